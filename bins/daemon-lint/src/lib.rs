@@ -1,0 +1,1 @@
+//! A linter for DAEMON.md files.

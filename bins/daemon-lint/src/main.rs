@@ -1,0 +1,2 @@
+//! A linter for DAEMON.md files.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The reference runtime for DAEMON.md.
+fn main() {}

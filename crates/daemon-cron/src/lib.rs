@@ -1,0 +1,1 @@
+//! Five-field cron expressions: parse, print, describe, next occurrence in a zone.

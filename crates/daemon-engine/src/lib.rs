@@ -1,0 +1,1 @@
+//! Activations and outputs as state machines.

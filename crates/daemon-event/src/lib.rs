@@ -1,0 +1,1 @@
+//! Events, triggers, and the vocabulary of sources, kinds and actions.

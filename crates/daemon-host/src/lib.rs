@@ -1,0 +1,1 @@
+//! The long-lived host: driver, intake, control protocol.

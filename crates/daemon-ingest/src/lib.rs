@@ -1,0 +1,1 @@
+//! Webhook bytes in, verified events out.

@@ -1,0 +1,1 @@
+//! The provider seam, run events, and the builtin and scripted providers.

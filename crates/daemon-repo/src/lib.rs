@@ -1,0 +1,1 @@
+//! Git repositories: discovery, lifecycle, events, worktrees.

@@ -1,0 +1,1 @@
+//! A sans-IO scheduler over any key: due ticks, misfire, overlap, jitter.

@@ -1,0 +1,1 @@
+//! Reads DAEMON.md files losslessly: source, spans, typed fields, diagnostics, JSON Schema.

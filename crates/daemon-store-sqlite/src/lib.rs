@@ -1,0 +1,1 @@
+//! The SQLite store: one writer, group commit, migrations.

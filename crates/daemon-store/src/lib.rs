@@ -1,0 +1,1 @@
+//! Store traits, the in-memory twin, and the conformance suite.

@@ -1,0 +1,1 @@
+//! Surfaces that outputs land on.

@@ -1,0 +1,1 @@
+//! Rules with stable codes over a parsed daemon file.

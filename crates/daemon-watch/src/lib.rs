@@ -1,0 +1,1 @@
+//! Natural-language watch conditions: interpret, explain, match.

@@ -1,0 +1,2 @@
+//! Workspace tasks: tidy, test, bench, ci.
+fn main() {}
