@@ -1,1 +1,35 @@
-//! Supervised child processes: groups, limits, capture, sandbox.
+//! Child processes that cannot outlive, flood or deadlock the process that started them.
+//!
+//! A [`Tool`] is a short synchronous program, such as git: it runs to its end, or is ended as a group at its deadline.
+//!
+//! ```
+//! use daemon_process::{ByteCount, Tool};
+//! use std::time::Duration;
+//!
+//! let output = Tool::new("/bin/sh")
+//!     .args(["-c", "cat; echo no >&2; exit 3"])
+//!     .stdin("hello")
+//!     .run(Duration::from_secs(10), ByteCount(1024))?;
+//! assert_eq!(output.stdout, b"hello");
+//! assert_eq!(output.stderr, b"no\n");
+//! assert_eq!(output.status.code(), Some(3));
+//! # Ok::<(), daemon_process::ToolError>(())
+//! ```
+//!
+//! # What this crate does not do
+//! It knows no protocol, no provider and no folder. It has no wall clock: deadlines are durations, and whoever needs the
+//! time of an event reads its own clock. It runs on Linux only.
+//!
+//! # Guarantees
+//! A child starts with an empty environment plus what it is given, in a process group of its own, and receives SIGKILL when
+//! the process that started it dies. Both output pipes are always read together, so a child that fills one never blocks on
+//! the other, and what is kept of them is bounded. Every child started here is reaped here, by its id.
+
+mod program;
+mod spawn;
+mod status;
+mod tool;
+
+pub use program::{ProgramError, resolve_program};
+pub use status::ExitStatus;
+pub use tool::{ByteCount, Tool, ToolError, ToolOutput};

@@ -1,0 +1,55 @@
+//! How a child ended.
+
+use std::fmt;
+use std::os::unix::process::ExitStatusExt as _;
+
+/// How a process ended: with a code of its own, or by a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ExitStatus {
+    /// The process exited with this code.
+    Code(i32),
+    /// The process was ended by this signal.
+    Signal(i32),
+}
+
+impl ExitStatus {
+    /// Returns whether the process exited with code 0.
+    pub fn is_success(self) -> bool {
+        self == Self::Code(0)
+    }
+
+    /// Returns the exit code, or `None` when a signal ended the process.
+    pub fn code(self) -> Option<i32> {
+        match self {
+            Self::Code(code) => Some(code),
+            Self::Signal(_) => None,
+        }
+    }
+
+    /// Returns the signal that ended the process, or `None` when it exited by itself.
+    pub fn signal(self) -> Option<i32> {
+        match self {
+            Self::Code(_) => None,
+            Self::Signal(signal) => Some(signal),
+        }
+    }
+}
+
+impl From<std::process::ExitStatus> for ExitStatus {
+    fn from(status: std::process::ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Self::Code(code),
+            (None, Some(signal)) => Self::Signal(signal),
+            (None, None) => unreachable!("a reaped process has exited or was signalled"),
+        }
+    }
+}
+
+impl fmt::Display for ExitStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}

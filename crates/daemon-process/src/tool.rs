@@ -1,0 +1,394 @@
+//! Short synchronous programs, run to their end or to a deadline.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+
+use crate::ExitStatus;
+use crate::spawn::{before_exec, command};
+
+/// A number of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ByteCount(pub usize);
+
+/// A program with its arguments, environment, directory and input.
+///
+/// The environment holds only what [`Tool::env`] and [`Tool::envs`] put there. A bare program name is looked up in the
+/// `PATH` given there, so an absolute path from [`resolve_program`](crate::resolve_program) is the safer choice.
+#[derive(Debug, Clone)]
+pub struct Tool {
+    program: PathBuf,
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    cwd: Option<PathBuf>,
+    stdin: Vec<u8>,
+}
+
+/// What a tool left behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolOutput {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// The first bytes of its standard output.
+    pub stdout: Vec<u8>,
+    /// The first bytes of its standard error.
+    pub stderr: Vec<u8>,
+    /// Whether either stream was longer than the cap; the rest was read and dropped.
+    pub truncated: bool,
+}
+
+/// Why a tool gave no output.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolError {
+    /// The program could not be started.
+    #[error("cannot start `{program}`")]
+    Spawn {
+        /// The program as given.
+        program: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The program was still running at its deadline; its process group was killed.
+    #[error("`{program}` was still running after {timeout:?}")]
+    TimedOut {
+        /// The program as given.
+        program: PathBuf,
+        /// The time it had.
+        timeout: Duration,
+    },
+    /// The program ran, but could not be watched; its process group was killed.
+    #[error("cannot follow `{program}`")]
+    Watch {
+        /// The program as given.
+        program: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+}
+
+impl Tool {
+    /// Names the program to run.
+    pub fn new(program: impl AsRef<Path>) -> Self {
+        Self {
+            program: program.as_ref().to_owned(),
+            args: Vec::new(),
+            env: Vec::new(),
+            cwd: None,
+            stdin: Vec::new(),
+        }
+    }
+
+    /// Adds one argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.args
+            .extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets one environment variable.
+    #[must_use]
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.env
+            .push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets environment variables.
+    #[must_use]
+    pub fn envs<K, V>(self, variables: impl IntoIterator<Item = (K, V)>) -> Self
+    where
+        K: AsRef<OsStr>,
+        V: AsRef<OsStr>,
+    {
+        variables
+            .into_iter()
+            .fold(self, |acc, (name, value)| acc.env(name, value))
+    }
+
+    /// Sets the directory the program starts in; without it, that of this process.
+    #[must_use]
+    pub fn cwd(mut self, directory: impl AsRef<Path>) -> Self {
+        self.cwd = Some(directory.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the bytes the program reads before its standard input ends; none by default.
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// Runs the program, keeping at most `cap` bytes of each output stream.
+    ///
+    /// Blocks until the program has ended. What is left of its process group is then killed, so that a background job
+    /// cannot hold the pipes open.
+    ///
+    /// # Errors
+    /// [`ToolError::Spawn`] when it cannot start, [`ToolError::TimedOut`] when it runs longer than `timeout`. A program that
+    /// fails by its exit code is not an error here; see [`ToolOutput::status`].
+    pub fn run(&self, timeout: Duration, cap: ByteCount) -> Result<ToolOutput, ToolError> {
+        let mut child = self.spawn()?;
+        let watched =
+            Watch::new(&mut child, timeout).and_then(|watch| watch.follow(&self.stdin, cap));
+        // The group goes before the leader is reaped: until then its number cannot be given to another group.
+        kill_group_of(&child);
+        let status = child.wait();
+        let watch_error = |source| ToolError::Watch {
+            program: self.program.clone(),
+            source,
+        };
+        match watched.map_err(watch_error)? {
+            Some([stdout, stderr]) => Ok(ToolOutput {
+                status: status.map_err(watch_error)?.into(),
+                truncated: stdout.truncated || stderr.truncated,
+                stdout: stdout.bytes,
+                stderr: stderr.bytes,
+            }),
+            None => Err(ToolError::TimedOut {
+                program: self.program.clone(),
+                timeout,
+            }),
+        }
+    }
+
+    fn spawn(&self) -> Result<Child, ToolError> {
+        use std::os::unix::process::CommandExt as _;
+        let mut command = command(&self.program);
+        command
+            .args(&self.args)
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .stdin(if self.stdin.is_empty() {
+                Stdio::null()
+            } else {
+                Stdio::piped()
+            })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        if let Some(directory) = &self.cwd {
+            command.current_dir(directory);
+        }
+        before_exec(&mut command, || Ok(()));
+        command.spawn().map_err(|source| ToolError::Spawn {
+            program: self.program.clone(),
+            source,
+        })
+    }
+}
+
+/// The descriptors of one running tool.
+struct Watch {
+    exit: OwnedFd,
+    deadline: OwnedFd,
+    stdin: Option<ChildStdin>,
+    outputs: [Stream; 2],
+}
+
+/// The size the kernel allows an unprivileged process to give a pipe.
+const LARGEST_PIPE: usize = 1 << 20;
+
+/// One output pipe and what was kept of it.
+struct Stream {
+    pipe: Option<OwnedFd>,
+    kept: Kept,
+}
+
+#[derive(Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    truncated: bool,
+}
+
+impl Watch {
+    fn new(child: &mut Child, timeout: Duration) -> io::Result<Self> {
+        let exit = pidfd_open(pid_of(child), PidfdFlags::empty())?;
+        let deadline = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
+        let none = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // A zero value would disarm the timer instead of ringing at once.
+        let value =
+            Timespec::try_from(timeout.max(Duration::from_nanos(1))).map_err(io::Error::other)?;
+        timerfd_settime(
+            &deadline,
+            TimerfdTimerFlags::empty(),
+            &Itimerspec {
+                it_interval: none,
+                it_value: value,
+            },
+        )?;
+        let stdin = child.stdin.take();
+        let outputs = [
+            child.stdout.take().map(OwnedFd::from),
+            child.stderr.take().map(OwnedFd::from),
+        ]
+        .map(|pipe| Stream {
+            pipe,
+            kept: Kept::default(),
+        });
+        for pipe in outputs.iter().filter_map(|stream| stream.pipe.as_ref()) {
+            set_nonblocking(pipe)?;
+        }
+        if let Some(pipe) = &stdin {
+            set_nonblocking(pipe)?;
+        }
+        Ok(Self {
+            exit,
+            deadline,
+            stdin,
+            outputs,
+        })
+    }
+
+    /// Moves bytes until the program has exited, or returns `None` at its deadline.
+    fn follow(mut self, input: &[u8], cap: ByteCount) -> io::Result<Option<[Kept; 2]>> {
+        let mut unsent = input;
+        loop {
+            let ready = self.wait()?;
+            if ready.stdin {
+                self.feed(&mut unsent)?;
+            }
+            for stream in &mut self.outputs {
+                stream.drain(cap)?;
+            }
+            if ready.exited {
+                // What the program wrote before it exited is in the pipes; what survives it is not waited for.
+                for stream in &mut self.outputs {
+                    stream.drain(cap)?;
+                }
+                return Ok(Some(self.outputs.map(|stream| stream.kept)));
+            }
+            if ready.timed_out {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn wait(&self) -> io::Result<Ready> {
+        let mut fds = vec![
+            PollFd::new(&self.exit, PollFlags::IN),
+            PollFd::new(&self.deadline, PollFlags::IN),
+        ];
+        let writable = self.stdin.as_ref().map(|pipe| {
+            fds.push(PollFd::new(pipe, PollFlags::OUT));
+            fds.len() - 1
+        });
+        fds.extend(
+            self.outputs
+                .iter()
+                .filter_map(|stream| stream.pipe.as_ref())
+                .map(|pipe| PollFd::new(pipe, PollFlags::IN)),
+        );
+        retry(|| poll(&mut fds, None))?;
+        let is_ready = |index: usize| fds.get(index).is_some_and(|fd| !fd.revents().is_empty());
+        Ok(Ready {
+            exited: is_ready(0),
+            timed_out: is_ready(1),
+            stdin: writable.is_some_and(is_ready),
+        })
+    }
+
+    fn feed(&mut self, unsent: &mut &[u8]) -> io::Result<()> {
+        let Some(pipe) = &mut self.stdin else {
+            return Ok(());
+        };
+        match pipe.write(unsent) {
+            Ok(n_written) => *unsent = unsent.get(n_written..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            // A program may end, or close its input, without reading all of it.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => *unsent = &[],
+            Err(error) => return Err(error),
+        }
+        if unsent.is_empty() {
+            self.stdin = None;
+        }
+        Ok(())
+    }
+}
+
+struct Ready {
+    exited: bool,
+    timed_out: bool,
+    stdin: bool,
+}
+
+impl Stream {
+    /// Reads what is in the pipe at this moment, up to the largest size a pipe can have.
+    ///
+    /// The bound keeps a program that never stops writing from holding off the deadline.
+    fn drain(&mut self, cap: ByteCount) -> io::Result<()> {
+        let mut chunk = [0; 16 * 1024];
+        for _ in 0..LARGEST_PIPE / chunk.len() {
+            let Some(pipe) = &self.pipe else { break };
+            match rustix::io::read(pipe, &mut chunk) {
+                Ok(0) => self.pipe = None,
+                Ok(n_read) => self
+                    .kept
+                    .extend(chunk.get(..n_read).unwrap_or_default(), cap),
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn extend(&mut self, bytes: &[u8], cap: ByteCount) {
+        let room = cap.0.saturating_sub(self.bytes.len()).min(bytes.len());
+        self.bytes
+            .extend_from_slice(bytes.get(..room).unwrap_or_default());
+        self.truncated |= room < bytes.len();
+    }
+}
+
+fn pid_of(child: &Child) -> Pid {
+    Pid::from_child(child)
+}
+
+fn kill_group_of(child: &Child) {
+    // The only possible failure is that no member of the group is left.
+    kill_process_group(pid_of(child), Signal::KILL).unwrap_or(());
+}
+
+fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
+    let fd = fd.as_fd();
+    Ok(fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)?)
+}
+
+fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            result => return result,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
