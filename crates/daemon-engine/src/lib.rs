@@ -1,1 +1,46 @@
-//! Activations and outputs as state machines.
+//! Activations and outputs as state machines: admission, attempts, retries, the outbox.
+//!
+//! Everything here is a pure function of what a store read inside a transaction and of `now`; the store writes the
+//! decision in the same transaction.
+//!
+//! ```
+//! use daemon_engine::{OutputState, Step, step};
+//!
+//! // An output that was being sent when the process died is looked up before it is sent again.
+//! assert_eq!(step(OutputState::Sending), Step::LookUp);
+//! assert_eq!(step(OutputState::Confirmed), Step::Rest);
+//! ```
+//!
+//! # What this crate does not do
+//! It stores nothing (see `daemon-store`), starts nothing (see `daemon-provider`) and speaks to no service (see
+//! `daemon-surface`).
+//!
+//! # Guarantees
+//! No function reads a clock or draws a random number. A daemon and a trigger key name at most one activation.
+
+mod activation;
+mod admit;
+mod attempt;
+mod delivery;
+mod output;
+mod proposal;
+mod state;
+mod surface;
+
+pub use activation::{Activation, ActivationState, HostEpoch, RunLease, Trigger};
+pub use admit::{
+    Admission, Joining, MAX_PENDING, MAX_PENDING_PER_DAEMON, NewTrigger, PENDING_EXPIRY,
+    QueueLimit, Standing, admit,
+};
+pub use attempt::{
+    AttemptEnd, AttemptOutcome, Counting, Gate, MAX_ATTEMPTS, MAX_HOST_CRASHES, Next, TRIP_AFTER,
+    backoff, end_attempt, reclaim,
+};
+pub use delivery::{OUTPUT_EXPIRY, Settlement, Step, after_look_up, after_send, step};
+pub use output::{NewOutput, Output, OutputKey, OutputState, StateChange};
+pub use proposal::{MAX_BODY_CHARS, MAX_PROPOSAL_BYTES, PROPOSAL_VERSION, Proposal, ProposalError};
+pub use state::{
+    DaemonState, MAX_KEY_BYTES, MAX_KEYS, MAX_STATE_BYTES, MAX_VALUE_BYTES, PastActivation,
+    StateError, apply,
+};
+pub use surface::{Found, RemoteId, Surface, SurfaceError, SurfaceErrorKind};

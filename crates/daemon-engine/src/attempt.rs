@@ -1,0 +1,180 @@
+//! The end of an attempt: what the activation becomes, and when it is tried again.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::activation::{Activation, ActivationState};
+use crate::output::{NewOutput, StateChange};
+
+/// How many attempts a retryable failure is given.
+pub const MAX_ATTEMPTS: u32 = 5;
+/// How many host crashes within one activation make it poison.
+pub const MAX_HOST_CRASHES: u32 = 3;
+/// How many activations in a row must fail before the daemon's gate trips.
+pub const TRIP_AFTER: u32 = 5;
+
+const BACKOFF_FIRST: SignedDuration = SignedDuration::from_secs(10);
+const BACKOFF_CAP: SignedDuration = SignedDuration::from_mins(30);
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AttemptOutcome {
+    /// The provider finished the work.
+    Done,
+    /// Trying again may help: a timeout, a crash, no terminal event.
+    Retryable {
+        /// What happened, for people.
+        reason: String,
+    },
+    /// Trying again cannot help: configuration, authentication, policy.
+    Final {
+        /// What happened, for people.
+        reason: String,
+    },
+    /// Somebody stopped it.
+    Cancelled {
+        /// Who or what, for people.
+        reason: String,
+    },
+    /// The host is stopping: the attempt does not count.
+    HostStopping,
+}
+
+/// All that the end of an attempt commits, in one transaction under its lease.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttemptEnd {
+    /// How it ended.
+    pub outcome: AttemptOutcome,
+    /// What it proposed and validators let through or refused; kept only for [`AttemptOutcome::Done`].
+    pub outputs: Vec<NewOutput>,
+    /// What it changed in its daemon's state; kept only for [`AttemptOutcome::Done`].
+    pub state: Vec<StateChange>,
+    /// Tokens it used, where the provider told.
+    pub tokens: Option<u64>,
+    /// Cost in US dollars, where the provider told.
+    pub cost_usd: Option<f64>,
+    /// The head of the result.
+    pub summary: Option<String>,
+    /// When it ended.
+    pub at: Timestamp,
+    /// A number drawn uniformly from 0 to 2³²−1, which spreads retries.
+    pub jitter: u32,
+}
+
+/// What an activation becomes when an attempt ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// The new state.
+    pub state: ActivationState,
+    /// Why.
+    pub reason: Option<String>,
+    /// The earliest next claim, for [`ActivationState::Pending`].
+    pub not_before: Option<Timestamp>,
+    /// Whether the attempt counts.
+    pub counts: Counting,
+}
+
+/// Whether an attempt counts against [`MAX_ATTEMPTS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// It counts.
+    Counted,
+    /// It is given back.
+    Uncounted,
+}
+
+/// Decides what an activation becomes when its attempt ends; `unsettled` counts outputs that are to be sent.
+pub fn end_attempt(activation: &Activation, end: &AttemptEnd, unsettled: usize) -> Next {
+    let settled = |state, reason| Next {
+        state,
+        reason,
+        not_before: None,
+        counts: Counting::Counted,
+    };
+    match &end.outcome {
+        AttemptOutcome::Done if unsettled > 0 => settled(ActivationState::Delivering, None),
+        AttemptOutcome::Done => settled(ActivationState::Succeeded, None),
+        AttemptOutcome::Final { reason } => settled(ActivationState::Failed, Some(reason.clone())),
+        AttemptOutcome::Cancelled { reason } => {
+            settled(ActivationState::Cancelled, Some(reason.clone()))
+        }
+        AttemptOutcome::Retryable { reason } if activation.attempts >= MAX_ATTEMPTS => settled(
+            ActivationState::Dead,
+            Some(format!("{reason}; {MAX_ATTEMPTS} attempts")),
+        ),
+        AttemptOutcome::Retryable { reason } => Next {
+            state: ActivationState::Pending,
+            reason: Some(format!("backoff: {reason}")),
+            not_before: Some(end.at + backoff(activation.attempts, end.jitter)),
+            counts: Counting::Counted,
+        },
+        AttemptOutcome::HostStopping => Next {
+            state: ActivationState::Pending,
+            reason: Some("slot".to_owned()),
+            not_before: Some(end.at),
+            counts: Counting::Uncounted,
+        },
+    }
+}
+
+/// Decides what an activation becomes whose host died, or whose lease ended, while it was leased.
+pub fn reclaim(activation: &Activation, now: Timestamp) -> Next {
+    let crashes = activation.host_crashes + 1;
+    if crashes >= MAX_HOST_CRASHES {
+        return Next {
+            state: ActivationState::Dead,
+            reason: Some(format!("poison: {crashes} host crashes while it ran")),
+            not_before: None,
+            counts: Counting::Counted,
+        };
+    }
+    Next {
+        state: ActivationState::Pending,
+        reason: Some("slot".to_owned()),
+        not_before: Some(now),
+        counts: Counting::Counted,
+    }
+}
+
+/// Returns the wait before attempt `n + 1`: full jitter over 10 s × 3ⁿ⁻¹, at most 30 minutes.
+pub fn backoff(n: u32, jitter: u32) -> SignedDuration {
+    let factor = 3_i64.saturating_pow(n.saturating_sub(1).min(20));
+    let ceiling = BACKOFF_FIRST
+        .as_millis()
+        .saturating_mul(i128::from(factor))
+        .min(BACKOFF_CAP.as_millis());
+    let millis = ceiling * i128::from(jitter) / i128::from(u32::MAX);
+    SignedDuration::from_millis(i64::try_from(millis).expect("30 minutes fit"))
+}
+
+/// Whether a daemon may start activations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Gate {
+    /// It may.
+    Open,
+    /// A person held it: events and ticks are recorded, nothing starts.
+    Held,
+    /// It failed too often in a row; a person's `go` or a new revision opens it.
+    Tripped,
+}
+
+impl Gate {
+    /// Returns the word used in rows and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Held => "held",
+            Self::Tripped => "tripped",
+        }
+    }
+}
+
+impl std::str::FromStr for Gate {
+    type Err = daemon_event::InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        [Self::Open, Self::Held, Self::Tripped]
+            .into_iter()
+            .find(|gate| gate.as_str() == text)
+            .ok_or_else(|| daemon_event::InvalidId::new(text, "a gate (open, held or tripped)"))
+    }
+}

@@ -1,0 +1,137 @@
+//! The outbox as a state machine: what is next for an output.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::attempt::backoff;
+use crate::output::{Output, OutputState};
+use crate::surface::{Found, RemoteId, SurfaceError, SurfaceErrorKind};
+
+/// How long an output is tried before it gives up.
+pub const OUTPUT_EXPIRY: SignedDuration = SignedDuration::from_hours(24);
+
+/// What to do with a due output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Send it.
+    Send,
+    /// Look it up first.
+    LookUp,
+    /// Nothing: it is settled.
+    Rest,
+}
+
+/// Says what to do with an output; [`OutputState::Sending`] in a store that was just opened means a crash.
+pub fn step(state: OutputState) -> Step {
+    match state {
+        OutputState::Planned => Step::Send,
+        OutputState::Sending | OutputState::Ambiguous => Step::LookUp,
+        OutputState::Refused
+        | OutputState::Confirmed
+        | OutputState::Unknown
+        | OutputState::GaveUp => Step::Rest,
+    }
+}
+
+/// What an output becomes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settlement {
+    /// The new state.
+    pub state: OutputState,
+    /// The surface's id, once it is known.
+    pub remote: Option<RemoteId>,
+    /// The newest trouble.
+    pub error: Option<String>,
+    /// The earliest next try, for a state that is not settled.
+    pub not_before: Option<Timestamp>,
+    /// When this was learnt.
+    pub at: Timestamp,
+}
+
+/// Says what an output becomes after a look-up.
+pub fn after_look_up(
+    output: &Output,
+    found: Result<Found, SurfaceError>,
+    now: Timestamp,
+    jitter: u32,
+) -> Settlement {
+    match found {
+        Ok(Found::At(remote)) => confirmed(remote, now),
+        Ok(Found::Absent) => Settlement {
+            state: OutputState::Planned,
+            remote: None,
+            error: output.error.clone(),
+            not_before: Some(now),
+            at: now,
+        },
+        Ok(Found::Unreadable) => Settlement {
+            state: OutputState::Unknown,
+            remote: None,
+            error: Some("the surface cannot be read back".to_owned()),
+            not_before: None,
+            at: now,
+        },
+        Err(error) => later(output, OutputState::Ambiguous, &error, now, jitter),
+    }
+}
+
+/// Says what an output becomes after it was sent.
+pub fn after_send(
+    output: &Output,
+    sent: Result<RemoteId, SurfaceError>,
+    now: Timestamp,
+    jitter: u32,
+) -> Settlement {
+    match sent {
+        Ok(remote) => confirmed(remote, now),
+        Err(error) => match error.kind {
+            SurfaceErrorKind::Refused => gave_up(error.message, now),
+            SurfaceErrorKind::Retryable => later(output, OutputState::Planned, &error, now, jitter),
+            SurfaceErrorKind::Ambiguous => {
+                later(output, OutputState::Ambiguous, &error, now, jitter)
+            }
+        },
+    }
+}
+
+fn confirmed(remote: RemoteId, now: Timestamp) -> Settlement {
+    Settlement {
+        state: OutputState::Confirmed,
+        remote: Some(remote),
+        error: None,
+        not_before: None,
+        at: now,
+    }
+}
+
+fn gave_up(error: String, now: Timestamp) -> Settlement {
+    Settlement {
+        state: OutputState::GaveUp,
+        remote: None,
+        error: Some(error),
+        not_before: None,
+        at: now,
+    }
+}
+
+fn later(
+    output: &Output,
+    state: OutputState,
+    error: &SurfaceError,
+    now: Timestamp,
+    jitter: u32,
+) -> Settlement {
+    if error.kind == SurfaceErrorKind::Refused {
+        return gave_up(error.message.clone(), now);
+    }
+    if now.duration_since(output.created_at) >= OUTPUT_EXPIRY {
+        return gave_up(format!("{}; tried for 24 hours", error.message), now);
+    }
+    let wait = backoff(output.attempts.max(1), jitter);
+    Settlement {
+        state,
+        remote: None,
+        error: Some(error.message.clone()),
+        not_before: Some(now + wait),
+        at: now,
+    }
+}
