@@ -1,1 +1,14 @@
 //! Store traits, the in-memory twin, and the conformance suite.
+
+mod error;
+mod rows;
+mod traits;
+
+pub use error::StoreError;
+pub use rows::{
+    Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, EventTrigger, Freshness,
+    Identity, Matched, Matching, Modes, NewEvent, Page, Query, Reclaimed, RefCursor, Registration,
+    RegistryChange, RunRow, ScheduleText, StoredTick, TickActivations, TickCommit, TickResult,
+    Validity,
+};
+pub use traits::{Activations, Events, Hosting, Outbox, Registry, Store, Ticks};

@@ -1,0 +1,353 @@
+//! The rows that stores keep beside the engine's own types.
+
+use daemon_engine::{
+    Activation, ActivationState, Gate, HostEpoch, NewTrigger, OutputState, RunLease,
+};
+use daemon_event::{ActivationId, DaemonKey, Event, EventId, RepoName};
+use daemon_schedule::{TickOutcome, TickRow};
+use jiff::{SignedDuration, Timestamp};
+
+/// An event on its way into the store.
+#[derive(Clone, Debug)]
+pub struct NewEvent {
+    /// The event.
+    pub event: Event,
+    /// The keys by which a repetition is known; any one already stored makes this event a duplicate.
+    pub identities: Vec<Identity>,
+    /// Whether conditions are still to be matched against it.
+    pub matching: Matching,
+}
+
+/// One key by which an event is known again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The key: `id:github:<delivery>`, `body:github:<sha-256>`, `move:<repo>:<ref>:<before>:<after>`.
+    pub key: String,
+    /// How long the key counts after it was first stored; `None` for as long as it is kept.
+    pub within: Option<SignedDuration>,
+}
+
+/// Whether conditions are still to be matched against a stored event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matching {
+    /// They are.
+    Due,
+    /// They were, or need not be.
+    Done,
+}
+
+/// What became of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// The id under which it is stored: for a duplicate, that of the first.
+    pub id: EventId,
+    /// Whether it was already there.
+    pub freshness: Freshness,
+}
+
+/// Whether an event was already stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// It was not.
+    New,
+    /// It was; the repetition is counted and nothing else happens.
+    Duplicate,
+}
+
+/// A stored event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventRow {
+    /// The order in which events were stored, from 1, without gaps among those accepted.
+    pub seq: u64,
+    /// The event.
+    pub event: Event,
+    /// How often it was told again.
+    pub duplicates: u64,
+    /// Whether conditions are still to be matched against it.
+    pub matching: Matching,
+    /// The triggers that it became, with what became of each.
+    pub triggers: Vec<EventTrigger>,
+}
+
+/// One daemon that an event reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventTrigger {
+    /// The daemon.
+    pub daemon: DaemonKey,
+    /// The conditions that it met.
+    pub conditions: Vec<u32>,
+    /// The activation that carries it; `None` where a queue limit refused it.
+    pub activation: Option<ActivationId>,
+}
+
+/// A matched event: what it wakes, committed together with the mark that it was matched.
+#[derive(Clone, Debug)]
+pub struct Matched {
+    /// The event.
+    pub event: EventId,
+    /// One trigger per daemon that it wakes.
+    pub triggers: Vec<NewTrigger>,
+}
+
+/// Where a branch or tag of a watched repository was last seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefCursor {
+    /// The full name: `refs/heads/main`.
+    pub name: String,
+    /// The commit, or `None` once the ref is gone.
+    pub commit: Option<String>,
+    /// How many moves were told.
+    pub moves: u64,
+}
+
+/// A registered daemon.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DaemonRow {
+    /// Its repository and id; for a file without a usable id, the directory's name.
+    pub key: DaemonKey,
+    /// The file's path in the repository.
+    pub path: String,
+    /// The content hash of the file and its support tree.
+    pub rev: String,
+    /// The commit it was read at.
+    pub commit: String,
+    /// Its purpose, as far as it could be read.
+    pub purpose: String,
+    /// Whether it may wake.
+    pub validity: Validity,
+    /// What was found in the file, as the linter's JSON array.
+    pub diagnostics: String,
+    /// Whether it has conditions and a schedule.
+    pub modes: Modes,
+    /// Its schedule and zone, if it has a valid one.
+    pub schedule: Option<ScheduleText>,
+    /// Whether it may start activations.
+    pub gate: Gate,
+    /// How many of its activations failed in a row.
+    pub failures: u32,
+    /// Only events stored after this one wake it.
+    pub since_seq: u64,
+    /// When it was first registered.
+    pub registered_at: Timestamp,
+}
+
+/// Whether a daemon file may wake its daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validity {
+    /// It may.
+    Valid,
+    /// It has errors; it does not wake until they are mended.
+    Invalid,
+}
+
+/// What can wake a daemon.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Modes {
+    /// It has conditions.
+    pub watch: bool,
+    /// It has a schedule.
+    pub schedule: bool,
+}
+
+/// A five-field expression and the zone it is read in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduleText {
+    /// The expression, as written.
+    pub expression: String,
+    /// The IANA name of the zone.
+    pub zone: String,
+}
+
+/// The registry of one repository as it shall be from now on.
+#[derive(Clone, Debug)]
+pub struct Registration {
+    /// The repository.
+    pub repo: RepoName,
+    /// The commit that was read.
+    pub commit: String,
+    /// Every daemon file found there. `gate`, `failures`, `since_seq` and `registered_at` are kept from the stored row
+    /// of the same key, except that a new `rev` opens a tripped gate; a key that was not registered gets `Open`, 0, the
+    /// newest stored event and `now`.
+    pub daemons: Vec<DaemonRow>,
+    /// When it was read.
+    pub now: Timestamp,
+}
+
+/// What a registration changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RegistryChange {
+    /// Newly registered.
+    pub added: Vec<DaemonKey>,
+    /// With a new revision.
+    pub modified: Vec<DaemonKey>,
+    /// No longer there; their pending activations are cancelled.
+    pub removed: Vec<DaemonKey>,
+}
+
+/// One (expression, zone) of one daemon, from when it was seen until it changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coverage {
+    /// The daemon.
+    pub daemon: DaemonKey,
+    /// Counts the daemon's coverages.
+    pub number: u64,
+    /// The expression and zone.
+    pub schedule: ScheduleText,
+    /// Ticks up to and including this instant are recorded.
+    pub cursor: Timestamp,
+}
+
+/// Ticks of one coverage, committed with the move of its cursor.
+#[derive(Clone, Debug)]
+pub struct TickCommit {
+    /// The daemon.
+    pub daemon: DaemonKey,
+    /// The coverage.
+    pub coverage: u64,
+    /// The cursor as it was read; another value in the store means that somebody else was faster.
+    pub from: Timestamp,
+    /// The cursor from now on.
+    pub to: Timestamp,
+    /// What is recorded. A row `enqueued` or `coalesced` gets its activation from `trigger`.
+    pub rows: Vec<TickRow>,
+    /// The activation that the enqueued tick makes.
+    pub trigger: Option<NewTrigger>,
+    /// When it is recorded.
+    pub now: Timestamp,
+}
+
+/// What became of a [`TickCommit`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TickResult {
+    /// It is recorded, with the activation that the trigger made or joined.
+    Recorded(Option<ActivationId>),
+    /// The cursor had moved: nothing was written.
+    Elsewhere,
+}
+
+/// A recorded tick, or an unbroken range of ticks with one outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredTick {
+    /// The daemon.
+    pub daemon: DaemonKey,
+    /// The first instant of the range.
+    pub first: Timestamp,
+    /// The only, or last, instant.
+    pub scheduled_at: Timestamp,
+    /// How many instants.
+    pub count: u64,
+    /// What became of them.
+    pub outcome: TickOutcome,
+    /// The activation they made or joined.
+    pub activation: Option<ActivationId>,
+    /// When they were recorded.
+    pub recorded_at: Timestamp,
+}
+
+/// What a daemon's schedule must know of its activations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TickActivations {
+    /// A tick's activation that is claimed, running or delivering.
+    pub running: Option<ActivationId>,
+    /// A tick's activation that is pending.
+    pub pending: Option<ActivationId>,
+}
+
+/// What a claim may take.
+#[derive(Clone, Debug)]
+pub struct ClaimRequest {
+    /// Who claims.
+    pub owner: HostEpoch,
+    /// The instant of the claim.
+    pub now: Timestamp,
+    /// When the lease ends unless it is renewed.
+    pub lease_until: Timestamp,
+    /// How many activations may be leased or delivering at once, in all.
+    pub host_slots: u32,
+    /// The same per daemon.
+    pub daemon_slots: u32,
+}
+
+/// A run, as the index of run folders knows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRow {
+    /// Its id, which is its folder's name.
+    pub id: String,
+    /// The activation, for an attempt's run.
+    pub activation: Option<ActivationId>,
+    /// The daemon of that activation.
+    pub daemon: Option<DaemonKey>,
+    /// Which attempt.
+    pub attempt: u32,
+    /// The provider.
+    pub provider: String,
+    /// `running`, `done`, `failed`, `cancelled`, `timeout` or `unknown`.
+    pub state: String,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// The whole object as the listings show it, as JSON; its live fields are read from the folder.
+    pub object: String,
+}
+
+/// What a listing asks for; `None` does not restrict.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    /// At most so many rows (1 to 500).
+    pub limit: u32,
+    /// The cursor that the page before returned.
+    pub after: Option<String>,
+    /// Only of this daemon, in whatever repository.
+    pub daemon: Option<String>,
+    /// Only of this repository.
+    pub repo: Option<RepoName>,
+    /// Only in this state (for ticks: with this outcome).
+    pub state: Option<String>,
+    /// Only those made at or after this instant.
+    pub since: Option<Timestamp>,
+    /// Only those made before this instant.
+    pub until: Option<Timestamp>,
+}
+
+/// One page of a listing, newest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<T> {
+    /// The rows.
+    pub rows: Vec<T>,
+    /// What to pass as `after` for the next page.
+    pub next: Option<String>,
+}
+
+/// What the end of an attempt, or a cancellation, left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ended {
+    /// The activation as it is now.
+    pub activation: Activation,
+    /// The gate of its daemon as it is now.
+    pub gate: Gate,
+}
+
+/// An activation whose last host or lease is gone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reclaimed {
+    /// The activation.
+    pub id: ActivationId,
+    /// The lease that ended.
+    pub lease: RunLease,
+    /// What it became.
+    pub state: ActivationState,
+}
+
+/// How many rows of each kind there are, for metrics and `doctor`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Events stored.
+    pub events: u64,
+    /// Events waiting to be matched.
+    pub unmatched: u64,
+    /// Activations by state.
+    pub activations: Vec<(ActivationState, u64)>,
+    /// Outputs by state.
+    pub outputs: Vec<(OutputState, u64)>,
+}

@@ -1,0 +1,280 @@
+//! The store traits: each method is one transaction.
+//!
+//! After a crash *before* a method returns, all of its writes are there or none; after it has returned `Ok`, all of them
+//! survive any crash.
+
+use async_trait::async_trait;
+use daemon_engine::{
+    Activation, Admission, AttemptEnd, DaemonState, Gate, HostEpoch, NewTrigger, Output, OutputKey,
+    RunLease, Settlement,
+};
+use daemon_event::{ActivationId, DaemonKey, EventId, RepoName};
+use jiff::Timestamp;
+
+use crate::error::StoreError;
+use crate::rows::{
+    Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched, NewEvent, Page,
+    Query, Reclaimed, RefCursor, Registration, RegistryChange, RunRow, StoredTick, TickActivations,
+    TickCommit, TickResult,
+};
+
+/// Events: stored once, found by id, matched once.
+#[async_trait]
+pub trait Events: Send + Sync {
+    /// Stores events in one transaction and says of each whether it was new.
+    ///
+    /// An event is a duplicate if any of its identities is stored and still counts; then only the count of the first
+    /// rises. Two events of one call may be duplicates of each other. A sender told `Ok` never needs to repeat.
+    async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError>;
+
+    /// Stores events of a repository's refs together with where those refs are now.
+    ///
+    /// A crash before it leaves cursors and events as they were: the same moves are found again.
+    async fn accept_moves(
+        &self,
+        repo: &RepoName,
+        cursors: Vec<RefCursor>,
+        events: Vec<NewEvent>,
+    ) -> Result<Vec<Accepted>, StoreError>;
+
+    /// Returns where the refs of a repository were last seen; empty before the first sight.
+    async fn ref_cursors(&self, repo: &RepoName) -> Result<Vec<RefCursor>, StoreError>;
+
+    /// Returns up to `limit` events that are still to be matched, oldest first.
+    async fn unmatched(&self, limit: u32) -> Result<Vec<EventRow>, StoreError>;
+
+    /// Marks events as matched and admits their triggers, in order; an event already matched is passed over.
+    ///
+    /// The admissions stand in the order of the triggers of the events that were not passed over.
+    async fn commit_matches(
+        &self,
+        matched: Vec<Matched>,
+        now: Timestamp,
+    ) -> Result<Vec<Admission>, StoreError>;
+
+    /// Returns one event.
+    async fn event(&self, id: &EventId) -> Result<Option<EventRow>, StoreError>;
+
+    /// Lists events.
+    async fn events(&self, query: &Query) -> Result<Page<EventRow>, StoreError>;
+}
+
+/// The registry of daemons.
+#[async_trait]
+pub trait Registry: Send + Sync {
+    /// Makes the registry of one repository what a commit holds.
+    ///
+    /// Coverages follow in the same transaction: a valid schedule whose expression or zone is new starts a coverage with
+    /// its cursor at `now`, another ends with its daemon, its validity or its text. Pending activations of a removed or
+    /// now invalid daemon are cancelled.
+    async fn register(&self, registration: Registration) -> Result<RegistryChange, StoreError>;
+
+    /// Returns every registered daemon, by repository and id.
+    async fn daemons(&self) -> Result<Vec<DaemonRow>, StoreError>;
+
+    /// Holds or opens one daemon.
+    ///
+    /// # Errors
+    /// `NotFound` for a daemon that is not registered.
+    async fn set_gate(&self, daemon: &DaemonKey, gate: Gate) -> Result<(), StoreError>;
+
+    /// Holds or opens the whole host.
+    async fn set_host_gate(&self, gate: Gate) -> Result<(), StoreError>;
+
+    /// Returns the gate of the whole host.
+    async fn host_gate(&self) -> Result<Gate, StoreError>;
+}
+
+/// Schedules: coverages, cursors and the records of ticks.
+#[async_trait]
+pub trait Ticks: Send + Sync {
+    /// Returns every open coverage.
+    async fn coverages(&self) -> Result<Vec<Coverage>, StoreError>;
+
+    /// Returns what the schedule of a daemon must know of its activations.
+    async fn tick_activations(&self, daemon: &DaemonKey) -> Result<TickActivations, StoreError>;
+
+    /// Records ticks, moves cursors and admits activations in one transaction.
+    ///
+    /// Each commit stands for itself: one whose cursor had moved writes nothing and does not hinder the others.
+    async fn commit_ticks(&self, commits: Vec<TickCommit>) -> Result<Vec<TickResult>, StoreError>;
+
+    /// Takes back what was recorded after `now` without having made an activation, and sets cursors later than `now`
+    /// to it: the clock stepped back.
+    async fn retract(&self, now: Timestamp) -> Result<u64, StoreError>;
+
+    /// Lists ticks by when they were scheduled.
+    async fn ticks(&self, query: &Query) -> Result<Page<StoredTick>, StoreError>;
+}
+
+/// Activations: admitted once, leased to one attempt at a time.
+#[async_trait]
+pub trait Activations: Send + Sync {
+    /// Admits one trigger, for a person's request or an event that one daemon alone shall see.
+    async fn enqueue(&self, trigger: NewTrigger) -> Result<Admission, StoreError>;
+
+    /// Leases the next ready activation: persons first, then oldest first, daemons in turn.
+    ///
+    /// Ready means: pending, `not_before` reached, its daemon valid and not held or tripped, the host not held, and a
+    /// slot free for its (daemon, subject), its daemon and the host. The claim raises `run_lease` and `attempts` and
+    /// sets `rev` to the registered one.
+    async fn claim(&self, request: &ClaimRequest) -> Result<Option<Activation>, StoreError>;
+
+    /// Leases one given activation, for `fire` without a host; `None` where it is not ready.
+    async fn claim_one(
+        &self,
+        id: &ActivationId,
+        request: &ClaimRequest,
+    ) -> Result<Option<Activation>, StoreError>;
+
+    /// Returns the earliest future `not_before` of a pending activation.
+    async fn next_claim_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError>;
+
+    /// Marks a claimed activation as running and stores its run.
+    ///
+    /// # Errors
+    /// `LeaseLost` if another attempt, or nobody, holds it.
+    async fn start_run(
+        &self,
+        id: &ActivationId,
+        lease: RunLease,
+        run: RunRow,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
+
+    /// Stores a run as it stands. A run of an activation is written under that activation's lease.
+    ///
+    /// # Errors
+    /// `LeaseLost` as above.
+    async fn put_run(&self, run: RunRow, lease: Option<RunLease>) -> Result<(), StoreError>;
+
+    /// Renews leases and returns those that were lost.
+    async fn renew(
+        &self,
+        leases: Vec<(ActivationId, RunLease)>,
+        until: Timestamp,
+    ) -> Result<Vec<ActivationId>, StoreError>;
+
+    /// Ends an attempt: the activation's next state, outputs, state changes, the daemon's failures and gate, together.
+    ///
+    /// # Errors
+    /// `LeaseLost` if another attempt, or nobody, holds it; then nothing of the attempt is kept.
+    async fn end_attempt(
+        &self,
+        id: &ActivationId,
+        lease: RunLease,
+        end: AttemptEnd,
+    ) -> Result<Ended, StoreError>;
+
+    /// Takes back what an earlier epoch left leased, and what has an expired lease.
+    ///
+    /// The caller has made sure that the process trees of those attempts are dead.
+    async fn reclaim(&self, epoch: HostEpoch, now: Timestamp)
+    -> Result<Vec<Reclaimed>, StoreError>;
+
+    /// Lists what `reclaim` would take back.
+    async fn reclaimable(
+        &self,
+        epoch: HostEpoch,
+        now: Timestamp,
+    ) -> Result<Vec<Activation>, StoreError>;
+
+    /// Cancels pending activations older than the expiry and returns how many.
+    async fn expire(&self, now: Timestamp) -> Result<u64, StoreError>;
+
+    /// Cancels an activation that is not final; of a leased one the lease ends, so that its attempt can write nothing.
+    ///
+    /// # Errors
+    /// `NotFound`; `Conflict` for a final one.
+    async fn cancel(
+        &self,
+        id: &ActivationId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<Ended, StoreError>;
+
+    /// Makes a failed, dead or cancelled activation pending again, with its attempts counted from 0.
+    ///
+    /// # Errors
+    /// `NotFound`; `Conflict` for any other state.
+    async fn retry(&self, id: &ActivationId, now: Timestamp) -> Result<Activation, StoreError>;
+
+    /// Returns one activation.
+    async fn activation(&self, id: &ActivationId) -> Result<Option<Activation>, StoreError>;
+
+    /// Lists activations by when they were made.
+    async fn activations(&self, query: &Query) -> Result<Page<Activation>, StoreError>;
+
+    /// Returns one run.
+    async fn run(&self, id: &str) -> Result<Option<RunRow>, StoreError>;
+
+    /// Lists runs by when they started.
+    async fn runs(&self, query: &Query) -> Result<Page<RunRow>, StoreError>;
+
+    /// Returns the runs of one activation, oldest first.
+    async fn runs_of(&self, activation: &ActivationId) -> Result<Vec<RunRow>, StoreError>;
+
+    /// Returns what a daemon remembers; `now` bounds the counters of a day.
+    async fn state(&self, daemon: &DaemonKey, now: Timestamp) -> Result<DaemonState, StoreError>;
+}
+
+/// The outbox.
+#[async_trait]
+pub trait Outbox: Send + Sync {
+    /// Returns unsettled outputs whose time has come, oldest first.
+    async fn due_outputs(&self, now: Timestamp, limit: u32) -> Result<Vec<Output>, StoreError>;
+
+    /// Returns the earliest future `not_before` of an unsettled output.
+    async fn next_output_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError>;
+
+    /// Marks an output as being sent and counts the try. A crash after it makes the output ambiguous.
+    ///
+    /// # Errors
+    /// `Conflict` unless it is planned.
+    async fn begin_send(&self, key: &OutputKey) -> Result<(), StoreError>;
+
+    /// Stores what became of an output; the last one settled ends its activation: `succeeded`, or `failed` if one gave up.
+    async fn settle(&self, key: &OutputKey, settlement: Settlement) -> Result<Output, StoreError>;
+
+    /// Returns the outputs of one activation by ordinal.
+    async fn outputs_of(&self, activation: &ActivationId) -> Result<Vec<Output>, StoreError>;
+
+    /// Reports whether one of our outputs has this remote id on this surface.
+    async fn is_own_output(
+        &self,
+        surface: &str,
+        remote_id: &str,
+    ) -> Result<Option<DaemonKey>, StoreError>;
+
+    /// Lists outputs by when they were made.
+    async fn outputs(&self, query: &Query) -> Result<Page<Output>, StoreError>;
+}
+
+/// The host's own bookkeeping.
+#[async_trait]
+pub trait Hosting: Send + Sync {
+    /// Raises the epoch and returns it; what earlier epochs were sending becomes ambiguous.
+    async fn begin_epoch(&self, now: Timestamp) -> Result<HostEpoch, StoreError>;
+
+    /// Returns the current epoch, 0 before the first.
+    async fn epoch(&self) -> Result<HostEpoch, StoreError>;
+
+    /// Forgets payloads, identities and ticks that are older than the given instants.
+    async fn retain(
+        &self,
+        payloads: Timestamp,
+        ids: Timestamp,
+        ticks: Timestamp,
+    ) -> Result<(), StoreError>;
+
+    /// Counts rows.
+    async fn counts(&self) -> Result<Counts, StoreError>;
+
+    /// Answers once everything acknowledged before is durable and the store can be written.
+    async fn probe(&self) -> Result<(), StoreError>;
+}
+
+/// A whole store.
+pub trait Store: Events + Registry + Ticks + Activations + Outbox + Hosting {}
+
+impl<T: Events + Registry + Ticks + Activations + Outbox + Hosting> Store for T {}
