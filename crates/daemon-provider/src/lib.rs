@@ -1,1 +1,47 @@
-//! The provider seam, run events, and the builtin and scripted providers.
+//! The seam between what decides that a daemon runs and what executes it.
+//!
+//! A [`Provider`] starts a [`Run`] from a [`RunRequest`]; the run yields [`RunEvent`]s until exactly one
+//! [`RunEvent::Terminal`], and reaches what it may use through the request's [`Grants`].
+//!
+//! ```
+//! use daemon_provider::scripted::{Script, Scripted};
+//! use daemon_provider::{Outcome, Provider, RunEvent, RunId, RunRequest};
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! let provider = Scripted::new([Script::done("2 links repaired")]);
+//! let request = RunRequest::new("em-1-20260102-030405-0a1b2c".parse::<RunId>()?, "/tmp".into());
+//! let mut run = provider.start(request).await?;
+//! let ended = run.next().await?;
+//! assert_eq!(ended, Some(RunEvent::terminal(Outcome::Done, "2 links repaired")));
+//! assert_eq!(run.next().await?, None);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! [`scripted`] plays a script, for tests of what runs providers.
+//!
+//! # What this crate does not do
+//! It starts no process, opens no connection, writes no run folder and reads no clock. It does not decide what a run may
+//! do: the [`Grants`] it is handed refuse what policy refuses.
+//!
+//! # Guarantees
+//! [`Run::next`] is cancel-safe: dropping its future loses no event. After the terminal event it returns `None` for ever.
+//! [`Run::cancel`] keeps the first reason it was given.
+
+mod error;
+mod event;
+mod grants;
+mod id;
+mod outcome;
+mod request;
+mod seam;
+
+pub mod scripted;
+
+pub use error::{ProviderError, ProviderErrorKind};
+pub use event::{ChildProcess, Exit, OutputStream, Role, RunEvent, ToolStatus, Usage};
+pub use grants::{GrantError, Grants, NoGrants, Reservation, Verdict};
+pub use id::{InvalidId, RunId, SessionId};
+pub use outcome::{CancelReason, Class, Failure, FailureKind, Outcome, UnknownReason};
+pub use request::{Limits, MicroUsd, Permissions, RunRequest};
+pub use seam::{Asked, Provider, Run};

@@ -1,0 +1,59 @@
+//! The traits.
+
+use async_trait::async_trait;
+
+use crate::{CancelReason, ProviderError, RunEvent, RunRequest, SessionId};
+
+/// What executes runs: a program, a model, or code.
+#[async_trait]
+pub trait Provider: Send + Sync {
+    /// Returns the name under which configuration, folders and listings know it.
+    fn name(&self) -> &str;
+
+    /// Starts one run.
+    ///
+    /// # Errors
+    /// A [`ProviderError`] means that nothing runs and nothing has to be cleaned up.
+    async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError>;
+}
+
+/// One run under way.
+///
+/// Dropping it ends what it runs, without a word; [`Run::cancel`] and then [`Run::next`] until `None` is the way that
+/// leaves a record.
+#[async_trait]
+pub trait Run: Send {
+    /// Waits for the next event; `None` after the terminal one.
+    ///
+    /// Cancel-safe: when the future is dropped, the event it would have returned comes with the next call.
+    ///
+    /// # Errors
+    /// An error ends the run like a terminal event does: `None` follows.
+    async fn next(&mut self) -> Result<Option<RunEvent>, ProviderError>;
+
+    /// Hands a message to the run.
+    ///
+    /// # Errors
+    /// The message did not arrive.
+    async fn ask(&mut self, message: &str) -> Result<Asked, ProviderError>;
+
+    /// Begins to stop the run and returns; `next` tells the end.
+    ///
+    /// The first reason wins, also over an end of the run that was on its way. Later calls change nothing, and neither does
+    /// a call after the terminal event.
+    ///
+    /// # Errors
+    /// The run could not be told; it may go on.
+    async fn cancel(&mut self, why: CancelReason) -> Result<(), ProviderError>;
+}
+
+/// What became of a message to a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    /// It joined the run's conversation.
+    Joined,
+    /// The run takes no message now; start another with [`RunRequest::resume`] set to this session.
+    Resume(SessionId),
+    /// This provider takes no messages, or has no session yet.
+    Unsupported,
+}
