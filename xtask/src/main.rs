@@ -1,2 +1,56 @@
-//! Workspace tasks: tidy, test, bench, ci.
-fn main() {}
+//! Workspace tasks: `cargo xtask tidy|test|bench|ci|help`.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a task talks to its terminal"
+)]
+
+mod bench;
+mod ci;
+mod cli;
+mod examples;
+mod shell;
+mod tally;
+mod test;
+mod tidy;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+
+use crate::cli::Task;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let task = match Task::parse(&args) {
+        Ok(task) => task,
+        Err(usage) => {
+            eprintln!("xtask: {usage}\n\n{}", cli::HELP);
+            return ExitCode::from(64);
+        }
+    };
+    match run(task) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<ExitCode> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .context("the folder of xtask has no parent")?;
+    match task {
+        Task::Help => {
+            println!("{}", cli::HELP);
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Tidy => tidy::run(root),
+        Task::Test(tier) => test::run(root, tier),
+        Task::Bench(names) => bench::run(root, &names),
+        Task::Ci => ci::run(root),
+    }
+}

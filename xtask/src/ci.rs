@@ -1,0 +1,30 @@
+//! Everything a change must pass, the cheap checks first.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::cli::Tier;
+use crate::{shell, test, tidy};
+
+/// Runs formatting, tidy, lints and tests; stops at the first that fails.
+pub(crate) fn run(root: &Path) -> Result<ExitCode> {
+    shell::run(&mut shell::cargo(root, &["fmt", "--all", "--check"]))?;
+    let code = tidy::run(root)?;
+    if code != ExitCode::SUCCESS {
+        return Ok(code);
+    }
+    let clippy = [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--locked",
+        "--quiet",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    shell::run(&mut shell::cargo(root, &clippy))?;
+    test::run(root, Tier::Change)
+}

@@ -1,0 +1,137 @@
+//! The command line of the tasks.
+
+use std::fmt;
+
+/// The text of `cargo xtask help`.
+pub(crate) const HELP: &str = "\
+usage: cargo xtask TASK
+
+  tidy                 check layers, sizes, names, pages, documents and forbidden patterns
+  test [--tier TIER]   run every test, documentation example and example program
+                       TIER is change (default), merge or night; a later tier tries
+                       more cases of each property test
+  bench [NAME...]      measure the rows of docs/PERFORMANCE.md beside their peers;
+                       without a NAME all of them, and the page is written again
+  ci                   formatting, lints, tidy and tests, the cheap ones first
+  help                 this text";
+
+/// One task with its arguments.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Print the help.
+    Help,
+    /// Check the shape of the repository.
+    Tidy,
+    /// Run the tests of a tier.
+    Test(Tier),
+    /// Measure the named rows, or all.
+    Bench(Vec<String>),
+    /// Everything a change must pass.
+    Ci,
+}
+
+/// How hard the tests try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tier {
+    /// Every change.
+    Change,
+    /// Before a merge.
+    Merge,
+    /// Every night.
+    Night,
+}
+
+impl Tier {
+    /// Returns how many cases each property test tries; `None` keeps the test's own number.
+    pub(crate) fn property_cases(self) -> Option<u32> {
+        match self {
+            Self::Change => None,
+            Self::Merge => Some(4_096),
+            Self::Night => Some(65_536),
+        }
+    }
+}
+
+impl Task {
+    /// Reads the arguments after the program's name.
+    pub(crate) fn parse(args: &[String]) -> Result<Self, Usage> {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        match args.as_slice() {
+            [] | ["help" | "-h" | "--help"] => Ok(Self::Help),
+            ["tidy"] => Ok(Self::Tidy),
+            ["ci"] => Ok(Self::Ci),
+            ["test"] => Ok(Self::Test(Tier::Change)),
+            ["test", "--tier", tier] => parse_tier(tier).map(Self::Test),
+            ["bench", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => Ok(
+                Self::Bench(names.iter().map(|&name| name.to_owned()).collect()),
+            ),
+            _ => Err(Usage::Unknown(args.join(" "))),
+        }
+    }
+}
+
+fn parse_tier(tier: &str) -> Result<Tier, Usage> {
+    match tier {
+        "change" => Ok(Tier::Change),
+        "merge" => Ok(Tier::Merge),
+        "night" => Ok(Tier::Night),
+        _ => Err(Usage::Tier(tier.to_owned())),
+    }
+}
+
+/// Why the arguments were refused.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Usage {
+    /// No task reads like this.
+    Unknown(String),
+    /// No tier has this name.
+    Tier(String),
+}
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(args) => write!(f, "no task `{args}`"),
+            Self::Tier(tier) => write!(f, "no tier `{tier}`"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Task, Usage> {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Task::parse(&args)
+    }
+
+    #[test]
+    fn every_task_is_read_from_its_words() {
+        assert_eq!(parse(""), Ok(Task::Help));
+        assert_eq!(parse("tidy"), Ok(Task::Tidy));
+        assert_eq!(parse("test"), Ok(Task::Test(Tier::Change)));
+        assert_eq!(parse("test --tier night"), Ok(Task::Test(Tier::Night)));
+        assert_eq!(
+            parse("bench parse cron"),
+            Ok(Task::Bench(vec!["parse".to_owned(), "cron".to_owned()]))
+        );
+        assert_eq!(parse("ci"), Ok(Task::Ci));
+    }
+
+    #[test]
+    fn anything_else_is_a_usage_error_that_names_it() {
+        assert_eq!(
+            parse("test --tier weekly"),
+            Err(Usage::Tier("weekly".to_owned()))
+        );
+        assert_eq!(
+            parse("tidy now"),
+            Err(Usage::Unknown("tidy now".to_owned()))
+        );
+        assert_eq!(
+            parse("bench --fast"),
+            Err(Usage::Unknown("bench --fast".to_owned()))
+        );
+    }
+}

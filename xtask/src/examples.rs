@@ -1,0 +1,82 @@
+//! Example programs: each must run to its end by itself.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use serde::Deserialize;
+
+use crate::shell;
+use crate::tally::Tally;
+
+/// An example that takes longer waits for something it should not wait for.
+const LIMIT: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+#[derive(Deserialize)]
+struct Message {
+    executable: Option<PathBuf>,
+    target: Option<Target>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+/// Builds and runs every example of the workspace.
+pub(crate) fn run(root: &Path) -> Result<Tally> {
+    let args = [
+        "build",
+        "--workspace",
+        "--examples",
+        "--quiet",
+        "--message-format",
+        "json-render-diagnostics",
+    ];
+    let messages = shell::capture(&mut shell::cargo(root, &args))?;
+    let mut tally = Tally::default();
+    for line in messages.lines() {
+        let message: Message =
+            serde_json::from_str(line).context("failed to read cargo's messages")?;
+        let (Some(program), Some(target)) = (message.executable, message.target) else {
+            continue;
+        };
+        if !target.kind.iter().any(|kind| kind == "example") {
+            continue;
+        }
+        match run_one(root, &program)? {
+            None => tally.passed += 1,
+            Some(problem) => {
+                tally.failed += 1;
+                println!("example `{}` failed: {problem}", target.name);
+            }
+        }
+    }
+    println!("examples: {}", tally.line());
+    Ok(tally)
+}
+
+/// Returns what went wrong, if anything did.
+fn run_one(root: &Path, program: &Path) -> Result<Option<String>> {
+    let mut child = Command::new(program)
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .with_context(|| format!("failed to start `{}`", program.display()))?;
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok((!status.success()).then(|| format!("ended with {status}")));
+        }
+        if started.elapsed() > LIMIT {
+            child.kill()?;
+            child.wait()?;
+            return Ok(Some(format!("still ran after {} s", LIMIT.as_secs())));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}

@@ -1,0 +1,107 @@
+//! Child processes of the tasks.
+
+use std::io::{BufRead as _, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+
+/// Returns a `cargo` command at `root` that reads nothing from the terminal.
+pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
+    // Cargo sets CARGO to its own path, which keeps a pinned toolchain pinned.
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(program);
+    command.args(args).current_dir(root).stdin(Stdio::null());
+    command
+}
+
+/// Runs `command` with its output on ours.
+///
+/// # Errors
+/// When it cannot start or does not exit with 0.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    eprintln!("$ {}", line(command));
+    let status = command
+        .status()
+        .with_context(|| format!("failed to start `{}`", line(command)))?;
+    if !status.success() {
+        bail!("`{}` ended with {status}", line(command));
+    }
+    Ok(())
+}
+
+/// Runs `command` and returns its standard output; its standard error stays on ours.
+///
+/// # Errors
+/// When it cannot start, does not exit with 0 or prints something other than UTF-8.
+pub(crate) fn capture(command: &mut Command) -> Result<String> {
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("failed to start `{}`", line(command)))?;
+    if !output.status.success() {
+        bail!("`{}` ended with {}", line(command), output.status);
+    }
+    String::from_utf8(output.stdout)
+        .with_context(|| format!("`{}` printed something other than UTF-8", line(command)))
+}
+
+/// Runs `command`, passing both its streams on line by line, and returns all it printed.
+///
+/// # Errors
+/// When it cannot start or a stream breaks.
+pub(crate) fn tee(command: &mut Command) -> Result<(ExitStatus, String)> {
+    eprintln!("$ {}", line(command));
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("failed to start `{}`", line(command)))?;
+    let stdout = child.stdout.take().context("standard output was piped")?;
+    let stderr = child.stderr.take().context("standard error was piped")?;
+    let printed = std::thread::scope(|scope| {
+        let errors = scope.spawn(|| pass_on(stderr, std::io::stderr()));
+        let mut printed = pass_on(stdout, std::io::stdout())?;
+        let errors = errors.join().expect("the copying thread does not panic")?;
+        printed.push_str(&errors);
+        anyhow::Ok(printed)
+    })?;
+    Ok((child.wait()?, printed))
+}
+
+fn pass_on(from: impl Read, mut to: impl Write) -> Result<String> {
+    let mut from = BufReader::new(from);
+    let mut acc = String::new();
+    let mut bytes = Vec::new();
+    while from.read_until(b'\n', &mut bytes)? > 0 {
+        to.write_all(&bytes)?;
+        acc.push_str(&String::from_utf8_lossy(&bytes));
+        bytes.clear();
+    }
+    Ok(acc)
+}
+
+/// Reports whether `program` can be started with `argument`.
+pub(crate) fn is_present(program: &str, argument: &str) -> bool {
+    Command::new(program)
+        .arg(argument)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+fn line(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let mut acc = program
+        .file_name()
+        .unwrap_or(command.get_program())
+        .to_string_lossy()
+        .into_owned();
+    for arg in command.get_args() {
+        acc.push(' ');
+        acc.push_str(&arg.to_string_lossy());
+    }
+    acc
+}

@@ -1,0 +1,314 @@
+//! Documents that must stand beside the code.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, Result};
+
+use super::layers::Package;
+use super::tree::{Problem, Tree, is_test_source};
+
+const REQUIRED: [&str; 7] = [
+    "CHANGELOG.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "docs/ARCHITECTURE.md",
+    "docs/DECISIONS.md",
+    "docs/PERFORMANCE.md",
+];
+
+/// The crates whose sources name the diagnostic codes.
+const CODES_IN: [&str; 2] = ["crates/daemon-spec/src/", "crates/daemon-validate/src/"];
+const ERROR_PAGES: &str = "docs/errors/";
+
+/// Checks that the documents of the repository exist.
+pub(crate) fn presence(tree: &Tree) -> Vec<Problem> {
+    REQUIRED
+        .iter()
+        .filter(|path| tree.text(path).is_none_or(|text| text.trim().is_empty()))
+        .map(|path| Problem::error(path, 1, "missing or empty"))
+        .collect()
+}
+
+/// Checks that every diagnostic code has a page and every page a code.
+pub(crate) fn error_pages(tree: &Tree) -> Vec<Problem> {
+    let mut codes: Vec<(&str, usize, &str)> = Vec::new();
+    let in_code = |path: &str| {
+        CODES_IN.iter().any(|folder| path.starts_with(folder)) && !is_test_source(path)
+    };
+    for (path, text) in tree.sources().filter(|(path, _)| in_code(path)) {
+        let lines = text.lines().enumerate();
+        codes.extend(
+            lines.flat_map(|(at, line)| codes_of(line).map(move |code| (path, at + 1, code))),
+        );
+    }
+    let named: BTreeSet<&str> = codes.iter().map(|(_, _, code)| *code).collect();
+    let pages: BTreeSet<&str> = tree
+        .texts()
+        .filter_map(|(path, _)| path.strip_prefix(ERROR_PAGES)?.strip_suffix(".md"))
+        .filter(|stem| codes_of(stem).next() == Some(stem))
+        .collect();
+    let mut acc = Vec::new();
+    for code in named.difference(&pages) {
+        let first = codes.iter().find(|(_, _, named)| named == code);
+        let (path, line, _) = first.expect("every named code was found somewhere");
+        acc.push(Problem::error(
+            path,
+            *line,
+            format!("`{code}` has no page `{ERROR_PAGES}{code}.md`"),
+        ));
+    }
+    for code in pages.difference(&named) {
+        acc.push(Problem::error(
+            &format!("{ERROR_PAGES}{code}.md"),
+            1,
+            "no rule has this code",
+        ));
+    }
+    acc
+}
+
+/// Finds words of the form `D123`.
+fn codes_of(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .filter(|word| {
+            word.len() == 4
+                && word
+                    .strip_prefix('D')
+                    .is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+        })
+}
+
+/// Checks that the page of the architecture names every crate.
+pub(crate) fn architecture(tree: &Tree, packages: &[Package]) -> Vec<Problem> {
+    let path = "docs/ARCHITECTURE.md";
+    let text = tree.text(path).unwrap_or_default();
+    packages
+        .iter()
+        .filter(|package| !text.contains(&format!("`{}`", package.name)))
+        .map(|package| {
+            Problem::error(
+                path,
+                1,
+                format!("does not name the crate `{}`", package.name),
+            )
+        })
+        .collect()
+}
+
+/// Checks that every dependency has its reason, and every reason its dependency.
+///
+/// # Errors
+/// When the root manifest is not TOML.
+pub(crate) fn dependencies(tree: &Tree, packages: &[Package]) -> Result<Vec<Problem>> {
+    let path = "docs/DECISIONS.md";
+    let manifest: toml::Table = tree
+        .text("Cargo.toml")
+        .unwrap_or_default()
+        .parse()
+        .context("failed to read `Cargo.toml`")?;
+    let shared = manifest
+        .get("workspace")
+        .and_then(|workspace| workspace.get("dependencies"));
+    let mut used: BTreeSet<&str> = shared
+        .and_then(toml::Value::as_table)
+        .into_iter()
+        .flatten()
+        .filter(|(_, source)| source.get("path").is_none())
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let ours: BTreeSet<&str> = packages
+        .iter()
+        .map(|package| package.name.as_str())
+        .collect();
+    let direct = packages
+        .iter()
+        .flat_map(|package| package.links.iter().chain(&package.tests_with));
+    used.extend(
+        direct
+            .map(String::as_str)
+            .filter(|name| !ours.contains(name)),
+    );
+
+    let reasons = reasons(tree.text(path).unwrap_or_default());
+    let explained: BTreeSet<&str> = reasons.iter().map(|(_, name)| *name).collect();
+    let mut acc: Vec<Problem> = used
+        .difference(&explained)
+        .map(|name| {
+            Problem::error(
+                path,
+                1,
+                format!("give `{name}` its line under \"## Dependencies\""),
+            )
+        })
+        .collect();
+    let gone = reasons.iter().filter(|(_, name)| !used.contains(name));
+    acc.extend(
+        gone.map(|(line, name)| {
+            Problem::error(path, *line, format!("`{name}` is not a dependency"))
+        }),
+    );
+    Ok(acc)
+}
+
+/// Returns the names that open the list items under "## Dependencies", with their lines.
+fn reasons(text: &str) -> Vec<(usize, &str)> {
+    let mut is_inside = false;
+    let mut acc = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        if line.starts_with("## ") {
+            is_inside = line.trim_end() == "## Dependencies";
+        }
+        let Some(item) = line.strip_prefix("- `").filter(|_| is_inside) else {
+            continue;
+        };
+        // One line may explain several that belong together: - `a`, `b`: why.
+        let head = item.split_once("`:").map_or(item, |(head, _)| head);
+        acc.extend(head.split("`, `").map(|name| (at + 1, name)));
+    }
+    acc
+}
+
+/// Checks that links between documents lead somewhere.
+pub(crate) fn links(tree: &Tree) -> Vec<Problem> {
+    let mut acc = Vec::new();
+    let is_document = |path: &str| path.ends_with(".md") && !path.starts_with("fixtures/");
+    for (path, text) in tree.texts().filter(|(path, _)| is_document(path)) {
+        for (at, line) in text.lines().enumerate() {
+            for target in targets(line).filter(|target| !resolves(tree, path, target)) {
+                acc.push(Problem::error(
+                    path,
+                    at + 1,
+                    format!("`{target}` leads nowhere"),
+                ));
+            }
+        }
+    }
+    acc
+}
+
+fn targets(line: &str) -> impl Iterator<Item = &str> {
+    let after = line.split("](").skip(1);
+    let targets = after.filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
+    targets.filter(|target| {
+        !target.contains("://") && !target.starts_with('#') && !target.starts_with("mailto:")
+    })
+}
+
+fn resolves(tree: &Tree, from: &str, target: &str) -> bool {
+    let target = target.split('#').next().unwrap_or(target);
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                if parts.pop().is_none() {
+                    return false;
+                }
+            }
+            name => parts.push(name),
+        }
+    }
+    tree.holds(&parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(problems: Vec<Problem>) -> Vec<String> {
+        problems
+            .into_iter()
+            .map(|problem| problem.to_string())
+            .collect()
+    }
+
+    fn package(name: &str, links: &[&str]) -> Package {
+        Package {
+            name: name.to_owned(),
+            manifest: String::new(),
+            layer: Some(0),
+            links: links.iter().map(|&link| link.to_owned()).collect(),
+            tests_with: BTreeSet::new(),
+        }
+    }
+
+    #[test]
+    fn a_missing_or_empty_document_fails() {
+        let mut files = REQUIRED.map(|path| (path, "text"));
+        assert_eq!(presence(&Tree::from(files)), []);
+        files[0].1 = "\n";
+        assert_eq!(
+            shown(presence(&Tree::from(files))),
+            ["CHANGELOG.md:1: error: missing or empty"]
+        );
+        assert_eq!(presence(&Tree::default()).len(), REQUIRED.len());
+    }
+
+    #[test]
+    fn codes_and_pages_match_both_ways() {
+        let source = "//! Rules.\nconst A: Code = \"D201\";\nconst B: Code = Code::D202;\nlet D3: X = D12;\n";
+        let tree = Tree::from([
+            ("crates/daemon-validate/src/code.rs", source),
+            ("crates/daemon-validate/src/tests.rs", "\"D999\""),
+            ("docs/errors/D201.md", ""),
+            ("docs/errors/D203.md", ""),
+            ("docs/errors/README.md", ""),
+        ]);
+        assert_eq!(
+            shown(error_pages(&tree)),
+            [
+                "crates/daemon-validate/src/code.rs:3: error: `D202` has no page `docs/errors/D202.md`",
+                "docs/errors/D203.md:1: error: no rule has this code",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_architecture_names_every_crate() {
+        let tree = Tree::from([("docs/ARCHITECTURE.md", "`daemon-spec` and daemon-cron")]);
+        assert_eq!(
+            shown(architecture(
+                &tree,
+                &[package("daemon-spec", &[]), package("daemon-cron", &[])]
+            )),
+            ["docs/ARCHITECTURE.md:1: error: does not name the crate `daemon-cron`"]
+        );
+    }
+
+    #[test]
+    fn dependencies_and_reasons_match_both_ways() {
+        let manifest = "[workspace.dependencies]\na = \"1\"\nb = { version = \"1\" }\nours = { path = \"x\" }\n";
+        let decisions =
+            "## Design\n- `c`: no.\n## Dependencies\n- `a`, `d`: why.\n- `gone`: why.\n";
+        let tree = Tree::from([("Cargo.toml", manifest), ("docs/DECISIONS.md", decisions)]);
+        let packages = [package("ours", &["d", "e"]), package("other", &["ours"])];
+        assert_eq!(
+            shown(dependencies(&tree, &packages).unwrap()),
+            [
+                "docs/DECISIONS.md:1: error: give `b` its line under \"## Dependencies\"",
+                "docs/DECISIONS.md:1: error: give `e` its line under \"## Dependencies\"",
+                "docs/DECISIONS.md:5: error: `gone` is not a dependency",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_link_must_lead_to_a_file_or_a_folder() {
+        let tree = Tree::from([
+            (
+                "README.md",
+                "[a](docs/A.md#part) [b](https://example.com/x) [c](#here) [d](docs) [e](docs/B.md)",
+            ),
+            ("docs/A.md", "[up](../README.md) [out](../../README.md)"),
+        ]);
+        assert_eq!(
+            shown(links(&tree)),
+            [
+                "README.md:1: error: `docs/B.md` leads nowhere",
+                "docs/A.md:1: error: `../../README.md` leads nowhere",
+            ]
+        );
+    }
+}
