@@ -96,7 +96,7 @@ pub(crate) fn architecture(tree: &Tree, packages: &[Package]) -> Vec<Problem> {
         .collect()
 }
 
-/// Checks that every dependency has its reason, and every reason its dependency.
+/// Checks that every dependency has its reason and every reason its dependency, and that none is idle.
 ///
 /// # Errors
 /// When the root manifest is not TOML.
@@ -110,7 +110,7 @@ pub(crate) fn dependencies(tree: &Tree, packages: &[Package]) -> Result<Vec<Prob
     let shared = manifest
         .get("workspace")
         .and_then(|workspace| workspace.get("dependencies"));
-    let mut used: BTreeSet<&str> = shared
+    let shared: BTreeSet<&str> = shared
         .and_then(toml::Value::as_table)
         .into_iter()
         .flatten()
@@ -121,14 +121,12 @@ pub(crate) fn dependencies(tree: &Tree, packages: &[Package]) -> Result<Vec<Prob
         .iter()
         .map(|package| package.name.as_str())
         .collect();
-    let direct = packages
+    let used: BTreeSet<&str> = packages
         .iter()
-        .flat_map(|package| package.links.iter().chain(&package.tests_with));
-    used.extend(
-        direct
-            .map(String::as_str)
-            .filter(|name| !ours.contains(name)),
-    );
+        .flat_map(|package| package.links.iter().chain(&package.tests_with))
+        .map(String::as_str)
+        .filter(|name| !ours.contains(name))
+        .collect();
 
     let reasons = reasons(tree.text(path).unwrap_or_default());
     let explained: BTreeSet<&str> = reasons.iter().map(|(_, name)| *name).collect();
@@ -148,6 +146,8 @@ pub(crate) fn dependencies(tree: &Tree, packages: &[Package]) -> Result<Vec<Prob
             Problem::error(path, *line, format!("`{name}` is not a dependency"))
         }),
     );
+    let idle = shared.difference(&used);
+    acc.extend(idle.map(|name| Problem::error("Cargo.toml", 1, format!("no crate uses `{name}`"))));
     Ok(acc)
 }
 
@@ -283,13 +283,16 @@ mod tests {
         let decisions =
             "## Design\n- `c`: no.\n## Dependencies\n- `a`, `d`: why.\n- `gone`: why.\n";
         let tree = Tree::from([("Cargo.toml", manifest), ("docs/DECISIONS.md", decisions)]);
-        let packages = [package("ours", &["d", "e"]), package("other", &["ours"])];
+        let packages = [
+            package("ours", &["a", "d", "e"]),
+            package("other", &["ours"]),
+        ];
         assert_eq!(
             shown(dependencies(&tree, &packages).unwrap()),
             [
-                "docs/DECISIONS.md:1: error: give `b` its line under \"## Dependencies\"",
                 "docs/DECISIONS.md:1: error: give `e` its line under \"## Dependencies\"",
                 "docs/DECISIONS.md:5: error: `gone` is not a dependency",
+                "Cargo.toml:1: error: no crate uses `b`",
             ]
         );
     }
