@@ -1,1 +1,5 @@
 //! The long-lived host: driver, intake, control protocol.
+
+pub mod config;
+pub mod home;
+pub mod random;

@@ -1,0 +1,17 @@
+//! The host's configuration: `<home>/config.toml`, merged with flags and environment by the binary.
+//!
+//! A key that this version does not serve is refused, so that nobody relies on a setting that does nothing.
+
+mod duration;
+mod load;
+mod model;
+
+pub use duration::{Period, Retention};
+pub use load::{ConfigError, parse, schema};
+pub use model::{
+    Budget, Capability, Config, DaemonPolicy, Host, Limits, Log, LogFormat, Misfire, Overlap,
+    Policy, Provider, Providers, Repo, Retain, Schedule, SourceConfig, Sources, Surfaces,
+};
+
+#[cfg(test)]
+mod tests;

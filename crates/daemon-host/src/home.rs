@@ -1,0 +1,296 @@
+//! The home: the host's one directory, its owner and its token.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::random;
+
+/// The parts of a home that a host makes.
+const DIRECTORIES: [&str; 4] = ["daemons", "logs", "run", "worktrees"];
+/// File systems on which neither `flock` nor SQLite's log can be relied on.
+const NETWORK_FILE_SYSTEMS: [(u32, &str); 5] =
+    [(0x6969, "NFS"), (0x517B, "SMB"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB2"), (0x0102_1997, "9P")];
+/// The shortest bearer token, in bytes.
+pub const MIN_TOKEN_BYTES: usize = 32;
+
+/// A failure of the home.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HomeError {
+    /// A part of it cannot be made, read or written.
+    #[error("failed to use `{path}`: {what}")]
+    Io {
+        /// The part.
+        path: PathBuf,
+        /// What was tried.
+        what: &'static str,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// Another process owns it.
+    #[error("the home `{home}` is owned by process {pid}")]
+    Owned {
+        /// The home.
+        home: PathBuf,
+        /// The owner's process id, 0 if it could not be read.
+        pid: u32,
+    },
+    /// It lies on a network file system.
+    #[error("the home `{home}` lies on {kind}, where locks and the store cannot be relied on")]
+    Network {
+        /// The home.
+        home: PathBuf,
+        /// The kind of file system.
+        kind: &'static str,
+    },
+    /// Something in it is open to others, or not what it should be.
+    #[error("`{path}` {problem}")]
+    Unsafe {
+        /// The part.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+fn io_error(path: &Path, what: &'static str) -> impl FnOnce(io::Error) -> HomeError {
+    let path = path.to_owned();
+    move |source| HomeError::Io { path, what, source }
+}
+
+/// The host's one directory.
+#[derive(Clone, Debug)]
+pub struct Home {
+    root: PathBuf,
+}
+
+impl Home {
+    /// Opens a home, making it and its parts where they are missing: directories 0700, files 0600.
+    ///
+    /// # Errors
+    /// If a part cannot be made, or it lies on a network file system.
+    pub fn open(root: &Path) -> Result<Self, HomeError> {
+        make_directory(root)?;
+        let root = root.canonicalize().map_err(io_error(root, "resolve"))?;
+        refuse_network(&root)?;
+        for name in DIRECTORIES {
+            make_directory(&root.join(name))?;
+        }
+        Ok(Self { root })
+    }
+
+    /// Names a home without making anything, for reading.
+    pub fn existing(root: &Path) -> Option<Self> {
+        root.join("state.db").is_file().then(|| Self { root: root.to_owned() })
+    }
+
+    /// Returns its directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the file of the configuration.
+    pub fn config(&self) -> PathBuf {
+        self.root.join("config.toml")
+    }
+
+    /// Returns the file of the embedded store.
+    pub fn store(&self) -> PathBuf {
+        self.root.join("state.db")
+    }
+
+    /// Returns the directory of run folders.
+    pub fn runs(&self) -> PathBuf {
+        self.root.join("daemons")
+    }
+
+    /// Returns the directory of worktrees.
+    pub fn worktrees(&self) -> PathBuf {
+        self.root.join("worktrees")
+    }
+
+    /// Returns a path below the home; an absolute one stays what it is.
+    pub fn below(&self, path: &Path) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// Becomes the owner of the home until the returned guard is dropped.
+    ///
+    /// # Errors
+    /// [`HomeError::Owned`] if another process owns it; nothing was touched then.
+    pub fn own(&self) -> Result<Ownership, HomeError> {
+        let path = self.root.join("run/host.lock");
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(io_error(&path, "open"))?;
+        if let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            if error == rustix::io::Errno::WOULDBLOCK {
+                return Err(HomeError::Owned { home: self.root.clone(), pid: read_pid(&mut file) });
+            }
+            return Err(io_error(&path, "lock")(error.into()));
+        }
+        file.set_len(0)
+            .and_then(|()| file.seek(io::SeekFrom::Start(0)))
+            .and_then(|_| writeln!(file, "{}", std::process::id()))
+            .map_err(io_error(&path, "write"))?;
+        Ok(Ownership { _file: file })
+    }
+
+    /// Returns the process that owns the home, if one does.
+    ///
+    /// # Errors
+    /// If the lock cannot be asked.
+    pub fn owner(&self) -> Result<Option<u32>, HomeError> {
+        let path = self.root.join("run/host.lock");
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(io_error(&path, "open")(error)),
+        };
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(None),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(Some(read_pid(&mut file))),
+            Err(error) => Err(io_error(&path, "lock")(error.into())),
+        }
+    }
+
+    /// Returns the bearer token, making the file (0600) at the first start.
+    ///
+    /// # Errors
+    /// If it cannot be read or made, is shorter than 32 bytes, or is open to others.
+    pub fn token(&self, file: &Path) -> Result<String, HomeError> {
+        let path = self.below(file);
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.permissions().mode() & 0o077 != 0 => {
+                return Err(HomeError::Unsafe { path, problem: "is open to other users; make it 0600".to_owned() });
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                write_atomic(&path, format!("{}\n", random::hex(32)).as_bytes())?;
+            }
+            Err(error) => return Err(io_error(&path, "read")(error)),
+        }
+        let token = fs::read_to_string(&path).map_err(io_error(&path, "read"))?.trim().to_owned();
+        if token.len() < MIN_TOKEN_BYTES {
+            let problem = format!("holds a token of {} bytes, at least {MIN_TOKEN_BYTES} are needed", token.len());
+            return Err(HomeError::Unsafe { path, problem });
+        }
+        Ok(token)
+    }
+}
+
+/// Ownership of a home; ends when dropped, or with the process.
+#[derive(Debug)]
+pub struct Ownership {
+    _file: File,
+}
+
+fn read_pid(file: &mut File) -> u32 {
+    let mut text = String::new();
+    match file.read_to_string(&mut text) {
+        Ok(_) => text.trim().parse().unwrap_or(0),
+        Err(_) => 0,
+    }
+}
+
+fn make_directory(path: &Path) -> Result<(), HomeError> {
+    match DirBuilder::new().recursive(true).mode(0o700).create(path) {
+        Ok(()) => {}
+        Err(source) => return Err(io_error(path, "make")(source)),
+    }
+    let metadata = fs::metadata(path).map_err(io_error(path, "read"))?;
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(HomeError::Unsafe { path: path.to_owned(), problem: "belongs to another user".to_owned() });
+    }
+    if metadata.permissions().mode() & 0o077 != 0 {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(io_error(path, "close to others"))?;
+    }
+    Ok(())
+}
+
+fn refuse_network(root: &Path) -> Result<(), HomeError> {
+    let status = rustix::fs::statfs(root).map_err(|error| io_error(root, "examine")(error.into()))?;
+    let magic = u32::try_from(status.f_type & 0xFFFF_FFFF).expect("masked to 32 bits");
+    match NETWORK_FILE_SYSTEMS.iter().find(|(known, _)| *known == magic) {
+        Some((_, kind)) => Err(HomeError::Network { home: root.to_owned(), kind }),
+        None => Ok(()),
+    }
+}
+
+/// Writes a whole file (0600): a temporary one beside it, synced, renamed over it, and the directory synced.
+///
+/// # Errors
+/// If any step fails; the old file is untouched then.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), HomeError> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let temporary = directory.join(format!(".{}.tmp", random::hex(8)));
+    let written = (|| {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        File::open(directory)?.sync_all()
+    })();
+    written.map_err(|source| {
+        // The temporary file may not exist; nothing more can be done about one that stays.
+        fs::remove_file(&temporary).unwrap_or_default();
+        io_error(path, "write")(source)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Home, HomeError};
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
+
+    #[test]
+    fn a_new_home_is_closed_to_others() {
+        let scratch = tempfile::tempdir().expect("a scratch directory");
+        let home = Home::open(&scratch.path().join("home")).expect("it opens");
+        for part in ["", "daemons", "run", "worktrees", "logs"] {
+            let mode = std::fs::metadata(home.root().join(part)).expect(part).permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "{part:?}");
+        }
+    }
+
+    #[test]
+    fn a_second_owner_is_refused_and_told_who_owns_it() {
+        let scratch = tempfile::tempdir().expect("a scratch directory");
+        let home = Home::open(scratch.path()).expect("it opens");
+        assert_eq!(home.owner().expect("the lock can be asked"), None);
+        let first = home.own().expect("the first owner is let in");
+        match home.own() {
+            Err(HomeError::Owned { pid, .. }) => assert_eq!(pid, std::process::id()),
+            other => panic!("a second owner was let in: {other:?}"),
+        }
+        assert_eq!(home.owner().expect("the lock can be asked"), Some(std::process::id()));
+        drop(first);
+        drop(home.own().expect("the home is free again"));
+    }
+
+    #[test]
+    fn a_token_is_made_once_and_must_be_long_and_private() {
+        let scratch = tempfile::tempdir().expect("a scratch directory");
+        let home = Home::open(scratch.path()).expect("it opens");
+        let token = home.token(Path::new("token")).expect("a token is made");
+        assert_eq!(token.len(), 64);
+        assert_eq!(home.token(Path::new("token")).expect("it is read again"), token);
+        let path = home.root().join("token");
+        std::fs::write(&path, "short").expect("it can be written");
+        assert!(matches!(home.token(Path::new("token")), Err(HomeError::Unsafe { .. })));
+        std::fs::write(&path, &token).expect("it can be written");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).expect("its mode can be set");
+        assert!(matches!(home.token(Path::new("token")), Err(HomeError::Unsafe { .. })));
+    }
+}

@@ -1,0 +1,57 @@
+//! Randomness and the clock: the two things only the host reads.
+
+use std::fmt::Write as _;
+
+use daemon_event::{ActivationId, EventId};
+use jiff::Timestamp;
+
+/// Returns `n` random bytes in hexadecimal.
+///
+/// # Panics
+/// If the system has no randomness, without which no secret can be made.
+pub fn hex(n: usize) -> String {
+    let mut bytes = vec![0; n];
+    getrandom::fill(&mut bytes).expect("the system gives randomness");
+    bytes.iter().fold(String::with_capacity(2 * n), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
+        text
+    })
+}
+
+/// Returns ten random bytes, as an identifier needs.
+///
+/// # Panics
+/// If the system has no randomness.
+pub fn ten() -> [u8; 10] {
+    let mut bytes = [0; 10];
+    getrandom::fill(&mut bytes).expect("the system gives randomness");
+    bytes
+}
+
+/// Returns a number drawn uniformly, for spreading retries.
+///
+/// # Panics
+/// If the system has no randomness.
+pub fn jitter() -> u32 {
+    getrandom::u32().expect("the system gives randomness")
+}
+
+/// Returns the instant by the wall clock.
+pub fn now() -> Timestamp {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place where the host reads the clock")]
+    Timestamp::now()
+}
+
+fn millis(now: Timestamp) -> u64 {
+    u64::try_from(now.as_millisecond()).unwrap_or(0)
+}
+
+/// Makes an event id.
+pub fn event_id(now: Timestamp) -> EventId {
+    EventId::new(millis(now), ten())
+}
+
+/// Makes an activation id.
+pub fn activation_id(now: Timestamp) -> ActivationId {
+    ActivationId::new(millis(now), ten())
+}
