@@ -117,6 +117,8 @@ pub struct DaemonRow {
     pub validity: Validity,
     /// What was found in the file, as the linter's JSON array.
     pub diagnostics: String,
+    /// What else the host keeps of it: its conditions and support tree, as JSON that only the host reads.
+    pub definition: String,
     /// Whether it has conditions and a schedule.
     pub modes: Modes,
     /// Its schedule and zone, if it has a valid one.

@@ -6,7 +6,7 @@ mod duration;
 mod load;
 mod model;
 
-pub use duration::{Period, Retention};
+pub use duration::{InvalidPeriod, Period, Retention};
 pub use load::{ConfigError, parse, schema};
 pub use model::{
     Budget, Capability, Config, DaemonPolicy, Host, Limits, Log, LogFormat, Misfire, Overlap,
