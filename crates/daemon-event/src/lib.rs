@@ -10,6 +10,19 @@
 //! # Ok::<(), daemon_event::InvalidId>(())
 //! ```
 //!
+//! A payload becomes facts:
+//!
+//! ```
+//! use daemon_event::{Enrichment, Field, Source, read};
+//!
+//! let body = br#"{"action":"opened","issue":{"number":7,"title":"Drip"},
+//!                 "repository":{"full_name":"acme/pump"},"sender":{"login":"kit"}}"#;
+//! let reading = read(Source::Github, "issues", body, &Enrichment::default())?;
+//! assert_eq!(reading.facts.text(Field::Title), Some("Drip"));
+//! assert_eq!(reading.subject.map(|subject| subject.to_string()).as_deref(), Some("github:acme/pump#7"));
+//! # Ok::<(), daemon_event::Malformed>(())
+//! ```
+//!
 //! # What this crate does not do
 //! It verifies no signature (see `daemon-ingest`) and reads no condition (see `daemon-watch`).
 //!
@@ -18,12 +31,17 @@
 
 mod event;
 mod facts;
+mod field;
 mod ids;
+mod read;
 mod trigger;
+pub mod vocabulary;
 
 pub use event::{Actor, ActorKind, Event, Source};
 pub use facts::Facts;
+pub use field::{Field, FieldValue, Shape};
 pub use ids::{
     ActivationId, DaemonId, DaemonKey, DeliveryId, EventId, InvalidId, RepoName, Subject, ulid,
 };
+pub use read::{Enrichment, Malformed, PullRequestFact, Reading, read};
 pub use trigger::TriggerKey;

@@ -1,0 +1,418 @@
+//! Facts that follow from several places of a payload, or from the enrichment.
+
+use super::{Enrichment, Raw};
+use crate::event::Source;
+use crate::facts::Facts;
+use crate::field::{Field, FieldValue};
+use crate::ids::Subject;
+
+/// Adds what follows from the raw paths and the enrichment.
+pub(super) fn derive(
+    source: Source,
+    kind: &str,
+    raw: &Raw<'_, '_>,
+    enrichment: &Enrichment,
+    facts: &mut Facts,
+) {
+    match source {
+        Source::Github => github(kind, raw, facts),
+        Source::Git => git(kind, raw, facts),
+        Source::Linear => linear(kind, raw, facts),
+        Source::Slack => slack(kind, raw, facts),
+        Source::Sentry => sentry(kind, raw, facts),
+    }
+    name_kind(facts, Field::Author, Field::AuthorKind);
+    name_kind(facts, Field::ParentAuthor, Field::ParentAuthorKind);
+    name_kind(facts, Field::Actor, Field::ActorKind);
+    enrich(kind, enrichment, facts);
+}
+
+/// Says `human` or `bot` whenever somebody is named: a service's own word for the type, else the login.
+fn name_kind(facts: &mut Facts, name: Field, kind: Field) {
+    let is_bot = match facts.text(kind) {
+        Some(word) => !matches!(
+            word.to_ascii_lowercase().as_str(),
+            "user" | "human" | "organization" | "mannequin"
+        ),
+        None => match facts.text(name) {
+            Some(login) => login.ends_with("[bot]"),
+            None => return,
+        },
+    };
+    let is_bot = is_bot
+        || facts
+            .text(name)
+            .is_some_and(|login| login.ends_with("[bot]"));
+    facts.set_text(kind, if is_bot { "bot" } else { "human" });
+}
+
+fn enrich(kind: &str, enrichment: &Enrichment, facts: &mut Facts) {
+    if let Some(files) = &enrichment.changed_files {
+        facts.set_texts(Field::ChangedFiles, files.iter().map(String::as_str));
+    }
+    if let Some(channel) = &enrichment.channel_name {
+        facts.set_text(Field::Channel, channel.trim_start_matches('#'));
+    }
+    let checked = matches!(
+        kind,
+        "check_run" | "check_suite" | "status" | "workflow_run"
+    );
+    let Some(found) = enrichment.pull_requests.as_ref().filter(|_| checked) else {
+        return;
+    };
+    for number in found.iter().map(|fact| fact.number.to_string()) {
+        if !facts
+            .texts(Field::PullRequests)
+            .any(|known| known == number)
+        {
+            facts.push(Field::PullRequests, &number);
+        }
+    }
+    facts.know(Field::PullRequests);
+    let Some(first) = found.first() else { return };
+    facts.set(Field::Number, FieldValue::Number(first.number));
+    // A filter on the pull request must hold for one of them; the one that is most alive answers.
+    if found.iter().all(|fact| fact.draft.is_some()) {
+        let all_drafts = found.iter().all(|fact| fact.draft == Some(true));
+        facts.set(Field::Draft, FieldValue::Flag(all_drafts));
+    }
+    if let Some(head) = found
+        .iter()
+        .filter_map(|fact| fact.is_current_head)
+        .reduce(|a, b| a | b)
+    {
+        facts.set(Field::CurrentHead, FieldValue::Flag(head));
+    }
+    let is_open = found
+        .iter()
+        .any(|fact| fact.state.as_deref() == Some("open"));
+    if found.iter().any(|fact| fact.state.is_some()) {
+        facts.set_text(Field::State, if is_open { "open" } else { "closed" });
+    }
+}
+
+fn github(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
+    match kind {
+        "push" | "create" | "delete" => refs(kind, raw, facts),
+        "pull_request" => {
+            let label = match raw.text("action") {
+                Some("labeled") => Field::LabelAdded,
+                Some("unlabeled") => Field::LabelRemoved,
+                Some(_) | None => return pull_request(raw, facts),
+            };
+            facts.set_texts(label, raw.text("label.name"));
+            pull_request(raw, facts);
+        }
+        "issues" | "discussion" => {
+            let label = match raw.text("action") {
+                Some("labeled") => Field::LabelAdded,
+                Some("unlabeled") => Field::LabelRemoved,
+                Some(_) | None => return,
+            };
+            facts.set_texts(label, raw.text("label.name"));
+        }
+        "pull_request_review" | "pull_request_review_comment" | "pull_request_review_thread" => {
+            facts.set_text(Field::CommentOn, "pull_request");
+            pull_request(raw, facts);
+            let reply = raw.has("comment.in_reply_to_id");
+            facts.set(Field::Reply, FieldValue::Flag(reply));
+            lower(facts, Field::ReviewState);
+        }
+        "issue_comment" => {
+            let on = if raw.has("issue.pull_request.url") {
+                "pull_request"
+            } else {
+                "issue"
+            };
+            facts.set_text(Field::CommentOn, on);
+        }
+        "commit_comment" => facts.set_text(Field::CommentOn, "commit"),
+        "discussion_comment" => facts.set_text(Field::CommentOn, "discussion"),
+        "check_run" | "check_suite" | "workflow_run" => {
+            // An empty list proves nothing: the service leaves it empty for forks.
+            if facts.texts(Field::PullRequests).next().is_none() {
+                facts.forget(Field::PullRequests);
+            }
+            on_default_branch(facts, Field::Branch);
+        }
+        "status" | "workflow_job" | "deployment" | "deployment_status" => {
+            on_default_branch(facts, Field::Branch);
+        }
+        _ => {}
+    }
+}
+
+fn lower(facts: &mut Facts, field: Field) {
+    if let Some(text) = facts.text(field).map(str::to_ascii_lowercase) {
+        facts.set_text(field, &text);
+    }
+}
+
+fn pull_request(raw: &Raw<'_, '_>, facts: &mut Facts) {
+    let base = raw.text("pull_request.base.repo.full_name");
+    let head = raw.text("pull_request.head.repo.full_name");
+    // A head whose repository is gone was a fork: branches of the same repository keep theirs.
+    if base.is_some() {
+        facts.set(Field::Fork, FieldValue::Flag(head != base));
+    }
+    on_default_branch(facts, Field::Base);
+}
+
+fn on_default_branch(facts: &mut Facts, branch: Field) {
+    let Some(default) = facts.text(Field::DefaultBranch).map(str::to_owned) else {
+        return;
+    };
+    if facts.get(branch).is_some() {
+        let is_default = facts.texts(branch).any(|name| name == default);
+        facts.set(Field::OnDefaultBranch, FieldValue::Flag(is_default));
+    }
+}
+
+/// Splits a ref into branch or tag, and gathers the files of its commits.
+fn refs(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
+    let name = facts.text(Field::Ref).unwrap_or_default().to_owned();
+    let said = facts.text(Field::RefType).map(str::to_owned);
+    let (ref_type, short) = if let Some(short) = name.strip_prefix("refs/heads/") {
+        ("branch", short)
+    } else if let Some(short) = name.strip_prefix("refs/tags/") {
+        ("tag", short)
+    } else {
+        (said.as_deref().unwrap_or("branch"), name.as_str())
+    };
+    facts.set_text(Field::RefType, ref_type);
+    if ref_type == "tag" {
+        facts.set_text(Field::Tag, short);
+        facts.set(Field::OnDefaultBranch, FieldValue::Flag(false));
+    } else {
+        facts.set_texts(Field::Branch, [short]);
+        on_default_branch(facts, Field::Branch);
+    }
+    if kind != "push" && kind != "merge" {
+        return;
+    }
+    let listed: Vec<&str> = raw.texts("changed_files[]").collect();
+    if raw.seen("changed_files[]") {
+        facts.set_texts(Field::ChangedFiles, listed);
+        return;
+    }
+    let mut files: Vec<&str> = [
+        "commits[].added[]",
+        "commits[].modified[]",
+        "commits[].removed[]",
+    ]
+    .into_iter()
+    .flat_map(|path| raw.texts(path))
+    .collect();
+    files.sort_unstable();
+    files.dedup();
+    facts.set_texts(Field::ChangedFiles, files);
+}
+
+fn git(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
+    refs(kind, raw, facts);
+    if kind == "merge" {
+        let branch = facts.text(Field::Branch).unwrap_or_default().to_owned();
+        facts.set_text(Field::Base, &branch);
+        facts.set(Field::Merged, FieldValue::Flag(true));
+        if let Some(message) = raw.text("head_commit.message") {
+            facts.set_text(Field::Title, message.lines().next().unwrap_or_default());
+        }
+    }
+}
+
+/// The attributes of Linear's `updatedFrom`, under the names that conditions use.
+const LINEAR_ATTRIBUTES: &[(&str, &str)] = &[
+    ("stateId", "state"),
+    ("statusId", "state"),
+    ("labelIds", "labels"),
+    ("assigneeId", "assignee"),
+    ("description", "body"),
+    ("content", "body"),
+    ("projectId", "project"),
+    ("cycleId", "cycle"),
+    ("dueDate", "due date"),
+    ("teamId", "team"),
+    ("parentId", "parent"),
+    ("archivedAt", "archived"),
+    ("completedAt", "completed"),
+    ("projectMilestoneId", "milestone"),
+];
+
+fn linear(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
+    let actor = raw.text("actor.name").or_else(|| raw.text("actor.service"));
+    if let Some(actor) = actor.or_else(|| raw.text("actor.id")) {
+        facts.set_text(Field::Actor, actor);
+    }
+    let changed: Vec<String> = facts
+        .texts(Field::Changed)
+        .filter(|name| *name != "updatedAt")
+        .map(|name| {
+            let known = LINEAR_ATTRIBUTES.iter().find(|(raw, _)| *raw == name);
+            known.map_or(name, |(_, word)| word).to_owned()
+        })
+        .collect();
+    facts.set_texts(Field::Changed, changed.iter().map(String::as_str));
+    match kind {
+        "Issue" => linear_issue(raw, facts),
+        "Comment" => {
+            facts.set_text(Field::CommentOn, "issue");
+            facts.set(Field::Reply, FieldValue::Flag(raw.has("data.parentId")));
+            if facts.text(Field::Author).is_none()
+                && let Some(actor) = facts.text(Field::Actor).map(str::to_owned)
+            {
+                facts.set_text(Field::Author, &actor);
+            }
+            copy_kind(facts);
+        }
+        "Cycle" if raw.has("data.completedAt") => facts.set_text(Field::StateType, "completed"),
+        _ => {}
+    }
+}
+
+/// Where the creator acts, the author is of the actor's kind.
+fn copy_kind(facts: &mut Facts) {
+    if let Some(kind) = facts.text(Field::ActorKind).map(str::to_owned) {
+        facts.set_text(Field::AuthorKind, &kind);
+    }
+}
+
+fn linear_issue(raw: &Raw<'_, '_>, facts: &mut Facts) {
+    let priority = match raw.number("data.priority") {
+        Some(0) => "none",
+        Some(1) => "urgent",
+        Some(2) => "high",
+        Some(3) => "medium",
+        Some(4) => "low",
+        Some(_) | None => "",
+    };
+    if !priority.is_empty() {
+        facts.set_text(Field::Priority, priority);
+    }
+    let assignee: Vec<&str> = raw.text("data.assignee.name").into_iter().collect();
+    if !assignee.is_empty() || raw.seen("data.assigneeId") {
+        facts.set_texts(Field::Assignee, assignee.iter().copied());
+        facts.set_texts(Field::Assignees, assignee);
+    }
+    if raw.text("action") == Some("create") {
+        if let Some(actor) = facts.text(Field::Actor).map(str::to_owned) {
+            facts.set_text(Field::Author, &actor);
+        }
+        copy_kind(facts);
+    }
+    if !raw.seen("updatedFrom.labelIds[]") {
+        return;
+    }
+    let ids: Vec<&str> = raw.texts("data.labels[].id").collect();
+    let names: Vec<&str> = raw.texts("data.labels[].name").collect();
+    let before: Vec<&str> = raw.texts("updatedFrom.labelIds[]").collect();
+    let added = ids
+        .iter()
+        .zip(&names)
+        .filter(|(id, _)| !before.contains(id));
+    facts.set_texts(Field::LabelAdded, added.map(|(_, name)| *name));
+    // The payload gives a removed label's id only; its name is a fact to be had elsewhere.
+    facts.set_texts(
+        Field::LabelRemoved,
+        before.iter().filter(|id| !ids.contains(id)).copied(),
+    );
+}
+
+fn slack(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
+    let is_bot = raw.has("event.bot_id") || facts.text(Field::Subtype) == Some("bot_message");
+    if facts.text(Field::Actor).is_none()
+        && let Some(name) = raw
+            .text("event.message.user")
+            .or_else(|| raw.text("event.bot_id"))
+    {
+        facts.set_text(Field::Actor, name);
+    }
+    if facts.text(Field::Actor).is_some() {
+        facts.set_text(Field::ActorKind, if is_bot { "bot" } else { "human" });
+    }
+    if kind != "message" && kind != "app_mention" {
+        return;
+    }
+    if let Some(actor) = facts.text(Field::Actor).map(str::to_owned) {
+        facts.set_text(Field::Author, &actor);
+        copy_kind(facts);
+    }
+    let is_reply = facts
+        .text(Field::Thread)
+        .is_some_and(|thread| facts.text(Field::Key) != Some(thread));
+    facts.set(Field::Reply, FieldValue::Flag(is_reply));
+    if facts.text(Field::Subtype).is_none() {
+        facts.set_text(
+            Field::Subtype,
+            if raw.has("event.files[].id") {
+                "file_share"
+            } else {
+                "plain"
+            },
+        );
+    }
+    if facts.text(Field::Comment).is_none()
+        && let Some(text) = raw.text("event.message.text")
+    {
+        facts.set_text(Field::Comment, text);
+    }
+}
+
+fn sentry(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
+    if let Some(actor) = raw.text("actor.name") {
+        facts.set_text(Field::Actor, actor);
+    }
+    if kind == "metric_alert"
+        && let Some(level @ ("critical" | "warning")) = raw.text("action")
+    {
+        facts.set_text(Field::Severity, level);
+    }
+}
+
+/// Names what an event is about, so that its later events can join it.
+pub(super) fn subject(
+    source: Source,
+    kind: &str,
+    raw: &Raw<'_, '_>,
+    facts: &Facts,
+) -> Option<Subject> {
+    let repo = facts.text(Field::Repo);
+    let name = match source {
+        Source::Git => format!("git:{}:{}", repo?, facts.text(Field::Ref)?),
+        Source::Github if kind == "push" => format!("git:{}:{}", repo?, facts.text(Field::Ref)?),
+        Source::Github => {
+            let repo = repo?;
+            let checked = facts.texts(Field::PullRequests).next();
+            if let Some(number) = facts.number(Field::Number) {
+                format!("github:{repo}#{number}")
+            } else if let Some(number) = checked {
+                format!("github:{repo}#{number}")
+            } else if let Some(revision) = facts.text(Field::After) {
+                format!("github:{repo}@{revision}")
+            } else if let Some(tag) = facts.text(Field::Tag).or_else(|| facts.text(Field::Ref)) {
+                format!("github:{repo}:{tag}")
+            } else {
+                format!("github:{repo}")
+            }
+        }
+        Source::Linear => {
+            let places = [
+                "data.identifier",
+                "data.issue.identifier",
+                "issueData.identifier",
+            ];
+            match places.iter().find_map(|place| raw.text(place)) {
+                Some(issue) => format!("linear:{issue}"),
+                None => format!("linear:{kind}/{}", facts.text(Field::Key)?),
+            }
+        }
+        Source::Slack => {
+            let channel = facts.text(Field::ChannelId)?;
+            match facts.text(Field::Thread).or_else(|| facts.text(Field::Key)) {
+                Some(thread) => format!("slack:{channel}/{thread}"),
+                None => format!("slack:{channel}"),
+            }
+        }
+        Source::Sentry => format!("sentry:{}", facts.text(Field::Key)?),
+    };
+    name.parse().ok()
+}

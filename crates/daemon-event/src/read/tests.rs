@@ -1,0 +1,252 @@
+use super::*;
+
+fn facts(source: Source, kind: &str, body: &str) -> String {
+    match read(source, kind, body.as_bytes(), &Enrichment::default()) {
+        Ok(reading) => {
+            let mut lines = vec![
+                format!("action {:?}", reading.action),
+                format!(
+                    "subject {:?}",
+                    reading.subject.map(|subject| subject.to_string())
+                ),
+            ];
+            lines.extend(
+                reading
+                    .facts
+                    .iter()
+                    .map(|(field, value)| format!("{field}: {value}")),
+            );
+            lines.join("\n")
+        }
+        Err(malformed) => malformed.to_string(),
+    }
+}
+
+#[test]
+fn a_pull_request_from_a_fork_gives_its_branches_labels_and_author() {
+    expect_test::expect![[r#"
+        action Some("labeled")
+        subject Some("github:acme/pump#7")
+        number: 7
+        title: Seal the valve
+        author: kit
+        author_kind: human
+        actor: robo[bot]
+        actor_kind: bot
+        labels: leak, urgent
+        label_added: leak
+        fork: true
+        base: trunk
+        default_branch: trunk
+        on_default_branch: true
+        repo: acme/pump"#]]
+    .assert_eq(&facts(
+        Source::Github,
+        "pull_request",
+        r#"{"action":"labeled","label":{"name":"leak"},"pull_request":{"number":7,
+           "title":"Seal the valve","user":{"login":"kit","type":"User"},
+           "labels":[{"name":"leak"},{"name":"urgent"}],"extra":{"title":"no"},
+           "head":{"repo":{"full_name":"kit/pump"}},
+           "base":{"ref":"trunk","repo":{"full_name":"acme/pump"}}},
+           "repository":{"full_name":"acme/pump","default_branch":"trunk"},
+           "sender":{"login":"robo[bot]"}}"#,
+    ));
+}
+
+#[test]
+fn a_push_of_a_local_repository_gives_its_branch_and_files() {
+    expect_test::expect![[r#"
+        action None
+        subject Some("git:pump:refs/heads/trunk")
+        message: Move the gauge
+        actor: kit
+        actor_kind: human
+        branch: trunk
+        ref_type: branch
+        ref: refs/heads/trunk
+        default_branch: trunk
+        on_default_branch: true
+        changed_files: docs/gauge.md, src/gauge.rs
+        added_files: src/gauge.rs
+        removed_files: 
+        forced: false
+        deleted: false
+        created: false
+        repo: pump
+        after: b2"#]]
+    .assert_eq(&facts(
+        Source::Git,
+        "push",
+        r#"{"ref":"refs/heads/trunk","before":"a1","after":"b2","created":false,"deleted":false,
+            "forced":false,"commits":[{"id":"b2","message":"Move the gauge","added":["src/gauge.rs"],
+            "modified":["docs/gauge.md"],"removed":[]}],
+            "changed_files":["docs/gauge.md","src/gauge.rs"],
+            "repository":{"full_name":"pump","default_branch":"trunk"},"sender":{"login":"kit"}}"#,
+    ));
+}
+
+#[test]
+fn a_linear_update_names_what_changed_and_which_labels_came() {
+    expect_test::expect![[r#"
+        action Some("update")
+        subject Some("linear:PMP-3")
+        title: Drip
+        actor: Kit
+        actor_kind: human
+        labels: Leak, Old
+        label_added: Leak
+        label_removed: 
+        priority: urgent
+        assignees: 
+        assignee: 
+        changed: labels"#]]
+    .assert_eq(&facts(
+        Source::Linear,
+        "Issue",
+        r#"{"type":"Issue","action":"update","actor":{"name":"Kit","type":"user"},
+            "data":{"identifier":"PMP-3","title":"Drip","priority":1,"assigneeId":null,
+            "labels":[{"id":"1","name":"Leak"},{"id":"2","name":"Old"}]},
+            "updatedFrom":{"labelIds":["2"],"updatedAt":"x"}}"#,
+    ));
+}
+
+#[test]
+fn a_reply_in_a_thread_belongs_to_the_thread() {
+    expect_test::expect![[r#"
+        action None
+        subject Some("slack:C1/1.0")
+        key: 2.0
+        comment: on it
+        author: U1
+        author_kind: human
+        actor: U1
+        actor_kind: human
+        channel_id: C1
+        thread: 1.0
+        reply: true
+        subtype: plain"#]]
+    .assert_eq(&facts(
+        Source::Slack,
+        "message",
+        r#"{"event":{"type":"message","user":"U1","channel":"C1","text":"on it","ts":"2.0",
+            "thread_ts":"1.0"}}"#,
+    ));
+}
+
+#[test]
+fn a_body_of_another_shape_is_malformed_with_a_place() {
+    let cases = [
+        (
+            Source::Github,
+            "pull_request",
+            r#"{"action":"opened"}"#,
+            "a `pull_request` event has no `pull_request`",
+        ),
+        (
+            Source::Github,
+            "pull_request",
+            r#"{"action":"opened","pull_request":null}"#,
+            "a `pull_request` event has no `pull_request`",
+        ),
+        (
+            Source::Linear,
+            "Issue",
+            r#"{"type":"Comment","action":"create","data":{}}"#,
+            "`type` is `Comment`, the event was announced as `Issue`",
+        ),
+        (
+            Source::Slack,
+            "message",
+            r#"{"event":{}}"#,
+            "a `message` event has no `event.type`",
+        ),
+        (
+            Source::Github,
+            "push",
+            "[1]",
+            "the body is not one JSON object: line 0, column 0",
+        ),
+        (
+            Source::Github,
+            "push",
+            r#"{"ref":"#,
+            "the body is not one JSON object: line 1, column 7",
+        ),
+        (
+            Source::Github,
+            "push",
+            r#"{"ref":"x"} {}"#,
+            "the body is not one JSON object: line 1, column 13",
+        ),
+    ];
+    for (source, kind, body, expected) in cases {
+        assert_eq!(facts(source, kind, body), expected, "{body}");
+    }
+    let latin = read(
+        Source::Git,
+        "push",
+        b"{\"ref\":\"\xe9\"}",
+        &Enrichment::default(),
+    );
+    assert_eq!(latin, Err(Malformed::Encoding { valid_up_to: 8 }));
+}
+
+#[test]
+fn an_unknown_kind_still_names_actor_and_repository() {
+    expect_test::expect![[r#"
+        action Some("woven")
+        subject Some("github:acme/pump")
+        actor: kit
+        actor_kind: human
+        repo: acme/pump"#]]
+    .assert_eq(&facts(
+        Source::Github,
+        "carpet",
+        r#"{"action":"woven","repository":{"full_name":"acme/pump"},"sender":{"login":"kit","type":"User"}}"#,
+    ));
+}
+
+#[test]
+fn what_the_host_found_out_is_a_fact() {
+    let enrichment = Enrichment {
+        changed_files: None,
+        pull_requests: Some(vec![PullRequestFact {
+            number: 7,
+            draft: Some(false),
+            state: Some("open".to_owned()),
+            is_current_head: Some(true),
+        }]),
+        channel_name: None,
+    };
+    let body =
+        br#"{"state":"failure","context":"ci/pump","sha":"b2","branches":[{"name":"drip"}]}"#;
+    let reading = read(Source::Github, "status", body, &enrichment).expect("it is a status");
+    let lines: Vec<String> = reading
+        .facts
+        .iter()
+        .map(|(field, value)| format!("{field}: {value}"))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "number: 7",
+            "draft: false",
+            "state: open",
+            "branch: drip",
+            "conclusion: failure",
+            "check: ci/pump",
+            "pull_requests: 7",
+            "current_head: true",
+            "after: b2",
+        ]
+    );
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_body_makes_the_reader_panic(body in ".{0,200}", kind in "[a-z_]{0,20}") {
+        for source in Source::ALL {
+            std::hint::black_box(read(source, &kind, body.as_bytes(), &Enrichment::default()).is_ok());
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Git: the branches and tags of a watched repository.
+
+use super::Guard::Is;
+use super::Noun as N;
+use super::Verb as V;
+use super::github::{COMMON, PUSH};
+use super::{EventKind, Portability, Read, Row, at, plain};
+use crate::event::Source;
+use crate::field::Field as F;
+
+const REF: &[Read] = &[
+    at("ref", F::Ref),
+    at("ref_type", F::RefType),
+    at("after", F::After),
+    at("created", F::Created),
+    at("deleted", F::Deleted),
+];
+
+const fn kind(
+    name: &'static str,
+    reads: &'static [&'static [Read]],
+    rows: &'static [Row],
+) -> EventKind {
+    EventKind {
+        source: Source::Git,
+        name,
+        required: &["ref", "repository"],
+        reads,
+        times: &["head_commit.timestamp"],
+        rows,
+    }
+}
+
+/// A row that the format's own examples name.
+const fn common(row: Row) -> Row {
+    Row {
+        portability: Portability::Common,
+        ..row
+    }
+}
+
+pub(super) static KINDS: &[&EventKind] = &[
+    &kind(
+        "push",
+        &[COMMON, PUSH],
+        &[
+            common(plain(
+                N::Commit,
+                &[V::Push, V::Create, V::Add, V::ForcePush],
+                &[Is(F::Deleted, &["false"])],
+            )),
+            plain(
+                N::Branch,
+                &[V::Push, V::ForcePush, V::Update, V::Change, V::Synchronize],
+                &[Is(F::Deleted, &["false"])],
+            ),
+            plain(N::Tag, &[V::Push], &[Is(F::Deleted, &["false"])]),
+            common(plain(
+                N::File,
+                &[V::Touch, V::Create, V::Add, V::Delete, V::Remove, V::Push],
+                &[Is(F::Deleted, &["false"])],
+            )),
+        ],
+    ),
+    &kind(
+        "create",
+        &[COMMON, REF],
+        &[
+            plain(N::Branch, &[V::Create], &[Is(F::RefType, &["branch"])]),
+            plain(
+                N::Tag,
+                &[V::Create, V::Add, V::Publish],
+                &[Is(F::RefType, &["tag"])],
+            ),
+        ],
+    ),
+    &kind(
+        "delete",
+        &[COMMON, REF],
+        &[
+            plain(
+                N::Branch,
+                &[V::Delete, V::Remove],
+                &[Is(F::RefType, &["branch"])],
+            ),
+            plain(N::Tag, &[V::Delete, V::Remove], &[Is(F::RefType, &["tag"])]),
+        ],
+    ),
+    &kind(
+        "merge",
+        &[COMMON, PUSH],
+        &[common(plain(
+            N::PullRequest,
+            &[V::Merge],
+            &[Is(F::Merged, &["true"])],
+        ))],
+    ),
+];

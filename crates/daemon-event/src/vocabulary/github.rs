@@ -1,0 +1,666 @@
+//! GitHub: pull requests, issues, comments, reviews, refs, releases and the repository itself.
+
+use super::Guard::{Is, Present};
+use super::Noun as N;
+use super::Verb as V;
+use super::{EventKind, Read, Row, at, common, plain, raw, row};
+use crate::event::Source;
+use crate::field::Field as F;
+
+pub(super) const COMMON: &[Read] = &[
+    at("repository.full_name", F::Repo),
+    at("repository.default_branch", F::DefaultBranch),
+    at("sender.login", F::Actor),
+    at("sender.type", F::ActorKind),
+];
+
+const PULL_REQUEST: &[Read] = &[
+    at("pull_request.number", F::Number),
+    at("pull_request.title", F::Title),
+    at("pull_request.body", F::Body),
+    at("pull_request.state", F::State),
+    at("pull_request.draft", F::Draft),
+    at("pull_request.merged", F::Merged),
+    at("pull_request.head.ref", F::Head),
+    raw("pull_request.head.repo.full_name"),
+    at("pull_request.head.sha", F::After),
+    at("pull_request.base.ref", F::Base),
+    raw("pull_request.base.repo.full_name"),
+    at("pull_request.labels[].name", F::Labels),
+    at("pull_request.assignees[].login", F::Assignees),
+    at("pull_request.milestone.title", F::Milestone),
+];
+const PULL_REQUEST_AUTHOR: &[Read] = &[
+    at("pull_request.user.login", F::Author),
+    at("pull_request.user.type", F::AuthorKind),
+    at("pull_request.author_association", F::AuthorAssociation),
+];
+const PULL_REQUEST_PARENT: &[Read] = &[
+    at("pull_request.user.login", F::ParentAuthor),
+    at("pull_request.user.type", F::ParentAuthorKind),
+    at(
+        "pull_request.author_association",
+        F::ParentAuthorAssociation,
+    ),
+];
+const LABELLED: &[Read] = &[
+    raw("label.name"),
+    at("assignee.login", F::Assignee),
+    at("milestone.title", F::Milestone),
+    at("changes.*", F::Changed),
+];
+const ISSUE: &[Read] = &[
+    at("issue.number", F::Number),
+    at("issue.title", F::Title),
+    at("issue.body", F::Body),
+    at("issue.state", F::State),
+    at("issue.state_reason", F::StateReason),
+    at("issue.draft", F::Draft),
+    at("issue.labels[].name", F::Labels),
+    at("issue.assignees[].login", F::Assignees),
+    at("issue.milestone.title", F::Milestone),
+    raw("issue.pull_request.url"),
+];
+const ISSUE_AUTHOR: &[Read] = &[
+    at("issue.user.login", F::Author),
+    at("issue.user.type", F::AuthorKind),
+    at("issue.author_association", F::AuthorAssociation),
+];
+const ISSUE_PARENT: &[Read] = &[
+    at("issue.user.login", F::ParentAuthor),
+    at("issue.user.type", F::ParentAuthorKind),
+    at("issue.author_association", F::ParentAuthorAssociation),
+];
+const COMMENT: &[Read] = &[
+    at("comment.body", F::Comment),
+    at("comment.user.login", F::Author),
+    at("comment.user.type", F::AuthorKind),
+    at("comment.author_association", F::AuthorAssociation),
+    at("changes.*", F::Changed),
+];
+const DISCUSSION: &[Read] = &[
+    at("discussion.number", F::Number),
+    at("discussion.title", F::Title),
+    at("discussion.body", F::Body),
+    at("discussion.category.name", F::Category),
+    at("discussion.labels[].name", F::Labels),
+];
+pub(super) const PUSH: &[Read] = &[
+    at("ref", F::Ref),
+    at("after", F::After),
+    at("created", F::Created),
+    at("deleted", F::Deleted),
+    at("forced", F::Forced),
+    at("commits[].message", F::Message),
+    at("commits[].added[]", F::AddedFiles),
+    at("commits[].removed[]", F::RemovedFiles),
+    raw("commits[].modified[]"),
+    raw("head_commit.message"),
+    raw("changed_files[]"),
+    at("pusher.name", F::Author),
+];
+
+const fn kind(
+    name: &'static str,
+    required: &'static [&'static str],
+    reads: &'static [&'static [Read]],
+    times: &'static [&'static str],
+    rows: &'static [Row],
+) -> EventKind {
+    EventKind {
+        source: Source::Github,
+        name,
+        required,
+        reads,
+        times,
+        rows,
+    }
+}
+
+pub(super) static KINDS: &[&EventKind] = &[
+    &kind(
+        "pull_request",
+        &["action", "pull_request"],
+        &[
+            COMMON,
+            PULL_REQUEST,
+            PULL_REQUEST_AUTHOR,
+            LABELLED,
+            &[
+                at("requested_reviewer.login", F::Reviewer),
+                at("requested_team.slug", F::ReviewerTeam),
+                at("requested_team.name", F::ReviewerTeam),
+            ],
+        ],
+        &["pull_request.updated_at"],
+        &[
+            common("opened", N::PullRequest, &[V::Create], &[]),
+            common(
+                "edited",
+                N::PullRequest,
+                &[V::Edit, V::Update, V::Change],
+                &[],
+            ),
+            common(
+                "synchronize",
+                N::PullRequest,
+                &[V::Synchronize, V::Update, V::Change],
+                &[],
+            ),
+            row(
+                "closed",
+                N::PullRequest,
+                &[V::Close],
+                &[Is(F::Merged, &["false"])],
+            ),
+            common(
+                "closed",
+                N::PullRequest,
+                &[V::Merge],
+                &[Is(F::Merged, &["true"])],
+            ),
+            row("reopened", N::PullRequest, &[V::Reopen], &[]),
+            row(
+                "ready_for_review",
+                N::PullRequest,
+                &[V::ReadyForReview],
+                &[],
+            ),
+            row(
+                "converted_to_draft",
+                N::PullRequest,
+                &[V::ConvertToDraft],
+                &[],
+            ),
+            row("labeled", N::PullRequest, &[V::Label, V::Relabel], &[]),
+            row("unlabeled", N::PullRequest, &[V::Unlabel, V::Relabel], &[]),
+            row("assigned", N::PullRequest, &[V::Assign, V::Reassign], &[]),
+            row(
+                "unassigned",
+                N::PullRequest,
+                &[V::Unassign, V::Reassign],
+                &[],
+            ),
+            row("review_requested", N::PullRequest, &[V::RequestReview], &[]),
+            row(
+                "review_request_removed",
+                N::PullRequest,
+                &[V::UnrequestReview],
+                &[],
+            ),
+            row("locked", N::PullRequest, &[V::Lock], &[]),
+            row("unlocked", N::PullRequest, &[V::Unlock], &[]),
+            row("milestoned", N::PullRequest, &[V::Milestone], &[]),
+            row("demilestoned", N::PullRequest, &[V::Demilestone], &[]),
+            row("enqueued", N::PullRequest, &[V::Enqueue], &[]),
+            row("dequeued", N::PullRequest, &[V::Dequeue], &[]),
+            row(
+                "auto_merge_enabled",
+                N::PullRequest,
+                &[V::EnableAutoMerge],
+                &[],
+            ),
+            row(
+                "auto_merge_disabled",
+                N::PullRequest,
+                &[V::DisableAutoMerge],
+                &[],
+            ),
+            common("opened", N::PullRequest, &[V::Touch], &[]),
+            common("synchronize", N::PullRequest, &[V::Touch], &[]),
+            common("reopened", N::PullRequest, &[V::Touch], &[]),
+            common("opened", N::File, &[V::Touch], &[]),
+            common("synchronize", N::File, &[V::Touch], &[]),
+            common("reopened", N::File, &[V::Touch], &[]),
+        ],
+    ),
+    &kind(
+        "pull_request_review",
+        &["action", "pull_request", "review"],
+        &[
+            COMMON,
+            PULL_REQUEST,
+            PULL_REQUEST_PARENT,
+            &[
+                at("review.body", F::Comment),
+                at("review.state", F::ReviewState),
+                at("review.user.login", F::Author),
+                at("review.user.type", F::AuthorKind),
+                at("review.author_association", F::AuthorAssociation),
+                at("changes.*", F::Changed),
+            ],
+        ],
+        &["review.submitted_at", "pull_request.updated_at"],
+        &[
+            row(
+                "submitted",
+                N::Review,
+                &[V::Create, V::Complete, V::Post, V::Add],
+                &[],
+            ),
+            row("submitted", N::PullRequest, &[V::Review], &[]),
+            row(
+                "submitted",
+                N::PullRequest,
+                &[V::Approve],
+                &[Is(F::ReviewState, &["approved"])],
+            ),
+            row(
+                "submitted",
+                N::PullRequest,
+                &[V::RequestChanges],
+                &[Is(F::ReviewState, &["changes_requested"])],
+            ),
+            row("edited", N::Review, &[V::Edit, V::Update, V::Change], &[]),
+            row("dismissed", N::Review, &[V::Dismiss], &[]),
+        ],
+    ),
+    &kind(
+        "pull_request_review_comment",
+        &["action", "pull_request", "comment"],
+        &[
+            COMMON,
+            PULL_REQUEST,
+            PULL_REQUEST_PARENT,
+            COMMENT,
+            &[raw("comment.in_reply_to_id")],
+        ],
+        &["comment.updated_at"],
+        &[
+            common("created", N::Comment, &[V::Create, V::Add, V::Post], &[]),
+            row(
+                "created",
+                N::ReviewComment,
+                &[V::Create, V::Add, V::Post],
+                &[],
+            ),
+            row("edited", N::Comment, &[V::Edit, V::Update, V::Change], &[]),
+            row(
+                "edited",
+                N::ReviewComment,
+                &[V::Edit, V::Update, V::Change],
+                &[],
+            ),
+            row("deleted", N::Comment, &[V::Delete, V::Remove], &[]),
+            row("deleted", N::ReviewComment, &[V::Delete, V::Remove], &[]),
+        ],
+    ),
+    &kind(
+        "pull_request_review_thread",
+        &["action", "pull_request", "thread"],
+        &[COMMON, PULL_REQUEST, PULL_REQUEST_PARENT],
+        &["updated_at"],
+        &[
+            row("resolved", N::ReviewThread, &[V::Resolve, V::Close], &[]),
+            row(
+                "unresolved",
+                N::ReviewThread,
+                &[V::Unresolve, V::Reopen],
+                &[],
+            ),
+        ],
+    ),
+    &kind(
+        "issues",
+        &["action", "issue"],
+        &[COMMON, ISSUE, ISSUE_AUTHOR, LABELLED],
+        &["issue.updated_at"],
+        &[
+            common("opened", N::Issue, &[V::Create], &[]),
+            common("edited", N::Issue, &[V::Edit, V::Update, V::Change], &[]),
+            row(
+                "closed",
+                N::Issue,
+                &[V::Close, V::Resolve, V::Complete],
+                &[],
+            ),
+            row("reopened", N::Issue, &[V::Reopen], &[]),
+            common("labeled", N::Issue, &[V::Label, V::Relabel], &[]),
+            row("unlabeled", N::Issue, &[V::Unlabel, V::Relabel], &[]),
+            row("assigned", N::Issue, &[V::Assign, V::Reassign], &[]),
+            row("unassigned", N::Issue, &[V::Unassign, V::Reassign], &[]),
+            row("milestoned", N::Issue, &[V::Milestone], &[]),
+            row("demilestoned", N::Issue, &[V::Demilestone], &[]),
+            row("deleted", N::Issue, &[V::Delete, V::Remove], &[]),
+            row("transferred", N::Issue, &[V::Transfer], &[]),
+            row("pinned", N::Issue, &[V::Pin], &[]),
+            row("unpinned", N::Issue, &[V::Unpin], &[]),
+            row("locked", N::Issue, &[V::Lock], &[]),
+            row("unlocked", N::Issue, &[V::Unlock], &[]),
+        ],
+    ),
+    &kind(
+        "issue_comment",
+        &["action", "issue", "comment"],
+        &[COMMON, ISSUE, ISSUE_PARENT, COMMENT],
+        &["comment.updated_at"],
+        &[
+            common("created", N::Comment, &[V::Create, V::Add, V::Post], &[]),
+            row("edited", N::Comment, &[V::Edit, V::Update, V::Change], &[]),
+            row("deleted", N::Comment, &[V::Delete, V::Remove], &[]),
+        ],
+    ),
+    &kind(
+        "commit_comment",
+        &["comment"],
+        &[COMMON, COMMENT],
+        &["comment.updated_at"],
+        &[row(
+            "created",
+            N::CommitComment,
+            &[V::Create, V::Add, V::Post],
+            &[],
+        )],
+    ),
+    &kind(
+        "discussion",
+        &["action", "discussion"],
+        &[
+            COMMON,
+            DISCUSSION,
+            LABELLED,
+            &[
+                at("discussion.user.login", F::Author),
+                at("discussion.user.type", F::AuthorKind),
+                at("discussion.author_association", F::AuthorAssociation),
+            ],
+        ],
+        &["discussion.updated_at"],
+        &[
+            row("created", N::Discussion, &[V::Create, V::Post], &[]),
+            row(
+                "edited",
+                N::Discussion,
+                &[V::Edit, V::Update, V::Change],
+                &[],
+            ),
+            row("answered", N::Discussion, &[V::Answer], &[]),
+            row("labeled", N::Discussion, &[V::Label, V::Relabel], &[]),
+            row("unlabeled", N::Discussion, &[V::Unlabel, V::Relabel], &[]),
+            row("deleted", N::Discussion, &[V::Delete, V::Remove], &[]),
+            row("closed", N::Discussion, &[V::Close], &[]),
+            row("reopened", N::Discussion, &[V::Reopen], &[]),
+            row("locked", N::Discussion, &[V::Lock], &[]),
+            row("pinned", N::Discussion, &[V::Pin], &[]),
+            row("transferred", N::Discussion, &[V::Transfer], &[]),
+        ],
+    ),
+    &kind(
+        "discussion_comment",
+        &["action", "discussion", "comment"],
+        &[
+            COMMON,
+            DISCUSSION,
+            COMMENT,
+            &[
+                at("discussion.user.login", F::ParentAuthor),
+                at("discussion.user.type", F::ParentAuthorKind),
+            ],
+        ],
+        &["comment.updated_at"],
+        &[
+            row(
+                "created",
+                N::DiscussionComment,
+                &[V::Create, V::Add, V::Post],
+                &[],
+            ),
+            row(
+                "edited",
+                N::DiscussionComment,
+                &[V::Edit, V::Update, V::Change],
+                &[],
+            ),
+            row(
+                "deleted",
+                N::DiscussionComment,
+                &[V::Delete, V::Remove],
+                &[],
+            ),
+        ],
+    ),
+    &kind(
+        "push",
+        &["ref"],
+        &[COMMON, PUSH],
+        &["head_commit.timestamp"],
+        &[
+            Row {
+                portability: super::Portability::Common,
+                ..plain(
+                    N::Commit,
+                    &[V::Push, V::Create, V::Add, V::ForcePush],
+                    &[Is(F::Deleted, &["false"])],
+                )
+            },
+            plain(
+                N::Branch,
+                &[V::Push, V::ForcePush, V::Update, V::Change, V::Synchronize],
+                &[Is(F::Deleted, &["false"])],
+            ),
+            plain(N::Tag, &[V::Push], &[Is(F::Deleted, &["false"])]),
+            Row {
+                portability: super::Portability::Common,
+                ..plain(
+                    N::File,
+                    &[V::Touch, V::Create, V::Add, V::Delete, V::Remove, V::Push],
+                    &[Is(F::Deleted, &["false"])],
+                )
+            },
+        ],
+    ),
+    &kind(
+        "create",
+        &["ref", "ref_type"],
+        &[COMMON, &[at("ref", F::Ref), at("ref_type", F::RefType)]],
+        &[],
+        &[
+            plain(N::Branch, &[V::Create], &[Is(F::RefType, &["branch"])]),
+            plain(
+                N::Tag,
+                &[V::Create, V::Add, V::Publish],
+                &[Is(F::RefType, &["tag"])],
+            ),
+        ],
+    ),
+    &kind(
+        "delete",
+        &["ref", "ref_type"],
+        &[COMMON, &[at("ref", F::Ref), at("ref_type", F::RefType)]],
+        &[],
+        &[
+            plain(
+                N::Branch,
+                &[V::Delete, V::Remove],
+                &[Is(F::RefType, &["branch"])],
+            ),
+            plain(N::Tag, &[V::Delete, V::Remove], &[Is(F::RefType, &["tag"])]),
+        ],
+    ),
+    &kind(
+        "release",
+        &["action", "release"],
+        &[
+            COMMON,
+            &[
+                at("release.tag_name", F::Tag),
+                at("release.name", F::Title),
+                at("release.body", F::Body),
+                at("release.draft", F::Draft),
+                at("release.prerelease", F::Prerelease),
+                at("release.target_commitish", F::Base),
+                at("release.author.login", F::Author),
+                at("release.author.type", F::AuthorKind),
+                at("changes.*", F::Changed),
+            ],
+        ],
+        &["release.published_at", "release.created_at"],
+        &[
+            row(
+                "published",
+                N::Release,
+                &[V::Publish, V::Release, V::Push],
+                &[],
+            ),
+            row("created", N::Release, &[V::Create], &[]),
+            row("edited", N::Release, &[V::Edit, V::Update, V::Change], &[]),
+            row("deleted", N::Release, &[V::Delete, V::Remove], &[]),
+            row("prereleased", N::Release, &[V::Prerelease], &[]),
+            row("unpublished", N::Release, &[V::Unpublish], &[]),
+        ],
+    ),
+    &kind(
+        "milestone",
+        &["action", "milestone"],
+        &[
+            COMMON,
+            &[
+                at("milestone.title", F::Milestone),
+                at("milestone.number", F::Number),
+                at("milestone.state", F::State),
+            ],
+        ],
+        &["milestone.updated_at"],
+        &[
+            row("created", N::Milestone, &[V::Create, V::Add], &[]),
+            row("closed", N::Milestone, &[V::Close, V::Complete], &[]),
+            row("opened", N::Milestone, &[V::Reopen], &[]),
+            row(
+                "edited",
+                N::Milestone,
+                &[V::Edit, V::Update, V::Change],
+                &[],
+            ),
+            row("deleted", N::Milestone, &[V::Delete, V::Remove], &[]),
+        ],
+    ),
+    &kind(
+        "label",
+        &["action", "label"],
+        &[
+            COMMON,
+            &[at("label.name", F::Name), at("changes.*", F::Changed)],
+        ],
+        &[],
+        &[
+            row("created", N::RepositoryLabel, &[V::Create, V::Add], &[]),
+            row(
+                "edited",
+                N::RepositoryLabel,
+                &[V::Edit, V::Update, V::Change, V::Rename],
+                &[],
+            ),
+            row("deleted", N::RepositoryLabel, &[V::Delete, V::Remove], &[]),
+        ],
+    ),
+    &kind(
+        "repository",
+        &["action", "repository"],
+        &[COMMON, &[at("changes.*", F::Changed)]],
+        &[],
+        &[
+            row("created", N::Repository, &[V::Create], &[]),
+            row("renamed", N::Repository, &[V::Rename], &[]),
+            row("archived", N::Repository, &[V::Archive], &[]),
+            row("unarchived", N::Repository, &[V::Unarchive], &[]),
+            row("deleted", N::Repository, &[V::Delete], &[]),
+            row("transferred", N::Repository, &[V::Transfer], &[]),
+            row("publicized", N::Repository, &[V::Publish], &[]),
+        ],
+    ),
+    &kind(
+        "fork",
+        &["forkee"],
+        &[COMMON, &[at("forkee.full_name", F::Name)]],
+        &[],
+        &[
+            plain(N::Repository, &[V::ForkIt], &[]),
+            plain(N::Fork, &[V::Create, V::Add], &[]),
+        ],
+    ),
+    &kind(
+        "star",
+        &["action"],
+        &[COMMON],
+        &["starred_at"],
+        &[
+            row("created", N::Repository, &[V::StarIt], &[]),
+            row("created", N::Star, &[V::Add, V::Create], &[]),
+            row("deleted", N::Repository, &[V::Unstar], &[]),
+            row("deleted", N::Star, &[V::Remove, V::Delete], &[]),
+        ],
+    ),
+    &kind(
+        "gollum",
+        &["pages"],
+        &[COMMON, &[at("pages[].title", F::Name)]],
+        &[],
+        &[plain(
+            N::Wiki,
+            &[V::Edit, V::Update, V::Change, V::Create, V::Publish],
+            &[Present(F::Name)],
+        )],
+    ),
+    &kind(
+        "member",
+        &["action", "member"],
+        &[COMMON, &[at("member.login", F::Name)]],
+        &[],
+        &[
+            row("added", N::Collaborator, &[V::Add, V::Join, V::Invite], &[]),
+            row("removed", N::Collaborator, &[V::Remove, V::Leave], &[]),
+        ],
+    ),
+    &kind(
+        "package",
+        &["action", "package"],
+        &[COMMON, &[at("package.name", F::Name)]],
+        &["package.updated_at"],
+        &[
+            row(
+                "published",
+                N::Package,
+                &[V::Publish, V::Release, V::Create, V::Push],
+                &[],
+            ),
+            row("updated", N::Package, &[V::Update, V::Change], &[]),
+        ],
+    ),
+    &kind(
+        "projects_v2_item",
+        &["action", "projects_v2_item"],
+        &[COMMON, &[at("changes.*", F::Changed)]],
+        &["projects_v2_item.updated_at"],
+        &[
+            row("created", N::ProjectItem, &[V::Create, V::Add], &[]),
+            row(
+                "edited",
+                N::ProjectItem,
+                &[V::Edit, V::Update, V::Change, V::Move],
+                &[],
+            ),
+            row("archived", N::ProjectItem, &[V::Archive], &[]),
+            row("deleted", N::ProjectItem, &[V::Delete, V::Remove], &[]),
+        ],
+    ),
+    &kind(
+        "branch_protection_rule",
+        &["action", "rule"],
+        &[
+            COMMON,
+            &[at("rule.name", F::Name), at("changes.*", F::Changed)],
+        ],
+        &["rule.updated_at"],
+        &[
+            row("created", N::BranchProtection, &[V::Create, V::Add], &[]),
+            row(
+                "edited",
+                N::BranchProtection,
+                &[V::Edit, V::Update, V::Change],
+                &[],
+            ),
+            row("deleted", N::BranchProtection, &[V::Delete, V::Remove], &[]),
+        ],
+    ),
+    &kind("ping", &["hook_id"], &[COMMON], &[], &[]),
+];

@@ -1,0 +1,396 @@
+//! GitHub: checks, workflows, deployments, the merge queue and security alerts.
+
+use super::Guard::Is;
+use super::Noun as N;
+use super::Verb as V;
+use super::github::COMMON;
+use super::{EventKind, Guard, Read, Row, at, plain, raw, row};
+use crate::event::Source;
+use crate::field::Field as F;
+
+const FAILED: &[Guard] = &[Is(F::Conclusion, &["failure", "timed_out"])];
+const PASSED: &[Guard] = &[Is(F::Conclusion, &["success"])];
+const CANCELLED: &[Guard] = &[Is(F::Conclusion, &["cancelled"])];
+const STATUS_FAILED: &[Guard] = &[Is(F::Conclusion, &["failure", "error"])];
+const STATUS_ENDED: &[Guard] = &[Is(F::Conclusion, &["success", "failure", "error"])];
+const DEPLOY_FAILED: &[Guard] = &[Is(F::Conclusion, &["failure", "error"])];
+
+const fn kind(
+    name: &'static str,
+    required: &'static [&'static str],
+    reads: &'static [&'static [Read]],
+    times: &'static [&'static str],
+    rows: &'static [Row],
+) -> EventKind {
+    EventKind {
+        source: Source::Github,
+        name,
+        required,
+        reads,
+        times,
+        rows,
+    }
+}
+
+pub(super) static KINDS: &[&EventKind] = &[
+    &kind(
+        "check_run",
+        &["action", "check_run"],
+        &[
+            COMMON,
+            &[
+                at("check_run.name", F::Check),
+                at("check_run.conclusion", F::Conclusion),
+                at("check_run.status", F::State),
+                at("check_run.head_sha", F::After),
+                at("check_run.check_suite.head_branch", F::Branch),
+                at("check_run.pull_requests[].number", F::PullRequests),
+            ],
+        ],
+        &["check_run.completed_at", "check_run.started_at"],
+        &[
+            row("completed", N::CheckRun, &[V::Complete], &[]),
+            row("completed", N::CheckRun, &[V::Fail], FAILED),
+            row("completed", N::CheckRun, &[V::Succeed], PASSED),
+            row("completed", N::CheckRun, &[V::Cancel], CANCELLED),
+            row("created", N::CheckRun, &[V::Create, V::Start], &[]),
+            row("rerequested", N::CheckRun, &[V::Rerequest], &[]),
+            row("completed", N::CheckRun, &[V::Change, V::Update], &[]),
+            row("created", N::CheckRun, &[V::Change, V::Update], &[]),
+            row("rerequested", N::CheckRun, &[V::Change, V::Update], &[]),
+            row("completed", N::Check, &[V::Complete], &[]),
+            row("completed", N::Check, &[V::Fail], FAILED),
+            row("completed", N::Check, &[V::Succeed], PASSED),
+            row("completed", N::Ci, &[V::Complete], &[]),
+            row("completed", N::Ci, &[V::Fail], FAILED),
+            row("completed", N::Ci, &[V::Succeed], PASSED),
+            row("completed", N::Check, &[V::Change, V::Update], &[]),
+            row(
+                "created",
+                N::Check,
+                &[V::Change, V::Update, V::Create, V::Start],
+                &[],
+            ),
+            row(
+                "rerequested",
+                N::Check,
+                &[V::Change, V::Update, V::Rerequest],
+                &[],
+            ),
+        ],
+    ),
+    &kind(
+        "check_suite",
+        &["action", "check_suite"],
+        &[
+            COMMON,
+            &[
+                at("check_suite.conclusion", F::Conclusion),
+                at("check_suite.status", F::State),
+                at("check_suite.head_sha", F::After),
+                at("check_suite.head_branch", F::Branch),
+                at("check_suite.pull_requests[].number", F::PullRequests),
+                at("check_suite.app.slug", F::Name),
+            ],
+        ],
+        &["check_suite.updated_at"],
+        &[
+            row(
+                "completed",
+                N::CheckSuite,
+                &[V::Complete, V::Change, V::Update],
+                &[],
+            ),
+            row("completed", N::CheckSuite, &[V::Fail], FAILED),
+            row("completed", N::CheckSuite, &[V::Succeed], PASSED),
+            row("completed", N::CheckSuite, &[V::Cancel], CANCELLED),
+            row(
+                "requested",
+                N::CheckSuite,
+                &[V::Request, V::Start, V::Create, V::Change, V::Update],
+                &[],
+            ),
+            row("rerequested", N::CheckSuite, &[V::Rerequest], &[]),
+        ],
+    ),
+    &kind(
+        "status",
+        &["state", "context", "sha"],
+        &[
+            COMMON,
+            &[
+                at("state", F::Conclusion),
+                at("context", F::Check),
+                at("sha", F::After),
+                at("branches[].name", F::Branch),
+            ],
+        ],
+        &["updated_at"],
+        &[
+            plain(
+                N::Status,
+                &[V::Change, V::Update, V::Create, V::Post, V::Add],
+                &[],
+            ),
+            plain(N::Status, &[V::Complete], STATUS_ENDED),
+            plain(N::Status, &[V::Fail], STATUS_FAILED),
+            plain(N::Status, &[V::Succeed], PASSED),
+            plain(N::Check, &[V::Change, V::Update], &[]),
+            plain(N::Check, &[V::Complete], STATUS_ENDED),
+            plain(N::Check, &[V::Fail], STATUS_FAILED),
+            plain(N::Check, &[V::Succeed], PASSED),
+            plain(N::Ci, &[V::Complete], STATUS_ENDED),
+            plain(N::Ci, &[V::Fail], STATUS_FAILED),
+            plain(N::Ci, &[V::Succeed], PASSED),
+        ],
+    ),
+    &kind(
+        "workflow_run",
+        &["action", "workflow_run"],
+        &[
+            COMMON,
+            &[
+                at("workflow_run.name", F::Workflow),
+                at("workflow_run.conclusion", F::Conclusion),
+                at("workflow_run.status", F::State),
+                at("workflow_run.head_branch", F::Branch),
+                at("workflow_run.head_sha", F::After),
+                at("workflow_run.pull_requests[].number", F::PullRequests),
+            ],
+        ],
+        &["workflow_run.updated_at"],
+        &[
+            row("completed", N::Workflow, &[V::Complete], &[]),
+            row("completed", N::Workflow, &[V::Fail], FAILED),
+            row("completed", N::Workflow, &[V::Succeed], PASSED),
+            row("completed", N::Workflow, &[V::Cancel], CANCELLED),
+            row(
+                "requested",
+                N::Workflow,
+                &[V::Start, V::Request, V::Create],
+                &[],
+            ),
+            row("in_progress", N::Workflow, &[V::Start], &[]),
+            row("completed", N::Ci, &[V::Complete], &[]),
+            row("completed", N::Ci, &[V::Fail], FAILED),
+            row("completed", N::Ci, &[V::Succeed], PASSED),
+            row("completed", N::Ci, &[V::Cancel], CANCELLED),
+            row("requested", N::Ci, &[V::Start], &[]),
+        ],
+    ),
+    &kind(
+        "workflow_job",
+        &["action", "workflow_job"],
+        &[
+            COMMON,
+            &[
+                at("workflow_job.name", F::Check),
+                at("workflow_job.workflow_name", F::Workflow),
+                at("workflow_job.conclusion", F::Conclusion),
+                at("workflow_job.status", F::State),
+                at("workflow_job.head_branch", F::Branch),
+                at("workflow_job.head_sha", F::After),
+            ],
+        ],
+        &["workflow_job.completed_at", "workflow_job.started_at"],
+        &[
+            row("completed", N::Job, &[V::Complete], &[]),
+            row("completed", N::Job, &[V::Fail], FAILED),
+            row("completed", N::Job, &[V::Succeed], PASSED),
+            row("completed", N::Job, &[V::Cancel], CANCELLED),
+            row(
+                "queued",
+                N::Job,
+                &[V::Enqueue, V::Request, V::Create, V::Start],
+                &[],
+            ),
+            row("in_progress", N::Job, &[V::Start], &[]),
+        ],
+    ),
+    &kind(
+        "deployment",
+        &["deployment"],
+        &[
+            COMMON,
+            &[
+                at("deployment.environment", F::Environment),
+                at("deployment.sha", F::After),
+                at("deployment.ref", F::Branch),
+                at("deployment.creator.login", F::Author),
+                at("deployment.creator.type", F::AuthorKind),
+            ],
+        ],
+        &["deployment.updated_at"],
+        &[row(
+            "created",
+            N::Deployment,
+            &[V::Create, V::Start, V::Request],
+            &[],
+        )],
+    ),
+    &kind(
+        "deployment_status",
+        &["deployment_status", "deployment"],
+        &[
+            COMMON,
+            &[
+                at("deployment_status.state", F::Conclusion),
+                at("deployment_status.environment", F::Environment),
+                at("deployment_status.creator.login", F::Author),
+                at("deployment_status.creator.type", F::AuthorKind),
+                at("deployment.sha", F::After),
+                at("deployment.ref", F::Branch),
+            ],
+        ],
+        &["deployment_status.updated_at"],
+        &[
+            row(
+                "created",
+                N::DeploymentStatus,
+                &[V::Change, V::Update, V::Create, V::Post],
+                &[],
+            ),
+            row("created", N::Deployment, &[V::Change, V::Update], &[]),
+            row("created", N::Deployment, &[V::Fail], DEPLOY_FAILED),
+            row(
+                "created",
+                N::Deployment,
+                &[V::Succeed, V::Complete, V::Publish],
+                PASSED,
+            ),
+            row("created", N::DeploymentStatus, &[V::Fail], DEPLOY_FAILED),
+            row("created", N::DeploymentStatus, &[V::Succeed], PASSED),
+        ],
+    ),
+    &kind(
+        "merge_group",
+        &["action", "merge_group"],
+        &[
+            COMMON,
+            &[
+                at("merge_group.head_sha", F::After),
+                raw("merge_group.base_ref"),
+            ],
+        ],
+        &[],
+        &[
+            row(
+                "checks_requested",
+                N::MergeGroup,
+                &[V::Request, V::Create, V::Start],
+                &[],
+            ),
+            row("destroyed", N::MergeGroup, &[V::Delete, V::Cancel], &[]),
+        ],
+    ),
+    &kind(
+        "dependabot_alert",
+        &["action", "alert"],
+        &[
+            COMMON,
+            &[
+                at("alert.number", F::Number),
+                at("alert.state", F::State),
+                at("alert.security_advisory.severity", F::Severity),
+                at("alert.security_advisory.summary", F::Title),
+                at("alert.dependency.package.name", F::Name),
+            ],
+        ],
+        &["alert.updated_at"],
+        &[
+            row(
+                "created",
+                N::DependabotAlert,
+                &[V::Create, V::Fire, V::Add, V::Post],
+                &[],
+            ),
+            row(
+                "fixed",
+                N::DependabotAlert,
+                &[V::Fix, V::Resolve, V::Close],
+                &[],
+            ),
+            row("dismissed", N::DependabotAlert, &[V::Dismiss], &[]),
+            row("reopened", N::DependabotAlert, &[V::Reopen], &[]),
+            row("reintroduced", N::DependabotAlert, &[V::Regress], &[]),
+            row(
+                "created",
+                N::SecurityAlert,
+                &[V::Create, V::Fire, V::Add],
+                &[],
+            ),
+        ],
+    ),
+    &kind(
+        "secret_scanning_alert",
+        &["action", "alert"],
+        &[
+            COMMON,
+            &[
+                at("alert.number", F::Number),
+                at("alert.secret_type", F::Name),
+                at("alert.resolution", F::StateReason),
+            ],
+        ],
+        &["alert.updated_at"],
+        &[
+            row(
+                "created",
+                N::SecretAlert,
+                &[V::Create, V::Fire, V::Add, V::Post],
+                &[],
+            ),
+            row(
+                "resolved",
+                N::SecretAlert,
+                &[V::Resolve, V::Fix, V::Close],
+                &[],
+            ),
+            row("reopened", N::SecretAlert, &[V::Reopen], &[]),
+            row(
+                "created",
+                N::SecurityAlert,
+                &[V::Create, V::Fire, V::Add],
+                &[],
+            ),
+        ],
+    ),
+    &kind(
+        "code_scanning_alert",
+        &["action", "alert"],
+        &[
+            COMMON,
+            &[
+                at("alert.number", F::Number),
+                at("alert.state", F::State),
+                at("alert.rule.severity", F::Severity),
+                at("alert.rule.description", F::Title),
+                at("alert.tool.name", F::Name),
+                at("ref", F::Ref),
+            ],
+        ],
+        &["alert.updated_at"],
+        &[
+            row(
+                "created",
+                N::CodeScanningAlert,
+                &[V::Create, V::Fire, V::Add, V::Post],
+                &[],
+            ),
+            row(
+                "fixed",
+                N::CodeScanningAlert,
+                &[V::Fix, V::Resolve, V::Close],
+                &[],
+            ),
+            row("reopened", N::CodeScanningAlert, &[V::Reopen], &[]),
+            row("closed_by_user", N::CodeScanningAlert, &[V::Dismiss], &[]),
+            row(
+                "created",
+                N::SecurityAlert,
+                &[V::Create, V::Fire, V::Add],
+                &[],
+            ),
+        ],
+    ),
+];

@@ -1,0 +1,163 @@
+//! Sentry: issues, alerts, errors and comments.
+
+use super::Guard::Is;
+use super::Noun as N;
+use super::Verb as V;
+use super::{EventKind, Guard, Portability, Read, Row, at, common, raw, row};
+use crate::event::Source;
+use crate::field::Field as F;
+
+const COMMON: &[Read] = &[raw("actor.name"), at("actor.type", F::ActorKind)];
+
+const fn kind(
+    name: &'static str,
+    required: &'static [&'static str],
+    reads: &'static [&'static [Read]],
+    times: &'static [&'static str],
+    rows: &'static [Row],
+) -> EventKind {
+    EventKind {
+        source: Source::Sentry,
+        name,
+        required,
+        reads,
+        times,
+        rows,
+    }
+}
+
+/// A row that holds for each of the two thresholds of a metric alert.
+const fn threshold(action: &'static str, noun: N, guards: &'static [Guard]) -> Row {
+    Row {
+        action: Some(action),
+        noun,
+        verbs: &[V::Fire, V::Create],
+        guards,
+        portability: Portability::Common,
+    }
+}
+
+pub(super) static KINDS: &[&EventKind] = &[
+    &kind(
+        "issue",
+        &["action", "data.issue"],
+        &[
+            COMMON,
+            &[
+                at("data.issue.id", F::Key),
+                at("data.issue.title", F::Title),
+                at("data.issue.level", F::Level),
+                at("data.issue.status", F::State),
+                at("data.issue.substatus", F::Substatus),
+                at("data.issue.project.slug", F::Project),
+                at("data.issue.project.name", F::Project),
+                at("data.issue.assignedTo.name", F::Assignee),
+            ],
+        ],
+        &["data.issue.lastSeen"],
+        &[
+            row("created", N::Issue, &[V::Create, V::Add], &[]),
+            row("resolved", N::Issue, &[V::Resolve, V::Close, V::Fix], &[]),
+            row("assigned", N::Issue, &[V::Assign], &[]),
+            row("archived", N::Issue, &[V::Archive, V::Ignore], &[]),
+            row("unresolved", N::Issue, &[V::Reopen, V::Unresolve], &[]),
+            row(
+                "unresolved",
+                N::Issue,
+                &[V::Regress],
+                &[Is(F::Substatus, &["regressed"])],
+            ),
+            row(
+                "unresolved",
+                N::Issue,
+                &[V::Escalate],
+                &[Is(F::Substatus, &["escalating"])],
+            ),
+        ],
+    ),
+    &kind(
+        "event_alert",
+        &["action", "data.event"],
+        &[
+            COMMON,
+            &[
+                at("data.event.issue_id", F::Key),
+                at("data.event.title", F::Title),
+                at("data.event.level", F::Level),
+                at("data.event.environment", F::Environment),
+                at("data.event.project_slug", F::Project),
+                at("data.triggered_rule", F::Name),
+            ],
+        ],
+        &["data.event.datetime"],
+        &[
+            common("triggered", N::Alert, &[V::Fire, V::Create], &[]),
+            common("triggered", N::IssueAlert, &[V::Fire, V::Create], &[]),
+        ],
+    ),
+    &kind(
+        "metric_alert",
+        &["action", "data.metric_alert"],
+        &[
+            COMMON,
+            &[
+                at("data.metric_alert.id", F::Key),
+                at("data.metric_alert.title", F::Title),
+                at("data.metric_alert.alert_rule.name", F::Name),
+                at("data.metric_alert.projects[]", F::Project),
+            ],
+        ],
+        &["data.metric_alert.date_detected"],
+        &[
+            threshold("critical", N::Alert, &[]),
+            threshold("warning", N::Alert, &[]),
+            threshold("critical", N::MetricAlert, &[]),
+            threshold("warning", N::MetricAlert, &[]),
+            row("critical", N::MetricAlert, &[V::GoCritical], &[]),
+            row("warning", N::MetricAlert, &[V::GoWarning], &[]),
+            row("critical", N::Alert, &[V::GoCritical], &[]),
+            row("warning", N::Alert, &[V::GoWarning], &[]),
+            row("resolved", N::MetricAlert, &[V::Resolve, V::Close], &[]),
+            row("resolved", N::Alert, &[V::Resolve, V::Close], &[]),
+        ],
+    ),
+    &kind(
+        "error",
+        &["action", "data.error"],
+        &[
+            COMMON,
+            &[
+                at("data.error.issue_id", F::Key),
+                at("data.error.title", F::Title),
+                at("data.error.level", F::Level),
+                at("data.error.environment", F::Environment),
+                at("data.error.project_slug", F::Project),
+            ],
+        ],
+        &["data.error.datetime"],
+        &[row(
+            "created",
+            N::ErrorEvent,
+            &[V::Create, V::Fire, V::Add],
+            &[],
+        )],
+    ),
+    &kind(
+        "comment",
+        &["action", "data"],
+        &[
+            COMMON,
+            &[
+                at("data.comment", F::Comment),
+                at("data.issue_id", F::Key),
+                at("data.project_slug", F::Project),
+            ],
+        ],
+        &["data.timestamp"],
+        &[
+            row("created", N::Comment, &[V::Create, V::Add, V::Post], &[]),
+            row("updated", N::Comment, &[V::Edit, V::Update, V::Change], &[]),
+            row("deleted", N::Comment, &[V::Delete, V::Remove], &[]),
+        ],
+    ),
+];

@@ -1,0 +1,193 @@
+//! What happens, and the words for it.
+
+/// Declares the verbs with the phrases that name them, in the infinitive.
+macro_rules! verbs {
+    ($($(#[$doc:meta])* $name:ident = [$($phrase:literal),* $(,)?]),+ $(,)?) => {
+        /// What happens to the subject of an event.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Verb {
+            $($(#[$doc])* $name,)+
+        }
+
+        impl Verb {
+            /// Every verb.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            /// Returns the phrases that name it, in the infinitive, the usual one first.
+            pub fn phrases(self) -> &'static [&'static str] {
+                match self { $(Self::$name => &[$($phrase),*],)+ }
+            }
+        }
+    };
+}
+
+verbs! {
+    /// It comes into being.
+    Create = ["open", "create", "raise", "file", "submit", "appear", "make", "log", "report", "start", "come in",
+        "arrive", "emerge", "spin up", "draft up", "introduce", "generate", "show up", "kick off"],
+    /// Its text changes.
+    Edit = ["edit", "reword", "rewrite", "amend", "revise"],
+    /// It changes in a way that the source calls an update.
+    Update = ["update"],
+    /// It changes in some way.
+    Change = ["change", "modify", "alter"],
+    /// It is closed.
+    Close = ["close"],
+    /// It is opened again.
+    Reopen = ["reopen", "re-open"],
+    /// It is merged.
+    Merge = ["merge", "land"],
+    /// It is deleted.
+    Delete = ["delete", "destroy"],
+    /// Something is put on it or into it.
+    Add = ["add", "apply", "attach", "put", "introduce", "give"],
+    /// Something is taken from it.
+    Remove = ["remove", "take off", "drop", "strip", "clear", "take away"],
+    /// A label is put on it.
+    Label = ["label", "tag", "mark"],
+    /// A label is taken from it.
+    Unlabel = ["unlabel", "untag"],
+    /// Its labels change either way.
+    Relabel = ["relabel"],
+    /// Someone is assigned to it.
+    Assign = ["assign"],
+    /// Someone is no longer assigned to it.
+    Unassign = ["unassign"],
+    /// Its assignee changes either way.
+    Reassign = ["reassign"],
+    /// A draft becomes ready.
+    ReadyForReview = ["ready for review", "ready_for_review", "mark ready for review", "mark as ready for review",
+        "become ready for review", "leave draft", "undraft", "come out of draft", "mark ready", "mark as ready"],
+    /// It becomes a draft again.
+    ConvertToDraft = ["convert to draft", "convert to a draft", "convert back to draft", "convert back to a draft",
+        "turn into a draft", "turn back into a draft", "mark as draft", "mark as a draft", "move to draft",
+        "move back to draft", "return to draft", "go back to draft", "converted_to_draft", "become a draft"],
+    /// Commits arrive on a pull request.
+    Synchronize = ["synchronize", "synchronise", "sync"],
+    /// A review is asked for.
+    RequestReview = ["review_requested", "request review", "request a review"],
+    /// A review is no longer asked for.
+    UnrequestReview = ["review_request_removed", "withdraw review request"],
+    /// Conversation is restricted.
+    Lock = ["lock"],
+    /// Conversation is no longer restricted.
+    Unlock = ["unlock"],
+    /// It is pinned.
+    Pin = ["pin"],
+    /// It is no longer pinned.
+    Unpin = ["unpin"],
+    /// It moves to another repository.
+    Transfer = ["transfer"],
+    /// It is put into a milestone.
+    Milestone = ["milestone"],
+    /// It is taken out of a milestone.
+    Demilestone = ["demilestone"],
+    /// It enters the merge queue.
+    Enqueue = ["enqueue", "add to the merge queue", "enter the merge queue", "join the merge queue", "queue"],
+    /// It leaves the merge queue.
+    Dequeue = ["dequeue", "remove from the merge queue", "leave the merge queue", "take out of the merge queue",
+        "drop from the merge queue"],
+    /// It is set to merge by itself.
+    EnableAutoMerge = ["auto_merge_enabled", "enable auto-merge", "enable auto merge", "enable automerge",
+        "set to auto-merge", "set to auto merge"],
+    /// It is no longer set to merge by itself.
+    DisableAutoMerge = ["auto_merge_disabled", "disable auto-merge", "disable auto merge", "disable automerge"],
+    /// Commits are pushed.
+    Push = ["push", "land", "commit", "arrive", "reach"],
+    /// History is rewritten by a push.
+    ForcePush = ["force push", "force-push", "forcepush"],
+    /// Somebody comments on it.
+    Comment = ["comment", "remark", "chime in"],
+    /// Somebody reviews it.
+    Review = ["review", "leave a review"],
+    /// It is approved.
+    Approve = ["approve", "sign off on", "sign off"],
+    /// Changes are asked for.
+    RequestChanges = ["request changes", "changes_requested", "ask for changes"],
+    /// It is set aside.
+    Dismiss = ["dismiss"],
+    /// It is settled.
+    Resolve = ["resolve", "clear up", "recover"],
+    /// It is unsettled again.
+    Unresolve = ["unresolve", "reopen"],
+    /// It is repaired.
+    Fix = ["fix", "patch"],
+    /// It ends badly.
+    Fail = ["fail", "break", "go red", "turn red", "error out", "time out", "come back red", "fall over"],
+    /// It ends well.
+    Succeed = ["succeed", "pass", "go green", "turn green", "complete successfully", "finish successfully",
+        "end successfully", "run successfully", "come back green"],
+    /// It ends.
+    Complete = ["complete", "finish", "conclude", "end", "wrap up", "be done"],
+    /// It begins.
+    Start = ["start", "begin", "kick off", "launch", "queue", "trigger"],
+    /// It is called off.
+    Cancel = ["cancel", "abort"],
+    /// It is asked for.
+    Request = ["request", "ask for"],
+    /// It is asked for again.
+    Rerequest = ["rerequest", "re-request", "rerun", "re-run"],
+    /// It is made public.
+    Publish = ["publish", "go out", "ship", "release", "cut", "go live", "come out"],
+    /// It is made private again.
+    Unpublish = ["unpublish", "retract"],
+    /// A version is made available.
+    Release = ["release"],
+    /// An early version is made available.
+    Prerelease = ["prerelease", "pre-release"],
+    /// It gets its answer.
+    Answer = ["answer", "get an accepted answer", "receive an accepted answer", "have an answer accepted",
+        "mark as answered"],
+    /// It is copied to another account.
+    ForkIt = ["fork"],
+    /// It is starred.
+    StarIt = ["star"],
+    /// It is no longer starred.
+    Unstar = ["unstar"],
+    /// It is put away.
+    Archive = ["archive"],
+    /// It is brought back.
+    Unarchive = ["unarchive", "restore"],
+    /// It gets another name.
+    Rename = ["rename"],
+    /// It raises an alarm.
+    Fire = ["fire", "trigger", "go off", "alert", "trip", "ring", "come in", "arrive", "be raised", "raise"],
+    /// It reaches the critical threshold.
+    GoCritical = ["become critical", "go critical", "reach critical", "turn critical", "hit critical"],
+    /// It reaches the warning threshold.
+    GoWarning = ["become a warning", "go to warning", "reach warning"],
+    /// It comes back after it was resolved.
+    Regress = ["regress", "come back", "reoccur", "recur", "resurface", "reappear"],
+    /// It gets worse.
+    Escalate = ["escalate", "start escalating"],
+    /// It is put aside until it gets worse.
+    Ignore = ["ignore", "mute", "snooze"],
+    /// Its workflow state changes.
+    Move = ["move", "enter", "go", "become", "reach", "transition", "switch", "land", "advance", "progress", "set",
+        "change", "get", "drag", "turn"],
+    /// Its priority changes.
+    Prioritize = ["reprioritize", "reprioritise", "prioritize", "prioritise"],
+    /// Its estimate changes.
+    Estimate = ["estimate", "re-estimate"],
+    /// Its time limit passes.
+    Breach = ["breach", "violate", "exceed", "miss", "blow"],
+    /// A message is sent.
+    Post = ["post", "send", "write", "share", "say", "drop", "publish", "leave"],
+    /// A message is answered.
+    Reply = ["reply", "respond", "answer"],
+    /// An emoji is put on it.
+    React = ["react", "add a reaction"],
+    /// An emoji is taken from it.
+    Unreact = ["unreact"],
+    /// Its name is called.
+    Mention = ["mention", "ping", "@mention", "@-mention", "tag"],
+    /// Somebody becomes a member.
+    Join = ["join"],
+    /// Somebody is no longer a member.
+    Leave = ["leave"],
+    /// Somebody is asked to become a member.
+    Invite = ["invite"],
+    /// Files are changed by it.
+    Touch = ["touch", "change", "modify", "edit", "update", "alter", "affect", "hit"],
+}
