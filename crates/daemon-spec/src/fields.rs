@@ -1,0 +1,319 @@
+//! From the YAML tree to the six fields.
+
+use crate::file::{Fields, Layout};
+use crate::frame::slice;
+use crate::yaml::{Kind, NodeId, Tree};
+use crate::{Diagnostic, Entry, Field, List, Member, Mistyped, Shape, Span, Style, Text, codes};
+
+/// Merge keys may name mappings that themselves have merge keys, but not for ever.
+const MERGE_DEPTH: usize = 8;
+
+/// Reads the members of a tree into the fields that are still absent.
+pub(crate) struct FieldReader<'t, 'a> {
+    pub(crate) text: &'a str,
+    pub(crate) tree: &'t Tree<'a>,
+    pub(crate) fields: &'t mut Fields,
+    pub(crate) acc: &'t mut Vec<Diagnostic>,
+}
+
+impl<'t> FieldReader<'t, '_> {
+    /// Reads the mapping `root`; reports a root of another kind.
+    pub(crate) fn read(&mut self, root: NodeId) {
+        let node = self.tree.node(root);
+        let Kind::Mapping {
+            pairs,
+            is_tagged: false,
+            ..
+        } = &node.kind
+        else {
+            self.acc.push(codes::not_a_mapping(node.span));
+            return;
+        };
+        let mut merges = Vec::new();
+        for &(key, value) in pairs {
+            if self.key_text(key).is_some_and(|name| name == "<<") {
+                self.acc.push(codes::merge_key(self.tree.node(key).span));
+                merges.push(value);
+            } else {
+                self.member(key, value);
+            }
+        }
+        for value in merges {
+            self.merge(value, self.tree.node(value).span, MERGE_DEPTH);
+        }
+    }
+
+    fn member(&mut self, key: NodeId, value: NodeId) {
+        let node = self.tree.node(key);
+        let Some((name, key)) = self
+            .key_text(key)
+            .map(|name| (name.to_owned(), self.words(key)))
+        else {
+            self.acc.push(codes::key_is_no_word(node.span));
+            return;
+        };
+        if self.fields.members.iter().any(|member| member.name == name) {
+            self.acc.push(codes::duplicate_key(key, &name));
+        } else {
+            self.set(&name, key, value, None);
+        }
+        let shape = self
+            .tree
+            .resolve(value)
+            .map_or(Shape::Unreadable, |value| self.shape(value));
+        let value = self.tree.node(value).span;
+        self.fields.members.push(Member {
+            name,
+            key,
+            value,
+            shape,
+        });
+    }
+
+    /// Fills the fields that no key of their own sets from the mappings a merge key names.
+    fn merge(&mut self, value: NodeId, at: Span, depth: usize) {
+        let target = self.tree.resolve(value).filter(|_| depth > 0);
+        match target.map(|target| &self.tree.node(target).kind) {
+            Some(Kind::List { entries, .. }) => {
+                for &entry in entries {
+                    self.merge(entry, at, depth - 1);
+                }
+            }
+            Some(Kind::Mapping { pairs, .. }) => {
+                for &(key, value) in pairs {
+                    match self.key_text(key) {
+                        Some("<<") => self.merge(value, at, depth - 1),
+                        Some(name) => self.set(name, at, value, Some(at)),
+                        None => {}
+                    }
+                }
+            }
+            Some(Kind::Scalar { .. } | Kind::Alias(_)) | None => {
+                self.acc.push(codes::merge_of_no_mapping(at));
+            }
+        }
+    }
+
+    fn set(&mut self, name: &str, key: Span, value: NodeId, at: Option<Span>) {
+        match name {
+            "id" if self.fields.id.is_absent() => {
+                self.fields.id = text_field(key, self.entry(value, at));
+            }
+            "purpose" if self.fields.purpose.is_absent() => {
+                let value = self.entry(value, at);
+                self.comments(&value);
+                self.fields.purpose = text_field(key, value);
+            }
+            "schedule" if self.fields.schedule.is_absent() => {
+                self.fields.schedule = text_field(key, self.entry(value, at));
+            }
+            "watch" if self.fields.watch.is_absent() => {
+                self.fields.watch = self.list_field(key, value, at);
+            }
+            "routines" if self.fields.routines.is_absent() => {
+                self.fields.routines = self.list_field(key, value, at);
+            }
+            "deny" if self.fields.deny.is_absent() => {
+                self.fields.deny = self.list_field(key, value, at);
+            }
+            _ => {}
+        }
+    }
+
+    fn list_field(&mut self, key: Span, value: NodeId, at: Option<Span>) -> Field<List> {
+        let target = self.tree.resolve(value);
+        let at = at.or_else(|| self.reference(value));
+        let Some(Kind::List {
+            entries,
+            is_flow,
+            is_tagged: false,
+        }) = target.map(|target| &self.tree.node(target).kind)
+        else {
+            return Field::Mistyped {
+                key,
+                value: self.mistyped(value, at),
+            };
+        };
+        let layout = match at {
+            Some(_) => Layout::Referenced,
+            None if *is_flow => Layout::Flow,
+            None => Layout::Block,
+        };
+        let span = at.unwrap_or_else(|| self.tree.node(value).span);
+        let entries: Vec<_> = entries.iter().map(|&entry| self.entry(entry, at)).collect();
+        for entry in &entries {
+            self.comments(entry);
+        }
+        Field::Present {
+            key,
+            value: List {
+                span,
+                layout,
+                entries,
+            },
+        }
+    }
+
+    pub(crate) fn entry(&self, id: NodeId, at: Option<Span>) -> Entry {
+        let at = at.or_else(|| self.reference(id));
+        match self.scalar(id, at) {
+            Some((text, Shape::Text)) => Entry::Text(text),
+            _ => Entry::Mistyped(self.mistyped(id, at)),
+        }
+    }
+
+    fn mistyped(&self, id: NodeId, at: Option<Span>) -> Mistyped {
+        let shape = self
+            .tree
+            .resolve(id)
+            .map_or(Shape::Unreadable, |target| self.shape(target));
+        let span = at.unwrap_or_else(|| self.tree.node(id).span);
+        Mistyped {
+            span,
+            shape,
+            text: self.scalar(id, at).map(|(text, _)| text),
+        }
+    }
+
+    /// The string a node is written as, and its shape; `at` is the reference it came through.
+    fn scalar(&self, id: NodeId, at: Option<Span>) -> Option<(Text, Shape)> {
+        let target = self.tree.resolve(id)?;
+        let Kind::Scalar { text, style, shape } = &self.tree.node(target).kind else {
+            return None;
+        };
+        let value = if *shape == Shape::Null {
+            String::new()
+        } else {
+            text.clone().into_owned()
+        };
+        let text = match at {
+            Some(at) => Text {
+                value,
+                span: at,
+                token: at,
+                style: Style::Referenced,
+            },
+            None => Text {
+                value,
+                span: self.words(id),
+                token: self.tree.node(id).span,
+                style: *style,
+            },
+        };
+        Some((text, *shape))
+    }
+
+    fn reference(&self, id: NodeId) -> Option<Span> {
+        let node = self.tree.node(id);
+        matches!(node.kind, Kind::Alias(_)).then_some(node.span)
+    }
+
+    fn shape(&self, id: NodeId) -> Shape {
+        match &self.tree.node(id).kind {
+            Kind::Scalar { shape, .. } => *shape,
+            Kind::List {
+                is_tagged: false, ..
+            } => Shape::List,
+            Kind::Mapping {
+                is_tagged: false, ..
+            } => Shape::Mapping,
+            Kind::List { .. } | Kind::Mapping { .. } => Shape::Tagged,
+            Kind::Alias(_) => Shape::Unreadable,
+        }
+    }
+
+    fn key_text(&self, key: NodeId) -> Option<&'t str> {
+        let tree: &'t Tree<'_> = self.tree;
+        match &tree.node(key).kind {
+            Kind::Scalar { text, .. } => Some(text),
+            Kind::List { .. } | Kind::Mapping { .. } | Kind::Alias(_) => None,
+        }
+    }
+
+    /// The place of a scalar's words: without the quotes.
+    fn words(&self, id: NodeId) -> Span {
+        let node = self.tree.node(id);
+        match &node.kind {
+            Kind::Scalar {
+                style: Style::SingleQuoted | Style::DoubleQuoted,
+                ..
+            } if node.span.end >= node.span.start + 2 => {
+                Span::new(node.span.start + 1, node.span.end - 1)
+            }
+            _ => node.span,
+        }
+    }
+}
+
+/// What YAML takes for a comment though it was meant as text.
+impl FieldReader<'_, '_> {
+    pub(crate) fn comments(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Text(text) if text.style == Style::Plain => self.comment_after(text),
+            Entry::Mistyped(value) if value.shape == Shape::Null && value.span.is_empty() => {
+                self.comment_instead(value.span);
+            }
+            Entry::Text(_) | Entry::Mistyped(_) => {}
+        }
+    }
+
+    /// `posted to #alerts`: one blank and a word right after the sign.
+    fn comment_after(&mut self, text: &Text) {
+        let rest = slice(self.text, Span::new(text.token.end, self.text.len()));
+        if let Some(word) = rest.strip_prefix(' ').and_then(lost_word) {
+            let lost = Span::new(
+                text.token.end + 1,
+                text.token.end + 1 + line_length(&rest[1..]),
+            );
+            let whole = Span::new(text.token.start, lost.end);
+            self.acc.push(codes::lost_to_comment(
+                whole,
+                slice(self.text, whole),
+                lost,
+                word,
+            ));
+        }
+    }
+
+    /// `- #alerts`: the whole entry is gone.
+    fn comment_instead(&mut self, empty: Span) {
+        let line = slice(self.text, Span::new(empty.start, self.text.len()));
+        let blanks = line.len() - line.trim_start_matches(' ').len();
+        let rest = &line[blanks..];
+        let is_separate = blanks > 0 || self.text[..empty.start].ends_with(' ');
+        if let Some(word) = lost_word(rest).filter(|_| is_separate) {
+            let start = empty.start + blanks;
+            let lost = Span::new(start, start + line_length(rest));
+            self.acc.push(codes::lost_to_comment(
+                lost,
+                slice(self.text, lost),
+                lost,
+                word,
+            ));
+        }
+    }
+}
+
+fn text_field(key: Span, value: Entry) -> Field<Text> {
+    match value {
+        Entry::Text(value) => Field::Present { key, value },
+        Entry::Mistyped(value) => Field::Mistyped { key, value },
+    }
+}
+
+/// The word a `#` stands right before, with the sign.
+fn lost_word(rest: &str) -> Option<&str> {
+    let name = rest.strip_prefix('#')?;
+    let length = name
+        .find(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'))
+        .unwrap_or(name.len());
+    (length > 0).then(|| &rest[..=length])
+}
+
+/// Bytes up to the line break, without trailing blanks.
+fn line_length(rest: &str) -> usize {
+    rest.find(['\n', '\r'])
+        .map_or(rest, |end| &rest[..end])
+        .trim_end()
+        .len()
+}

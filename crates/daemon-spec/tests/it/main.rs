@@ -1,0 +1,2 @@
+//! Everything through the public interface.
+mod catalogue;
