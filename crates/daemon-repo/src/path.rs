@@ -1,0 +1,92 @@
+//! Paths inside a repository.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::object::InvalidName;
+
+/// A path relative to a directory that it cannot leave.
+///
+/// Not empty, at most 4,096 bytes of UTF-8 without control characters, and no part of it is empty, `.`, `..` or `.git`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TreePath(Box<str>);
+
+impl TreePath {
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the number of parts.
+    pub fn depth(&self) -> usize {
+        self.0.split('/').count()
+    }
+
+    /// Reads the bytes of a path as git stores them.
+    ///
+    /// # Errors
+    /// [`InvalidName`] with the text as far as it is UTF-8.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidName> {
+        String::from_utf8_lossy(bytes).parse()
+    }
+}
+
+impl FromStr for TreePath {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        // What was not UTF-8 arrives as the replacement character, which therefore never names a file here.
+        let is_part =
+            |part: &str| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git");
+        let fits = text.len() <= 4096
+            && !text.contains(|c: char| c.is_control() || c == char::REPLACEMENT_CHARACTER)
+            && text.split('/').all(is_part);
+        if fits {
+            Ok(Self(text.into()))
+        } else {
+            Err(InvalidName::new(text, "a relative path"))
+        }
+    }
+}
+
+impl fmt::Display for TreePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_cannot_leave_its_directory() {
+        let refused: [&[u8]; 12] = [
+            b"",
+            b"/a",
+            b"a/",
+            b"a//b",
+            b"../a",
+            b"a/../b",
+            b"./a",
+            b"a/.git/config",
+            b".GIT/hooks",
+            b"a\nb",
+            b"a\xff",
+            b"a\0b",
+        ];
+        for bytes in refused {
+            let text = String::from_utf8_lossy(bytes);
+            assert_eq!(
+                TreePath::from_bytes(bytes),
+                Err(InvalidName::new(&text, "a relative path"))
+            );
+        }
+        for text in ["a", "-rf", "a/..b/c.git", "\u{e9}/\u{1f41e}"] {
+            assert_eq!(
+                text.parse::<TreePath>().map(|path| path.to_string()),
+                Ok(text.to_owned())
+            );
+        }
+    }
+}

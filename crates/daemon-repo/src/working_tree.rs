@@ -1,0 +1,151 @@
+//! Discovery from the files of a directory, for commands that read what an author is editing.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::io::Errno;
+
+use crate::discover::{Discovery, MAX_DAEMON_FILE, Plan, Read};
+use crate::object::ObjectFormat;
+use crate::support::MAX_SUPPORT_FILE;
+use crate::tree::{EntryKind, RawEntry};
+
+/// The most entries that are looked at, in all.
+const MAX_ENTRIES: usize = 200_000;
+/// The deepest directory that is entered, counted from `.agents`.
+const MAX_DEPTH: usize = 16;
+
+/// Reports that the directory of a repository cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read directory `{path}`")]
+pub struct UnreadableDirectory {
+    path: Box<Path>,
+    source: std::io::Error,
+}
+
+/// Reads the daemons below `root` from its files, whether or not it is a repository.
+///
+/// No link is followed, and nothing but regular files is opened. Where files equal those of a commit whose objects have this
+/// `format`, so do the revisions. A file that cannot be read is reported as such and hides no other.
+///
+/// # Errors
+/// [`UnreadableDirectory`] when `root` is no readable directory; having no `.agents` is not an error.
+pub fn discover_working_tree(
+    root: &Path,
+    format: ObjectFormat,
+) -> Result<Discovery, UnreadableDirectory> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let unreadable = |errno: Errno| UnreadableDirectory {
+        path: root.into(),
+        source: errno.into(),
+    };
+    let root_fd = openat(CWD, root, flags, Mode::empty()).map_err(unreadable)?;
+    let mut walk = Walk {
+        entries: Vec::new(),
+    };
+    walk.enter(root_fd.as_fd(), b".agents", b".agents", 0);
+    Ok(Plan::new(walk.entries).finish(|entry| read(root_fd.as_fd(), entry, format)))
+}
+
+struct Walk {
+    entries: Vec<RawEntry>,
+}
+
+impl Walk {
+    /// Enters a directory; one that cannot be read becomes an entry of its own, so that it is reported.
+    fn enter(&mut self, parent: BorrowedFd<'_>, name: &[u8], path: &[u8], depth: usize) {
+        match open(parent, name, OFlags::DIRECTORY) {
+            Ok(directory) if depth <= MAX_DEPTH => self.list(directory, path, depth),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+            Ok(_) | Err(_) => self.push(path, EntryKind::Directory, 0),
+        }
+    }
+
+    fn list(&mut self, directory: OwnedFd, path: &[u8], depth: usize) {
+        let Ok(entries) = Dir::read_from(&directory) else {
+            return self.push(path, EntryKind::Directory, 0);
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_bytes();
+            if matches!(name, b"." | b"..") || self.entries.len() >= MAX_ENTRIES {
+                continue;
+            }
+            let path = [path, b"/", name].concat();
+            let Ok(stat) = statat(&directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) else {
+                self.push(&path, EntryKind::Special, 0);
+                continue;
+            };
+            match kind_of(&stat) {
+                EntryKind::Directory => self.enter(directory.as_fd(), name, &path, depth + 1),
+                kind => self.push(&path, kind, size_of(&stat)),
+            }
+        }
+    }
+
+    fn push(&mut self, path: &[u8], kind: EntryKind, size: u64) {
+        self.entries.push(RawEntry {
+            path: path.to_owned(),
+            kind,
+            size,
+            object: None,
+        });
+    }
+}
+
+fn kind_of(stat: &Stat) -> EntryKind {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile if stat.st_mode & 0o100 != 0 => EntryKind::Executable,
+        FileType::RegularFile => EntryKind::File,
+        FileType::Directory => EntryKind::Directory,
+        FileType::Symlink => EntryKind::Symlink,
+        _ => EntryKind::Special,
+    }
+}
+
+fn size_of(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_size).unwrap_or(u64::MAX)
+}
+
+/// Opens one name in a directory without following a link and without waiting for a pipe's writer.
+fn open(parent: BorrowedFd<'_>, name: &[u8], extra: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | extra;
+    openat(parent, name, flags, Mode::empty())
+}
+
+fn read(root: BorrowedFd<'_>, entry: &RawEntry, format: ObjectFormat) -> Read {
+    match read_bytes(root, &entry.path) {
+        Ok(bytes) => Read::Blob(format.blob_id(&bytes), bytes.into()),
+        Err(error) => Read::Failed(error.to_string().into_boxed_str()),
+    }
+}
+
+/// Opens a path part by part, so that no part can have become a link since it was listed.
+fn read_bytes(root: BorrowedFd<'_>, path: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut parts = path.split(|byte| *byte == b'/').peekable();
+    let mut at: Option<OwnedFd> = None;
+    while let Some(part) = parts.next() {
+        let parent = at.as_ref().map_or(root, |fd| fd.as_fd());
+        let extra = if parts.peek().is_some() {
+            OFlags::DIRECTORY
+        } else {
+            OFlags::empty()
+        };
+        at = Some(open(parent, part, extra)?);
+    }
+    let file = at.ok_or(Errno::NOENT)?;
+    let changed = || std::io::Error::other("it changed while it was read");
+    if !kind_of(&fstat(&file)?).is_file() {
+        return Err(changed());
+    }
+    let cap = MAX_DAEMON_FILE.max(MAX_SUPPORT_FILE);
+    let mut bytes = Vec::new();
+    File::from(file).take(cap + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > cap {
+        Err(changed())
+    } else {
+        Ok(bytes)
+    }
+}

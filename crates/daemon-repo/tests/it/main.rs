@@ -1,0 +1,5 @@
+//! Repositories as the real git makes them.
+
+mod discovery;
+mod opening;
+mod scratch;

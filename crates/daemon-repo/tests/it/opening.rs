@@ -1,0 +1,210 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use daemon_repo::{Problem, RefName, Repository};
+
+use crate::scratch::{Scratch, git};
+
+fn name_of(repository: &Repository) -> &str {
+    repository.name().as_str()
+}
+
+#[test]
+fn a_work_tree_a_bare_repository_and_a_linked_work_tree_are_the_same_repository() {
+    let scratch = Scratch::new();
+    let commit = scratch.commit("first");
+    let (linked, bare) = (scratch.beside("linked"), scratch.beside("bare.git"));
+    scratch.git(&[
+        "worktree",
+        "add",
+        "-q",
+        "--detach",
+        linked.to_str().unwrap(),
+    ]);
+    scratch.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
+
+    for (path, work_tree, name) in [
+        (scratch.root(), Some(scratch.root()), "widgets"),
+        (&linked, Some(linked.as_path()), "widgets"),
+        (&bare, None, "bare"),
+    ] {
+        let repository = Repository::open(&git(), path).unwrap();
+        let refs = repository.refs().unwrap();
+        let main = repository.default_branch(&refs).unwrap();
+        assert_eq!(
+            (
+                repository.work_tree(),
+                name_of(&repository),
+                refs.get(&main)
+            ),
+            (work_tree, name, Some(&commit))
+        );
+    }
+}
+
+#[test]
+fn the_url_of_origin_names_the_repository_and_the_operator_overrides_it() {
+    let scratch = Scratch::new();
+    scratch.git(&["remote", "add", "origin", "git@github.com:acme/widgets.git"]);
+    assert_eq!(name_of(&scratch.open()), "acme/widgets");
+    assert_eq!(
+        name_of(&scratch.open().named("other".parse().unwrap())),
+        "other"
+    );
+}
+
+#[test]
+fn a_path_that_is_no_repository_is_refused_with_its_reason() {
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.root().join("inside")).unwrap();
+    fs::write(scratch.beside("file"), "x").unwrap();
+    fs::create_dir(scratch.beside("plain")).unwrap();
+    let problem = |path: &Path| match Repository::open(&git(), path).unwrap_err().problem() {
+        Problem::Unreadable { .. } => "unreadable",
+        Problem::NotARepository => "not a repository",
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(problem(&scratch.beside("absent")), "unreadable");
+    assert_eq!(problem("-x".as_ref()), "unreadable");
+    assert_eq!(problem(&scratch.beside("file")), "not a repository");
+    assert_eq!(problem(&scratch.beside("plain")), "not a repository");
+    assert_eq!(problem(&scratch.root().join("inside")), "not a repository");
+    let enclosing = Repository::enclosing(&git(), &scratch.root().join("inside")).unwrap();
+    assert_eq!(enclosing.work_tree(), Some(scratch.root()));
+}
+
+#[test]
+fn an_unborn_repository_says_so() {
+    let scratch = Scratch::new();
+    let repository = scratch.open();
+    let error = repository
+        .default_branch(&repository.refs().unwrap())
+        .unwrap_err();
+    assert!(matches!(error.problem(), Problem::Unborn), "{error:?}");
+}
+
+#[test]
+fn the_default_branch_is_that_of_origin_then_main_then_master_then_head() {
+    let scratch = Scratch::with(&["init", "-q", "-b", "work"]);
+    let commit = scratch.commit("first").to_string();
+    let default = || {
+        let repository = scratch.open();
+        let refs = repository.refs().unwrap();
+        repository
+            .default_branch(&refs)
+            .map(|name| name.short().to_owned())
+            .map_err(|error| match error.problem() {
+                Problem::MissingRef { name } => name.to_string(),
+                other => panic!("{other:?}"),
+            })
+    };
+    assert_eq!(default(), Ok("work".to_owned()));
+    scratch.git(&["branch", "master"]);
+    assert_eq!(default(), Ok("master".to_owned()));
+    scratch.git(&["branch", "main"]);
+    assert_eq!(default(), Ok("main".to_owned()));
+    scratch.git(&["update-ref", "refs/remotes/origin/trunk", &commit]);
+    scratch.git(&[
+        "symbolic-ref",
+        "refs/remotes/origin/HEAD",
+        "refs/remotes/origin/trunk",
+    ]);
+    assert_eq!(default(), Err("refs/heads/trunk".to_owned()));
+    scratch.git(&["branch", "trunk"]);
+    assert_eq!(default(), Ok("trunk".to_owned()));
+}
+
+#[test]
+fn a_detached_head_is_no_default_branch() {
+    let scratch = Scratch::with(&["init", "-q", "-b", "work"]);
+    scratch.commit("first");
+    scratch.git(&["checkout", "-q", "--detach"]);
+    let repository = scratch.open();
+    let error = repository
+        .default_branch(&repository.refs().unwrap())
+        .unwrap_err();
+    assert!(
+        matches!(error.problem(), Problem::MissingRef { name } if **name == *"HEAD"),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn a_named_ref_is_looked_up_and_never_becomes_an_option() {
+    let scratch = Scratch::new();
+    let commit = scratch.commit("first");
+    for name in ["refs/heads/-oProxy", "refs/heads/$(id)", "refs/tags/v1"] {
+        scratch.git(&["update-ref", name, commit.as_str()]);
+    }
+    scratch.git(&["tag", "-a", "-m", "annotated", "v2"]);
+    let repository = scratch.open();
+    let refs = repository.refs().unwrap();
+    let find = |name: &str| {
+        repository
+            .find_ref(name, &refs)
+            .map(|found| found.to_string())
+            .ok()
+    };
+    for (name, full) in [
+        ("-oProxy", Some("refs/heads/-oProxy")),
+        ("$(id)", Some("refs/heads/$(id)")),
+        ("v1", Some("refs/tags/v1")),
+        ("refs/heads/main", Some("refs/heads/main")),
+        ("absent", None),
+        ("--help", None),
+        ("main\nx", None),
+        ("HEAD", None),
+    ] {
+        assert_eq!(find(name).as_deref(), full, "{name}");
+    }
+    let annotated: RefName = "refs/tags/v2".parse().unwrap();
+    let tag = refs.get(&annotated).unwrap();
+    assert_eq!(
+        (tag == &commit, repository.commit_of(tag).unwrap()),
+        (false, commit.clone())
+    );
+    assert!(repository.has_commit(&commit).unwrap());
+    assert!(
+        !repository
+            .has_commit(&"12".repeat(20).parse().unwrap())
+            .unwrap()
+    );
+}
+
+#[test]
+fn neither_hooks_nor_settings_of_the_repository_are_run() {
+    let scratch = Scratch::new();
+    scratch
+        .write(".agents/daemons/a/DAEMON.md", "a")
+        .write(".gitattributes", "* filter=evil diff=evil\n");
+    let commit = scratch.commit("first");
+    let (script, proof) = (scratch.beside("evil"), scratch.beside("proof"));
+    fs::write(
+        &script,
+        format!("#!/bin/sh\ntouch {}\ncat\n", proof.display()),
+    )
+    .unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = script.to_str().unwrap();
+    for key in [
+        "core.fsmonitor",
+        "filter.evil.smudge",
+        "filter.evil.clean",
+        "diff.evil.textconv",
+        "diff.external",
+        "diff.evil.command",
+        "core.pager",
+        "core.sshCommand",
+        "core.askPass",
+        "core.editor",
+        "gpg.program",
+    ] {
+        scratch.git(&["config", key, script]);
+    }
+    let repository = scratch.open();
+    let refs = repository.refs().unwrap();
+    repository.default_branch(&refs).unwrap();
+    assert_eq!(repository.discover(&commit).unwrap().daemons.len(), 1);
+    assert!(!proof.exists());
+}
