@@ -21,11 +21,13 @@
 mod activation;
 mod admit;
 mod attempt;
+mod conduct;
 mod delivery;
 mod output;
 mod proposal;
 mod state;
 mod surface;
+mod transition;
 
 pub use activation::{Activation, ActivationState, HostEpoch, RunLease, Trigger};
 pub use admit::{
@@ -36,6 +38,7 @@ pub use attempt::{
     AttemptEnd, AttemptOutcome, Counting, Gate, MAX_ATTEMPTS, MAX_HOST_CRASHES, Next, TRIP_AFTER,
     backoff, end_attempt, reclaim,
 };
+pub use conduct::Conduct;
 pub use delivery::{OUTPUT_EXPIRY, Settlement, Step, after_look_up, after_send, step};
 pub use output::{NewOutput, Output, OutputKey, OutputState, StateChange};
 pub use proposal::{MAX_BODY_CHARS, MAX_PROPOSAL_BYTES, PROPOSAL_VERSION, Proposal, ProposalError};
@@ -44,3 +47,4 @@ pub use state::{
     StateError, apply,
 };
 pub use surface::{Found, RemoteId, Surface, SurfaceError, SurfaceErrorKind};
+pub use transition::DeliveryEnd;

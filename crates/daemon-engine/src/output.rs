@@ -7,6 +7,9 @@ use daemon_event::{ActivationId, DaemonKey, InvalidId};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
+use crate::activation::{Activation, ActivationState};
+use crate::delivery::Settlement;
+
 /// The idempotency key of one output: 26 base32 characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OutputKey(Box<str>);
@@ -186,6 +189,69 @@ pub struct Output {
     pub delivered_at: Option<Timestamp>,
     /// The newest trouble.
     pub error: Option<String>,
+}
+
+impl Output {
+    /// Makes the stored form of an output that an attempt of this activation proposed.
+    pub fn new(new: NewOutput, activation: &Activation, at: Timestamp) -> Self {
+        Self {
+            key: new.key,
+            activation: activation.id.clone(),
+            daemon: activation.daemon.clone(),
+            ordinal: new.ordinal,
+            surface: new.surface,
+            target: new.target,
+            content: new.content,
+            state: new.state,
+            remote_id: None,
+            url: None,
+            attempts: 0,
+            not_before: at,
+            created_at: at,
+            delivered_at: None,
+            error: new.error,
+        }
+    }
+
+    /// Reports whether a later attempt that proposes it anew, after a person's retry, replaces it.
+    ///
+    /// What is on the surface, or may be, is never sent a second time.
+    pub fn gives_way(&self) -> bool {
+        matches!(self.state, OutputState::Refused | OutputState::GaveUp)
+    }
+
+    /// Marks it as being sent and counts the try.
+    pub fn begin_send(&mut self) {
+        self.state = OutputState::Sending;
+        self.attempts += 1;
+    }
+
+    /// Takes what became of it; of a cancelled activation nothing is planned any more.
+    pub fn settle(&mut self, settlement: Settlement, activation: ActivationState) {
+        self.state = settlement.state;
+        self.error = settlement.error;
+        if let Some(remote) = settlement.remote {
+            self.remote_id = Some(remote.id);
+            self.url = remote.url;
+        }
+        if let Some(not_before) = settlement.not_before {
+            self.not_before = not_before;
+        }
+        if self.state == OutputState::Confirmed {
+            self.delivered_at = Some(settlement.at);
+        }
+        if activation == ActivationState::Cancelled {
+            self.withdraw();
+        }
+    }
+
+    /// Refuses it if it was not sent yet, because its activation was cancelled.
+    pub fn withdraw(&mut self) {
+        if self.state == OutputState::Planned {
+            self.state = OutputState::Refused;
+            self.error = Some("the activation was cancelled".to_owned());
+        }
+    }
 }
 
 /// A change to a daemon's state values.

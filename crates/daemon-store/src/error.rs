@@ -51,4 +51,38 @@ pub enum StoreError {
         /// The state it is in.
         state: String,
     },
+    /// A listing was asked for something that cannot be.
+    #[error("`{value}` is not {expected}")]
+    Query {
+        /// What was given.
+        value: String,
+        /// What may be given.
+        expected: &'static str,
+    },
+    /// The state changes of an attempt do not fit; nothing of the attempt was written, and its lease is still held.
+    #[error("the state changes do not fit")]
+    State(#[from] daemon_engine::StateError),
+}
+
+impl StoreError {
+    /// Says that a row is not there.
+    pub fn not_found(what: &'static str, id: impl std::fmt::Display) -> Self {
+        Self::NotFound {
+            what,
+            id: id.to_string(),
+        }
+    }
+
+    /// Says that a row is in a state that the operation does not fit.
+    pub fn conflict(
+        what: &'static str,
+        id: impl std::fmt::Display,
+        state: impl std::fmt::Display,
+    ) -> Self {
+        Self::Conflict {
+            what,
+            id: id.to_string(),
+            state: state.to_string(),
+        }
+    }
 }

@@ -1,0 +1,65 @@
+//! The gate of a daemon that fails too often.
+
+use crate::activation::ActivationState;
+use crate::attempt::{Gate, TRIP_AFTER};
+
+/// How a daemon fares: its gate, and how many of its activations failed in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conduct {
+    /// Whether it may start activations.
+    pub gate: Gate,
+    /// How many of its activations failed in a row.
+    pub failures: u32,
+}
+
+impl Conduct {
+    /// The conduct of a daemon of which nothing is known yet.
+    pub const NEW: Self = Self {
+        gate: Gate::Open,
+        failures: 0,
+    };
+
+    /// Returns the conduct after one of the daemon's activations reached a state.
+    ///
+    /// A held gate stays held; the failures are counted all the same.
+    #[must_use]
+    pub fn after(self, state: ActivationState) -> Self {
+        match state {
+            ActivationState::Succeeded => Self {
+                failures: 0,
+                ..self
+            },
+            ActivationState::Failed | ActivationState::Dead => {
+                let failures = self.failures.saturating_add(1);
+                let trips = failures >= TRIP_AFTER && self.gate == Gate::Open;
+                Self {
+                    gate: if trips { Gate::Tripped } else { self.gate },
+                    failures,
+                }
+            }
+            ActivationState::Pending
+            | ActivationState::Claimed
+            | ActivationState::Running
+            | ActivationState::Delivering
+            | ActivationState::Cancelled => self,
+        }
+    }
+
+    /// Returns the conduct under a gate that somebody set; opening it forgets the failures.
+    #[must_use]
+    pub fn with_gate(self, gate: Gate) -> Self {
+        match gate {
+            Gate::Open => Self::NEW,
+            Gate::Held | Gate::Tripped => Self { gate, ..self },
+        }
+    }
+
+    /// Returns the conduct after the daemon's file changed: a tripped gate opens.
+    #[must_use]
+    pub fn after_edit(self) -> Self {
+        match self.gate {
+            Gate::Tripped => Self::NEW,
+            Gate::Open | Gate::Held => self,
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What each event in its life makes of an activation.
+//!
+//! Stores read an activation, let one of these functions change it, and write it back in the same transaction; so no two
+//! stores can differ in what a claim, an end or a crash means.
+
+use jiff::Timestamp;
+
+use crate::activation::{Activation, ActivationState, HostEpoch, RunLease, Trigger};
+use crate::admit::{NewTrigger, PENDING_EXPIRY};
+use crate::attempt::{AttemptEnd, AttemptOutcome, Counting, Next};
+use crate::output::OutputState;
+
+impl Activation {
+    /// Makes the activation that an enqueued trigger asks for.
+    pub fn pending(new: NewTrigger) -> Self {
+        let recorded_at = new.trigger.recorded_at;
+        let waits_for = if new.not_before > recorded_at {
+            "settle"
+        } else {
+            "slot"
+        };
+        Self {
+            id: new.activation_id,
+            daemon: new.daemon,
+            rev: new.rev,
+            subject: new.subject,
+            triggers: vec![new.trigger],
+            state: ActivationState::Pending,
+            reason: Some(waits_for.to_owned()),
+            attempts: 0,
+            host_crashes: 0,
+            run_lease: RunLease(0),
+            owner: None,
+            lease_until: None,
+            not_before: new.not_before,
+            created_at: recorded_at,
+            started_at: None,
+            finished_at: None,
+            tokens: None,
+            cost_usd: None,
+            summary: None,
+        }
+    }
+
+    /// Adds a trigger that joined it while it was pending.
+    pub fn join(&mut self, trigger: Trigger) {
+        self.triggers.push(trigger);
+    }
+
+    /// Leases it to a new attempt, which fences every earlier one.
+    pub fn lease(&mut self, owner: HostEpoch, until: Timestamp, rev: &str) {
+        self.state = ActivationState::Claimed;
+        self.reason = None;
+        self.attempts += 1;
+        self.run_lease = RunLease(self.run_lease.0 + 1);
+        self.owner = Some(owner);
+        self.lease_until = Some(until);
+        rev.clone_into(&mut self.rev);
+    }
+
+    /// Reports whether an attempt may still write.
+    pub fn is_held_under(&self, lease: RunLease) -> bool {
+        self.state.is_leased() && self.run_lease == lease
+    }
+
+    /// Marks it as running from the first time a provider begins.
+    pub fn begin_run(&mut self, now: Timestamp) {
+        self.state = ActivationState::Running;
+        self.started_at.get_or_insert(now);
+    }
+
+    /// Reports whether its lease is of an earlier epoch, or over.
+    pub fn is_reclaimable(&self, epoch: HostEpoch, now: Timestamp) -> bool {
+        self.state.is_leased()
+            && (self.owner.is_none_or(|owner| owner < epoch)
+                || self.lease_until.is_none_or(|until| until <= now))
+    }
+
+    /// Adds what an attempt used and enters the state that [`end_attempt`](crate::end_attempt) decided.
+    pub fn finish(&mut self, end: &AttemptEnd, next: Next) {
+        self.tokens = sum(self.tokens, end.tokens, u64::saturating_add);
+        self.cost_usd = sum(self.cost_usd, end.cost_usd, |a, b| a + b);
+        if end.summary.is_some() {
+            self.summary.clone_from(&end.summary);
+        }
+        self.enter(next, end.at);
+    }
+
+    /// Counts a host crash and enters the state that [`reclaim`](crate::reclaim) decided.
+    pub fn take_back(&mut self, next: Next, now: Timestamp) {
+        self.host_crashes += 1;
+        self.enter(next, now);
+    }
+
+    /// Cancels it; an attempt that still runs can write nothing from here on.
+    pub fn cancel(&mut self, reason: &str, now: Timestamp) {
+        self.close(ActivationState::Cancelled, Some(reason.to_owned()), now);
+    }
+
+    /// Makes it pending again with its attempts and crashes counted from 0.
+    pub fn revive(&mut self, now: Timestamp) {
+        self.state = ActivationState::Pending;
+        self.reason = Some("slot".to_owned());
+        self.attempts = 0;
+        self.host_crashes = 0;
+        self.not_before = now;
+        self.finished_at = None;
+    }
+
+    /// Reports whether a person may revive it.
+    pub fn is_revivable(&self) -> bool {
+        matches!(
+            self.state,
+            ActivationState::Failed | ActivationState::Dead | ActivationState::Cancelled
+        )
+    }
+
+    /// Reports whether it has been ready for so long that it expires.
+    ///
+    /// The wait counts from `not_before`, so that backoff and a person's retry begin it anew.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.state == ActivationState::Pending
+            && now.duration_since(self.not_before) >= PENDING_EXPIRY
+    }
+
+    /// Ends a delivering activation once all of its outputs are settled, and says whether it did.
+    pub fn close_delivery(
+        &mut self,
+        outputs: impl IntoIterator<Item = OutputState>,
+        now: Timestamp,
+    ) -> DeliveryEnd {
+        if self.state != ActivationState::Delivering {
+            return DeliveryEnd::Open;
+        }
+        let mut end = ActivationState::Succeeded;
+        for output in outputs {
+            if !output.is_settled() {
+                return DeliveryEnd::Open;
+            }
+            if output == OutputState::GaveUp {
+                end = ActivationState::Failed;
+            }
+        }
+        let reason =
+            (end == ActivationState::Failed).then(|| "an output could not be delivered".to_owned());
+        self.close(end, reason, now);
+        DeliveryEnd::Closed
+    }
+
+    fn enter(&mut self, next: Next, now: Timestamp) {
+        if next.counts == Counting::Uncounted {
+            self.attempts = self.attempts.saturating_sub(1);
+        }
+        if let Some(not_before) = next.not_before {
+            self.not_before = not_before;
+        }
+        if next.state.is_final() {
+            self.close(next.state, next.reason, now);
+        } else {
+            self.state = next.state;
+            self.reason = next.reason;
+            self.release();
+        }
+    }
+
+    fn close(&mut self, state: ActivationState, reason: Option<String>, now: Timestamp) {
+        self.state = state;
+        self.reason = reason;
+        self.finished_at = Some(now);
+        self.release();
+    }
+
+    fn release(&mut self) {
+        self.owner = None;
+        self.lease_until = None;
+    }
+}
+
+/// Whether an activation ended with its last output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveryEnd {
+    /// Something is still to be settled, or it was not delivering.
+    Open,
+    /// It ended.
+    Closed,
+}
+
+impl AttemptEnd {
+    /// Reports whether its outputs and state changes are kept.
+    pub fn keeps_results(&self) -> bool {
+        self.outcome == AttemptOutcome::Done
+    }
+}
+
+fn sum<T: Copy>(before: Option<T>, more: Option<T>, add: impl FnOnce(T, T) -> T) -> Option<T> {
+    match (before, more) {
+        (Some(before), Some(more)) => Some(add(before, more)),
+        (known, None) | (None, known) => known,
+    }
+}

@@ -1,0 +1,362 @@
+//! Activations in the model: claims, attempts and their ends.
+
+use std::cmp::Reverse;
+
+use daemon_engine::{
+    Activation, ActivationState, AttemptEnd, DaemonState, Gate, HostEpoch, Output, OutputState,
+    PastActivation, RunLease, apply, end_attempt, reclaim,
+};
+use daemon_event::{ActivationId, DaemonKey, TriggerKey};
+use jiff::Timestamp;
+
+use super::model::Model;
+use crate::decide::{DAY, HISTORY, occupies_slot};
+use crate::error::StoreError;
+use crate::rows::{ClaimRequest, Ended, Reclaimed, RunRow};
+
+impl Model {
+    /// Leases the next ready activation; see [`Activations::claim`](crate::Activations::claim).
+    pub fn claim(&mut self, request: &ClaimRequest) -> Option<Activation> {
+        let place = (0..self.activations.len())
+            .filter(|place| self.is_ready(*place, request))
+            .min_by_key(|place| {
+                let activation = &self.activations[*place];
+                let turn = self.turns.get(&activation.daemon).copied().unwrap_or(0);
+                (Reverse(has_person(activation)), turn, *place)
+            })?;
+        Some(self.lease(place, request))
+    }
+
+    /// Leases one activation; see [`Activations::claim_one`](crate::Activations::claim_one).
+    pub fn claim_one(&mut self, id: &ActivationId, request: &ClaimRequest) -> Option<Activation> {
+        let place = *self.activation_places.get(id)?;
+        self.is_ready(place, request)
+            .then(|| self.lease(place, request))
+    }
+
+    fn is_ready(&self, place: usize, request: &ClaimRequest) -> bool {
+        let activation = &self.activations[place];
+        let busy = |of: &dyn Fn(&Activation) -> bool| {
+            self.activations
+                .iter()
+                .filter(|other| occupies_slot(other.state) && of(other))
+                .count()
+        };
+        let fits = |n: usize, slots: u32| n < usize::try_from(slots).unwrap_or(usize::MAX);
+        activation.state == ActivationState::Pending
+            && activation.not_before <= request.now
+            && self.may_start(&activation.daemon)
+            && fits(busy(&|_| true), request.host_slots)
+            && fits(
+                busy(&|other| other.daemon == activation.daemon),
+                request.daemon_slots,
+            )
+            && busy(&|other| {
+                other.daemon == activation.daemon && other.subject == activation.subject
+            }) == 0
+    }
+
+    fn lease(&mut self, place: usize, request: &ClaimRequest) -> Activation {
+        self.n_claims += 1;
+        let daemon = self.activations[place].daemon.clone();
+        let rev = self
+            .valid_row(&daemon)
+            .expect("only a valid daemon is ready")
+            .rev
+            .clone();
+        self.turns.insert(daemon, self.n_claims);
+        let activation = &mut self.activations[place];
+        activation.lease(request.owner, request.lease_until, &rev);
+        activation.clone()
+    }
+
+    /// Returns when the next pending activation becomes ready; see
+    /// [`Activations::next_claim_at`](crate::Activations::next_claim_at).
+    pub fn next_claim_at(&self, now: Timestamp) -> Option<Timestamp> {
+        self.activations
+            .iter()
+            .filter(|row| row.state == ActivationState::Pending && row.not_before > now)
+            .map(|row| row.not_before)
+            .min()
+    }
+
+    fn held(&mut self, id: &ActivationId, lease: RunLease) -> Result<usize, StoreError> {
+        self.activation_places
+            .get(id)
+            .copied()
+            .filter(|place| self.activations[*place].is_held_under(lease))
+            .ok_or(StoreError::LeaseLost)
+    }
+
+    /// Marks an activation as running; see [`Activations::start_run`](crate::Activations::start_run).
+    ///
+    /// # Errors
+    /// `LeaseLost` if the lease is not held.
+    pub fn start_run(
+        &mut self,
+        id: &ActivationId,
+        lease: RunLease,
+        run: RunRow,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let place = self.held(id, lease)?;
+        self.activations[place].begin_run(now);
+        self.write_run(run);
+        Ok(())
+    }
+
+    /// Stores a run; see [`Activations::put_run`](crate::Activations::put_run).
+    ///
+    /// # Errors
+    /// `LeaseLost` if the run's activation is not held under the lease.
+    pub fn put_run(&mut self, run: RunRow, lease: Option<RunLease>) -> Result<(), StoreError> {
+        if let Some(id) = &run.activation {
+            self.held(id, lease.ok_or(StoreError::LeaseLost)?)?;
+        }
+        self.write_run(run);
+        Ok(())
+    }
+
+    fn write_run(&mut self, run: RunRow) {
+        match self.runs.iter_mut().find(|row| row.id == run.id) {
+            Some(row) => *row = run,
+            None => self.runs.push(run),
+        }
+    }
+
+    fn close_runs(&mut self, activation: &ActivationId, state: &str, now: Timestamp) {
+        for run in &mut self.runs {
+            if run.activation.as_ref() == Some(activation) && run.state == "running" {
+                state.clone_into(&mut run.state);
+                run.finished_at = Some(now);
+            }
+        }
+    }
+
+    /// Renews leases; see [`Activations::renew`](crate::Activations::renew).
+    pub fn renew(
+        &mut self,
+        leases: Vec<(ActivationId, RunLease)>,
+        until: Timestamp,
+    ) -> Vec<ActivationId> {
+        let mut lost = Vec::new();
+        for (id, lease) in leases {
+            match self.held(&id, lease) {
+                Ok(place) => self.activations[place].lease_until = Some(until),
+                Err(_) => lost.push(id),
+            }
+        }
+        lost
+    }
+
+    /// Ends an attempt; see [`Activations::end_attempt`](crate::Activations::end_attempt).
+    ///
+    /// # Errors
+    /// `LeaseLost` if the lease is not held; `State` if the changes do not fit.
+    pub fn end_attempt(
+        &mut self,
+        id: &ActivationId,
+        lease: RunLease,
+        end: AttemptEnd,
+    ) -> Result<Ended, StoreError> {
+        let place = self.held(id, lease)?;
+        let daemon = self.activations[place].daemon.clone();
+        if end.keeps_results() {
+            apply(self.values.entry(daemon.clone()).or_default(), &end.state)?;
+            for new in &end.outputs {
+                let output = Output::new(new.clone(), &self.activations[place], end.at);
+                self.propose(output);
+            }
+        }
+        let unsettled = self
+            .outputs
+            .iter()
+            .filter(|output| output.activation == *id && !output.state.is_settled())
+            .count();
+        let next = end_attempt(&self.activations[place], &end, unsettled);
+        self.activations[place].finish(&end, next);
+        Ok(self.ended(place))
+    }
+
+    fn propose(&mut self, output: Output) {
+        match self.outputs.iter_mut().find(|row| row.key == output.key) {
+            Some(row) if row.gives_way() => *row = output,
+            Some(_) => {}
+            None => self.outputs.push(output),
+        }
+    }
+
+    /// Counts the activation's new state for its daemon.
+    pub(super) fn ended(&mut self, place: usize) -> Ended {
+        let activation = self.activations[place].clone();
+        let gate = match self.conduct(&activation.daemon) {
+            None => Gate::Open,
+            Some(conduct) => {
+                let conduct = conduct.after(activation.state);
+                self.set_conduct(&activation.daemon, conduct);
+                conduct.gate
+            }
+        };
+        Ended { activation, gate }
+    }
+
+    /// Takes leases back; see [`Activations::reclaim`](crate::Activations::reclaim).
+    pub fn reclaim(&mut self, epoch: HostEpoch, now: Timestamp) -> Vec<Reclaimed> {
+        let mut reclaimed = Vec::new();
+        for place in 0..self.activations.len() {
+            let activation = &mut self.activations[place];
+            if !activation.is_reclaimable(epoch, now) {
+                continue;
+            }
+            let next = reclaim(activation, now);
+            activation.take_back(next, now);
+            let activation = self.ended(place).activation;
+            self.close_runs(&activation.id, "unknown", now);
+            reclaimed.push(Reclaimed {
+                id: activation.id,
+                lease: activation.run_lease,
+                state: activation.state,
+            });
+        }
+        reclaimed
+    }
+
+    /// Lists what can be taken back; see [`Activations::reclaimable`](crate::Activations::reclaimable).
+    pub fn reclaimable(&self, epoch: HostEpoch, now: Timestamp) -> Vec<Activation> {
+        self.activations
+            .iter()
+            .filter(|row| row.is_reclaimable(epoch, now))
+            .cloned()
+            .collect()
+    }
+
+    /// Cancels what waited too long; see [`Activations::expire`](crate::Activations::expire).
+    pub fn expire(&mut self, now: Timestamp) -> u64 {
+        let mut n_expired = 0;
+        for activation in &mut self.activations {
+            if activation.is_expired(now) {
+                activation.cancel("expired", now);
+                n_expired += 1;
+            }
+        }
+        n_expired
+    }
+
+    /// Cancels an activation; see [`Activations::cancel`](crate::Activations::cancel).
+    ///
+    /// # Errors
+    /// `NotFound`; `Conflict` for a final one.
+    pub fn cancel(
+        &mut self,
+        id: &ActivationId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<Ended, StoreError> {
+        let place = self.place(id)?;
+        let activation = &mut self.activations[place];
+        if activation.state.is_final() {
+            return Err(StoreError::conflict("activation", id, activation.state));
+        }
+        activation.cancel(reason, now);
+        self.close_runs(id, "cancelled", now);
+        for output in &mut self.outputs {
+            if output.activation == *id {
+                output.withdraw();
+            }
+        }
+        Ok(self.ended(place))
+    }
+
+    /// Revives an activation; see [`Activations::retry`](crate::Activations::retry).
+    ///
+    /// # Errors
+    /// `NotFound`; `Conflict` for one that is not failed, dead or cancelled.
+    pub fn retry(&mut self, id: &ActivationId, now: Timestamp) -> Result<Activation, StoreError> {
+        let place = self.place(id)?;
+        let activation = &mut self.activations[place];
+        if !activation.is_revivable() {
+            return Err(StoreError::conflict("activation", id, activation.state));
+        }
+        activation.revive(now);
+        Ok(activation.clone())
+    }
+
+    fn place(&self, id: &ActivationId) -> Result<usize, StoreError> {
+        self.activation_places
+            .get(id)
+            .copied()
+            .ok_or_else(|| StoreError::not_found("activation", id))
+    }
+
+    /// Returns one activation; see [`Activations::activation`](crate::Activations::activation).
+    pub fn activation(&self, id: &ActivationId) -> Option<Activation> {
+        self.place(id)
+            .ok()
+            .map(|place| self.activations[place].clone())
+    }
+
+    /// Returns one run; see [`Activations::run`](crate::Activations::run).
+    pub fn run(&self, id: &str) -> Option<RunRow> {
+        self.runs.iter().find(|row| row.id == id).cloned()
+    }
+
+    /// Returns an activation's runs; see [`Activations::runs_of`](crate::Activations::runs_of).
+    pub fn runs_of(&self, activation: &ActivationId) -> Vec<RunRow> {
+        self.runs
+            .iter()
+            .filter(|row| row.activation.as_ref() == Some(activation))
+            .cloned()
+            .collect()
+    }
+
+    /// Returns what a daemon remembers; see [`Activations::state`](crate::Activations::state).
+    pub fn state(&self, daemon: &DaemonKey, now: Timestamp) -> DaemonState {
+        let is_today = |at: Option<Timestamp>| at.is_some_and(|at| at > now - DAY);
+        let mut ended: Vec<(Timestamp, usize)> = (0..self.activations.len())
+            .filter(|place| self.activations[*place].daemon == *daemon)
+            .filter_map(|place| Some((self.activations[place].finished_at?, place)))
+            .collect();
+        ended.sort_by_key(|newest| Reverse(*newest));
+        let count = |n: usize| u64::try_from(n).expect("a count fits");
+        DaemonState {
+            values: self.values.get(daemon).cloned().unwrap_or_default(),
+            activations_today: count(ended.iter().filter(|(at, _)| is_today(Some(*at))).count()),
+            outputs_today: count(
+                self.outputs
+                    .iter()
+                    .filter(|row| {
+                        row.daemon == *daemon
+                            && row.state == OutputState::Confirmed
+                            && is_today(row.delivered_at)
+                    })
+                    .count(),
+            ),
+            history: ended
+                .into_iter()
+                .take(HISTORY)
+                .map(|(finished_at, place)| past(&self.activations[place], finished_at))
+                .collect(),
+        }
+    }
+}
+
+fn past(activation: &Activation, finished_at: Timestamp) -> PastActivation {
+    PastActivation {
+        id: activation.id.clone(),
+        state: activation.state,
+        trigger: activation
+            .triggers
+            .first()
+            .map(|trigger| trigger.key.to_string())
+            .expect("an activation has a trigger"),
+        finished_at,
+        summary: activation.summary.clone(),
+    }
+}
+
+fn has_person(activation: &Activation) -> bool {
+    activation
+        .triggers
+        .iter()
+        .any(|trigger| matches!(trigger.key, TriggerKey::Person(_)))
+}

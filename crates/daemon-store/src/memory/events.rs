@@ -1,0 +1,144 @@
+//! Events in the model.
+
+use daemon_engine::Admission;
+use daemon_event::{EventId, RepoName, TriggerKey};
+
+use super::model::{Model, StoredEvent, StoredIdentity};
+use crate::decide::still_counts;
+use crate::error::StoreError;
+use crate::rows::{
+    Accepted, EventRow, EventTrigger, Freshness, Matched, Matching, NewEvent, RefCursor,
+};
+
+impl Model {
+    /// Stores events; see [`Events::accept`](crate::Events::accept).
+    pub fn accept(&mut self, events: Vec<NewEvent>) -> Vec<Accepted> {
+        events.into_iter().map(|new| self.accept_one(new)).collect()
+    }
+
+    fn accept_one(&mut self, new: NewEvent) -> Accepted {
+        let received_at = new.event.received_at;
+        let first = new.identities.iter().find_map(|identity| {
+            let stored = self.identities.get(&identity.key)?;
+            still_counts(identity, stored.at, received_at).then(|| stored.event.clone())
+        });
+        if let Some(id) = first {
+            if let Some(place) = self.event_places.get(&id) {
+                self.events[*place].duplicates += 1;
+            }
+            return Accepted {
+                id,
+                freshness: Freshness::Duplicate,
+            };
+        }
+        let id = new.event.id.clone();
+        for identity in new.identities {
+            let stored = StoredIdentity {
+                event: id.clone(),
+                at: received_at,
+            };
+            self.identities.insert(identity.key, stored);
+        }
+        self.event_places.insert(id.clone(), self.events.len());
+        self.events.push(StoredEvent {
+            event: new.event,
+            duplicates: 0,
+            matching: new.matching,
+        });
+        Accepted {
+            id,
+            freshness: Freshness::New,
+        }
+    }
+
+    /// Stores moves of refs; see [`Events::accept_moves`](crate::Events::accept_moves).
+    pub fn accept_moves(
+        &mut self,
+        repo: &RepoName,
+        cursors: Vec<RefCursor>,
+        events: Vec<NewEvent>,
+    ) -> Vec<Accepted> {
+        let known = self.cursors.entry(repo.clone()).or_default();
+        for cursor in cursors {
+            known.insert(cursor.name.clone(), cursor);
+        }
+        self.accept(events)
+    }
+
+    /// Returns where refs were last seen; see [`Events::ref_cursors`](crate::Events::ref_cursors).
+    pub fn ref_cursors(&self, repo: &RepoName) -> Vec<RefCursor> {
+        self.cursors
+            .get(repo)
+            .map(|cursors| cursors.values().cloned().collect())
+            .unwrap_or_default()
+    }
+
+    /// Returns what is to be matched; see [`Events::unmatched`](crate::Events::unmatched).
+    pub fn unmatched(&self, limit: u32) -> Vec<EventRow> {
+        (0..self.events.len())
+            .filter(|place| self.events[*place].matching == Matching::Due)
+            .take(usize::try_from(limit).unwrap_or(usize::MAX))
+            .map(|place| self.event_row(place))
+            .collect()
+    }
+
+    /// Commits matches; see [`Events::commit_matches`](crate::Events::commit_matches).
+    ///
+    /// # Errors
+    /// `NotFound` for an event that is not stored; nothing is written then.
+    pub fn commit_matches(&mut self, matched: Vec<Matched>) -> Result<Vec<Admission>, StoreError> {
+        let places = matched
+            .iter()
+            .map(|one| {
+                self.event_places
+                    .get(&one.event)
+                    .copied()
+                    .ok_or_else(|| StoreError::not_found("event", &one.event))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut admissions = Vec::new();
+        for (one, place) in matched.into_iter().zip(places) {
+            let stored = &mut self.events[place];
+            if stored.matching == Matching::Done {
+                continue;
+            }
+            stored.matching = Matching::Done;
+            for trigger in one.triggers {
+                admissions.push(self.enqueue(trigger));
+            }
+        }
+        Ok(admissions)
+    }
+
+    /// Returns one event; see [`Events::event`](crate::Events::event).
+    pub fn event(&self, id: &EventId) -> Option<EventRow> {
+        self.event_places
+            .get(id)
+            .map(|place| self.event_row(*place))
+    }
+
+    pub(super) fn event_row(&self, place: usize) -> EventRow {
+        let stored = &self.events[place];
+        let key = TriggerKey::Event(stored.event.id.clone());
+        EventRow {
+            seq: u64::try_from(place).expect("a count fits") + 1,
+            event: stored.event.clone(),
+            duplicates: stored.duplicates,
+            matching: stored.matching,
+            triggers: self
+                .triggers
+                .iter()
+                .filter(|row| row.trigger.key == key)
+                .map(|row| EventTrigger {
+                    daemon: row.daemon.clone(),
+                    conditions: row.trigger.conditions.clone(),
+                    activation: row.activation.clone(),
+                })
+                .collect(),
+        }
+    }
+
+    pub(super) fn newest_seq(&self) -> u64 {
+        u64::try_from(self.events.len()).expect("a count fits")
+    }
+}

@@ -1,0 +1,13 @@
+//! The in-memory twin: the same semantics as the durable stores, gone with the process.
+
+mod activations;
+mod events;
+mod listings;
+mod model;
+mod outbox;
+mod registry;
+mod seams;
+mod ticks;
+
+pub use model::Model;
+pub use seams::MemoryStore;

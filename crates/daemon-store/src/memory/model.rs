@@ -1,0 +1,234 @@
+//! The single-threaded model: rows in order, and admission.
+
+use std::collections::{BTreeMap, HashMap};
+
+use daemon_engine::{
+    Activation, ActivationState, Admission, Conduct, Gate, HostEpoch, NewTrigger, Output,
+    OutputState, Standing, Trigger, admit,
+};
+use daemon_event::{ActivationId, DaemonKey, Event, EventId, RepoName, TriggerKey};
+use jiff::Timestamp;
+
+use crate::rows::{Counts, Coverage, DaemonRow, Matching, RefCursor, RunRow, StoredTick, Validity};
+
+/// The whole content of a store, with every operation as a plain method.
+///
+/// Numbers of rows are places in the vectors plus 1, so that listings order alike in every store.
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub(super) events: Vec<StoredEvent>,
+    pub(super) event_places: HashMap<EventId, usize>,
+    pub(super) identities: HashMap<String, StoredIdentity>,
+    pub(super) cursors: BTreeMap<RepoName, BTreeMap<String, RefCursor>>,
+    pub(super) daemons: BTreeMap<DaemonPlace, DaemonRow>,
+    pub(super) coverages: Vec<StoredCoverage>,
+    pub(super) ticks: BTreeMap<u64, StoredTick>,
+    pub(super) next_tick: u64,
+    pub(super) activations: Vec<Activation>,
+    pub(super) activation_places: HashMap<ActivationId, usize>,
+    pub(super) triggers: Vec<StoredTrigger>,
+    pub(super) trigger_places: HashMap<(DaemonKey, TriggerKey), usize>,
+    pub(super) turns: HashMap<DaemonKey, u64>,
+    pub(super) n_claims: u64,
+    pub(super) runs: Vec<RunRow>,
+    pub(super) outputs: Vec<Output>,
+    pub(super) values: BTreeMap<DaemonKey, BTreeMap<String, String>>,
+    pub(super) host_gate: Gate,
+    pub(super) epoch: HostEpoch,
+}
+
+/// The key of a registered row: two files may claim one daemon key, never one path.
+pub(super) type DaemonPlace = (DaemonKey, String);
+
+#[derive(Clone, Debug)]
+pub(super) struct StoredEvent {
+    pub(super) event: Event,
+    pub(super) duplicates: u64,
+    pub(super) matching: Matching,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct StoredIdentity {
+    pub(super) event: EventId,
+    pub(super) at: Timestamp,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct StoredCoverage {
+    pub(super) coverage: Coverage,
+    pub(super) is_open: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct StoredTrigger {
+    pub(super) daemon: DaemonKey,
+    pub(super) trigger: Trigger,
+    pub(super) activation: Option<ActivationId>,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self {
+            events: Vec::new(),
+            event_places: HashMap::new(),
+            identities: HashMap::new(),
+            cursors: BTreeMap::new(),
+            daemons: BTreeMap::new(),
+            coverages: Vec::new(),
+            ticks: BTreeMap::new(),
+            next_tick: 1,
+            activations: Vec::new(),
+            activation_places: HashMap::new(),
+            triggers: Vec::new(),
+            trigger_places: HashMap::new(),
+            turns: HashMap::new(),
+            n_claims: 0,
+            runs: Vec::new(),
+            outputs: Vec::new(),
+            values: BTreeMap::new(),
+            host_gate: Gate::Open,
+            epoch: HostEpoch(0),
+        }
+    }
+}
+
+impl Model {
+    /// Admits one trigger; see [`Activations::enqueue`](crate::Activations::enqueue).
+    pub fn enqueue(&mut self, new: NewTrigger) -> Admission {
+        let admission = admit(&new, &self.standing(&new));
+        match &admission {
+            Admission::Enqueued(id) => {
+                let id = id.clone();
+                self.put_trigger(&new, Some(id.clone()));
+                self.activation_places.insert(id, self.activations.len());
+                self.activations.push(Activation::pending(new));
+            }
+            Admission::Joined(id) => {
+                let place = self.activation_places[id];
+                self.put_trigger(&new, Some(id.clone()));
+                self.activations[place].join(new.trigger);
+            }
+            Admission::Duplicate(_) => {}
+            Admission::Refused(_) => self.put_trigger(&new, None),
+        }
+        admission
+    }
+
+    fn standing(&self, new: &NewTrigger) -> Standing {
+        let known = self
+            .trigger_places
+            .get(&(new.daemon.clone(), new.trigger.key.clone()))
+            .and_then(|place| self.triggers[*place].activation.clone());
+        let pending = || {
+            self.activations
+                .iter()
+                .filter(|activation| activation.state == ActivationState::Pending)
+        };
+        let of_daemon = || pending().filter(|activation| activation.daemon == new.daemon);
+        let count = |n: usize| u64::try_from(n).expect("a count fits");
+        Standing {
+            known,
+            joinable: of_daemon()
+                .find(|activation| activation.subject == new.subject)
+                .map(|activation| activation.id.clone()),
+            pending_of_daemon: count(of_daemon().count()),
+            pending_in_all: count(pending().count()),
+        }
+    }
+
+    fn put_trigger(&mut self, new: &NewTrigger, activation: Option<ActivationId>) {
+        let row = StoredTrigger {
+            daemon: new.daemon.clone(),
+            trigger: new.trigger.clone(),
+            activation,
+        };
+        let name = (new.daemon.clone(), new.trigger.key.clone());
+        match self.trigger_places.get(&name) {
+            Some(place) => self.triggers[*place] = row,
+            None => {
+                self.trigger_places.insert(name, self.triggers.len());
+                self.triggers.push(row);
+            }
+        }
+    }
+
+    /// The row that lets a daemon wake, if there is one.
+    pub(super) fn valid_row(&self, daemon: &DaemonKey) -> Option<&DaemonRow> {
+        self.rows_of(daemon)
+            .find(|row| row.validity == Validity::Valid)
+    }
+
+    pub(super) fn rows_of(&self, daemon: &DaemonKey) -> impl Iterator<Item = &DaemonRow> {
+        self.daemons
+            .range((daemon.clone(), String::new())..)
+            .map(|(_, row)| row)
+            .take_while(move |row| row.key == *daemon)
+    }
+
+    pub(super) fn conduct(&self, daemon: &DaemonKey) -> Option<Conduct> {
+        self.rows_of(daemon).next().map(|row| Conduct {
+            gate: row.gate,
+            failures: row.failures,
+        })
+    }
+
+    pub(super) fn set_conduct(&mut self, daemon: &DaemonKey, conduct: Conduct) {
+        for row in self.daemons.values_mut().filter(|row| row.key == *daemon) {
+            row.gate = conduct.gate;
+            row.failures = conduct.failures;
+        }
+    }
+
+    /// Raises the epoch; see [`Hosting::begin_epoch`](crate::Hosting::begin_epoch).
+    pub fn begin_epoch(&mut self) -> HostEpoch {
+        self.epoch = HostEpoch(self.epoch.0 + 1);
+        for output in &mut self.outputs {
+            if output.state == OutputState::Sending {
+                output.state = OutputState::Ambiguous;
+            }
+        }
+        self.epoch
+    }
+
+    /// Forgets what is old; see [`Hosting::retain`](crate::Hosting::retain).
+    pub fn retain(&mut self, payloads: Timestamp, ids: Timestamp, ticks: Timestamp) {
+        for stored in &mut self.events {
+            if stored.matching == Matching::Done && stored.event.received_at < payloads {
+                stored.event.payload = [].into();
+            }
+        }
+        self.identities.retain(|key, identity| {
+            let kept_since = if key.starts_with("body:") { ticks } else { ids };
+            identity.at >= kept_since
+        });
+        self.ticks.retain(|_, tick| tick.recorded_at >= ticks);
+    }
+
+    /// Counts rows; see [`Hosting::counts`](crate::Hosting::counts).
+    pub fn counts(&self) -> Counts {
+        let count = |n: usize| u64::try_from(n).expect("a count fits");
+        Counts {
+            events: count(self.events.len()),
+            unmatched: count(
+                self.events
+                    .iter()
+                    .filter(|stored| stored.matching == Matching::Due)
+                    .count(),
+            ),
+            activations: ActivationState::ALL
+                .into_iter()
+                .map(|state| {
+                    let n = self.activations.iter().filter(|row| row.state == state);
+                    (state, count(n.count()))
+                })
+                .collect(),
+            outputs: OutputState::ALL
+                .into_iter()
+                .map(|state| {
+                    let n = self.outputs.iter().filter(|row| row.state == state);
+                    (state, count(n.count()))
+                })
+                .collect(),
+        }
+    }
+}
