@@ -1,0 +1,382 @@
+//! What an accepted text may do that its author did not mean.
+
+use std::fmt;
+use std::ops::Range;
+
+use jiff::Timestamp;
+
+use crate::civil::{LAST_SECOND, MINUTES_PER_DAY, day_number};
+use crate::describe::month_name;
+use crate::expr::longest_month;
+use crate::parse::{Seen, parse};
+use crate::problem::{Error, Fix};
+use crate::zone::{Zone, second_of};
+use crate::{CronExpr, Field, Schedule};
+
+/// A remark on an accepted text: `Display` is its message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// What it remarks on.
+    pub kind: NoteKind,
+    /// The bytes of the text it concerns.
+    pub span: Range<usize>,
+    /// The sentence for the author.
+    pub message: Box<str>,
+    /// What the author can do about it, or what will happen.
+    pub help: Box<str>,
+    /// A replacement that keeps the meaning, where there is one.
+    pub fix: Option<Fix>,
+}
+
+impl Note {
+    /// Returns the stable diagnostic code, `D207` or `D210` to `D214`.
+    pub const fn code(&self) -> &'static str {
+        match self.kind {
+            NoteKind::Names => "D207",
+            NoteKind::NeverFires => "D210",
+            NoteKind::TooOften => "D211",
+            NoteKind::EitherDay => "D212",
+            NoteKind::UnevenStep => "D213",
+            NoteKind::SkippedHour | NoteKind::RepeatedHour => "D214",
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Classifies a [`Note`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoteKind {
+    /// A field uses names, which not every scheduler reads.
+    Names,
+    /// No date satisfies the expression.
+    NeverFires,
+    /// Two ticks are less than five minutes apart.
+    TooOften,
+    /// Both day fields are restricted, so that a day matching either fires.
+    EitherDay,
+    /// A step does not divide its field and restarts with it.
+    UnevenStep,
+    /// A listed time falls into an hour that clocks skip.
+    SkippedHour,
+    /// A listed time falls into an hour that clocks repeat.
+    RepeatedHour,
+}
+
+/// Reads an expression and remarks on it as it behaves in `zone` from an instant on.
+///
+/// Clock changes are looked for in the two years after `from`.
+///
+/// # Errors
+///
+/// Every problem of a text that is not an expression.
+pub fn notes(text: &str, zone: &Zone, from: Timestamp) -> Result<Vec<Note>, Error> {
+    let mut names = Vec::new();
+    let mut steps = Vec::new();
+    let expr = parse(text, &mut |seen| match seen {
+        Seen::Name { field, span, value } => names.push((field, span, value)),
+        Seen::Step {
+            field,
+            span,
+            token,
+            step,
+        } => steps.push((field, span, token, step)),
+    })?;
+    let whole = outer_span(text);
+    let schedule = Schedule::new(expr, zone.clone());
+    let mut acc = name_notes(text, &names);
+    acc.extend(steps.into_iter().filter_map(step_note));
+    if expr.never_fires() {
+        acc.push(never_note(expr, whole));
+        return Ok(acc);
+    }
+    // An uneven step in the minute already tells of the short gap at the end of each hour.
+    let restarts = acc.iter().any(|note| note.kind == NoteKind::UnevenStep);
+    if !restarts || expr.gap_within_hour().is_some_and(|gap| gap < 5) {
+        acc.extend(often_note(expr, whole.clone()));
+    }
+    acc.extend(either_note(&schedule, from, whole.clone()));
+    acc.extend(clock_change_notes(&schedule, from, &whole));
+    Ok(acc)
+}
+
+fn outer_span(text: &str) -> Range<usize> {
+    let blanks = [' ', '\t'];
+    let start = text.len() - text.trim_start_matches(blanks).len();
+    start..text.trim_end_matches(blanks).len()
+}
+
+/// One note per field with names; its fix rewrites the field's names as numbers.
+fn name_notes(text: &str, names: &[(Field, Range<usize>, u32)]) -> Vec<Note> {
+    [Field::Month, Field::DayOfWeek]
+        .into_iter()
+        .filter_map(|field| {
+            let of_field: Vec<_> = names.iter().filter(|(of, ..)| *of == field).collect();
+            let span = word_around(text, of_field.first()?.1.clone());
+            let mut numbers = String::new();
+            let mut at = span.start;
+            for (_, name, value) in of_field {
+                numbers.push_str(&text[at..name.start]);
+                numbers.push_str(&value.to_string());
+                at = name.end;
+            }
+            numbers.push_str(&text[at..span.end]);
+            let word = &text[span.clone()];
+            Some(Note {
+                kind: NoteKind::Names,
+                message: format!("names in `{word}` are not portable").into(),
+                help: format!("`{numbers}` for `{word}`").into(),
+                fix: Some(Fix {
+                    title: "write numbers".into(),
+                    span: span.clone(),
+                    text: numbers.into(),
+                }),
+                span,
+            })
+        })
+        .collect()
+}
+
+fn word_around(text: &str, part: Range<usize>) -> Range<usize> {
+    let is_blank = |c: char| c == ' ' || c == '\t';
+    let start = text[..part.start].rfind(is_blank).map_or(0, |at| at + 1);
+    let end = text[part.end..]
+        .find(is_blank)
+        .map_or(text.len(), |at| part.end + at);
+    start..end
+}
+
+fn step_note((field, span, token, step): (Field, Range<usize>, &str, u32)) -> Option<Note> {
+    let size = field.last() - field.min() + 1;
+    let (unit, whole) = match field {
+        Field::Minute => ("minutes", "hour"),
+        Field::Hour => ("hours", "day"),
+        Field::DayOfMonth => ("days", "month"),
+        Field::Month => ("months", "year"),
+        Field::DayOfWeek => ("days", "week"),
+    };
+    // Months differ in length, so that no step of days divides them all.
+    let is_even = step == 1 || (field != Field::DayOfMonth && size.is_multiple_of(step));
+    if is_even {
+        return None;
+    }
+    let help = if step >= size {
+        format!("it fires in one value of each {whole}, not every {step} {unit}")
+    } else if field == Field::DayOfMonth {
+        format!("the gaps are {step} {unit}, and another at the end of each month")
+    } else {
+        format!(
+            "the gaps are {step} {unit}, then {} at the end of each {whole}",
+            size % step
+        )
+    };
+    Some(Note {
+        kind: NoteKind::UnevenStep,
+        span,
+        message: format!("`{token}` restarts each {whole}").into(),
+        help: help.into(),
+        fix: None,
+    })
+}
+
+fn never_note(expr: CronExpr, span: Range<usize>) -> Note {
+    let months = u32::from(expr.months);
+    let month = months.trailing_zeros();
+    let nearest = (1..=12)
+        .filter(|month| months >> month & 1 != 0)
+        .map(|month| longest_month(month).ilog2())
+        .max()
+        .expect("an expression lists a month");
+    let mended = expr.with_day(nearest);
+    Note {
+        kind: NoteKind::NeverFires,
+        span,
+        message: format!(
+            "no such date: {} {}",
+            expr.days.trailing_zeros(),
+            month_name(month)
+        )
+        .into(),
+        help: format!("the nearest day that comes is {nearest}: `{mended}`").into(),
+        fix: None,
+    }
+}
+
+fn often_note(expr: CronExpr, span: Range<usize>) -> Option<Note> {
+    if expr.minimum_gap().is_none_or(|minutes| minutes >= 5) {
+        return None;
+    }
+    let per_day = expr.minutes.count_ones() * expr.hours.count_ones();
+    Some(Note {
+        kind: NoteKind::TooOften,
+        span,
+        message: "`schedule` fires more often than every 5 minutes".into(),
+        help: format!("`*/5` would do; this makes up to {per_day} activations a day").into(),
+        fix: None,
+    })
+}
+
+impl CronExpr {
+    /// Returns the smallest number of minutes between two ticks, if they can be within one hour
+    /// of each other.
+    pub fn minimum_gap(&self) -> Option<u32> {
+        let within = self.gap_within_hour();
+        let (low, high) = (self.minutes.trailing_zeros(), self.minutes.ilog2());
+        let around = 60 - high + low;
+        let has_neighbour_hours = self.hours & (self.hours >> 1) != 0
+            || (self.hours & 1 != 0 && self.hours >> 23 & 1 != 0 && self.fires_on_neighbour_days());
+        let around = (has_neighbour_hours && !self.never_fires()).then_some(around);
+        within.into_iter().chain(around).min()
+    }
+
+    fn gap_within_hour(&self) -> Option<u32> {
+        (1..60).find(|gap| self.minutes & (self.minutes >> gap) != 0)
+    }
+
+    fn fires_on_neighbour_days(&self) -> bool {
+        // Eight years hold every arrangement of month lengths an expression can tell apart.
+        let start = day_number(2024, 1, 1);
+        let ends_day =
+            |day: u32| self.matches_minute(day * MINUTES_PER_DAY + 1380 + self.minutes.ilog2());
+        let begins_day =
+            |day: u32| self.matches_minute(day * MINUTES_PER_DAY + self.minutes.trailing_zeros());
+        (start..start + 8 * 366).any(|day| ends_day(day) && begins_day(day + 1))
+    }
+}
+
+fn either_note(schedule: &Schedule, from: Timestamp, span: Range<usize>) -> Option<Note> {
+    if !schedule.expr().is_either_day() {
+        return None;
+    }
+    let zone = schedule.zone().time_zone();
+    let mut at = from;
+    let mut times = Vec::new();
+    for _ in 0..3 {
+        let Some(tick) = schedule.next_after(at) else {
+            break;
+        };
+        times.push(
+            tick.to_zoned(zone.clone())
+                .strftime("%a %Y-%m-%d %H:%M")
+                .to_string(),
+        );
+        at = tick;
+    }
+    Some(Note {
+        kind: NoteKind::EitherDay,
+        span,
+        message: "a day matching day-of-month or day-of-week fires, not only one matching both"
+            .into(),
+        help: format!(
+            "the next three are {} ({})",
+            times.join(", "),
+            schedule.zone()
+        )
+        .into(),
+        fix: None,
+    })
+}
+
+/// The first skipped and the first repeated hour of the next two years that hold a listed time.
+fn clock_change_notes(schedule: &Schedule, from: Timestamp, span: &Range<usize>) -> Vec<Note> {
+    const TWO_YEARS: i64 = 2 * 366 * 86_400;
+    let expr = schedule.expr();
+    // An interval in every hour has nothing an author would miss in one of them.
+    if schedule.zone().is_fixed() || (!expr.is_fixed_time() && expr.hours.count_ones() == 24) {
+        return Vec::new();
+    }
+    let Some(from) = second_of(from) else {
+        return Vec::new();
+    };
+    let mut notes = [None, None];
+    let mut at = from;
+    loop {
+        let stretch = schedule.zone().stretch_at(at);
+        at = stretch.end;
+        if at > (from + TWO_YEARS).min(LAST_SECOND) {
+            return notes.into_iter().flatten().collect();
+        }
+        let change = Change {
+            at,
+            before: stretch.offset,
+            after: stretch.after,
+        };
+        let slot = &mut notes[usize::from(change.is_fold())];
+        if slot.is_none() {
+            *slot = change.note(schedule, span);
+        }
+    }
+}
+
+/// One change of the clocks, in seconds.
+struct Change {
+    at: i64,
+    before: i64,
+    after: i64,
+}
+
+impl Change {
+    fn is_fold(&self) -> bool {
+        self.after < self.before
+    }
+
+    fn note(&self, schedule: &Schedule, span: &Range<usize>) -> Option<Note> {
+        let expr = schedule.expr();
+        let low = self.at + self.before.min(self.after);
+        let high = self.at + self.before.max(self.after);
+        let wall = expr.first_from(u32::try_from(low / 60).ok()?)?;
+        if i64::from(wall) * 60 >= high {
+            return None;
+        }
+        let date = jiff::civil::Date::from(
+            Timestamp::from_second(i64::from(wall) * 60)
+                .ok()?
+                .to_zoned(jiff::tz::TimeZone::UTC),
+        );
+        let time = format!("{:02}:{:02}", wall % MINUTES_PER_DAY / 60, wall % 60);
+        let zone = schedule.zone();
+        let (kind, verb) = if self.is_fold() {
+            (NoteKind::RepeatedHour, "comes twice")
+        } else {
+            (NoteKind::SkippedHour, "is skipped")
+        };
+        Some(Note {
+            kind,
+            span: span.clone(),
+            message: format!("{time} {verb} on {date} in {zone}").into(),
+            help: self.outcome(schedule).into(),
+            fix: None,
+        })
+    }
+
+    fn outcome(&self, schedule: &Schedule) -> String {
+        if self.is_fold() {
+            return match schedule.expr().is_fixed_time() {
+                true => "it fires in the first pass only".to_owned(),
+                false => "it fires in both passes".to_owned(),
+            };
+        }
+        let made_up = schedule
+            .next_after(timestamp(self.at - 1))
+            .filter(|tick| *tick == timestamp(self.at) && schedule.expr().is_fixed_time());
+        match made_up {
+            Some(tick) => {
+                let local = tick.to_zoned(schedule.zone().time_zone().clone());
+                format!(
+                    "it fires once as the gap ends, at {}",
+                    local.strftime("%H:%M %Z")
+                )
+            }
+            None => "the skipped times do not fire that day".to_owned(),
+        }
+    }
+}
+
+fn timestamp(second: i64) -> Timestamp {
+    Timestamp::from_second(second).expect("clock changes lie within the domain")
+}
