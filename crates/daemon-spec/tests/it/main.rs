@@ -1,8 +1,2 @@
 //! Everything through the public interface.
-
 mod catalogue;
-mod fixes;
-mod oracles;
-mod places;
-mod properties;
-mod schema;

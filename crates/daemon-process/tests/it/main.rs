@@ -1,8 +1,0 @@
-//! The supervisor over real processes.
-
-#[cfg(test)]
-mod confinement;
-#[cfg(test)]
-mod supervisor;
-#[cfg(test)]
-mod support;

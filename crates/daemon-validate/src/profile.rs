@@ -1,0 +1,63 @@
+//! How strictly findings are weighed.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How strictly findings are weighed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Profile {
+    /// As the public text of the format has it.
+    #[default]
+    Spec,
+    /// As the strictest known reader has it: a file clean here is accepted there.
+    Strict,
+}
+
+impl Profile {
+    /// Returns `spec` or `strict`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Spec => "spec",
+            Self::Strict => "strict",
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Text that names no profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfileError {
+    text: String,
+}
+
+impl fmt::Display for ProfileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` is not a profile: expected `spec` or `strict`",
+            self.text
+        )
+    }
+}
+
+impl std::error::Error for ProfileError {}
+
+impl FromStr for Profile {
+    type Err = ProfileError;
+
+    fn from_str(text: &str) -> Result<Self, ProfileError> {
+        match text {
+            "spec" => Ok(Self::Spec),
+            "strict" => Ok(Self::Strict),
+            _ => Err(ProfileError {
+                text: text.to_owned(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! A few plain facts about sentences in natural language, for rules that advise.
+
+use std::ops::Range;
+
+/// Folds case and blanks, so that two spellings of one sentence compare equal.
+pub(crate) fn folded(text: &str) -> String {
+    let mut acc = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !acc.is_empty() {
+            acc.push(' ');
+        }
+        acc.extend(word.chars().flat_map(char::to_lowercase));
+    }
+    acc
+}
+
+/// Counts sentences: ends are `.`, `!` or `?` before a blank and a capital, or an empty line.
+pub(crate) fn sentences(text: &str) -> usize {
+    const ABBREVIATIONS: &[&str] = &[
+        "e.g", "i.e", "etc", "vs", "cf", "approx", "incl", "no", "Dr", "Mr", "Mrs", "Ms", "St",
+    ];
+    let text = text.trim();
+    if text.is_empty() {
+        return 0;
+    }
+    let mut n_sentences = 1;
+    for (at, mark) in text
+        .char_indices()
+        .filter(|(_, c)| matches!(c, '.' | '!' | '?'))
+    {
+        let rest = text.get(at + mark.len_utf8()..).unwrap_or_default();
+        let next = rest.trim_start();
+        let is_end = rest.starts_with(char::is_whitespace)
+            && next
+                .starts_with(|c: char| c.is_uppercase() || c.is_numeric() || "\"'`“(".contains(c));
+        let before = text.get(..at).unwrap_or_default();
+        let word = before
+            .rsplit(|c: char| c.is_whitespace() || c == '(')
+            .next()
+            .unwrap_or_default();
+        if is_end && !(mark == '.' && ABBREVIATIONS.contains(&word)) {
+            n_sentences += 1;
+        }
+    }
+    n_sentences
+}
+
+/// Walks the words of a text: letters, digits, apostrophes and inner hyphens.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '\'' || c == '-' || c == '’'))
+        .map(|word| word.trim_matches(['-', '\'']))
+        .filter(|word| !word.is_empty())
+}
+
+/// Walks the words that stand where an imperative stands: at the beginning, and after a comma or
+/// a word such as `and`; adverbs before them are passed over.
+pub(crate) fn verbs(text: &str) -> impl Iterator<Item = String> {
+    let mut acc = Vec::new();
+    for clause in text.split([',', ';', ':', '(', '.']) {
+        let mut is_due = true;
+        for word in words(clause) {
+            let word = word.to_lowercase();
+            match word.as_str() {
+                "and" | "or" | "then" => is_due = true,
+                "please" | "always" | "also" | "first" | "only" | "not" | "never" | "do"
+                | "don't" | "to" => {}
+                adverb
+                    if is_due
+                        && adverb.len() > 4
+                        && adverb.ends_with("ly")
+                        && adverb != "reply"
+                        && adverb != "apply" => {}
+                _ => {
+                    if is_due {
+                        acc.push(word);
+                    }
+                    is_due = false;
+                }
+            }
+        }
+    }
+    acc.into_iter()
+}
+
+/// Reduces a word to what its plural and singular share.
+pub(crate) fn stem(word: &str) -> String {
+    let word = word.to_lowercase();
+    if let Some(head) = word.strip_suffix("ies").filter(|head| head.len() > 2) {
+        return format!("{head}y");
+    }
+    for ending in ["ches", "shes", "sses", "xes"] {
+        if word.ends_with(ending) {
+            return word.trim_end_matches("es").to_owned();
+        }
+    }
+    match word
+        .strip_suffix('s')
+        .filter(|head| head.len() > 2 && !head.ends_with('s'))
+    {
+        Some(head) => head.to_owned(),
+        None => word,
+    }
+}
+
+/// Finds the parts of a Markdown text outside fenced blocks and code spans.
+pub(crate) fn outside_code(text: &str) -> Vec<Range<usize>> {
+    let mut acc = Vec::new();
+    let mut fence: Option<&str> = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let trimmed = line.trim_start();
+        let mark = ["```", "~~~"]
+            .into_iter()
+            .find(|mark| trimmed.starts_with(mark));
+        match (fence, mark) {
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(_), _) => {}
+            (None, None) => acc.extend(outside_spans(line, start)),
+        }
+    }
+    acc
+}
+
+fn outside_spans(line: &str, start: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = start;
+    line.split('`')
+        .enumerate()
+        .filter_map(move |(index, part)| {
+            let range = at..at + part.len();
+            at = range.end + 1;
+            (index % 2 == 0 && !part.is_empty()).then_some(range)
+        })
+}

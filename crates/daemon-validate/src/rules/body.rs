@@ -1,0 +1,85 @@
+//! D420 and D421: the text below the front matter.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+use daemon_spec::{Diagnostic, Reading, Span};
+
+use super::routines::texts;
+use crate::Subject;
+use crate::prose::{verbs, words};
+use crate::report::report;
+
+/// Verbs whose result people read.
+const POSTS: &[&str] = &[
+    "comment", "post", "reply", "respond", "notify", "announce", "ping", "message", "send",
+];
+
+/// Words of a body that lay the output's shape or number down.
+static SHAPES: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .build([
+            "output",
+            "format",
+            "template",
+            "limit",
+            "at most",
+            "no more than",
+            "maximum",
+            "example",
+        ])
+        .expect("a few short patterns fit every limit of the automaton")
+});
+
+pub(crate) fn empty(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    let file = subject.file();
+    // Without fences there is no telling where a body would begin.
+    let has_frame = !subject
+        .found_by_reader()
+        .any(|found| (1..=5).contains(&found.code.number()));
+    if has_frame && file.reading() != Reading::Nothing && is_empty(file.body_text()) {
+        let at = file.body().start;
+        acc.push(
+            report(420, Span::at(at), "no text below the front matter")
+                .with_help("add sections such as Policy, Limits and Output format"),
+        );
+    }
+}
+
+pub(crate) fn output(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    let file = subject.file();
+    let body = file.body_text();
+    let posts = |text: &str| {
+        let mut comments = words(text).filter(|word| word.eq_ignore_ascii_case("comment"));
+        verbs(text).any(|verb| {
+            POSTS.contains(&verb.as_str())
+                || (matches!(verb.as_str(), "leave" | "add" | "write") && comments.next().is_some())
+        })
+    };
+    let Some(routine) = texts(subject).find(|routine| posts(&routine.value)) else {
+        return;
+    };
+    if !is_empty(body) && !SHAPES.is_match(body) {
+        acc.push(
+            report(
+                421,
+                routine.span,
+                "it posts, but the body gives no output format and no limits",
+            )
+            .with_help("add the sections `## Output format` and `## Limits`"),
+        );
+    }
+}
+
+/// Nothing but blanks and comments that a reader does not see.
+fn is_empty(body: &str) -> bool {
+    let mut rest = body.trim_start();
+    while let Some(comment) = rest.strip_prefix("<!--") {
+        rest = comment
+            .split_once("-->")
+            .map_or("", |(_, rest)| rest)
+            .trim_start();
+    }
+    rest.is_empty()
+}

@@ -1,0 +1,276 @@
+//! D300 to D311 and D601: what the interpreter made of the conditions.
+
+use std::ops::Range;
+
+use daemon_spec::{DaemonFile, Diagnostic, Field, Fix, List, Reading, Span, Text};
+
+use crate::report::report;
+use crate::{ConditionStatus, ConditionVerdict, Subject};
+
+/// Most characters of a condition that a message repeats.
+const MAX_SHOWN: usize = 80;
+
+pub(crate) fn vague(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    for (condition, verdict) in with_status(subject, ConditionStatus::Vague) {
+        let message = format!("`{}` names no event", shown(&condition.value));
+        let help = match &verdict.suggestion {
+            Some(phrase) => format!("name an event, such as `{phrase}`"),
+            None => "name an event, such as `when a pull request is opened`".to_owned(),
+        };
+        acc.push(report(300, condition.span, message).with_help(help));
+    }
+}
+
+pub(crate) fn state(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    for (condition, verdict) in with_status(subject, ConditionStatus::State) {
+        let message = format!("`{}` is a state, not an event", shown(&condition.value));
+        let help = match &verdict.suggestion {
+            Some(phrase) => {
+                format!("watch the event that changes it, such as `{phrase}`, or use `schedule`")
+            }
+            None => "watch the event that changes it, or look at it on a `schedule`".to_owned(),
+        };
+        acc.push(report(301, condition.span, message).with_help(help));
+    }
+}
+
+pub(crate) fn time(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    for (condition, verdict) in with_status(subject, ConditionStatus::Time) {
+        let message = format!("`{}` is a time, not an event", shown(&condition.value));
+        let help = match &verdict.suggestion {
+            Some(schedule) => format!("say it in the schedule: `schedule: \"{schedule}\"`"),
+            None => "say it in five fields in `schedule`".to_owned(),
+        };
+        acc.push(report(302, condition.span, message).with_help(help));
+    }
+}
+
+pub(crate) fn elapsed(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    for (condition, verdict) in with_status(subject, ConditionStatus::Elapsed) {
+        let message = format!(
+            "`{}` is elapsed time, not an event",
+            shown(&condition.value)
+        );
+        let schedule = verdict.suggestion.as_deref().unwrap_or("0 9 * * *");
+        acc.push(report(303, condition.span, message).with_help(format!(
+            "wake on `schedule: \"{schedule}\"` and let a routine check for it"
+        )));
+    }
+}
+
+pub(crate) fn unmapped(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    for (condition, verdict) in with_status(subject, ConditionStatus::Unmapped) {
+        let message = format!("no known source emits `{}`", shown(&condition.value));
+        let sources = "the sources are GitHub, Linear, Slack, Sentry and git";
+        let help = match &verdict.suggestion {
+            Some(phrase) => format!("{sources}; nearest is `{phrase}`"),
+            None => sources.to_owned(),
+        };
+        acc.push(report(304, condition.span, message).with_help(help));
+    }
+}
+
+pub(crate) fn remainder(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    for (condition, verdict) in verdicts(subject) {
+        for range in &verdict.remainder {
+            if verdict.status != ConditionStatus::Partial {
+                continue;
+            }
+            let words = part(condition, range);
+            acc.push(
+                report(
+                    305,
+                    place(subject, condition, range),
+                    format!("not understood: `{}`", shown(words)),
+                )
+                .with_help("it wakes without this, and the model has to confirm it; reword it"),
+            );
+        }
+    }
+}
+
+pub(crate) fn contradiction(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    for (condition, verdict) in verdicts(subject) {
+        let parts: Vec<String> = verdict
+            .contradiction
+            .iter()
+            .map(|range| format!("`{}`", shown(part(condition, range))))
+            .collect();
+        let Some(first) = verdict.contradiction.first() else {
+            continue;
+        };
+        acc.push(
+            report(
+                306,
+                place(subject, condition, first),
+                "no event can satisfy this condition",
+            )
+            .with_help(format!("these exclude each other: {}", parts.join(", "))),
+        );
+    }
+}
+
+pub(crate) fn overlap(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    let numbers = entry_numbers(subject.file());
+    for (condition, verdict) in verdicts(subject) {
+        let Some(earlier) = verdict.same_as.and_then(|earlier| numbers.get(earlier)) else {
+            continue;
+        };
+        let message = format!("this means the same as entry {earlier} of `watch`");
+        acc.push(report(307, condition.span, message).with_help("delete one"));
+    }
+}
+
+pub(crate) fn instruction(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    for (condition, verdict) in verdicts(subject) {
+        let Some(range) = &verdict.instruction else {
+            continue;
+        };
+        let message = format!(
+            "`{}` is an instruction inside a condition",
+            shown(part(condition, range))
+        );
+        acc.push(
+            report(308, place(subject, condition, range), message)
+                .with_help("move it to `routines`"),
+        );
+    }
+}
+
+pub(crate) fn typo(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    for (condition, verdict) in verdicts(subject) {
+        for correction in &verdict.corrections {
+            let word = part(condition, &correction.range);
+            let span = place(subject, condition, &correction.range);
+            let found = report(
+                309,
+                span,
+                format!("read `{}` as `{}`", shown(word), correction.spelling),
+            )
+            .with_help(format!("write `{}`", correction.spelling));
+            let is_exact = !word.is_empty() && subject.file().source().slice(span) == word;
+            let is_word = correction
+                .spelling
+                .chars()
+                .all(|c| c.is_alphanumeric() || "-_ ".contains(c));
+            acc.push(if is_exact && is_word {
+                found.with_fix(Fix::replace(
+                    "accept the spelling",
+                    span,
+                    correction.spelling.as_str(),
+                ))
+            } else {
+                found
+            });
+        }
+    }
+}
+
+pub(crate) fn inert(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    let file = subject.file();
+    let Field::Present { key, .. } = file.watch() else {
+        return;
+    };
+    let is_scheduled = match file.schedule() {
+        Field::Absent => false,
+        Field::Present { value, .. } => {
+            !value.value.trim().is_empty()
+                && !subject
+                    .schedule_findings()
+                    .iter()
+                    .any(|found| found.code.number() == 210)
+        }
+        Field::Mistyped { .. } => true,
+    };
+    let mut conditions = verdicts(subject).peekable();
+    let is_silent =
+        conditions.peek().is_some() && conditions.all(|(_, verdict)| !verdict.can_wake());
+    if file.reading() == Reading::Whole && is_silent && !is_scheduled {
+        acc.push(
+            report(310, *key, "nothing can wake this daemon here")
+                .with_help("see what is said about its conditions"),
+        );
+    }
+}
+
+pub(crate) fn loops(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    for (condition, _) in verdicts(subject).filter(|(_, verdict)| verdict.may_match_own_output) {
+        acc.push(
+            report(
+                311,
+                condition.span,
+                format!("its own output could match `{}`", shown(&condition.value)),
+            )
+            .with_help("a daemon never wakes on its own marked output here; narrow it for others"),
+        );
+    }
+}
+
+pub(crate) fn local_source(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    for (condition, _) in verdicts(subject).filter(|(_, verdict)| verdict.is_local) {
+        let message = format!(
+            "`{}` is a phrasing that only this runtime documents",
+            shown(&condition.value)
+        );
+        acc.push(
+            report(601, condition.span, message).with_help(
+                "other runtimes may read it otherwise; the format's own phrasings travel",
+            ),
+        );
+    }
+}
+
+/// Walks the conditions that have a verdict.
+fn verdicts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = (&'a Text, &'a ConditionVerdict)> {
+    let list = subject.file().watch().value();
+    list.into_iter()
+        .flat_map(List::texts)
+        .zip(subject.conditions())
+        .filter(|(condition, _)| !condition.value.trim().is_empty())
+}
+
+fn with_status<'a>(
+    subject: &Subject<'a>,
+    status: ConditionStatus,
+) -> impl Iterator<Item = (&'a Text, &'a ConditionVerdict)> {
+    verdicts(subject).filter(move |(_, verdict)| verdict.status == status)
+}
+
+/// Numbers the conditions as the author counts entries: from 1, those that are no text included.
+fn entry_numbers(file: &DaemonFile) -> Vec<usize> {
+    let entries = file
+        .watch()
+        .value()
+        .map(|list| list.entries.as_slice())
+        .unwrap_or_default();
+    (1..)
+        .zip(entries)
+        .filter(|(_, entry)| entry.text().is_some())
+        .map(|(number, _)| number)
+        .collect()
+}
+
+fn place(subject: &Subject<'_>, condition: &Text, range: &Range<usize>) -> Span {
+    let is_inside = condition.value.get(range.clone()).is_some();
+    let range = if is_inside {
+        range.clone()
+    } else {
+        0..condition.value.len()
+    };
+    condition.place(subject.file().source(), range)
+}
+
+fn part<'a>(condition: &'a Text, range: &Range<usize>) -> &'a str {
+    condition
+        .value
+        .get(range.clone())
+        .unwrap_or(&condition.value)
+}
+
+fn shown(text: &str) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

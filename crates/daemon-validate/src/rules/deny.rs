@@ -1,0 +1,133 @@
+//! D410 and D411: the `deny` rules beside the routines.
+
+use daemon_spec::{Diagnostic, Field, Reading, Span};
+
+use super::lists::says_something;
+use super::routines::texts;
+use crate::Subject;
+use crate::prose::{stem, verbs, words};
+use crate::report::report;
+
+/// Verbs that change something.
+const WRITES: &[&str] = &[
+    "add",
+    "append",
+    "apply",
+    "approve",
+    "archive",
+    "assign",
+    "bump",
+    "cancel",
+    "change",
+    "close",
+    "comment",
+    "commit",
+    "convert",
+    "create",
+    "delete",
+    "deploy",
+    "disable",
+    "edit",
+    "enable",
+    "fix",
+    "force-push",
+    "format",
+    "label",
+    "merge",
+    "migrate",
+    "move",
+    "open",
+    "post",
+    "publish",
+    "push",
+    "rebase",
+    "refactor",
+    "release",
+    "remove",
+    "rename",
+    "reopen",
+    "repair",
+    "replace",
+    "reply",
+    "resolve",
+    "revert",
+    "rewrite",
+    "send",
+    "set",
+    "tag",
+    "transition",
+    "unassign",
+    "update",
+    "upgrade",
+    "write",
+];
+
+/// Words that carry no meaning of their own in a comparison.
+const FILLERS: &[&str] = &[
+    "a", "an", "the", "of", "to", "in", "on", "for", "with", "from", "by", "at", "any", "all",
+    "its", "their", "your", "it", "them", "that", "which", "this", "these", "and", "or", "not",
+    "no", "never", "do", "don't", "does", "is", "are", "be", "directly", "ever", "without", "into",
+    "as",
+];
+
+pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    let file = subject.file();
+    let denies = match file.deny() {
+        Field::Absent => file.reading() != Reading::Whole,
+        Field::Present { value, .. } => says_something(value),
+        Field::Mistyped { .. } => true,
+    };
+    let writing = texts(subject)
+        .find_map(|routine| verbs(&routine.value).find(|verb| WRITES.contains(&verb.as_str())));
+    if let (false, Some(verb)) = (denies, writing) {
+        let span = file
+            .deny()
+            .key()
+            .or(file.routines().key())
+            .unwrap_or(Span::at(0));
+        acc.push(
+            report(
+                410,
+                span,
+                format!("the routines write (`{verb}`), and nothing is denied"),
+            )
+            .with_help("deny the riskiest operation next to what the daemon does"),
+        );
+    }
+}
+
+pub(crate) fn conflict(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    let Some(deny) = subject.file().deny().value() else {
+        return;
+    };
+    let routines: Vec<Vec<String>> = texts(subject).map(|text| meaning(&text.value)).collect();
+    for (index, rule) in deny.texts().enumerate() {
+        let words = meaning(&rule.value);
+        let verb = verbs(&rule.value).next().map(|verb| stem(&verb));
+        if words.len() < 2 {
+            continue;
+        }
+        for (number, routine) in texts(subject).enumerate() {
+            let asks = verbs(&routine.value).any(|other| Some(stem(&other)) == verb);
+            let own = routines.get(number).map(Vec::as_slice).unwrap_or_default();
+            if asks && words.iter().all(|word| own.contains(word)) {
+                let message = format!(
+                    "routine {} and deny rule {} may conflict",
+                    number + 1,
+                    index + 1
+                );
+                acc.push(
+                    report(411, rule.span, message)
+                        .with_help("the deny rule wins; narrow one of them"),
+                );
+            }
+        }
+    }
+}
+
+fn meaning(text: &str) -> Vec<String> {
+    words(text)
+        .map(stem)
+        .filter(|word| !FILLERS.contains(&word.as_str()))
+        .collect()
+}

@@ -1,0 +1,64 @@
+//! D600: paths that exist on one machine only.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+use daemon_spec::{Diagnostic, Span};
+
+use crate::Subject;
+use crate::report::report;
+
+const ROOTS: &[&str] = &[
+    "/home/",
+    "/Users/",
+    "/mnt/c/Users/",
+    ":\\Users\\",
+    ":/Users/",
+    ":\\\\Users\\\\",
+];
+
+static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .match_kind(aho_corasick::MatchKind::LeftmostLongest)
+        .build(ROOTS)
+        .expect("six short patterns fit every limit of the automaton")
+});
+
+pub(crate) fn machine_path(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    let text = subject.text();
+    for span in paths(text) {
+        let path = text.get(span.range()).unwrap_or_default();
+        acc.push(
+            report(600, span, format!("`{path}` is a path of one machine"))
+                .with_help("write the path as seen from the repository's root"),
+        );
+    }
+}
+
+fn paths(text: &str) -> impl Iterator<Item = Span> + '_ {
+    FINDER.find_iter(text).filter_map(|found| {
+        let before = text.get(..found.start())?;
+        let has_drive = text.as_bytes().get(found.start()) == Some(&b':');
+        let start = if has_drive {
+            let drive = before
+                .chars()
+                .next_back()
+                .filter(char::is_ascii_alphabetic)?;
+            found.start() - drive.len_utf8()
+        } else {
+            found.start()
+        };
+        // `src/home/page.tsx` and `https://host/home/x` go on from something else.
+        let follows = text.get(..start)?.chars().next_back();
+        if follows.is_some_and(|c| c.is_alphanumeric() || "_-./~\\%}$".contains(c)) {
+            return None;
+        }
+        let rest = text.get(found.end()..)?;
+        let length = rest
+            .find(|c: char| c.is_whitespace() || "\"'`,;:)(<>|*?[]{}".contains(c))
+            .unwrap_or(rest.len());
+        let path = rest.get(..length)?.trim_end_matches(['.', '!']);
+        path.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.')
+            .then(|| Span::new(start, found.end() + path.len()))
+    })
+}

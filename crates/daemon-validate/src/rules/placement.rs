@@ -1,0 +1,42 @@
+//! D115: where a daemon file has to stand.
+
+use daemon_spec::{Diagnostic, Span};
+
+use crate::Subject;
+use crate::report::report;
+
+pub(crate) fn misplaced(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    let Some(path) = subject.path() else { return };
+    if is_daemon_path(path) {
+        return;
+    }
+    let id = subject
+        .file()
+        .id()
+        .value()
+        .map_or("<id>", |id| id.value.trim());
+    acc.push(
+        report(
+            115,
+            Span::at(0),
+            format!("no runtime looks for a daemon file at `{path}`"),
+        )
+        .with_help(format!("move it to `.agents/daemons/{id}/DAEMON.md`")),
+    );
+}
+
+/// Reports whether discovery looks at `path`, which is relative to the repository's root.
+///
+/// ```
+/// use daemon_validate::is_daemon_path;
+///
+/// assert!(is_daemon_path(".agents/daemons/pr-helper/DAEMON.md"));
+/// assert!(!is_daemon_path(".agents/daemons/pr-helper/daemon.md"));
+/// assert!(!is_daemon_path(".agents/daemons/team/pr-helper/DAEMON.md"));
+/// ```
+#[must_use]
+pub fn is_daemon_path(path: &str) -> bool {
+    path.strip_prefix(".agents/daemons/")
+        .and_then(|rest| rest.strip_suffix("/DAEMON.md"))
+        .is_some_and(|name| !name.is_empty() && !name.contains('/') && name != "." && name != "..")
+}

@@ -1,0 +1,274 @@
+//! D500 to D504: the directory beside the file.
+
+use std::collections::BTreeSet;
+
+use daemon_spec::{Diagnostic, Span};
+use memchr::memmem;
+
+use crate::report::report;
+use crate::{Subject, SupportEntry, SupportKind};
+
+/// Most files of a support tree.
+pub const MAX_SUPPORT_FILES: usize = 200;
+/// Most bytes of one support file.
+pub const MAX_SUPPORT_FILE_BYTES: u64 = 1024 * 1024;
+/// Most bytes of all support files together.
+pub const MAX_SUPPORT_BYTES: u64 = 8 * 1024 * 1024;
+/// Most directories above a support file, the daemon's own not counted.
+pub const MAX_SUPPORT_DEPTH: usize = 8;
+
+/// The directories whose content belongs to the daemon.
+const TREES: [&str; 2] = ["scripts", "references"];
+
+pub(crate) fn escape(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    for entry in entries(subject) {
+        let path = shown(&entry.path);
+        let message = match entry.kind {
+            SupportKind::Symlink => format!("`{path}` is a symbolic link"),
+            SupportKind::Submodule => format!("`{path}` is a submodule"),
+            SupportKind::Special => format!("`{path}` is not a regular file"),
+            SupportKind::File | SupportKind::Directory => match path_fault(&entry.path) {
+                Some(fault) => format!("`{path}` {fault}"),
+                None => continue,
+            },
+        };
+        acc.push(
+            report(500, Span::at(0), message)
+                .with_help("copy what is needed into the daemon's directory as a plain file"),
+        );
+    }
+}
+
+fn path_fault(path: &[u8]) -> Option<&'static str> {
+    let Ok(path) = std::str::from_utf8(path) else {
+        return Some("has a name that is not UTF-8");
+    };
+    if path.starts_with('/') || path.split('/').any(|part| matches!(part, ".." | "." | "")) {
+        Some("leads out of the daemon's directory")
+    } else if path.chars().any(char::is_control) {
+        Some("has a control character in its name")
+    } else {
+        None
+    }
+}
+
+pub(crate) fn entry(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    let mut strangers = BTreeSet::new();
+    for entry in entries(subject) {
+        let Ok(path) = std::str::from_utf8(&entry.path) else {
+            continue;
+        };
+        let top = path.split('/').next().unwrap_or_default();
+        let is_below = path.len() > top.len();
+        let is_tree = TREES.contains(&top) && (is_below || entry.kind != SupportKind::File);
+        let is_file = path == "DAEMON.md";
+        if !is_tree && !is_file && !matches!(top, "" | "." | "..") {
+            strangers.insert(top);
+        }
+    }
+    for name in strangers {
+        let message = if TREES.contains(&name) {
+            format!("`{name}` is a file, not a directory")
+        } else {
+            let name = shown(name.as_bytes());
+            format!("`{name}` belongs neither to `scripts/` nor to `references/`")
+        };
+        acc.push(
+            report(501, Span::at(0), message)
+                .with_help("move it there, or out of the daemon's directory"),
+        );
+    }
+}
+
+pub(crate) fn script_mode(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    for entry in entries(subject).filter(|entry| entry.kind == SupportKind::File) {
+        let Some(permissions) = entry.permissions else {
+            continue;
+        };
+        let path = shown(&entry.path);
+        let is_executable = permissions & 0o111 != 0;
+        let has_hashbang = entry.head.starts_with(b"#!");
+        let first_line = entry
+            .head
+            .split(|&byte| byte == b'\n')
+            .next()
+            .unwrap_or_default();
+        if has_hashbang && first_line.ends_with(b"\r") {
+            acc.push(
+                report(
+                    502,
+                    Span::at(0),
+                    format!("the `#!` line of `{path}` ends in a carriage return"),
+                )
+                .with_help("save it with LF line ends, or it cannot start"),
+            );
+        }
+        if has_hashbang && !is_executable {
+            acc.push(
+                report(
+                    502,
+                    Span::at(0),
+                    format!("`{path}` has a `#!` line but is not executable"),
+                )
+                .with_help(format!("git update-index --chmod=+x {path}")),
+            );
+        }
+        if is_executable && is_bare_script(entry) {
+            acc.push(
+                report(
+                    502,
+                    Span::at(0),
+                    format!("`{path}` is executable but has no `#!` line"),
+                )
+                .with_help("name its interpreter on the first line"),
+            );
+        }
+        if permissions & 0o6000 != 0 {
+            acc.push(
+                report(
+                    502,
+                    Span::at(0),
+                    format!("`{path}` runs with its owner's rights"),
+                )
+                .with_help("remove the set-user-id and set-group-id bits"),
+            );
+        }
+    }
+}
+
+/// A script by its name, with a first line that names no interpreter.
+fn is_bare_script(entry: &SupportEntry) -> bool {
+    const ENDINGS: &[&[u8]] = &[b".sh", b".bash", b".py", b".rb", b".pl", b".js", b".mjs"];
+    entry.path.starts_with(b"scripts/")
+        && ENDINGS.iter().any(|ending| entry.path.ends_with(ending))
+        && !entry.head.is_empty()
+        && !entry.head.starts_with(b"#!")
+}
+
+pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    let Some(support) = subject.support() else {
+        return;
+    };
+    let text = subject.text();
+    let mut told = BTreeSet::new();
+    for span in mentions(text, subject.directory()) {
+        let path = text.get(span.range()).unwrap_or_default();
+        let bare = path.trim_end_matches('/').as_bytes();
+        let is_there = support.iter().any(|entry| {
+            entry
+                .path
+                .strip_prefix(bare)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        });
+        if !is_there && told.insert(path) {
+            acc.push(
+                report(
+                    503,
+                    span,
+                    format!("`{path}` is not in the daemon's directory"),
+                )
+                .with_help("add it, or correct the path"),
+            );
+        }
+    }
+}
+
+/// Finds the support files a text names, each as a path below the daemon's directory.
+fn mentions<'a>(text: &'a str, directory: Option<&'a str>) -> Vec<Span> {
+    let mut acc = Vec::new();
+    for tree in TREES {
+        for at in memmem::find_iter(text.as_bytes(), tree) {
+            let rest = text.get(at + tree.len()..).unwrap_or_default();
+            let before = text.get(..at).unwrap_or_default();
+            let is_path = rest.starts_with('/') && begins_a_path(before, directory);
+            let length = rest
+                .find(|c: char| !(c.is_alphanumeric() || "/._-".contains(c)))
+                .unwrap_or(rest.len());
+            let tail = rest
+                .get(..length)
+                .unwrap_or_default()
+                .trim_end_matches(['.', '-', '/']);
+            let is_pattern = rest
+                .get(length..)
+                .is_some_and(|next| next.starts_with(['*', '<', '{', '$', '[']));
+            if is_path && !is_pattern && tail.len() > 1 {
+                acc.push(Span::new(at, at + tree.len() + tail.len()));
+            }
+        }
+    }
+    acc.sort_unstable();
+    acc
+}
+
+/// A path that goes on from another name, as in `tools/scripts/x`, is not the daemon's own.
+fn begins_a_path(before: &str, directory: Option<&str>) -> bool {
+    let bare = before.strip_suffix("./").unwrap_or(before);
+    let own = directory.is_some_and(|name| {
+        bare.strip_suffix('/')
+            .and_then(|head| head.strip_suffix(name))
+            .is_some_and(|head| head.ends_with(".agents/daemons/"))
+    });
+    own || !bare.ends_with(|c: char| c.is_alphanumeric() || "/._-$}~@".contains(c))
+}
+
+pub(crate) fn size(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    let mut n_files = 0;
+    let mut n_bytes = 0_u64;
+    let mut push = |message: String| {
+        acc.push(
+            report(504, Span::at(0), message)
+                .with_help("trim it; what lies beyond is left out of a run"),
+        );
+    };
+    let mut too_deep = None;
+    for entry in entries(subject).filter(|entry| entry.kind == SupportKind::File && in_tree(entry))
+    {
+        n_files += 1;
+        n_bytes = n_bytes.saturating_add(entry.size);
+        let n_above = entry.path.iter().filter(|&&byte| byte == b'/').count();
+        if n_above > MAX_SUPPORT_DEPTH {
+            too_deep.get_or_insert(entry);
+        }
+        if entry.size > MAX_SUPPORT_FILE_BYTES {
+            push(format!(
+                "`{}` has {} bytes, more than 1 MiB",
+                shown(&entry.path),
+                entry.size
+            ));
+        }
+    }
+    if n_files > MAX_SUPPORT_FILES {
+        push(format!(
+            "the support tree has {n_files} files, more than {MAX_SUPPORT_FILES}"
+        ));
+    }
+    if n_bytes > MAX_SUPPORT_BYTES {
+        push(format!(
+            "the support tree has {n_bytes} bytes, more than 8 MiB"
+        ));
+    }
+    if let Some(entry) = too_deep {
+        push(format!(
+            "`{}` is more than {MAX_SUPPORT_DEPTH} directories deep",
+            shown(&entry.path)
+        ));
+    }
+}
+
+fn in_tree(entry: &SupportEntry) -> bool {
+    TREES.iter().any(|tree| {
+        entry
+            .path
+            .strip_prefix(tree.as_bytes())
+            .is_some_and(|rest| rest.starts_with(b"/"))
+    })
+}
+
+fn entries<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a SupportEntry> {
+    subject.support().unwrap_or_default().iter()
+}
+
+/// Prints a path on one line, whatever its bytes are.
+fn shown(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).escape_debug().to_string()
+}
