@@ -1,1 +1,35 @@
-//! Surfaces that outputs land on.
+//! Surfaces that outputs land on: a branch of a git repository.
+//!
+//! A [`GitBranch`] implements the engine's `Surface`: it creates an output's branch and finds it again by the marks of its
+//! commit. [`plan_branch`] turns the changes of a run's work tree into such an output, after [`check_branch`] has let them
+//! through.
+//!
+//! ```
+//! use daemon_event::{ActivationId, DaemonId};
+//! use daemon_repo::{RefName, daemon_branch};
+//! use daemon_surface::{BranchRefusal, BranchRules, check_target};
+//!
+//! let (daemon, activation) = ("librarian".parse::<DaemonId>()?, ActivationId::new(0, [7; 10]));
+//! let rules = BranchRules { default_branch: RefName::branch("main")?, protected: vec![] };
+//! assert_eq!(check_target(&daemon_branch(&daemon, &activation), &daemon, &activation, &rules), Ok(()));
+//! assert_eq!(
+//!     check_target(&RefName::branch("main")?, &daemon, &activation, &rules),
+//!     Err(BranchRefusal::Protected { branch: RefName::branch("main")? }),
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What this crate does not do
+//! It keeps no outbox and decides no retry; see `daemon-engine`. It never merges, moves or deletes a branch.
+//!
+//! # Guarantees
+//! Delivering an output again leaves one branch with one commit. A branch that is there and not this output's is refused,
+//! whoever made it. What a run changed under `.agents/` or `.github/workflows/` never leaves its work tree.
+
+mod check;
+mod git_branch;
+mod plan;
+
+pub use check::{BranchRefusal, BranchRules, MAX_DIFF_LINES, check_branch, check_target};
+pub use git_branch::{GIT, GitBranch};
+pub use plan::{BranchPlan, plan_branch};

@@ -1,0 +1,190 @@
+//! The surface that is a branch.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use daemon_engine::{Found, Output, RemoteId, Surface, SurfaceError, SurfaceErrorKind};
+use daemon_event::RepoName;
+use daemon_repo::{
+    Changes, GitError, ObjectId, Problem, RefName, Remote, Repository, Standing, daemon_branch,
+};
+use serde::{Deserialize, Serialize};
+
+/// The name of this surface in outputs.
+pub const GIT: &str = "git";
+
+const CONTENT_VERSION: u32 = 1;
+
+/// Creates and finds the branches that carry the outputs of daemons.
+#[derive(Clone, Debug)]
+pub struct GitBranch {
+    places: HashMap<RepoName, Place>,
+}
+
+#[derive(Clone, Debug)]
+struct Place {
+    repository: Repository,
+    remote: Remote,
+}
+
+/// The content of an output, as it is stored.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Pushed {
+    v: u32,
+    commit: String,
+    files: usize,
+    insertions: u64,
+    deletions: u64,
+}
+
+impl Pushed {
+    pub(crate) fn new(commit: &ObjectId, changes: &Changes) -> Self {
+        Self {
+            v: CONTENT_VERSION,
+            commit: commit.to_string(),
+            files: changes.files.len(),
+            insertions: changes.files.iter().map(|file| file.insertions).sum(),
+            deletions: changes.files.iter().map(|file| file.deletions).sum(),
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("numbers and text are always JSON")
+    }
+}
+
+impl GitBranch {
+    /// Serves these repositories, each with the place its branches go to.
+    pub fn new(repositories: impl IntoIterator<Item = (Repository, Remote)>) -> Self {
+        let place = |(repository, remote): (Repository, Remote)| {
+            (repository.name().clone(), Place { repository, remote })
+        };
+        Self {
+            places: repositories.into_iter().map(place).collect(),
+        }
+    }
+
+    fn place(&self, output: &Output) -> Result<Place, SurfaceError> {
+        self.places
+            .get(&output.daemon.repo)
+            .cloned()
+            .ok_or_else(|| {
+                let message = format!("no repository `{}` is watched here", output.daemon.repo);
+                SurfaceError::new(SurfaceErrorKind::Retryable, message)
+            })
+    }
+}
+
+#[async_trait]
+impl Surface for GitBranch {
+    fn name(&self) -> &str {
+        GIT
+    }
+
+    async fn find(&self, output: &Output) -> Result<Found, SurfaceError> {
+        let (place, output) = (self.place(output)?, output.clone());
+        blocking(move || place.find(&output)).await
+    }
+
+    async fn deliver(&self, output: &Output) -> Result<RemoteId, SurfaceError> {
+        let (place, output) = (self.place(output)?, output.clone());
+        blocking(move || place.deliver(&output)).await
+    }
+}
+
+/// Lets git run beside the runtime's threads; one that panicked may have done anything.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, SurfaceError> + Send + 'static,
+) -> Result<T, SurfaceError> {
+    let joined = tokio::task::spawn_blocking(work).await;
+    joined.map_err(|error| SurfaceError::new(SurfaceErrorKind::Ambiguous, error.to_string()))?
+}
+
+impl Place {
+    fn find(&self, output: &Output) -> Result<Found, SurfaceError> {
+        let branch = branch_of(output)?;
+        match self.standing(&branch, output) {
+            Ok(Standing::Ours(tip)) => Ok(Found::At(remote_id(&branch, &tip))),
+            // What stands there is somebody else's, so this output is not there; sending it will be refused.
+            Ok(Standing::Absent | Standing::Taken(_)) => Ok(Found::Absent),
+            Err(error) => Err(failed(SurfaceErrorKind::Retryable, &error)),
+        }
+    }
+
+    fn deliver(&self, output: &Output) -> Result<RemoteId, SurfaceError> {
+        let branch = branch_of(output)?;
+        let commit = commit_of(output)?;
+        let is_here = self.repository.has_commit(&commit);
+        if !is_here.map_err(|error| failed(SurfaceErrorKind::Retryable, &error))? {
+            let message = format!("commit `{commit}` is not in the repository any more");
+            return Err(SurfaceError::new(SurfaceErrorKind::Refused, message));
+        }
+        match self
+            .repository
+            .create_branch(&self.remote, &branch, &commit)
+        {
+            Ok(()) => Ok(remote_id(&branch, &commit)),
+            Err(error) if matches!(error.problem(), Problem::BranchTaken { .. }) => {
+                match self.standing(&branch, output) {
+                    Ok(Standing::Ours(tip)) => Ok(remote_id(&branch, &tip)),
+                    Ok(_) => Err(failed(SurfaceErrorKind::Refused, &error)),
+                    Err(error) => Err(failed(SurfaceErrorKind::Ambiguous, &error)),
+                }
+            }
+            Err(error) => Err(failed(SurfaceErrorKind::Ambiguous, &error)),
+        }
+    }
+
+    fn standing(&self, branch: &RefName, output: &Output) -> Result<Standing, GitError> {
+        self.repository
+            .standing(&self.remote, branch, output.key.as_str())
+    }
+}
+
+/// The branch of the output, which is that of its activation: a stored row names no other.
+fn branch_of(output: &Output) -> Result<RefName, SurfaceError> {
+    let branch = daemon_branch(&output.daemon.id, &output.activation);
+    if output.target == branch.as_str() {
+        Ok(branch)
+    } else {
+        let message = format!(
+            "`{}` is not `{branch}`, the branch of this activation",
+            output.target
+        );
+        Err(SurfaceError::new(SurfaceErrorKind::Refused, message))
+    }
+}
+
+fn commit_of(output: &Output) -> Result<ObjectId, SurfaceError> {
+    let refused = |message| SurfaceError::new(SurfaceErrorKind::Refused, message);
+    let pushed: Pushed = serde_json::from_str(&output.content)
+        .map_err(|error| refused(format!("the stored output cannot be read: {error}")))?;
+    if pushed.v != CONTENT_VERSION {
+        return Err(refused(format!(
+            "the stored output is of version {}",
+            pushed.v
+        )));
+    }
+    pushed
+        .commit
+        .parse()
+        .map_err(|error| refused(format!("the stored output names no commit: {error}")))
+}
+
+fn remote_id(branch: &RefName, tip: &ObjectId) -> RemoteId {
+    RemoteId {
+        id: format!("{branch}@{tip}"),
+        url: None,
+    }
+}
+
+/// Tells a failure with all its causes, since the outbox keeps one text.
+fn failed(kind: SurfaceErrorKind, error: &GitError) -> SurfaceError {
+    let mut message = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        message = format!("{message}: {error}");
+        cause = error.source();
+    }
+    SurfaceError::new(kind, message)
+}

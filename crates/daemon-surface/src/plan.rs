@@ -1,0 +1,64 @@
+//! From the changes of a run to an output.
+
+use daemon_engine::{NewOutput, OutputKey, OutputState};
+use daemon_event::{ActivationId, DaemonKey};
+use daemon_repo::{Changes, GitError, Mark, Worktree, daemon_branch};
+use jiff::Timestamp;
+
+use crate::check::{BranchRefusal, BranchRules, check_branch, check_target};
+use crate::git_branch::{GIT, Pushed};
+
+/// Who pushes, and why.
+#[derive(Clone, Debug)]
+pub struct BranchPlan<'a> {
+    /// The daemon.
+    pub daemon: &'a DaemonKey,
+    /// The activation.
+    pub activation: &'a ActivationId,
+    /// The place among the outputs of the activation, from 0.
+    pub ordinal: u32,
+    /// The commit message that was proposed.
+    pub message: Option<&'a str>,
+    /// The time the commit carries.
+    pub at: Timestamp,
+}
+
+/// Plans the branch of an activation: what is let through becomes a commit, on no branch yet.
+///
+/// Planning the same again gives the same commit and the same output. It blocks.
+///
+/// # Errors
+/// [`GitError`] when the commit cannot be written; what may not be pushed is a refused output and no error.
+pub fn plan_branch(
+    worktree: &Worktree,
+    changes: &Changes,
+    plan: &BranchPlan<'_>,
+    rules: &BranchRules,
+) -> Result<NewOutput, GitError> {
+    let daemon = &plan.daemon.id;
+    let target = daemon_branch(daemon, plan.activation);
+    let key = OutputKey::derive(plan.activation, plan.ordinal, GIT, target.as_str());
+    let checked =
+        check_target(&target, daemon, plan.activation, rules).and_then(|()| check_branch(changes));
+    let output = |content, state, error: Option<BranchRefusal>| NewOutput {
+        key: key.clone(),
+        ordinal: plan.ordinal,
+        surface: GIT.to_owned(),
+        target: target.as_str().to_owned(),
+        content,
+        state,
+        error: error.map(|refusal| refusal.to_string()),
+    };
+    if let Err(refusal) = checked {
+        return Ok(output("{}".to_owned(), OutputState::Refused, Some(refusal)));
+    }
+    let mark = Mark {
+        daemon: daemon.clone(),
+        activation: plan.activation.clone(),
+        output: key.as_str().into(),
+    };
+    let message = plan.message.unwrap_or_default();
+    let commit = worktree.commit(changes, message, &mark, plan.at)?;
+    let content = Pushed::new(&commit, changes).to_json();
+    Ok(output(content, OutputState::Planned, None))
+}

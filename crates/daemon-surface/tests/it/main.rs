@@ -1,0 +1,4 @@
+//! Branches as daemons push them.
+
+#[cfg(test)]
+mod branch;
