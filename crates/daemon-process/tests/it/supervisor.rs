@@ -1,0 +1,234 @@
+//! Capture, limits, and the end of whole trees.
+
+use std::fs;
+use std::time::Duration;
+
+use daemon_process::{
+    ByteCount, ChildEvent, ExitStatus, LimitReached, ProcessId, Supervisor, Tool, end_orphans,
+};
+
+use crate::support::{Story, assert_dies, exited, first_line, is_alive, shell, stopped, story};
+
+fn run(script: &str, stdin: &str) -> Story {
+    let mut launch = shell(script);
+    launch.stdin = stdin.as_bytes().to_vec();
+    story(&mut Supervisor::start().unwrap().spawn(launch).unwrap())
+}
+
+#[test]
+fn lines_and_exit_code_come_back_in_order() {
+    let expected = Story {
+        stdout: vec!["one".to_owned(), "\\xff".to_owned(), "last".to_owned()],
+        stderr: vec!["two".to_owned()],
+        other: vec![exited(ExitStatus::Code(3))],
+    };
+    assert_eq!(
+        run(r"echo one; echo two >&2; printf '\377\nlast'; exit 3", ""),
+        expected
+    );
+}
+
+#[test]
+fn a_foreign_signal_is_seen_as_one() {
+    let story = run("kill -TERM $$", "");
+    assert_eq!(story.other, [exited(ExitStatus::Signal(15))]);
+}
+
+#[test]
+fn input_arrives_whole_and_ends() {
+    let story = run("wc -c", &"x".repeat(300_000));
+    assert_eq!(story.stdout, ["300000"]);
+    assert_eq!(run("cat; echo end", "").stdout, ["end"]);
+}
+
+#[test]
+fn a_flood_on_stderr_beside_a_silent_stdout_does_not_deadlock() {
+    let story = run("yes 0123456789abcde | head -c 10000000 >&2", "");
+    assert_eq!(
+        (story.stderr.len(), story.other),
+        (625_000, vec![exited(ExitStatus::Code(0))])
+    );
+}
+
+#[test]
+fn nothing_is_lost_while_nobody_reads() {
+    let home = tempfile::tempdir().unwrap();
+    let fence = home.path().join("fence");
+    let supervisor = Supervisor::start().unwrap();
+    let script = format!("seq 1 300000; echo done > {}", fence.display());
+    let mut noisy = supervisor.spawn(shell(&script)).unwrap();
+    // Another child runs to its end meanwhile: the thread is not held up by the full queue.
+    let mut quiet = supervisor.spawn(shell("echo here")).unwrap();
+    assert_eq!(story(&mut quiet).stdout, ["here"]);
+    assert!(!fence.exists(), "two megabytes went somewhere");
+    let lines = story(&mut noisy).stdout;
+    assert_eq!(
+        (lines.len(), lines.last().map(String::as_str)),
+        (300_000, Some("300000"))
+    );
+}
+
+#[test]
+fn limits_hold_inside_the_child() {
+    let story = run(
+        "ulimit -n; ulimit -c; ulimit -f; nice; echo $DAEMON_RUN_ID | cut -c1-5",
+        "",
+    );
+    // `ulimit -f` counts blocks of 512 bytes.
+    assert_eq!(story.stdout, ["1024", "0", "2097152", "10", "test-"]);
+}
+
+#[test]
+fn a_child_and_grandchild_that_ignore_sigterm_are_killed() {
+    let script = "trap '' TERM; (trap '' TERM; while :; do sleep 1000; done) & echo $!; \
+                  while :; do sleep 1000; done";
+    let mut child = Supervisor::start().unwrap().spawn(shell(script)).unwrap();
+    let grandchild = first_line(&mut child);
+    child.stop();
+    assert_eq!(story(&mut child).other, [stopped(ExitStatus::Signal(9))]);
+    assert!(!is_alive(&grandchild));
+    assert!(!child.id().is_alive());
+}
+
+#[test]
+fn a_child_that_obeys_sigterm_keeps_its_own_exit_code() {
+    let script =
+        "exec 2>/dev/null; trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done";
+    let mut child = Supervisor::start().unwrap().spawn(shell(script)).unwrap();
+    assert_eq!(first_line(&mut child), "up");
+    child.stop();
+    let expected = Story {
+        stdout: vec!["bye".to_owned()],
+        stderr: Vec::new(),
+        other: vec![stopped(ExitStatus::Code(7))],
+    };
+    assert_eq!(story(&mut child), expected);
+}
+
+#[test]
+fn a_double_forked_escapee_in_its_own_session_dies_with_the_child() {
+    let script =
+        "(setsid sh -c 'echo $$; exec >/dev/null 2>&1; exec sleep 1000' &) ; sleep 0.2; exit 0";
+    let story = run(script, "");
+    assert_eq!(
+        (story.stdout.len(), story.other),
+        (1, vec![exited(ExitStatus::Code(0))])
+    );
+    assert!(!is_alive(&story.stdout[0]));
+}
+
+#[test]
+fn an_escapee_that_clears_its_environment_dies_with_the_child() {
+    let script =
+        "env -i setsid sh -c 'echo $$; exec >/dev/null 2>&1; exec sleep 1000' & sleep 1000";
+    let mut child = Supervisor::start().unwrap().spawn(shell(script)).unwrap();
+    let escapee = first_line(&mut child);
+    child.stop();
+    assert_eq!(story(&mut child).other, [stopped(ExitStatus::Signal(15))]);
+    assert!(!is_alive(&escapee));
+}
+
+#[test]
+fn orphans_handed_to_this_process_leave_no_zombie() {
+    let story = run(
+        "(setsid sh -c 'echo $$' &); (sh -c 'echo $$' &); sleep 0.1",
+        "",
+    );
+    assert_eq!(story.stdout.len(), 2);
+    // The last look may come before the zombies do; the next child's looks find them.
+    for pid in &story.stdout {
+        while fs::exists(format!("/proc/{pid}")).unwrap() {
+            run("true", "");
+        }
+    }
+}
+
+#[test]
+fn a_dropped_child_dies() {
+    let supervisor = Supervisor::start().unwrap();
+    let mut child = supervisor.spawn(shell("echo $$; exec sleep 1000")).unwrap();
+    let pid = first_line(&mut child);
+    drop(child);
+    drop(supervisor);
+    assert_dies(&pid);
+}
+
+#[test]
+fn a_tree_over_its_memory_is_stopped() {
+    let mut launch = shell("x=$(head -c 150000000 /dev/zero | tr '\\0' x); sleep 1000");
+    launch.limits.memory_bytes = 50 << 20;
+    let mut child = Supervisor::start().unwrap().spawn(launch).unwrap();
+    let expected = [
+        ChildEvent::LimitReached(LimitReached::Memory),
+        stopped(ExitStatus::Signal(15)),
+    ];
+    assert_eq!(story(&mut child).other, expected);
+}
+
+#[test]
+fn a_tree_with_too_many_processes_is_stopped() {
+    let mut launch = shell("for i in 1 2 3 4 5 6 7 8; do sleep 1000 & done; wait");
+    launch.limits.processes = 5;
+    let mut child = Supervisor::start().unwrap().spawn(launch).unwrap();
+    let expected = [
+        ChildEvent::LimitReached(LimitReached::Processes),
+        stopped(ExitStatus::Signal(15)),
+    ];
+    assert_eq!(story(&mut child).other, expected);
+}
+
+#[test]
+fn a_program_that_cannot_start_is_named() {
+    let mut launch = shell("");
+    launch.program = "/nonexistent/claude".into();
+    let error = Supervisor::start().unwrap().spawn(launch).unwrap_err();
+    assert_eq!(error.to_string(), "cannot start `/nonexistent/claude`");
+    assert_eq!(error.source.kind(), std::io::ErrorKind::NotFound);
+}
+
+#[test]
+fn what_a_dead_host_left_is_found_by_its_marker() {
+    let supervisor = Supervisor::start().unwrap();
+    let launch = shell("echo $$; exec sleep 1000");
+    let marker = launch.marker.clone();
+    let mut child = supervisor.spawn(launch).unwrap();
+    let pid = first_line(&mut child);
+    let reused = ProcessId {
+        start: child.id().start + 1,
+        ..child.id()
+    };
+    assert_eq!(end_orphans(Some(reused), "another-run").unwrap(), []);
+    assert!(is_alive(&pid));
+    assert_eq!(end_orphans(None, &marker).unwrap(), []);
+    assert_eq!(story(&mut child).other, [exited(ExitStatus::Signal(9))]);
+}
+
+const ROLE: &str = "DAEMON_PROCESS_TEST_ROLE";
+
+/// Plays the host that dies, when the next test starts this program again for that.
+#[test]
+fn a_host_that_kills_itself() {
+    if std::env::var_os(ROLE).is_none() {
+        return;
+    }
+    let supervisor = Supervisor::start().unwrap();
+    let mut child = supervisor.spawn(shell("echo $$; exec sleep 1000")).unwrap();
+    let pid = first_line(&mut child);
+    // The harness captures what is printed, and this process has no time to hand it over.
+    fs::write("child", pid).unwrap();
+    rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
+        .unwrap();
+}
+
+#[test]
+fn a_child_dies_with_the_process_that_started_it() {
+    let home = tempfile::tempdir().unwrap();
+    let output = Tool::new(std::env::current_exe().unwrap())
+        .args(["--exact", "supervisor::a_host_that_kills_itself"])
+        .env(ROLE, "host")
+        .cwd(home.path())
+        .run(Duration::from_secs(60), ByteCount(10_000))
+        .unwrap();
+    assert_eq!(output.status, ExitStatus::Signal(9));
+    assert_dies(&fs::read_to_string(home.path().join("child")).unwrap());
+}
