@@ -18,7 +18,8 @@
 //! # }).unwrap();
 //! ```
 //!
-//! [`scripted`] plays a script, for tests of what runs providers.
+//! Two providers live here because they need nothing else: [`builtin`], which runs no model, and [`scripted`], which plays
+//! a script in tests. The `conformance` module, behind the feature `internal-testing`, holds what every provider must pass.
 //!
 //! # What this crate does not do
 //! It starts no process, opens no connection, writes no run folder and reads no clock. It does not decide what a run may
@@ -36,6 +37,9 @@ mod outcome;
 mod request;
 mod seam;
 
+pub mod builtin;
+#[cfg(any(test, feature = "internal-testing"))]
+pub mod conformance;
 pub mod scripted;
 
 pub use error::{ProviderError, ProviderErrorKind};

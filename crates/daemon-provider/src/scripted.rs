@@ -231,3 +231,6 @@ impl Run for ScriptedRun {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! A provider that runs no model.
+//!
+//! It finds relative links in Markdown whose target moved or vanished, and headings that skip a level. A provider made by
+//! [`Builtin::repairing`] also rewrites the links that can only mean one file: the one that version control saw move there,
+//! else the only one of the same name. It reads the worktree and nothing else, so the same worktree gives the same bytes.
+//!
+//! Its result opens with `builtin: no model ran; routines were not interpreted`; the second line counts what was repaired,
+//! what is left for a human, and the headings; then comes one line for each finding.
+
+mod finding;
+mod markdown;
+mod survey;
+mod target;
+
+use std::fs;
+use std::vec::IntoIter;
+
+use async_trait::async_trait;
+
+use crate::{
+    Asked, CancelReason, Outcome, Permissions, Provider, ProviderError, ProviderErrorKind, Run,
+    RunEvent, RunRequest,
+};
+use finding::{Finding, Tally, Verdict};
+use survey::Survey;
+
+const NAME: &str = "builtin";
+const OPENING: &str = "builtin: no model ran; routines were not interpreted";
+/// More findings than this are counted, not told.
+const MOST_TOLD: usize = 500;
+
+/// The provider without a model.
+#[derive(Debug, Clone, Copy)]
+pub struct Builtin {
+    mode: Mode,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Report,
+    Repair,
+}
+
+impl Builtin {
+    /// Makes a provider that reports and changes nothing.
+    pub fn reporting() -> Self {
+        Self { mode: Mode::Report }
+    }
+
+    /// Makes a provider that also repairs links, in runs that may change the worktree.
+    pub fn repairing() -> Self {
+        Self { mode: Mode::Repair }
+    }
+}
+
+#[async_trait]
+impl Provider for Builtin {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {
+        let survey = Survey::take(&request.worktree, &request.files, &request.renames)
+            .map_err(|error| files_error("cannot list the worktree", error))?;
+        let may_repair = request.permissions > Permissions::Read;
+        Ok(Box::new(BuiltinRun {
+            mode: if may_repair { self.mode } else { Mode::Report },
+            files: survey.markdown().into_iter(),
+            survey,
+            told: Vec::new(),
+            pending: Vec::new().into_iter(),
+            tally: Tally::default(),
+            stopped: None,
+            has_ended: false,
+        }))
+    }
+}
+
+fn files_error(message: impl Into<String>, error: std::io::Error) -> ProviderError {
+    ProviderError::new(NAME, ProviderErrorKind::Files, message).caused_by(error)
+}
+
+struct BuiltinRun {
+    mode: Mode,
+    survey: Survey,
+    files: IntoIter<String>,
+    told: Vec<String>,
+    pending: IntoIter<String>,
+    tally: Tally,
+    stopped: Option<CancelReason>,
+    has_ended: bool,
+}
+
+impl BuiltinRun {
+    /// Checks one file, so that a run can be stopped between two.
+    fn check(&mut self, file: &str) -> Result<(), ProviderError> {
+        let told = |what: &str| format!("cannot {what} `{file}`");
+        let checked = self
+            .survey
+            .check(file)
+            .map_err(|error| files_error(told("read"), error))?;
+        let Some(checked) = checked else {
+            return Ok(());
+        };
+        if let Some(text) = checked.repaired.filter(|_| self.mode == Mode::Repair) {
+            fs::write(self.survey.path(file), text)
+                .map_err(|error| files_error(told("write"), error))?;
+        }
+        let lines: Vec<String> = checked
+            .findings
+            .iter()
+            .map(|finding| self.tell(finding))
+            .collect();
+        let room = MOST_TOLD.saturating_sub(self.told.len());
+        self.told.extend(lines.iter().take(room).cloned());
+        self.pending = lines.into_iter();
+        Ok(())
+    }
+
+    fn tell(&mut self, finding: &Finding) -> String {
+        let note = match finding {
+            Finding::Heading { .. } => {
+                self.tally.headings += 1;
+                ""
+            }
+            Finding::Link {
+                verdict: Verdict::Repairable { .. },
+                ..
+            } if self.mode == Mode::Repair => {
+                self.tally.repaired += 1;
+                ": repaired"
+            }
+            Finding::Link { verdict, .. } => {
+                self.tally.left += 1;
+                if matches!(verdict, Verdict::Repairable { .. }) {
+                    ": not repaired"
+                } else {
+                    ""
+                }
+            }
+        };
+        format!("{finding}{note}")
+    }
+
+    fn result(&self) -> String {
+        let n_found = self.tally.repaired + self.tally.left + self.tally.headings;
+        let mut lines = vec![OPENING.to_owned(), self.tally.to_string()];
+        lines.extend(self.told.iter().cloned());
+        if n_found > self.told.len() {
+            lines.push(format!("and {} more", n_found - self.told.len()));
+        }
+        if self.survey.is_cut_short {
+            lines.push("the worktree is too large: not all of it was looked at".to_owned());
+        }
+        lines.join("\n")
+    }
+
+    fn end(&mut self, outcome: Outcome, text: String) -> Option<RunEvent> {
+        self.has_ended = true;
+        Some(RunEvent::terminal(outcome, text))
+    }
+}
+
+#[async_trait]
+impl Run for BuiltinRun {
+    async fn next(&mut self) -> Result<Option<RunEvent>, ProviderError> {
+        while !self.has_ended {
+            if let Some(reason) = self.stopped {
+                return Ok(self.end(Outcome::Stopped(reason), String::new()));
+            }
+            if let Some(line) = self.pending.next() {
+                return Ok(Some(RunEvent::output(line)));
+            }
+            let Some(file) = self.files.next() else {
+                let text = self.result();
+                return Ok(self.end(Outcome::Done, text));
+            };
+            self.check(&file).inspect_err(|_| self.has_ended = true)?;
+        }
+        Ok(None)
+    }
+
+    async fn ask(&mut self, _: &str) -> Result<Asked, ProviderError> {
+        Ok(Asked::Unsupported)
+    }
+
+    async fn cancel(&mut self, why: CancelReason) -> Result<(), ProviderError> {
+        self.stopped.get_or_insert(why);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
