@@ -1,5 +1,58 @@
 //! Store traits, the in-memory twin, and the conformance suite.
+//!
+//! A store keeps events, daemons, ticks, activations and outputs. Each method is one transaction: before it returns, all
+//! of its writes are there or none; after it returned, they survive any crash.
+//!
+//! ```
+//! use daemon_event::{DeliveryId, Event, EventId, Facts, Source};
+//! use daemon_store::memory::MemoryStore;
+//! use daemon_store::{Events, Freshness, Identity, Matching, NewEvent};
+//! use jiff::Timestamp;
+//!
+//! # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+//! # runtime.block_on(async {
+//! let told = |n: u8| NewEvent {
+//!     event: Event {
+//!         id: EventId::new(1_700_000_000_000, [n; 10]),
+//!         source: Source::Github,
+//!         kind: "ping".to_owned(),
+//!         action: None,
+//!         subject: None,
+//!         actor: None,
+//!         repo: None,
+//!         time: Timestamp::UNIX_EPOCH,
+//!         received_at: Timestamp::UNIX_EPOCH,
+//!         delivery: "72d3162e".parse::<DeliveryId>().expect("a valid id"),
+//!         facts: Facts::default(),
+//!         payload: b"{}".as_slice().into(),
+//!     },
+//!     identities: vec![Identity { key: "id:github:72d3162e".to_owned(), within: None }],
+//!     matching: Matching::Due,
+//! };
+//! let store = MemoryStore::new();
+//! let first = store.accept(vec![told(1)]).await?;
+//! assert_eq!(first[0].freshness, Freshness::New);
+//! // The same delivery again, under a fresh id of ours: it is the first one.
+//! let again = store.accept(vec![told(2)]).await?;
+//! assert_eq!(again[0].freshness, Freshness::Duplicate);
+//! assert_eq!(again[0].id, first[0].id);
+//! # Ok::<(), daemon_store::StoreError>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`memory::MemoryStore`] is the twin that tests and dry runs use; [`conformance`] is what every store must pass, and
+//! [`decide`] holds the decisions that stores share beside those of `daemon-engine`.
+//!
+//! # What this crate does not do
+//! It writes no disk (see `daemon-store-sqlite`), matches no condition (see `daemon-watch`) and knows no calendar (see
+//! `daemon-schedule`).
+//!
+//! # Guarantees
+//! No store decides by itself what a claim, an end, a crash or a tick means: all of them call the same functions.
+//! Instants are kept to the microsecond. No method reads a clock.
 
+pub mod conformance;
 pub mod decide;
 mod error;
 mod listing;

@@ -240,7 +240,7 @@ pub struct StoredTick {
     pub count: u64,
     /// What became of them.
     pub outcome: TickOutcome,
-    /// The activation they made or joined.
+    /// The activation they made, joined, or gave way to.
     pub activation: Option<ActivationId>,
     /// When they were recorded.
     pub recorded_at: Timestamp,

@@ -46,6 +46,9 @@ pub trait Events: Send + Sync {
     /// Marks events as matched and admits their triggers, in order; an event already matched is passed over.
     ///
     /// The admissions stand in the order of the triggers of the events that were not passed over.
+    ///
+    /// # Errors
+    /// `NotFound` for an event that is not stored; nothing is written then.
     async fn commit_matches(
         &self,
         matched: Vec<Matched>,
@@ -55,7 +58,11 @@ pub trait Events: Send + Sync {
     /// Returns one event.
     async fn event(&self, id: &EventId) -> Result<Option<EventRow>, StoreError>;
 
-    /// Lists events.
+    /// Lists events, the newest stored first; `daemon` asks for those that reached a daemon, `since` and `until` are
+    /// compared with when they were received.
+    ///
+    /// # Errors
+    /// `Query`, as in every listing, for a limit, state or cursor that the listing does not know.
     async fn events(&self, query: &Query) -> Result<Page<EventRow>, StoreError>;
 }
 
@@ -65,14 +72,16 @@ pub trait Registry: Send + Sync {
     /// Makes the registry of one repository what a commit holds.
     ///
     /// Coverages follow in the same transaction: a valid schedule whose expression or zone is new starts a coverage with
-    /// its cursor at `now`, another ends with its daemon, its validity or its text. Pending activations of a removed or
-    /// now invalid daemon are cancelled.
+    /// its cursor at `now`, another ends with its daemon, its validity or its text. Pending activations of the repository
+    /// whose daemon is not there, or not valid, are cancelled.
+    ///
+    /// Two rows of one key are both stored as invalid.
     async fn register(&self, registration: Registration) -> Result<RegistryChange, StoreError>;
 
     /// Returns every registered daemon, by repository and id.
     async fn daemons(&self) -> Result<Vec<DaemonRow>, StoreError>;
 
-    /// Holds or opens one daemon.
+    /// Holds or opens one daemon; opening forgets its failures.
     ///
     /// # Errors
     /// `NotFound` for a daemon that is not registered.
@@ -96,11 +105,16 @@ pub trait Ticks: Send + Sync {
 
     /// Records ticks, moves cursors and admits activations in one transaction.
     ///
-    /// Each commit stands for itself: one whose cursor had moved writes nothing and does not hinder the others.
+    /// Each commit stands for itself: one whose cursor had moved, or whose coverage has ended, writes nothing and does
+    /// not hinder the others. A row whose instant is recorded already is passed over. What the trigger was admitted as
+    /// corrects the outcome of its rows: a tick that was to make an activation and joined one is `coalesced`, one that
+    /// was to join what has been claimed meanwhile is `enqueued`, and a full queue makes it `refused`.
     async fn commit_ticks(&self, commits: Vec<TickCommit>) -> Result<Vec<TickResult>, StoreError>;
 
-    /// Takes back what was recorded after `now` without having made an activation, and sets cursors later than `now`
-    /// to it: the clock stepped back.
+    /// Marks as retracted what was recorded for instants after `now` without having made an activation, and sets cursors
+    /// later than `now` to it: the clock stepped back. Returns how many records were marked.
+    ///
+    /// A range that began at or before `now` keeps its record; its later instants may be recorded a second time.
     async fn retract(&self, now: Timestamp) -> Result<u64, StoreError>;
 
     /// Lists ticks by when they were scheduled.
@@ -117,7 +131,7 @@ pub trait Activations: Send + Sync {
     ///
     /// Ready means: pending, `not_before` reached, its daemon valid and not held or tripped, the host not held, and a
     /// slot free for its (daemon, subject), its daemon and the host. The claim raises `run_lease` and `attempts` and
-    /// sets `rev` to the registered one.
+    /// sets `rev` to the registered one. What delivers occupies its slots as what is leased does.
     async fn claim(&self, request: &ClaimRequest) -> Result<Option<Activation>, StoreError>;
 
     /// Leases one given activation, for `fire` without a host; `None` where it is not ready.
@@ -158,7 +172,8 @@ pub trait Activations: Send + Sync {
     /// Ends an attempt: the activation's next state, outputs, state changes, the daemon's failures and gate, together.
     ///
     /// # Errors
-    /// `LeaseLost` if another attempt, or nobody, holds it; then nothing of the attempt is kept.
+    /// `LeaseLost` if another attempt, or nobody, holds it; then nothing of the attempt is kept. `State` if the changes of
+    /// state do not fit; then nothing was written and the lease is still held.
     async fn end_attempt(
         &self,
         id: &ActivationId,
@@ -168,7 +183,8 @@ pub trait Activations: Send + Sync {
 
     /// Takes back what an earlier epoch left leased, and what has an expired lease.
     ///
-    /// The caller has made sure that the process trees of those attempts are dead.
+    /// The caller has made sure that the process trees of those attempts are dead. Their runs that were still `running`
+    /// become `unknown`.
     async fn reclaim(&self, epoch: HostEpoch, now: Timestamp)
     -> Result<Vec<Reclaimed>, StoreError>;
 
@@ -179,10 +195,14 @@ pub trait Activations: Send + Sync {
         now: Timestamp,
     ) -> Result<Vec<Activation>, StoreError>;
 
-    /// Cancels pending activations older than the expiry and returns how many.
+    /// Cancels pending activations that were ready for longer than the expiry and returns how many.
+    ///
+    /// The time counts from `not_before`, so backoff and a person's retry begin it anew.
     async fn expire(&self, now: Timestamp) -> Result<u64, StoreError>;
 
     /// Cancels an activation that is not final; of a leased one the lease ends, so that its attempt can write nothing.
+    ///
+    /// Its running run becomes `cancelled`, and its planned outputs are refused; what is being sent is still looked up.
     ///
     /// # Errors
     /// `NotFound`; `Conflict` for a final one.
@@ -234,6 +254,9 @@ pub trait Outbox: Send + Sync {
     async fn begin_send(&self, key: &OutputKey) -> Result<(), StoreError>;
 
     /// Stores what became of an output; the last one settled ends its activation: `succeeded`, or `failed` if one gave up.
+    ///
+    /// # Errors
+    /// `NotFound`; `Conflict` for an output that is settled.
     async fn settle(&self, key: &OutputKey, settlement: Settlement) -> Result<Output, StoreError>;
 
     /// Returns the outputs of one activation by ordinal.
@@ -260,6 +283,8 @@ pub trait Hosting: Send + Sync {
     async fn epoch(&self) -> Result<HostEpoch, StoreError>;
 
     /// Forgets payloads, identities and ticks that are older than the given instants.
+    ///
+    /// Payloads of events still to be matched stay. Identities that begin with `body:` are kept as long as ticks.
     async fn retain(
         &self,
         payloads: Timestamp,
@@ -267,7 +292,7 @@ pub trait Hosting: Send + Sync {
         ticks: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// Counts rows.
+    /// Counts rows; every state is named.
     async fn counts(&self) -> Result<Counts, StoreError>;
 
     /// Answers once everything acknowledged before is durable and the store can be written.

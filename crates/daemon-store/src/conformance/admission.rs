@@ -1,0 +1,212 @@
+//! Admission: one activation per daemon and trigger key.
+
+use daemon_engine::{
+    Activation, ActivationState, Admission, Joining, MAX_PENDING_PER_DAEMON, NewTrigger,
+    QueueLimit, RunLease,
+};
+use daemon_event::TriggerKey;
+
+use super::scene::{
+    activation_id, asked, at, claim, claimed, daemon, enqueue, event_id, new_event, read,
+    registered, subject, woken,
+};
+use crate::rows::{EventTrigger, Matched};
+use crate::traits::Store;
+
+pub(super) async fn a_trigger_makes_one_activation(store: &dyn Store) {
+    let new = NewTrigger {
+        not_before: at(60),
+        ..woken("a", 1, at(1))
+    };
+    enqueue(store, new.clone()).await;
+    assert_eq!(
+        read(store, &activation_id(1)).await,
+        Activation {
+            id: activation_id(1),
+            daemon: daemon("a"),
+            rev: "rev-1".to_owned(),
+            subject: subject("github:o/r#1"),
+            triggers: vec![new.trigger],
+            state: ActivationState::Pending,
+            reason: Some("settle".to_owned()),
+            attempts: 0,
+            host_crashes: 0,
+            run_lease: RunLease(0),
+            owner: None,
+            lease_until: None,
+            not_before: at(60),
+            created_at: at(1),
+            started_at: None,
+            finished_at: None,
+            tokens: None,
+            cost_usd: None,
+            summary: None,
+        }
+    );
+}
+
+pub(super) async fn the_same_trigger_names_the_same_activation(store: &dyn Store) {
+    registered(store, &["a"]).await;
+    let again = |n| NewTrigger {
+        activation_id: activation_id(n),
+        ..asked("a", 1, at(1))
+    };
+    enqueue(store, again(1)).await;
+    let known = Admission::Duplicate(activation_id(1));
+    assert_eq!(store.enqueue(again(2)).await.expect("admits"), known);
+    let activation = claimed(store, at(2)).await;
+    assert_eq!(
+        store.enqueue(again(3)).await.expect("admits"),
+        known,
+        "also while it is leased"
+    );
+    let end = super::scene::done(at(3));
+    store
+        .end_attempt(&activation.id, activation.run_lease, end)
+        .await
+        .expect("ends");
+    assert_eq!(
+        store.enqueue(again(4)).await.expect("admits"),
+        known,
+        "and after its end"
+    );
+    assert_eq!(read(store, &activation_id(1)).await.triggers.len(), 1);
+    let elsewhere = NewTrigger {
+        daemon: daemon("b"),
+        ..again(5)
+    };
+    enqueue(store, elsewhere).await;
+}
+
+pub(super) async fn triggers_of_one_subject_join_what_is_pending(store: &dyn Store) {
+    let about = |n, text: &str| NewTrigger {
+        subject: subject(text),
+        ..woken("a", n, at(1))
+    };
+    enqueue(store, about(1, "x")).await;
+    enqueue(store, about(2, "y")).await;
+    assert_eq!(
+        store.enqueue(about(3, "x")).await.expect("admits"),
+        Admission::Joined(activation_id(1))
+    );
+    enqueue(
+        store,
+        NewTrigger {
+            daemon: daemon("b"),
+            ..about(4, "x")
+        },
+    )
+    .await;
+    enqueue(store, asked("a", 5, at(1))).await;
+    assert_eq!(
+        store.enqueue(asked("a", 6, at(1))).await.expect("admits"),
+        Admission::Joined(activation_id(5)),
+        "triggers without a subject join each other"
+    );
+    let keys: Vec<TriggerKey> = read(store, &activation_id(1))
+        .await
+        .triggers
+        .into_iter()
+        .map(|trigger| trigger.key)
+        .collect();
+    assert_eq!(
+        keys,
+        [
+            TriggerKey::Event(event_id(1)),
+            TriggerKey::Event(event_id(3))
+        ]
+    );
+    assert_eq!(
+        store.enqueue(about(3, "x")).await.expect("admits"),
+        Admission::Duplicate(activation_id(1)),
+        "a joined trigger is known as well"
+    );
+}
+
+pub(super) async fn a_leased_activation_is_not_joined(store: &dyn Store) {
+    registered(store, &["a"]).await;
+    let about = |n| NewTrigger {
+        subject: subject("x"),
+        ..woken("a", n, at(1))
+    };
+    enqueue(store, about(1)).await;
+    claimed(store, at(2)).await;
+    enqueue(store, about(2)).await;
+    assert_eq!(
+        store.enqueue(about(3)).await.expect("admits"),
+        Admission::Joined(activation_id(2))
+    );
+    assert_eq!(
+        store.claim(&claim(at(3))).await.expect("claims"),
+        None,
+        "the waiting one runs after the leased one"
+    );
+}
+
+pub(super) async fn a_separate_trigger_joins_nothing(store: &dyn Store) {
+    enqueue(store, asked("a", 1, at(1))).await;
+    let separate = NewTrigger {
+        joining: Joining::Separate,
+        ..asked("a", 2, at(1))
+    };
+    enqueue(store, separate).await;
+    assert_eq!(
+        store.enqueue(asked("a", 3, at(1))).await.expect("admits"),
+        Admission::Joined(activation_id(1)),
+        "the oldest is joined"
+    );
+}
+
+pub(super) async fn a_full_queue_refuses_and_records(store: &dyn Store) {
+    registered(store, &["a", "b"]).await;
+    store
+        .accept(vec![new_event(1, "id:1")])
+        .await
+        .expect("accepts");
+    let triggers = (0..MAX_PENDING_PER_DAEMON + 1)
+        .map(|n| NewTrigger {
+            subject: subject(&format!("s-{n}")),
+            ..asked("a", n, at(1))
+        })
+        .chain([woken("a", 1, at(1)), woken("b", 2000, at(1))])
+        .collect();
+    let matched = Matched {
+        event: event_id(1),
+        triggers,
+    };
+    let admissions = store
+        .commit_matches(vec![matched], at(1))
+        .await
+        .expect("commits");
+    let full = Admission::Refused(QueueLimit::Daemon);
+    let n_enqueued = admissions
+        .iter()
+        .filter(|admission| matches!(admission, Admission::Enqueued(_)))
+        .count();
+    assert_eq!(
+        n_enqueued, 1_001,
+        "a thousand of one daemon, one of the other"
+    );
+    assert_eq!(
+        admissions[admissions.len() - 3..],
+        [full.clone(), full, Admission::Enqueued(activation_id(2000))]
+    );
+    let stored = store.event(&event_id(1)).await.expect("reads");
+    let refused = EventTrigger {
+        daemon: daemon("a"),
+        conditions: vec![0],
+        activation: None,
+    };
+    assert_eq!(stored.expect("is there").triggers, [refused]);
+    let activation = claimed(store, at(2)).await;
+    assert_eq!(activation.daemon, daemon("a"));
+    let again = NewTrigger {
+        activation_id: activation_id(3000),
+        ..woken("a", 1, at(3))
+    };
+    assert_eq!(
+        store.enqueue(again).await.expect("admits"),
+        Admission::Enqueued(activation_id(3000)),
+        "what was refused may be asked again once there is room"
+    );
+}

@@ -1,0 +1,606 @@
+//! Attempts: leases, ends, retries, crashes and what a daemon remembers.
+
+use std::collections::BTreeMap;
+
+use daemon_engine::{
+    Activation, ActivationState, AttemptEnd, AttemptOutcome, DaemonState, Gate, HostEpoch,
+    MAX_VALUE_BYTES, PastActivation, RunLease, StateChange,
+};
+use jiff::{SignedDuration, Timestamp};
+
+use super::scene::{
+    HOST, activation_id, at, claim, claimed, crashed, daemon, done, ending, enqueue, fail_one,
+    failed, planned, read, registered, registration, row, run, state_of, woken,
+};
+use crate::error::StoreError;
+use crate::rows::{DaemonRow, Ended, Reclaimed, RunRow};
+use crate::traits::Store;
+
+/// Registers daemon `a`, wakes it once and claims it.
+async fn begun(store: &dyn Store) -> Activation {
+    registered(store, &["a"]).await;
+    enqueue(store, woken("a", 1, at(1))).await;
+    claimed(store, at(2)).await
+}
+
+async fn end(store: &dyn Store, activation: &Activation, end: AttemptEnd) -> Ended {
+    store
+        .end_attempt(&activation.id, activation.run_lease, end)
+        .await
+        .expect("ends")
+}
+
+fn is_lost<T: std::fmt::Debug>(result: &Result<T, StoreError>) -> bool {
+    matches!(result, Err(StoreError::LeaseLost))
+}
+
+/// Checks that nothing can be written under a lease.
+async fn check_fenced(store: &dyn Store, stale: &Activation) {
+    let before = read(store, &stale.id).await;
+    let (id, lease) = (&stale.id, stale.run_lease);
+    let row = run("late", stale, at(50));
+    let started = store.start_run(id, lease, row.clone(), at(50)).await;
+    assert!(is_lost(&started), "{started:?}");
+    let put = store.put_run(row, Some(lease)).await;
+    assert!(is_lost(&put), "{put:?}");
+    let renewed = store.renew(vec![(id.clone(), lease)], at(999)).await;
+    assert_eq!(renewed.expect("renews"), std::slice::from_ref(id));
+    let mut late = done(at(50));
+    late.outputs = vec![planned(id, 9)];
+    late.state = vec![StateChange::Remove {
+        key: "k".to_owned(),
+    }];
+    let ended = store.end_attempt(id, lease, late).await;
+    assert!(is_lost(&ended), "{ended:?}");
+    assert_eq!(read(store, id).await, before);
+    assert_eq!(store.run("late").await.expect("reads"), None);
+    let outputs = store.outputs_of(id).await.expect("reads");
+    assert!(outputs.iter().all(|output| output.ordinal != 9));
+}
+
+pub(super) async fn every_write_needs_the_lease(store: &dyn Store) {
+    let first = begun(store).await;
+    let stranger = Activation {
+        run_lease: RunLease(2),
+        ..first.clone()
+    };
+    check_fenced(store, &stranger).await;
+    end(store, &first, crashed(at(3))).await;
+    check_fenced(store, &first).await;
+    let second = claimed(store, at(3600)).await;
+    assert_eq!(second.run_lease, RunLease(2));
+    check_fenced(store, &first).await;
+    end(store, &second, done(at(3601))).await;
+    check_fenced(store, &second).await;
+    let unleased = store.put_run(run("r", &second, at(3602)), None).await;
+    assert!(is_lost(&unleased), "{unleased:?}");
+    let unknown = store
+        .end_attempt(&activation_id(9), RunLease(1), done(at(3)))
+        .await;
+    assert!(is_lost(&unknown), "{unknown:?}");
+}
+
+pub(super) async fn a_run_begins_once_and_is_updated(store: &dyn Store) {
+    let activation = begun(store).await;
+    let started = run("r-1", &activation, at(3));
+    store
+        .start_run(&activation.id, activation.run_lease, started.clone(), at(3))
+        .await
+        .expect("starts");
+    let running = read(store, &activation.id).await;
+    assert_eq!(
+        (running.state, running.started_at),
+        (ActivationState::Running, Some(at(3)))
+    );
+    assert_eq!(
+        store.run("r-1").await.expect("reads"),
+        Some(started.clone())
+    );
+    let ended = RunRow {
+        state: "done".to_owned(),
+        finished_at: Some(at(4)),
+        object: "{\"turn\":1}".to_owned(),
+        ..started
+    };
+    store
+        .put_run(ended.clone(), Some(activation.run_lease))
+        .await
+        .expect("stores");
+    let alone = RunRow {
+        id: "em-1".to_owned(),
+        activation: None,
+        daemon: None,
+        ..ended.clone()
+    };
+    store.put_run(alone.clone(), None).await.expect("stores");
+    assert_eq!(store.run("r-1").await.expect("reads"), Some(ended.clone()));
+    assert_eq!(store.run("em-1").await.expect("reads"), Some(alone));
+    assert_eq!(store.runs_of(&activation.id).await.expect("reads"), [ended]);
+    end(store, &activation, crashed(at(5))).await;
+    let second = claimed(store, at(3600)).await;
+    store
+        .start_run(
+            &second.id,
+            second.run_lease,
+            run("r-2", &second, at(3601)),
+            at(3601),
+        )
+        .await
+        .expect("starts");
+    assert_eq!(
+        read(store, &second.id).await.started_at,
+        Some(at(3)),
+        "the first beginning counts"
+    );
+    let runs = store.runs_of(&second.id).await.expect("reads");
+    let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).collect();
+    assert_eq!(ids, ["r-1", "r-2"]);
+}
+
+pub(super) async fn leases_are_renewed_or_reported_lost(store: &dyn Store) {
+    let activation = begun(store).await;
+    let lost = store
+        .renew(
+            vec![
+                (activation.id.clone(), activation.run_lease),
+                (activation_id(9), RunLease(1)),
+            ],
+            at(100),
+        )
+        .await
+        .expect("renews");
+    assert_eq!(lost, [activation_id(9)]);
+    assert_eq!(
+        read(store, &activation.id).await,
+        Activation {
+            lease_until: Some(at(100)),
+            ..activation
+        }
+    );
+}
+
+pub(super) async fn a_retryable_failure_waits_and_is_tried_again(store: &dyn Store) {
+    let activation = begun(store).await;
+    let ended = end(store, &activation, crashed(at(10))).await.activation;
+    assert_eq!(
+        ended,
+        Activation {
+            state: ActivationState::Pending,
+            reason: Some("backoff: it crashed".to_owned()),
+            owner: None,
+            lease_until: None,
+            not_before: at(20),
+            tokens: Some(100),
+            cost_usd: Some(0.25),
+            summary: Some("looked".to_owned()),
+            ..activation
+        }
+    );
+    assert_eq!(store.claim(&claim(at(19))).await.expect("claims"), None);
+    let again = claimed(store, at(20)).await;
+    assert_eq!((again.attempts, again.run_lease), (2, RunLease(2)));
+}
+
+pub(super) async fn attempts_run_out(store: &dyn Store) {
+    let mut activation = begun(store).await;
+    for attempt in 1..=5 {
+        assert_eq!(activation.attempts, attempt);
+        let now = at(i64::from(attempt) * 10_000);
+        let ended = end(store, &activation, crashed(now)).await.activation;
+        if attempt < 5 {
+            assert_eq!(ended.state, ActivationState::Pending);
+            activation = claimed(store, now + SignedDuration::from_hours(1)).await;
+        } else {
+            assert_eq!(
+                (ended.state, ended.reason.as_deref(), ended.finished_at),
+                (
+                    ActivationState::Dead,
+                    Some("it crashed; 5 attempts"),
+                    Some(now)
+                )
+            );
+        }
+    }
+}
+
+pub(super) async fn a_stopping_host_gives_the_attempt_back(store: &dyn Store) {
+    let activation = begun(store).await;
+    let stopping = ending(AttemptOutcome::HostStopping, at(5));
+    let ended = end(store, &activation, stopping).await.activation;
+    assert_eq!(
+        (ended.state, ended.attempts, ended.not_before),
+        (ActivationState::Pending, 0, at(5))
+    );
+    let again = claimed(store, at(5)).await;
+    assert_eq!((again.attempts, again.run_lease), (1, RunLease(2)));
+}
+
+pub(super) async fn usage_adds_up_over_attempts(store: &dyn Store) {
+    let first = begun(store).await;
+    end(store, &first, crashed(at(3))).await;
+    let second = claimed(store, at(3600)).await;
+    let untold = AttemptEnd {
+        tokens: None,
+        cost_usd: Some(0.5),
+        summary: None,
+        ..done(at(3601))
+    };
+    let ended = end(store, &second, untold).await.activation;
+    assert_eq!(
+        (ended.tokens, ended.cost_usd, ended.summary.as_deref()),
+        (Some(100), Some(0.75), Some("looked"))
+    );
+}
+
+async fn conduct(store: &dyn Store) -> (Gate, u32) {
+    let rows = store.daemons().await.expect("reads");
+    let row = rows.first().expect("one is registered");
+    (row.gate, row.failures)
+}
+
+pub(super) async fn five_failures_trip_the_gate(store: &dyn Store) {
+    registered(store, &["a"]).await;
+    for n in 1..=4 {
+        assert_eq!(fail_one(store, "a", n, at(1)).await, Gate::Open);
+    }
+    assert_eq!(conduct(store).await, (Gate::Open, 4));
+    assert_eq!(fail_one(store, "a", 5, at(1)).await, Gate::Tripped);
+    assert_eq!(conduct(store).await, (Gate::Tripped, 5));
+    enqueue(store, woken("a", 6, at(2))).await;
+    assert_eq!(store.claim(&claim(at(3))).await.expect("claims"), None);
+}
+
+pub(super) async fn success_forgets_failures(store: &dyn Store) {
+    registered(store, &["a"]).await;
+    for n in 1..=4 {
+        fail_one(store, "a", n, at(1)).await;
+    }
+    enqueue(store, woken("a", 5, at(1))).await;
+    let cancelled = claimed(store, at(1)).await;
+    let stopped = AttemptOutcome::Cancelled {
+        reason: "a person".to_owned(),
+    };
+    end(store, &cancelled, ending(stopped, at(1))).await;
+    assert_eq!(conduct(store).await, (Gate::Open, 4), "stopping is neither");
+    enqueue(store, woken("a", 6, at(1))).await;
+    let activation = claimed(store, at(1)).await;
+    end(store, &activation, done(at(1))).await;
+    assert_eq!(conduct(store).await, (Gate::Open, 0));
+}
+
+pub(super) async fn a_new_revision_or_a_person_opens_a_tripped_gate(store: &dyn Store) {
+    registered(store, &["a"]).await;
+    for n in 1..=5 {
+        fail_one(store, "a", n, at(1)).await;
+    }
+    store
+        .register(registration(vec![row("a")], at(2)))
+        .await
+        .expect("registers");
+    assert_eq!(
+        conduct(store).await,
+        (Gate::Tripped, 5),
+        "the same revision opens nothing"
+    );
+    let edited = DaemonRow {
+        rev: "rev-2".to_owned(),
+        ..row("a")
+    };
+    store
+        .register(registration(vec![edited], at(3)))
+        .await
+        .expect("registers");
+    assert_eq!(conduct(store).await, (Gate::Open, 0));
+    for n in 6..=10 {
+        fail_one(store, "a", n, at(4)).await;
+    }
+    assert_eq!(conduct(store).await, (Gate::Tripped, 5));
+    store
+        .set_gate(&daemon("a"), Gate::Open)
+        .await
+        .expect("opens");
+    assert_eq!(conduct(store).await, (Gate::Open, 0));
+}
+
+pub(super) async fn an_earlier_epoch_is_reclaimed(store: &dyn Store) {
+    let activation = begun(store).await;
+    store
+        .start_run(
+            &activation.id,
+            activation.run_lease,
+            run("r-1", &activation, at(3)),
+            at(3),
+        )
+        .await
+        .expect("starts");
+    assert_eq!(store.reclaimable(HOST, at(4)).await.expect("reads"), []);
+    let running = read(store, &activation.id).await;
+    let next_epoch = HostEpoch(2);
+    assert_eq!(
+        store.reclaimable(next_epoch, at(4)).await.expect("reads"),
+        std::slice::from_ref(&running)
+    );
+    assert_eq!(
+        store.reclaim(next_epoch, at(4)).await.expect("reclaims"),
+        [Reclaimed {
+            id: activation.id.clone(),
+            lease: RunLease(1),
+            state: ActivationState::Pending,
+        }]
+    );
+    assert_eq!(
+        read(store, &activation.id).await,
+        Activation {
+            state: ActivationState::Pending,
+            reason: Some("slot".to_owned()),
+            host_crashes: 1,
+            owner: None,
+            lease_until: None,
+            not_before: at(4),
+            ..running
+        }
+    );
+    let abandoned = store.run("r-1").await.expect("reads").expect("is there");
+    assert_eq!(
+        (abandoned.state.as_str(), abandoned.finished_at),
+        ("unknown", Some(at(4)))
+    );
+    check_fenced(store, &activation).await;
+    assert_eq!(
+        store.reclaim(next_epoch, at(5)).await.expect("reclaims"),
+        []
+    );
+}
+
+pub(super) async fn an_expired_lease_is_reclaimed(store: &dyn Store) {
+    let activation = begun(store).await;
+    assert_eq!(store.reclaim(HOST, at(61)).await.expect("reclaims"), []);
+    let reclaimed = store.reclaim(HOST, at(62)).await.expect("reclaims");
+    assert_eq!(reclaimed.len(), 1);
+    check_fenced(store, &activation).await;
+}
+
+pub(super) async fn three_host_crashes_are_poison(store: &dyn Store) {
+    begun(store).await;
+    for epoch in [2, 3] {
+        let reclaimed = store.reclaim(HostEpoch(epoch), at(5)).await;
+        assert_eq!(reclaimed.expect("reclaims").len(), 1);
+        claimed(store, at(5)).await;
+    }
+    let reclaimed = store.reclaim(HostEpoch(4), at(6)).await.expect("reclaims");
+    let states: Vec<ActivationState> = reclaimed.iter().map(|one| one.state).collect();
+    assert_eq!(states, [ActivationState::Dead]);
+    let dead = read(store, &activation_id(1)).await;
+    assert_eq!(
+        (dead.host_crashes, dead.reason.as_deref(), dead.finished_at),
+        (3, Some("poison: 3 host crashes while it ran"), Some(at(6)))
+    );
+    assert_eq!(conduct(store).await, (Gate::Open, 1));
+}
+
+pub(super) async fn what_waits_too_long_expires(store: &dyn Store) {
+    registered(store, &["a"]).await;
+    enqueue(store, woken("a", 1, at(0))).await;
+    enqueue(store, woken("a", 2, at(1))).await;
+    let day = 24 * 3600;
+    assert_eq!(store.expire(at(day - 1)).await.expect("expires"), 0);
+    assert_eq!(store.expire(at(day)).await.expect("expires"), 1);
+    let expired = read(store, &activation_id(1)).await;
+    assert_eq!(
+        (expired.state, expired.reason.as_deref()),
+        (ActivationState::Cancelled, Some("expired"))
+    );
+    assert_eq!(
+        state_of(store, &activation_id(2)).await,
+        ActivationState::Pending
+    );
+    store
+        .retry(&activation_id(1), at(day))
+        .await
+        .expect("revives");
+    assert_eq!(
+        store.expire(at(day + 2)).await.expect("expires"),
+        1,
+        "what a person revived waits anew, the other one expires"
+    );
+    assert_eq!(
+        state_of(store, &activation_id(1)).await,
+        ActivationState::Pending
+    );
+}
+
+pub(super) async fn a_cancelled_attempt_writes_nothing(store: &dyn Store) {
+    let activation = begun(store).await;
+    store
+        .start_run(
+            &activation.id,
+            activation.run_lease,
+            run("r-1", &activation, at(3)),
+            at(3),
+        )
+        .await
+        .expect("starts");
+    let ended = store
+        .cancel(&activation.id, "a person", at(4))
+        .await
+        .expect("cancels");
+    assert_eq!(
+        (
+            ended.activation.state,
+            ended.activation.reason.as_deref(),
+            ended.activation.owner
+        ),
+        (ActivationState::Cancelled, Some("a person"), None)
+    );
+    let stopped = store.run("r-1").await.expect("reads").expect("is there");
+    assert_eq!(
+        (stopped.state.as_str(), stopped.finished_at),
+        ("cancelled", Some(at(4)))
+    );
+    check_fenced(store, &activation).await;
+    let again = store
+        .cancel(&activation.id, "again", at(5))
+        .await
+        .expect_err("it has ended");
+    assert!(
+        matches!(&again, StoreError::Conflict { state, .. } if state == "cancelled"),
+        "{again:?}"
+    );
+    let unknown = store
+        .cancel(&activation_id(9), "x", at(5))
+        .await
+        .expect_err("it is not there");
+    assert!(
+        matches!(unknown, StoreError::NotFound { .. }),
+        "{unknown:?}"
+    );
+}
+
+pub(super) async fn only_what_ended_badly_is_retried(store: &dyn Store) {
+    let activation = begun(store).await;
+    let refused = |error: &StoreError, expected: &str| {
+        assert!(
+            matches!(error, StoreError::Conflict { state, .. } if state == expected),
+            "{error:?}"
+        );
+    };
+    let error = store
+        .retry(&activation.id, at(3))
+        .await
+        .expect_err("it is leased");
+    refused(&error, "claimed");
+    end(store, &activation, failed(at(4))).await;
+    let revived = store.retry(&activation.id, at(5)).await.expect("revives");
+    assert_eq!(
+        (
+            revived.state,
+            revived.attempts,
+            revived.not_before,
+            revived.finished_at
+        ),
+        (ActivationState::Pending, 0, at(5), None)
+    );
+    let again = claimed(store, at(5)).await;
+    assert_eq!(
+        (again.id.clone(), again.run_lease),
+        (activation.id, RunLease(2))
+    );
+    end(store, &again, done(at(6))).await;
+    let error = store
+        .retry(&again.id, at(7))
+        .await
+        .expect_err("it succeeded");
+    refused(&error, "succeeded");
+    let unknown = store
+        .retry(&activation_id(9), at(7))
+        .await
+        .expect_err("it is not there");
+    assert!(
+        matches!(unknown, StoreError::NotFound { .. }),
+        "{unknown:?}"
+    );
+}
+
+fn set(key: &str, json: &str) -> StateChange {
+    StateChange::Set {
+        key: key.to_owned(),
+        json: json.to_owned(),
+    }
+}
+
+async fn state(store: &dyn Store, now: Timestamp) -> DaemonState {
+    store.state(&daemon("a"), now).await.expect("reads")
+}
+
+pub(super) async fn state_is_kept_with_the_end_of_an_attempt(store: &dyn Store) {
+    let activation = begun(store).await;
+    assert_eq!(state(store, at(2)).await, DaemonState::default());
+    let changed = AttemptEnd {
+        state: vec![set("sha", "\"4be1c07\""), set("n", "1"), set("n", "2")],
+        ..done(at(3))
+    };
+    end(store, &activation, changed).await;
+    enqueue(store, woken("a", 2, at(4))).await;
+    let second = claimed(store, at(4)).await;
+    let lost = AttemptEnd {
+        state: vec![set("n", "99")],
+        ..failed(at(5))
+    };
+    end(store, &second, lost).await;
+    enqueue(store, woken("a", 3, at(6))).await;
+    let third = claimed(store, at(6)).await;
+    let removed = AttemptEnd {
+        state: vec![StateChange::Remove {
+            key: "sha".to_owned(),
+        }],
+        ..done(at(7))
+    };
+    end(store, &third, removed).await;
+    let values = BTreeMap::from([("n".to_owned(), "2".to_owned())]);
+    assert_eq!(state(store, at(8)).await.values, values);
+    let other = store.state(&daemon("b"), at(8)).await.expect("reads");
+    assert_eq!(other, DaemonState::default());
+    store
+        .register(registration(Vec::new(), at(9)))
+        .await
+        .expect("registers");
+    assert_eq!(
+        state(store, at(10)).await.values,
+        values,
+        "removal keeps it"
+    );
+}
+
+pub(super) async fn state_that_does_not_fit_writes_nothing(store: &dyn Store) {
+    let activation = begun(store).await;
+    let long = format!("\"{}\"", "x".repeat(MAX_VALUE_BYTES));
+    let over = AttemptEnd {
+        state: vec![set("fits", "1"), set("k", &long)],
+        outputs: vec![planned(&activation.id, 0)],
+        ..done(at(3))
+    };
+    let error = store
+        .end_attempt(&activation.id, activation.run_lease, over)
+        .await
+        .expect_err("the value is too long");
+    assert!(matches!(error, StoreError::State(_)), "{error:?}");
+    assert_eq!(read(store, &activation.id).await, activation);
+    assert_eq!(state(store, at(4)).await, DaemonState::default());
+    assert_eq!(store.outputs_of(&activation.id).await.expect("reads"), []);
+    end(store, &activation, done(at(4))).await;
+}
+
+pub(super) async fn history_shows_the_newest_ends(store: &dyn Store) {
+    registered(store, &["a", "b"]).await;
+    let hour = |n: u64| at(i64::try_from(n).expect("small") * 3600);
+    for n in 1..=12 {
+        enqueue(store, woken("a", n, hour(n))).await;
+        let activation = claimed(store, hour(n)).await;
+        let outcome = if n % 2 == 0 { done } else { failed };
+        end(store, &activation, outcome(hour(n))).await;
+        if n % 5 == 0 {
+            store
+                .set_gate(&daemon("a"), Gate::Open)
+                .await
+                .expect("opens");
+        }
+    }
+    enqueue(store, woken("b", 50, hour(12))).await;
+    let state = state(store, at(30 * 3600)).await;
+    let expected: Vec<PastActivation> = (3..=12)
+        .rev()
+        .map(|n| PastActivation {
+            id: activation_id(n),
+            state: if n % 2 == 0 {
+                ActivationState::Succeeded
+            } else {
+                ActivationState::Failed
+            },
+            trigger: format!("event:{}", super::scene::event_id(n)),
+            finished_at: hour(n),
+            summary: Some("looked".to_owned()),
+        })
+        .collect();
+    assert_eq!(state.history, expected);
+    assert_eq!(state.activations_today, 6, "hours 7 to 12 of 30");
+}

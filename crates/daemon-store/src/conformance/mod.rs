@@ -1,0 +1,159 @@
+//! What every store must do, as cases that any store's tests run.
+//!
+//! A case gets an empty store and panics where the store departs from the contract. [`compare`] drives two stores with
+//! the same random operations and demands the same answers.
+
+mod admission;
+mod attempts;
+mod claims;
+mod concurrency;
+mod events;
+mod hosting;
+mod listings;
+mod outbox;
+mod random;
+mod registry;
+mod scene;
+mod ticks;
+
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::traits::Store;
+
+pub use random::compare;
+
+/// A case as it runs.
+pub type Running<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
+/// One behaviour that every store must show.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// The behaviour, as a sentence with underscores.
+    pub name: &'static str,
+    run: for<'a> fn(&'a dyn Store) -> Running<'a>,
+}
+
+impl Case {
+    /// Runs the case on an empty store.
+    ///
+    /// # Panics
+    /// Where the store departs from the contract.
+    pub async fn run(&self, store: &dyn Store) {
+        (self.run)(store).await;
+    }
+}
+
+/// Runs every case, each on a fresh store.
+///
+/// # Panics
+/// Where a store departs from the contract.
+pub async fn all<S: Store>(mut make: impl FnMut(&'static str) -> S) {
+    for case in CASES {
+        case.run(&make(case.name)).await;
+    }
+}
+
+macro_rules! cases {
+    ($($module:ident: $($name:ident)+;)+) => {
+        /// Every case.
+        pub const CASES: &[Case] = &[$($(Case {
+            name: stringify!($name),
+            run: |store| Box::pin($module::$name(store)),
+        },)+)+];
+    };
+}
+
+cases! {
+    events:
+        an_event_is_stored_as_it_came
+        a_second_delivery_is_a_duplicate_by_any_identity
+        a_duplicate_stores_none_of_its_identities
+        two_of_one_call_may_be_duplicates
+        an_identity_counts_only_within_its_time
+        moves_and_cursors_are_stored_together
+        unmatched_events_come_oldest_first
+        an_event_is_matched_once
+        matches_of_an_unknown_event_write_nothing;
+    admission:
+        a_trigger_makes_one_activation
+        the_same_trigger_names_the_same_activation
+        triggers_of_one_subject_join_what_is_pending
+        a_leased_activation_is_not_joined
+        a_separate_trigger_joins_nothing
+        a_full_queue_refuses_and_records;
+    registry:
+        a_new_daemon_begins_after_the_newest_event
+        a_registration_keeps_gate_failures_and_age
+        removal_and_invalidity_cancel_what_waits
+        two_files_of_one_id_are_both_invalid
+        one_repository_never_touches_another
+        coverages_follow_schedules
+        a_gate_is_set_only_for_a_registered_daemon
+        the_host_gate_is_kept;
+    claims:
+        a_claim_leases_and_fences
+        persons_come_first_then_daemons_in_turn
+        a_daemon_gets_its_oldest_first
+        slots_limit_claims
+        one_subject_runs_one_at_a_time
+        gates_and_validity_stop_claims
+        nothing_is_claimed_before_its_time
+        one_activation_is_claimed_by_id
+        a_claim_takes_the_registered_revision;
+    attempts:
+        every_write_needs_the_lease
+        a_run_begins_once_and_is_updated
+        leases_are_renewed_or_reported_lost
+        a_retryable_failure_waits_and_is_tried_again
+        attempts_run_out
+        a_stopping_host_gives_the_attempt_back
+        usage_adds_up_over_attempts
+        five_failures_trip_the_gate
+        success_forgets_failures
+        a_new_revision_or_a_person_opens_a_tripped_gate
+        an_earlier_epoch_is_reclaimed
+        an_expired_lease_is_reclaimed
+        three_host_crashes_are_poison
+        what_waits_too_long_expires
+        a_cancelled_attempt_writes_nothing
+        only_what_ended_badly_is_retried
+        state_is_kept_with_the_end_of_an_attempt
+        state_that_does_not_fit_writes_nothing
+        history_shows_the_newest_ends;
+    ticks:
+        a_tick_moves_the_cursor_and_makes_an_activation
+        a_tick_is_committed_once
+        an_ended_coverage_takes_no_ticks
+        ticks_name_what_they_joined
+        a_refused_tick_says_so
+        unfinished_ticks_are_told_apart_from_events
+        a_clock_step_back_retracts_what_made_nothing
+        one_stale_commit_does_not_hinder_others;
+    outbox:
+        an_attempt_with_outputs_delivers
+        only_a_good_end_keeps_outputs
+        an_output_is_sent_from_planned_only
+        the_last_settled_output_ends_the_activation
+        an_output_that_gave_up_fails_the_activation
+        what_was_being_sent_is_ambiguous_after_a_restart
+        due_outputs_come_oldest_first
+        an_own_output_is_known_by_its_remote_id
+        a_cancelled_activation_sends_nothing_more
+        a_retry_repeats_no_delivered_output;
+    listings:
+        pages_follow_each_other_without_gaps
+        rows_that_arrive_between_pages_do_not_shift_them
+        listings_filter
+        a_forged_cursor_is_refused
+        a_limit_out_of_range_is_refused
+        an_unknown_state_is_refused;
+    hosting:
+        the_epoch_rises
+        counts_name_every_state
+        old_payloads_and_identities_are_forgotten
+        a_probe_answers;
+    concurrency:
+        concurrent_senders_store_each_event_once
+        concurrent_claims_never_share_an_activation;
+}

@@ -1,0 +1,467 @@
+//! Random operations on two stores: the same answers, always.
+
+use daemon_engine::{
+    Activation, AttemptEnd, AttemptOutcome, Gate, HostEpoch, Joining, NewTrigger, Output,
+    OutputState, RemoteId, Settlement, StateChange,
+};
+use daemon_event::TriggerKey;
+use daemon_schedule::{TickOutcome, TickRow};
+use jiff::{SignedDuration, Timestamp};
+
+use super::scene::{
+    activation_id, at, claim, daemon, ending, event_id, first, forever, new_event, planned,
+    registration, repo, row, run, scheduled, subject, tick, trigger, within,
+};
+use crate::rows::{ClaimRequest, Matched, NewEvent, Query, RefCursor, TickCommit, Validity};
+use crate::traits::Store;
+
+const DAEMONS: [&str; 3] = ["a", "b", "c"];
+
+/// Applies `n_steps` random operations drawn from `seed` to both stores.
+///
+/// # Panics
+/// At the first operation that the stores answer differently, naming seed and step.
+pub async fn compare(one: &dyn Store, other: &dyn Store, seed: u64, n_steps: u32) {
+    let mut dice = Dice(seed);
+    let mut world = World {
+        now: at(0),
+        n: 0,
+        epoch: HostEpoch(1),
+    };
+    for step in 0..n_steps {
+        world.now += SignedDuration::from_secs(dice.below(40) as i64);
+        world.n += 1;
+        let roll = dice.below(100);
+        let before = dice;
+        let first = world.clone().step(one, &mut dice, roll).await;
+        dice = before;
+        let mut next = world.clone();
+        let second = next.step(other, &mut dice, roll).await;
+        assert_eq!(first, second, "seed {seed}, step {step}, roll {roll}");
+        world = next;
+        if step % 50 == 49 {
+            let (first, second) = (whole(one, world.now).await, whole(other, world.now).await);
+            assert_eq!(first, second, "seed {seed}, content after step {step}");
+        }
+    }
+}
+
+/// A generator that needs no crate: SplitMix64.
+#[derive(Clone, Copy)]
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.roll() % n
+    }
+
+    fn of<T: Clone>(&mut self, items: &[T]) -> Option<T> {
+        let n = u64::try_from(items.len()).expect("a length fits");
+        if n == 0 {
+            return None;
+        }
+        let place = usize::try_from(self.below(n)).expect("below a length");
+        items.get(place).cloned()
+    }
+
+    fn daemon(&mut self) -> &'static str {
+        self.of(&DAEMONS).expect("there are some")
+    }
+}
+
+#[derive(Clone)]
+struct World {
+    now: Timestamp,
+    /// Counts steps, so that ids are fresh.
+    n: u64,
+    epoch: HostEpoch,
+}
+
+impl World {
+    async fn step(&mut self, store: &dyn Store, dice: &mut Dice, roll: u64) -> String {
+        match roll {
+            0..14 => self.accept(store, dice).await,
+            14..22 => self.matches(store, dice).await,
+            22..32 => self.enqueue(store, dice).await,
+            32..48 => self.claim(store, dice).await,
+            48..64 => self.attempt(store, dice).await,
+            64..74 => self.output(store, dice).await,
+            74..82 => self.ticks(store, dice).await,
+            82..88 => self.register(store, dice).await,
+            88..94 => self.person(store, dice).await,
+            _ => self.host(store, dice).await,
+        }
+    }
+
+    async fn accept(&self, store: &dyn Store, dice: &mut Dice) -> String {
+        let mut events = Vec::new();
+        for place in 0..1 + dice.below(3) {
+            let mut new = new_event(self.n * 10 + place, &format!("id:{}", dice.below(40)));
+            new.event.received_at = self.now;
+            new.identities.push(match dice.below(2) {
+                0 => forever(&format!("body:{}", dice.below(60))),
+                _ => within(&format!("move:{}", dice.below(10)), 100),
+            });
+            events.push(NewEvent { ..new });
+        }
+        if dice.below(3) > 0 {
+            return show(&store.accept(events).await);
+        }
+        let cursor = RefCursor {
+            name: format!("refs/heads/{}", dice.below(4)),
+            commit: (dice.below(4) > 0).then(|| format!("{:x}", dice.roll())),
+            moves: self.n,
+        };
+        show(&store.accept_moves(&repo(), vec![cursor], events).await)
+    }
+
+    async fn matches(&self, store: &dyn Store, dice: &mut Dice) -> String {
+        let waiting = store
+            .unmatched(u32::try_from(1 + dice.below(4)).expect("small"))
+            .await
+            .expect("reads");
+        let mut matched = Vec::new();
+        for (place, row) in (0_u64..).zip(&waiting) {
+            let mut triggers = Vec::new();
+            for (index, id) in (0_u64..).zip(DAEMONS) {
+                if dice.below(3) == 0 {
+                    let key = TriggerKey::Event(row.event.id.clone());
+                    let n = self.n * 100 + place * 10 + index;
+                    triggers.push(self.about(trigger(id, n, key, self.now), dice));
+                }
+            }
+            matched.push(Matched {
+                event: row.event.id.clone(),
+                triggers,
+            });
+        }
+        if dice.below(20) == 0 {
+            matched.push(Matched {
+                event: event_id(u64::from(u32::MAX) + self.n),
+                triggers: Vec::new(),
+            });
+        }
+        let admitted = store.commit_matches(matched, self.now).await;
+        format!("{waiting:?} {}", show(&admitted))
+    }
+
+    fn about(&self, new: NewTrigger, dice: &mut Dice) -> NewTrigger {
+        NewTrigger {
+            subject: match dice.below(4) {
+                0 => None,
+                n => subject(&format!("s-{n}")),
+            },
+            not_before: match dice.below(4) {
+                0 => self.now + SignedDuration::from_secs(50),
+                _ => self.now,
+            },
+            joining: match dice.below(6) {
+                0 => Joining::Separate,
+                _ => Joining::Coalesce,
+            },
+            ..new
+        }
+    }
+
+    async fn enqueue(&self, store: &dyn Store, dice: &mut Dice) -> String {
+        let key = TriggerKey::Person(format!("p-{}", dice.below(200)).into());
+        let new = trigger(dice.daemon(), self.n * 100 + 99, key, self.now);
+        let new = self.about(new, dice);
+        show(&store.enqueue(new).await)
+    }
+
+    async fn claim(&self, store: &dyn Store, dice: &mut Dice) -> String {
+        let request = ClaimRequest {
+            owner: self.epoch,
+            host_slots: u32::try_from(2 + dice.below(4)).expect("small"),
+            daemon_slots: u32::try_from(1 + dice.below(3)).expect("small"),
+            ..claim(self.now)
+        };
+        if dice.below(5) > 0 {
+            return show(&store.claim(&request).await);
+        }
+        match dice.of(&recent(store).await) {
+            None => String::new(),
+            Some(any) => show(&store.claim_one(&any.id, &request).await),
+        }
+    }
+
+    async fn attempt(&self, store: &dyn Store, dice: &mut Dice) -> String {
+        let all = recent(store).await;
+        let leased: Vec<Activation> = all
+            .iter()
+            .filter(|row| row.state.is_leased())
+            .cloned()
+            .collect();
+        let pool = if dice.below(12) == 0 { &all } else { &leased };
+        let Some(one) = dice.of(pool) else {
+            return String::new();
+        };
+        let lease = one.run_lease;
+        match dice.below(8) {
+            0 | 1 => {
+                let row = run(&format!("r-{}", self.n), &one, self.now);
+                show(&store.start_run(&one.id, lease, row, self.now).await)
+            }
+            2 => {
+                let until = self.now + SignedDuration::from_secs(60);
+                show(&store.renew(vec![(one.id, lease)], until).await)
+            }
+            3 => {
+                let mut row = run(&format!("r-{}", dice.below(self.n)), &one, self.now);
+                row.state = "done".to_owned();
+                show(&store.put_run(row, Some(lease)).await)
+            }
+            _ => {
+                let end = self.end(&one, dice);
+                show(&store.end_attempt(&one.id, lease, end).await)
+            }
+        }
+    }
+
+    fn end(&self, activation: &Activation, dice: &mut Dice) -> AttemptEnd {
+        let reason = "because".to_owned();
+        let outcome = match dice.below(10) {
+            0..5 => AttemptOutcome::Done,
+            5 | 6 => AttemptOutcome::Retryable { reason },
+            7 => AttemptOutcome::Final { reason },
+            8 => AttemptOutcome::Cancelled { reason },
+            _ => AttemptOutcome::HostStopping,
+        };
+        let mut end = ending(outcome, self.now);
+        end.jitter = u32::try_from(dice.below(1 << 32)).expect("32 bits");
+        end.tokens = (dice.below(2) == 0).then_some(10);
+        for ordinal in 0..dice.below(3) {
+            let ordinal = u32::try_from(ordinal).expect("small");
+            let mut output = planned(&activation.id, ordinal);
+            if dice.below(4) == 0 {
+                output.state = OutputState::Refused;
+                output.error = Some("no".to_owned());
+            }
+            end.outputs.push(output);
+        }
+        let key = format!("k-{}", dice.below(5));
+        end.state.push(match dice.below(12) {
+            0 => StateChange::Set {
+                key: String::new(),
+                json: "1".to_owned(),
+            },
+            1..4 => StateChange::Remove { key },
+            _ => StateChange::Set {
+                key,
+                json: self.n.to_string(),
+            },
+        });
+        end
+    }
+
+    async fn output(&self, store: &dyn Store, dice: &mut Dice) -> String {
+        let due = store.due_outputs(self.now, 5).await.expect("reads");
+        let page = store.outputs(&first(20)).await.expect("lists");
+        let pool = if dice.below(4) == 0 { &due } else { &page.rows };
+        let Some(one) = dice.of(pool) else {
+            return format!("{due:?}");
+        };
+        let result = if dice.below(3) == 0 {
+            show(&store.begin_send(&one.key).await)
+        } else {
+            let settlement = self.settlement(&one, dice);
+            show(&store.settle(&one.key, settlement).await)
+        };
+        format!("{due:?} {result}")
+    }
+
+    fn settlement(&self, output: &Output, dice: &mut Dice) -> Settlement {
+        let state = dice
+            .of(&[
+                OutputState::Planned,
+                OutputState::Ambiguous,
+                OutputState::Confirmed,
+                OutputState::Confirmed,
+                OutputState::Unknown,
+                OutputState::GaveUp,
+            ])
+            .expect("there are some");
+        Settlement {
+            state,
+            remote: (state == OutputState::Confirmed).then(|| RemoteId {
+                id: format!("remote-{}", output.key),
+                url: None,
+            }),
+            error: (state == OutputState::GaveUp).then(|| "403".to_owned()),
+            not_before: (!state.is_settled()).then(|| self.now + SignedDuration::from_secs(20)),
+            at: self.now,
+        }
+    }
+
+    async fn ticks(&self, store: &dyn Store, dice: &mut Dice) -> String {
+        let coverages = store.coverages().await.expect("reads");
+        if dice.below(12) == 0 {
+            let back = self.now - SignedDuration::from_secs(60);
+            return show(&store.retract(back).await);
+        }
+        let Some(coverage) = dice.of(&coverages) else {
+            return format!("{coverages:?}");
+        };
+        let stale = SignedDuration::from_secs(i64::from(dice.below(8) == 0));
+        let key = TriggerKey::Tick(self.now);
+        let outcome = dice.of(&TickOutcome::ALL).expect("there are some");
+        let wakes = matches!(outcome, TickOutcome::Enqueued | TickOutcome::Coalesced);
+        let new = trigger(
+            coverage.daemon.id.as_str(),
+            self.n * 100 + 98,
+            key,
+            self.now,
+        );
+        let missed = TickRow {
+            first: coverage.cursor,
+            scheduled_at: self.now - SignedDuration::from_secs(1),
+            count: 2,
+            outcome: TickOutcome::MissedWindow,
+        };
+        let commit = TickCommit {
+            daemon: coverage.daemon.clone(),
+            coverage: coverage.number,
+            from: coverage.cursor + stale,
+            to: self.now,
+            rows: vec![missed, tick(self.now, outcome)],
+            trigger: wakes.then(|| self.about(new, dice)),
+            now: self.now,
+        };
+        let result = store.commit_ticks(vec![commit]).await;
+        let unfinished = store.tick_activations(&coverage.daemon).await;
+        format!("{coverages:?} {} {}", show(&result), show(&unfinished))
+    }
+
+    async fn register(&self, store: &dyn Store, dice: &mut Dice) -> String {
+        let mut rows = Vec::new();
+        for id in DAEMONS {
+            let mut row = match dice.below(3) {
+                0 => row(id),
+                n => scheduled(id, if n == 1 { "* * * * *" } else { "5 * * * *" }),
+            };
+            row.rev = format!("rev-{}", dice.below(3));
+            if dice.below(10) == 0 {
+                row.validity = Validity::Invalid;
+            }
+            if dice.below(12) == 0 {
+                let twin = format!("twin-of-{id}");
+                rows.push(crate::rows::DaemonRow {
+                    path: twin,
+                    ..row.clone()
+                });
+            }
+            if dice.below(10) > 0 {
+                rows.push(row);
+            }
+        }
+        show(&store.register(registration(rows, self.now)).await)
+    }
+
+    async fn person(&self, store: &dyn Store, dice: &mut Dice) -> String {
+        let any = dice.of(&recent(store).await);
+        match (dice.below(4), any) {
+            (0, Some(one)) => show(&store.cancel(&one.id, "a person", self.now).await),
+            (1 | 2, Some(one)) => show(&store.retry(&one.id, self.now).await),
+            _ => {
+                let gate = if dice.below(3) == 0 {
+                    Gate::Held
+                } else {
+                    Gate::Open
+                };
+                show(&store.set_gate(&daemon(dice.daemon()), gate).await)
+            }
+        }
+    }
+
+    async fn host(&mut self, store: &dyn Store, dice: &mut Dice) -> String {
+        match dice.below(6) {
+            0 => {
+                self.epoch = store.begin_epoch(self.now).await.expect("begins");
+                format!("{:?}", self.epoch)
+            }
+            1 | 2 => {
+                let reclaimable = store.reclaimable(self.epoch, self.now).await;
+                let reclaimed = store.reclaim(self.epoch, self.now).await;
+                format!("{} {}", show(&reclaimable), show(&reclaimed))
+            }
+            3 => {
+                self.now +=
+                    SignedDuration::from_hours(i64::try_from(dice.below(8)).expect("small"));
+                show(&store.expire(self.now).await)
+            }
+            4 => {
+                let gate = if dice.below(4) == 0 {
+                    Gate::Held
+                } else {
+                    Gate::Open
+                };
+                show(&store.set_host_gate(gate).await)
+            }
+            _ => {
+                let old = self.now - SignedDuration::from_hours(20);
+                show(&store.retain(old, old, old).await)
+            }
+        }
+    }
+}
+
+async fn recent(store: &dyn Store) -> Vec<Activation> {
+    store.activations(&first(30)).await.expect("lists").rows
+}
+
+/// Everything that can be read from a store.
+async fn whole(store: &dyn Store, now: Timestamp) -> String {
+    let mut lines = vec![
+        show(&store.counts().await),
+        show(&store.daemons().await),
+        show(&store.coverages().await),
+        show(&store.host_gate().await),
+        show(&store.epoch().await),
+        show(&store.ref_cursors(&repo()).await),
+        show(&store.next_claim_at(now).await),
+        show(&store.next_output_at(now).await),
+        show(&store.activation(&activation_id(1)).await),
+    ];
+    for id in DAEMONS {
+        lines.push(show(&store.state(&daemon(id), now).await));
+    }
+    for query in queries() {
+        lines.push(show(&store.events(&query).await));
+        lines.push(show(&store.ticks(&query).await));
+        lines.push(show(&store.activations(&query).await));
+        lines.push(show(&store.runs(&query).await));
+        lines.push(show(&store.outputs(&query).await));
+    }
+    lines.join("\n")
+}
+
+fn queries() -> Vec<Query> {
+    let of_a = Query {
+        daemon: Some("a".to_owned()),
+        since: Some(at(500)),
+        ..first(40)
+    };
+    let failed = Query {
+        state: Some("failed".to_owned()),
+        ..first(10)
+    };
+    let here = Query {
+        repo: Some(repo()),
+        until: Some(at(50_000)),
+        ..first(500)
+    };
+    vec![first(500), first(7), of_a, failed, here]
+}
+
+fn show<T: std::fmt::Debug>(value: &T) -> String {
+    format!("{value:?}")
+}

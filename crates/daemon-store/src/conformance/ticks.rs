@@ -1,0 +1,349 @@
+//! Ticks: every one recorded once, together with what it woke.
+
+use daemon_engine::{Joining, MAX_PENDING_PER_DAEMON, NewTrigger};
+use daemon_event::{ActivationId, TriggerKey};
+use daemon_schedule::{TickOutcome, TickRow};
+use jiff::Timestamp;
+
+use super::scene::{
+    activation_id, asked, at, claim, claimed, daemon, done, enqueue, first, read, registration,
+    scheduled, subject, tick, trigger, woken,
+};
+use crate::rows::{StoredTick, TickActivations, TickCommit, TickResult};
+use crate::traits::Store;
+
+async fn scheduled_daemons(store: &dyn Store, ids: &[&str]) {
+    let rows = ids.iter().map(|id| scheduled(id, "* * * * *")).collect();
+    store
+        .register(registration(rows, at(0)))
+        .await
+        .expect("registers");
+}
+
+fn ticked(id: &str, n: u64, scheduled_at: Timestamp) -> NewTrigger {
+    trigger(id, n, TriggerKey::Tick(scheduled_at), scheduled_at)
+}
+
+/// Returns the commit of one tick that shall make activation `n`.
+fn commit(id: &str, n: u64, from: i64, to: i64) -> TickCommit {
+    TickCommit {
+        daemon: daemon(id),
+        coverage: 1,
+        from: at(from),
+        to: at(to),
+        rows: vec![tick(at(to), TickOutcome::Enqueued)],
+        trigger: Some(ticked(id, n, at(to))),
+        now: at(to),
+    }
+}
+
+/// Returns the commit of ticks that wake nobody.
+fn quiet(id: &str, from: i64, to: i64, rows: Vec<TickRow>) -> TickCommit {
+    TickCommit {
+        rows,
+        trigger: None,
+        ..commit(id, 0, from, to)
+    }
+}
+
+fn stored(
+    id: &str,
+    row: TickRow,
+    activation: Option<ActivationId>,
+    recorded_at: Timestamp,
+) -> StoredTick {
+    StoredTick {
+        daemon: daemon(id),
+        first: row.first,
+        scheduled_at: row.scheduled_at,
+        count: row.count,
+        outcome: row.outcome,
+        activation,
+        recorded_at,
+    }
+}
+
+async fn record(store: &dyn Store, commits: Vec<TickCommit>) -> Vec<TickResult> {
+    store.commit_ticks(commits).await.expect("commits")
+}
+
+async fn listed(store: &dyn Store) -> Vec<StoredTick> {
+    store.ticks(&first(100)).await.expect("lists").rows
+}
+
+async fn cursor(store: &dyn Store) -> Timestamp {
+    let coverages = store.coverages().await.expect("reads");
+    coverages.first().expect("one is open").cursor
+}
+
+fn made(n: u64) -> TickResult {
+    TickResult::Recorded(Some(activation_id(n)))
+}
+
+pub(super) async fn a_tick_moves_the_cursor_and_makes_an_activation(store: &dyn Store) {
+    scheduled_daemons(store, &["a"]).await;
+    assert_eq!(record(store, vec![commit("a", 1, 0, 60)]).await, [made(1)]);
+    assert_eq!(cursor(store).await, at(60));
+    assert_eq!(
+        listed(store).await,
+        [stored(
+            "a",
+            tick(at(60), TickOutcome::Enqueued),
+            Some(activation_id(1)),
+            at(60)
+        )]
+    );
+    let activation = read(store, &activation_id(1)).await;
+    assert_eq!(activation.triggers[0].key, TriggerKey::Tick(at(60)));
+}
+
+pub(super) async fn a_tick_is_committed_once(store: &dyn Store) {
+    scheduled_daemons(store, &["a"]).await;
+    record(store, vec![commit("a", 1, 0, 60)]).await;
+    assert_eq!(
+        record(store, vec![commit("a", 2, 0, 60)]).await,
+        [TickResult::Elsewhere]
+    );
+    assert_eq!(listed(store).await.len(), 1);
+    let page = store.activations(&first(10)).await.expect("lists");
+    assert_eq!(page.rows.len(), 1);
+    assert_eq!(
+        record(store, vec![commit("b", 3, 0, 60)]).await,
+        [TickResult::Elsewhere],
+        "an unknown daemon has no cursor"
+    );
+}
+
+pub(super) async fn an_ended_coverage_takes_no_ticks(store: &dyn Store) {
+    scheduled_daemons(store, &["a"]).await;
+    let edited = scheduled("a", "5 * * * *");
+    store
+        .register(registration(vec![edited], at(30)))
+        .await
+        .expect("registers");
+    assert_eq!(
+        record(store, vec![commit("a", 1, 0, 60)]).await,
+        [TickResult::Elsewhere]
+    );
+    let second = TickCommit {
+        coverage: 2,
+        ..commit("a", 1, 30, 60)
+    };
+    assert_eq!(record(store, vec![second]).await, [made(1)]);
+}
+
+pub(super) async fn ticks_name_what_they_joined(store: &dyn Store) {
+    scheduled_daemons(store, &["a"]).await;
+    let overdue = TickRow {
+        first: at(60),
+        scheduled_at: at(180),
+        count: 3,
+        outcome: TickOutcome::Coalesced,
+    };
+    let missed = TickRow {
+        first: at(0),
+        scheduled_at: at(0),
+        count: 1,
+        outcome: TickOutcome::MissedWindow,
+    };
+    let caught_up = TickCommit {
+        rows: vec![missed, overdue, tick(at(240), TickOutcome::Enqueued)],
+        ..commit("a", 1, 0, 240)
+    };
+    assert_eq!(record(store, vec![caught_up]).await, [made(1)]);
+    let next = commit("a", 2, 240, 300);
+    assert_eq!(record(store, vec![next]).await, [made(1)]);
+    let one = Some(activation_id(1));
+    assert_eq!(
+        listed(store).await,
+        [
+            stored(
+                "a",
+                tick(at(300), TickOutcome::Coalesced),
+                one.clone(),
+                at(300)
+            ),
+            stored(
+                "a",
+                tick(at(240), TickOutcome::Enqueued),
+                one.clone(),
+                at(240)
+            ),
+            stored("a", overdue, one, at(240)),
+            stored("a", missed, None, at(240)),
+        ]
+    );
+    assert_eq!(read(store, &activation_id(1)).await.triggers.len(), 2);
+
+    claimed(store, at(310)).await;
+    let meant_to_join = TickCommit {
+        rows: vec![tick(at(360), TickOutcome::Coalesced)],
+        ..commit("a", 3, 300, 360)
+    };
+    assert_eq!(record(store, vec![meant_to_join]).await, [made(3)]);
+    assert_eq!(
+        listed(store).await[0].outcome,
+        TickOutcome::Enqueued,
+        "what it should have joined was claimed in between"
+    );
+    let skipped = quiet(
+        "a",
+        360,
+        420,
+        vec![tick(at(420), TickOutcome::SkippedOverlap)],
+    );
+    assert_eq!(
+        record(store, vec![skipped]).await,
+        [TickResult::Recorded(None)]
+    );
+    assert_eq!(
+        listed(store).await[0].activation,
+        Some(activation_id(1)),
+        "a skipped tick names what it gave way to"
+    );
+}
+
+pub(super) async fn a_refused_tick_says_so(store: &dyn Store) {
+    scheduled_daemons(store, &["a"]).await;
+    for n in 1..=MAX_PENDING_PER_DAEMON {
+        let waiting = NewTrigger {
+            subject: subject(&format!("s-{n}")),
+            ..asked("a", n, at(1))
+        };
+        enqueue(store, waiting).await;
+    }
+    assert_eq!(
+        record(store, vec![commit("a", 5000, 0, 60)]).await,
+        [TickResult::Recorded(None)]
+    );
+    assert_eq!(
+        listed(store).await,
+        [stored(
+            "a",
+            tick(at(60), TickOutcome::Refused),
+            None,
+            at(60)
+        )]
+    );
+    assert_eq!(cursor(store).await, at(60));
+}
+
+pub(super) async fn unfinished_ticks_are_told_apart_from_events(store: &dyn Store) {
+    scheduled_daemons(store, &["a"]).await;
+    let unfinished = async || store.tick_activations(&daemon("a")).await.expect("reads");
+    enqueue(store, woken("a", 1, at(1))).await;
+    claimed(store, at(1)).await;
+    enqueue(store, woken("a", 2, at(1))).await;
+    assert_eq!(unfinished().await, TickActivations::default());
+    record(store, vec![commit("a", 3, 0, 60)]).await;
+    let waiting = TickActivations {
+        running: None,
+        pending: Some(activation_id(3)),
+    };
+    assert_eq!(unfinished().await, waiting);
+    let event = read(store, &activation_id(1)).await;
+    store
+        .end_attempt(&event.id, event.run_lease, done(at(61)))
+        .await
+        .expect("ends");
+    let ticking = store
+        .claim_one(&activation_id(3), &claim(at(62)))
+        .await
+        .expect("claims")
+        .expect("is ready");
+    let again = TickCommit {
+        trigger: Some(NewTrigger {
+            joining: Joining::Separate,
+            ..ticked("a", 4, at(120))
+        }),
+        ..commit("a", 4, 60, 120)
+    };
+    record(store, vec![again]).await;
+    let both = TickActivations {
+        running: Some(activation_id(3)),
+        pending: Some(activation_id(4)),
+    };
+    assert_eq!(unfinished().await, both);
+    store
+        .end_attempt(&ticking.id, ticking.run_lease, done(at(130)))
+        .await
+        .expect("ends");
+    let waiting = TickActivations {
+        running: None,
+        pending: Some(activation_id(4)),
+    };
+    assert_eq!(unfinished().await, waiting);
+}
+
+pub(super) async fn a_clock_step_back_retracts_what_made_nothing(store: &dyn Store) {
+    scheduled_daemons(store, &["a"]).await;
+    let range = TickRow {
+        first: at(180),
+        scheduled_at: at(240),
+        count: 2,
+        outcome: TickOutcome::MissedWindow,
+    };
+    let rows = vec![
+        tick(at(60), TickOutcome::MissedWindow),
+        tick(at(120), TickOutcome::Enqueued),
+        range,
+    ];
+    let commits = TickCommit {
+        rows,
+        to: at(240),
+        ..commit("a", 1, 0, 120)
+    };
+    record(store, vec![commits]).await;
+    assert_eq!(store.retract(at(90)).await.expect("retracts"), 1);
+    assert_eq!(cursor(store).await, at(90));
+    let outcomes = async || -> Vec<TickOutcome> {
+        listed(store)
+            .await
+            .into_iter()
+            .map(|tick| tick.outcome)
+            .collect()
+    };
+    assert_eq!(
+        outcomes().await,
+        [
+            TickOutcome::Retracted,
+            TickOutcome::Enqueued,
+            TickOutcome::MissedWindow
+        ]
+    );
+    assert_eq!(
+        record(store, vec![commit("a", 2, 90, 120)]).await,
+        [made(1)],
+        "the tick that made an activation makes no second one"
+    );
+    assert_eq!(outcomes().await.len(), 3, "and keeps its row");
+    let again = quiet("a", 120, 240, vec![range]);
+    record(store, vec![again]).await;
+    assert_eq!(
+        outcomes().await,
+        [
+            TickOutcome::MissedWindow,
+            TickOutcome::Retracted,
+            TickOutcome::Enqueued,
+            TickOutcome::MissedWindow
+        ],
+        "what was retracted is recorded again"
+    );
+    assert_eq!(store.retract(at(500)).await.expect("retracts"), 0);
+    assert_eq!(cursor(store).await, at(240), "a cursor never moves on");
+}
+
+pub(super) async fn one_stale_commit_does_not_hinder_others(store: &dyn Store) {
+    scheduled_daemons(store, &["a", "b"]).await;
+    let results = record(
+        store,
+        vec![
+            commit("a", 1, 30, 60),
+            commit("b", 2, 0, 60),
+            commit("a", 3, 0, 60),
+        ],
+    )
+    .await;
+    assert_eq!(results, [TickResult::Elsewhere, made(2), made(3)]);
+    assert_eq!(listed(store).await.len(), 2);
+}

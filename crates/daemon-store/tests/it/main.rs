@@ -1,0 +1,31 @@
+//! The twin under the conformance suite.
+
+use std::thread;
+
+use daemon_store::conformance::{self, CASES};
+use daemon_store::memory::MemoryStore;
+use tokio::runtime::Builder;
+
+#[test]
+fn the_twin_does_what_every_store_must_do() {
+    // One thread a case, so that every failing case is told and not only the first.
+    let failed: Vec<&str> = CASES
+        .iter()
+        .filter(|case| {
+            let runs = thread::spawn(|| {
+                let runtime = Builder::new_current_thread().build().unwrap();
+                runtime.block_on(case.run(&MemoryStore::new()));
+            });
+            runs.join().is_err()
+        })
+        .map(|case| case.name)
+        .collect();
+    assert_eq!(failed, [""; 0]);
+}
+
+#[tokio::test]
+async fn the_twin_agrees_with_itself_over_random_operations() {
+    for seed in 0..20 {
+        conformance::compare(&MemoryStore::new(), &MemoryStore::new(), seed, 300).await;
+    }
+}
