@@ -25,11 +25,21 @@
 //! the process that started it dies. Both output pipes are always read together, so a child that fills one never blocks on
 //! the other, and what is kept of them is bounded. Every child started here is reaped here, by its id.
 
+mod nonblocking;
+mod process_table;
 mod program;
+mod sandbox;
 mod spawn;
 mod status;
+mod supervisor;
 mod tool;
 
+pub use process_table::{ProcessId, RUN_MARKER, boot_id, end_orphans};
 pub use program::{ProgramError, resolve_program};
+pub use sandbox::{Sandbox, SandboxLevel, SandboxReport, probe};
 pub use status::ExitStatus;
+pub use supervisor::{
+    ChildEvent, ChildLimits, Launch, LimitReached, Line, OutputPipe, SpawnError, SupervisedChild,
+    Supervisor,
+};
 pub use tool::{ByteCount, Tool, ToolError, ToolOutput};

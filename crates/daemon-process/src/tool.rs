@@ -1,15 +1,13 @@
 //! Short synchronous programs, run to their end or to a deadline.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write as _};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::io::Errno;
+use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
@@ -17,6 +15,7 @@ use rustix::time::{
 };
 
 use crate::ExitStatus;
+use crate::nonblocking::{Drained, More, drain, set_nonblocking, wait, write_some};
 use crate::spawn::{before_exec, command};
 
 /// A number of bytes.
@@ -206,9 +205,6 @@ struct Watch {
     outputs: [Stream; 2],
 }
 
-/// The size the kernel allows an unprivileged process to give a pipe.
-const LARGEST_PIPE: usize = 1 << 20;
-
 /// One output pipe and what was kept of it.
 struct Stream {
     pipe: Option<OwnedFd>,
@@ -302,7 +298,7 @@ impl Watch {
                 .filter_map(|stream| stream.pipe.as_ref())
                 .map(|pipe| PollFd::new(pipe, PollFlags::IN)),
         );
-        retry(|| poll(&mut fds, None))?;
+        wait(&mut fds, None)?;
         let is_ready = |index: usize| fds.get(index).is_some_and(|fd| !fd.revents().is_empty());
         Ok(Ready {
             exited: is_ready(0),
@@ -312,17 +308,11 @@ impl Watch {
     }
 
     fn feed(&mut self, unsent: &mut &[u8]) -> io::Result<()> {
-        let Some(pipe) = &mut self.stdin else {
+        let Some(pipe) = &self.stdin else {
             return Ok(());
         };
-        match pipe.write(unsent) {
-            Ok(n_written) => *unsent = unsent.get(n_written..).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
-            // A program may end, or close its input, without reading all of it.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => *unsent = &[],
-            Err(error) => return Err(error),
-        }
+        let n_written = write_some(pipe, unsent)?.unwrap_or(unsent.len());
+        *unsent = unsent.get(n_written..).unwrap_or_default();
         if unsent.is_empty() {
             self.stdin = None;
         }
@@ -337,22 +327,17 @@ struct Ready {
 }
 
 impl Stream {
-    /// Reads what is in the pipe at this moment, up to the largest size a pipe can have.
-    ///
-    /// The bound keeps a program that never stops writing from holding off the deadline.
     fn drain(&mut self, cap: ByteCount) -> io::Result<()> {
-        let mut chunk = [0; 16 * 1024];
-        for _ in 0..LARGEST_PIPE / chunk.len() {
-            let Some(pipe) = &self.pipe else { break };
-            match rustix::io::read(pipe, &mut chunk) {
-                Ok(0) => self.pipe = None,
-                Ok(n_read) => self
-                    .kept
-                    .extend(chunk.get(..n_read).unwrap_or_default(), cap),
-                Err(Errno::AGAIN) => return Ok(()),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+        let Some(pipe) = &self.pipe else {
+            return Ok(());
+        };
+        let kept = &mut self.kept;
+        let drained = drain(pipe, |bytes| {
+            kept.extend(bytes, cap);
+            More::Read
+        })?;
+        if drained == Drained::Ended {
+            self.pipe = None;
         }
         Ok(())
     }
@@ -374,20 +359,6 @@ fn pid_of(child: &Child) -> Pid {
 fn kill_group_of(child: &Child) {
     // The only possible failure is that no member of the group is left.
     kill_process_group(pid_of(child), Signal::KILL).unwrap_or(());
-}
-
-fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
-    let fd = fd.as_fd();
-    Ok(fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)?)
-}
-
-fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
-    loop {
-        match call() {
-            Err(Errno::INTR) => {}
-            result => return result,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -68,6 +68,14 @@ pub enum Problem {
         /// What was expected.
         what: &'static str,
     },
+    /// A run changed more than is read.
+    #[error("{n_paths} paths with {bytes} bytes are changed, more than is read")]
+    TooManyChanges {
+        /// The number of changed paths.
+        n_paths: usize,
+        /// The size of what stands at them, in bytes.
+        bytes: u64,
+    },
     /// A file of ours could not be read or written.
     #[error("cannot use `{path}`")]
     File {

@@ -111,7 +111,7 @@ fn add_directory(acc: &mut Sha256, path: &Path, depth: usize) -> io::Result<()> 
     for entry in entries {
         match present(entry.file_type())? {
             Some(kind) if kind.is_dir() && depth > 0 => {
-                add_directory(acc, &entry.path(), depth - 1)?
+                add_directory(acc, &entry.path(), depth - 1)?;
             }
             Some(_) => add_file(acc, &entry.path())?,
             None => {}

@@ -162,6 +162,18 @@ impl Call {
         }
     }
 
+    /// Runs to the end and returns standard output, of which what exceeds 64 MiB is cut off.
+    ///
+    /// # Errors
+    /// [`GitError`] when git does not run, or fails.
+    pub(crate) fn stdout_prefix(self) -> Result<Vec<u8>, GitError> {
+        let output = self.run()?;
+        match output.status {
+            ExitStatus::Code(0) => Ok(output.stdout),
+            _ => Err(self.failed(&output)),
+        }
+    }
+
     /// Runs to the end and tells by the exit code: zero is yes, one is no.
     ///
     /// # Errors
@@ -180,14 +192,17 @@ impl Call {
     /// # Errors
     /// [`GitError`] when git does not run, runs too long or prints more than 64 MiB.
     pub(crate) fn output(&self) -> Result<ToolOutput, GitError> {
-        let output = self
-            .tool
-            .run(self.timeout, OUTPUT_CAP)
-            .map_err(|source| self.error(Problem::Run { source }))?;
+        let output = self.run()?;
         if output.truncated {
             return Err(self.error(Problem::TooMuchOutput));
         }
         Ok(output)
+    }
+
+    fn run(&self) -> Result<ToolOutput, GitError> {
+        self.tool
+            .run(self.timeout, OUTPUT_CAP)
+            .map_err(|source| self.error(Problem::Run { source }))
     }
 
     pub(crate) fn failed(&self, output: &ToolOutput) -> GitError {

@@ -2,7 +2,7 @@
 
 use crate::file::{Fields, Layout};
 use crate::frame::slice;
-use crate::yaml::{Kind, NodeId, Tree};
+use crate::yaml::{Kind, Node, NodeId, Tree};
 use crate::{Diagnostic, Entry, Field, List, Member, Mistyped, Shape, Span, Style, Text, codes};
 
 /// Merge keys may name mappings that themselves have merge keys, but not for ever.
@@ -52,22 +52,21 @@ impl<'t> FieldReader<'t, '_> {
             self.acc.push(codes::key_is_no_word(node.span));
             return;
         };
-        if self.fields.members.iter().any(|member| member.name == name) {
-            self.acc.push(codes::duplicate_key(key, &name));
-        } else {
-            self.set(&name, key, value, None);
-        }
         let shape = self
             .tree
             .resolve(value)
             .map_or(Shape::Unreadable, |value| self.shape(value));
-        let value = self.tree.node(value).span;
-        self.fields.members.push(Member {
-            name,
+        let span = self.tree.node(value).span;
+        if self.fields.add(Member {
+            name: name.clone(),
             key,
-            value,
+            value: span,
             shape,
-        });
+        }) {
+            self.set(&name, key, value, None);
+        } else {
+            self.acc.push(codes::duplicate_key(key, &name));
+        }
     }
 
     /// Fills the fields that no key of their own sets from the mappings a merge key names.
@@ -94,29 +93,29 @@ impl<'t> FieldReader<'t, '_> {
         }
     }
 
+    /// Sets a field that is still absent; `at` is the merge key its value comes through.
     fn set(&mut self, name: &str, key: Span, value: NodeId, at: Option<Span>) {
-        match name {
-            "id" if self.fields.id.is_absent() => {
-                self.fields.id = text_field(key, self.entry(value, at));
-            }
-            "purpose" if self.fields.purpose.is_absent() => {
-                let value = self.entry(value, at);
+        if self
+            .fields
+            .text_mut(name)
+            .is_some_and(|field| field.is_absent())
+        {
+            let value = self.entry(value, at);
+            if name == "purpose" {
                 self.comments(&value);
-                self.fields.purpose = text_field(key, value);
             }
-            "schedule" if self.fields.schedule.is_absent() => {
-                self.fields.schedule = text_field(key, self.entry(value, at));
+            if let Some(field) = self.fields.text_mut(name) {
+                *field = Field::of_entry(key, value);
             }
-            "watch" if self.fields.watch.is_absent() => {
-                self.fields.watch = self.list_field(key, value, at);
+        } else if self
+            .fields
+            .list_mut(name)
+            .is_some_and(|field| field.is_absent())
+        {
+            let value = self.list_field(key, value, at);
+            if let Some(field) = self.fields.list_mut(name) {
+                *field = value;
             }
-            "routines" if self.fields.routines.is_absent() => {
-                self.fields.routines = self.list_field(key, value, at);
-            }
-            "deny" if self.fields.deny.is_absent() => {
-                self.fields.deny = self.list_field(key, value, at);
-            }
-            _ => {}
         }
     }
 
@@ -230,17 +229,31 @@ impl<'t> FieldReader<'t, '_> {
         }
     }
 
-    /// The place of a scalar's words: without the quotes.
+    /// The place of a scalar's words: without quotes, or below the sign of a block.
     fn words(&self, id: NodeId) -> Span {
-        let node = self.tree.node(id);
-        match &node.kind {
+        let Node { span, kind } = self.tree.node(id);
+        match kind {
             Kind::Scalar {
                 style: Style::SingleQuoted | Style::DoubleQuoted,
                 ..
-            } if node.span.end >= node.span.start + 2 => {
-                Span::new(node.span.start + 1, node.span.end - 1)
+            } => {
+                // A syntax error may have cut the second quote off.
+                Span::new(
+                    span.start + 1,
+                    span.end.saturating_sub(1).max(span.start + 1),
+                )
             }
-            _ => node.span,
+            Kind::Scalar {
+                style: Style::Block,
+                ..
+            } => {
+                let raw = slice(self.text, *span);
+                let words = raw
+                    .find(['\n', '\r'])
+                    .map_or("", |end| raw[end..].trim_start());
+                Span::new(span.end - words.len(), span.end)
+            }
+            _ => *span,
         }
     }
 }
@@ -291,13 +304,6 @@ impl FieldReader<'_, '_> {
                 word,
             ));
         }
-    }
-}
-
-fn text_field(key: Span, value: Entry) -> Field<Text> {
-    match value {
-        Entry::Text(value) => Field::Present { key, value },
-        Entry::Mistyped(value) => Field::Mistyped { key, value },
     }
 }
 

@@ -53,6 +53,15 @@ impl<T> Field<T> {
     }
 }
 
+impl Field<Text> {
+    pub(crate) fn of_entry(key: Span, entry: Entry) -> Self {
+        match entry {
+            Entry::Text(value) => Self::Present { key, value },
+            Entry::Mistyped(value) => Self::Mistyped { key, value },
+        }
+    }
+}
+
 /// A value that is not what its field, or its list, takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistyped {
@@ -175,6 +184,38 @@ pub(crate) struct Fields {
     pub(crate) deny: Field<List>,
     pub(crate) schedule: Field<Text>,
     pub(crate) members: Vec<Member>,
+}
+
+impl Fields {
+    /// Returns the field of that name if it takes text.
+    pub(crate) fn text_mut(&mut self, name: &str) -> Option<&mut Field<Text>> {
+        match name {
+            "id" => Some(&mut self.id),
+            "purpose" => Some(&mut self.purpose),
+            "schedule" => Some(&mut self.schedule),
+            _ => None,
+        }
+    }
+
+    /// Returns the field of that name if it takes a list.
+    pub(crate) fn list_mut(&mut self, name: &str) -> Option<&mut Field<List>> {
+        match name {
+            "watch" => Some(&mut self.watch),
+            "routines" => Some(&mut self.routines),
+            "deny" => Some(&mut self.deny),
+            _ => None,
+        }
+    }
+
+    /// Adds a member; false when an earlier one has the same name.
+    pub(crate) fn add(&mut self, member: Member) -> bool {
+        let is_first = self
+            .members
+            .iter()
+            .all(|earlier| earlier.name != member.name);
+        self.members.push(member);
+        is_first
+    }
 }
 
 /// A daemon file, read as far as it could be.

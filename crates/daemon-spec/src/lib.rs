@@ -39,6 +39,7 @@
 //! - Spans are byte offsets in the stored file, byte order mark included, on character borders.
 //! - Time and memory are linear in the input and bounded by the limits, aliases included.
 
+mod cause;
 mod codes;
 mod diagnostic;
 mod fields;

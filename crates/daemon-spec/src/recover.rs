@@ -6,8 +6,11 @@
 use crate::fields::FieldReader;
 use crate::file::{Fields, Layout};
 use crate::frame::{Line, is_blank, lines, slice};
-use crate::yaml::{Kind, NoteKind, SyntaxError, Tree, compose};
-use crate::{Diagnostic, Entry, Field, List, Member, Mistyped, Shape, Span, Style, Text, codes};
+use crate::limits::MAX_LIST_ENTRIES;
+use crate::yaml::{Kind, Note, NoteKind, SyntaxError, Tree, compose};
+use crate::{
+    Diagnostic, Entry, Field, List, Member, Mistyped, Shape, Span, Style, Text, cause, codes,
+};
 
 /// Reads what can be read of the broken YAML at `yaml`, and reports why the rest cannot.
 pub(crate) fn recover(
@@ -24,18 +27,28 @@ pub(crate) fn recover(
         acc,
         n_errors: 0,
     };
-    for piece in pieces(text, yaml, |line| key_length(line).is_some()) {
-        recovery.piece(piece);
+    let all = pieces(text, yaml, |line| key_length(line).is_some());
+    for piece in all.iter().take(MAX_PIECES) {
+        recovery.piece(*piece);
+    }
+    if let Some(piece) = all.get(MAX_PIECES) {
+        recovery.over_budget(*piece);
     }
     if recovery.n_errors == 0 {
         acc.push(codes::syntax(whole));
     }
 }
 
+/// Most keys looked at one by one; each costs a run of the YAML library.
+const MAX_PIECES: usize = 500;
+
 /// Cuts `span` before every line that `begins` a piece; what stands before the first is one, too.
 fn pieces(text: &str, span: Span, begins: impl Fn(&str) -> bool) -> Vec<Span> {
     let mut acc: Vec<Span> = Vec::new();
     for Line { text: line, next } in lines(text, span.start, span.end) {
+        if slice(text, line).starts_with("...") {
+            break;
+        }
         match acc.last_mut() {
             Some(last) if !begins(slice(text, line)) => last.end = next,
             _ => acc.push(Span::new(line.start, next)),
@@ -85,7 +98,6 @@ impl Recovery<'_> {
             Some(items) => self.list(key, items),
             None => {
                 let value = self.entry(value, error);
-                self.member(key, value.token(), value.shape());
                 self.set_text(key, value);
             }
         }
@@ -105,6 +117,17 @@ impl Recovery<'_> {
             }
             .read(root);
         }
+    }
+
+    fn over_budget(&mut self, at: Span) {
+        self.n_errors += 1;
+        self.acc.push(codes::note(
+            Note {
+                span: Span::at(at.start),
+                kind: NoteKind::TooManyNodes,
+            },
+            "",
+        ));
     }
 
     fn notes(&mut self, tree: &Tree<'_>) {
@@ -132,6 +155,10 @@ impl Recovery<'_> {
         };
         let mut entries = Vec::new();
         for item in pieces(self.text, items, begins) {
+            if entries.len() == MAX_LIST_ENTRIES {
+                self.over_budget(item);
+                break;
+            }
             if begins(
                 slice(self.text, item)
                     .split(['\n', '\r'])
@@ -150,7 +177,6 @@ impl Recovery<'_> {
             start,
             entries.last().map_or(start, |entry| entry.token().end),
         );
-        self.member(key, span, Shape::List);
         self.set_list(
             key,
             List {
@@ -192,43 +218,24 @@ impl Recovery<'_> {
     fn entry(&mut self, value: Span, error: &SyntaxError) -> Entry {
         self.n_errors += 1;
         let raw = slice(self.text, value);
-        let found = if begins_with_indicator(raw) {
-            Some(codes::unquoted_indicator(value, raw))
-        } else if has_key_sign(raw) {
-            Some(codes::unquoted_colon(value, raw))
-        } else {
-            None
-        };
-        match found.filter(mends) {
-            Some(found) => {
-                self.acc.push(found);
-                let words = raw.split_whitespace().collect::<Vec<_>>();
-                let is_one_line = !raw.contains(['\n', '\r']);
-                let meant = if is_one_line {
-                    raw.to_owned()
-                } else {
-                    words.join(" ")
-                };
-                Entry::Text(Text {
-                    value: meant,
-                    span: value,
-                    token: value,
-                    style: Style::Plain,
-                })
-            }
-            None => {
-                let mut error = error.clone();
-                // A quote that never closes is noticed far behind the place to mend.
-                if raw.starts_with(['"', '\'']) || !value.contains(error.span) {
-                    error.span = Span::new(
-                        value.start,
-                        value.start + raw.chars().next().map_or(0, char::len_utf8),
-                    );
-                }
-                self.acc.push(codes::syntax(&error));
-                unreadable(value)
-            }
+        let found = cause::of(value, raw, error);
+        let is_text = found.fix.is_some();
+        self.acc.push(found);
+        if !is_text {
+            return unreadable(value);
         }
+        let is_one_line = !raw.contains(['\n', '\r']);
+        let meant = if is_one_line {
+            raw.to_owned()
+        } else {
+            raw.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        Entry::Text(Text {
+            value: meant,
+            span: value,
+            token: value,
+            style: Style::Plain,
+        })
     }
 
     fn syntax(&mut self, error: &SyntaxError) {
@@ -250,89 +257,51 @@ impl Recovery<'_> {
         Span::new(start.min(span.end), start.min(span.end) + length)
     }
 
-    fn member(&mut self, key: Span, value: Span, shape: Shape) {
-        let name = slice(self.text, key).to_owned();
-        if self.fields.members.iter().any(|member| member.name == name) {
-            self.acc.push(codes::duplicate_key(key, &name));
-        }
-        self.fields.members.push(Member {
-            name,
-            key,
-            value,
-            shape,
-        });
-    }
-
     fn set_text(&mut self, key: Span, value: Entry) {
         let name = slice(self.text, key);
-        let hidden = |span| Mistyped {
-            span,
-            shape: Shape::Unreadable,
-            text: None,
-        };
-        let list = match name {
-            "watch" => &mut self.fields.watch,
-            "routines" => &mut self.fields.routines,
-            "deny" => &mut self.fields.deny,
-            _ => {
-                let Some(field) = self.text_field(name) else {
-                    return;
-                };
-                if field.is_absent() {
-                    *field = match value {
-                        Entry::Text(value) => Field::Present { key, value },
-                        Entry::Mistyped(value) => Field::Mistyped { key, value },
-                    };
-                }
-                return;
-            }
-        };
-        if list.is_absent() {
+        let is_first = self.member(name, key, value.token(), value.shape());
+        if let Some(field) = self.fields.text_mut(name).filter(|_| is_first) {
+            *field = Field::of_entry(key, value);
+        } else if let Some(field) = self.fields.list_mut(name).filter(|_| is_first) {
             let value = match value {
                 Entry::Text(text) => Mistyped {
                     span: text.token,
                     shape: Shape::Text,
                     text: Some(text),
                 },
-                Entry::Mistyped(value) => hidden(value.span),
+                Entry::Mistyped(value) => value,
             };
-            *list = Field::Mistyped { key, value };
+            *field = Field::Mistyped { key, value };
         }
     }
 
     fn set_list(&mut self, key: Span, value: List) {
         let name = slice(self.text, key);
-        let list = match name {
-            "watch" => &mut self.fields.watch,
-            "routines" => &mut self.fields.routines,
-            "deny" => &mut self.fields.deny,
-            _ => {
-                let Some(field) = self.text_field(name) else {
-                    return;
-                };
-                if field.is_absent() {
-                    let value = Mistyped {
-                        span: value.span,
-                        shape: Shape::List,
-                        text: None,
-                    };
-                    *field = Field::Mistyped { key, value };
-                }
-                return;
-            }
-        };
-        if list.is_absent() {
-            *list = Field::Present { key, value };
+        let is_first = self.member(name, key, value.span, Shape::List);
+        if let Some(field) = self.fields.list_mut(name).filter(|_| is_first) {
+            *field = Field::Present { key, value };
+        } else if let Some(field) = self.fields.text_mut(name).filter(|_| is_first) {
+            let value = Mistyped {
+                span: value.span,
+                shape: Shape::List,
+                text: None,
+            };
+            *field = Field::Mistyped { key, value };
         }
     }
 
-    fn text_field(&mut self, name: &str) -> Option<&mut Field<Text>> {
-        match name {
-            "id" => Some(&mut self.fields.id),
-            "purpose" => Some(&mut self.fields.purpose),
-            "schedule" => Some(&mut self.fields.schedule),
-            _ => None,
+    /// Notes the key; false, with a finding, when it occurred before.
+    fn member(&mut self, name: &str, key: Span, value: Span, shape: Shape) -> bool {
+        let is_first = self.fields.add(Member {
+            name: name.to_owned(),
+            key,
+            value,
+            shape,
+        });
+        if !is_first {
+            self.acc.push(codes::duplicate_key(key, name));
         }
+        is_first
     }
 }
 
@@ -347,42 +316,4 @@ fn unreadable(span: Span) -> Entry {
 fn is_item(line: &str) -> bool {
     line.strip_prefix('-')
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\n', '\r']))
-}
-
-/// A fix is offered only if it does mend the value.
-fn mends(found: &Diagnostic) -> bool {
-    let edit = found.fix.as_ref().and_then(|fix| fix.edits.first());
-    edit.is_some_and(|edit| compose(&format!("k: {}", edit.text), 0).error.is_none())
-}
-
-/// Text such as `*.md files`, `@team is asked`, `"help" is commented`, `[WIP] is removed`.
-fn begins_with_indicator(raw: &str) -> bool {
-    let Some(first) = raw.chars().next() else {
-        return false;
-    };
-    match first {
-        '*' | '&' | '!' | '`' | '@' | '%' | ',' | ']' | '}' => true,
-        '|' | '>' => {
-            raw[1..].starts_with(' ')
-                && !raw[1..].trim_start().is_empty()
-                && !raw.contains(['\n', '\r'])
-        }
-        '"' | '\'' => raw[1..]
-            .find(first)
-            .is_some_and(|end| !is_blank(&raw[end + 2..])),
-        '{' => raw.starts_with("{{") || follows(raw, '}'),
-        '[' => follows(raw, ']'),
-        _ => false,
-    }
-}
-
-/// Words stand after the bracket that closes.
-fn follows(raw: &str, close: char) -> bool {
-    raw.find(close)
-        .is_some_and(|end| !is_blank(&raw[end + 1..]))
-}
-
-/// A colon that YAML takes for the end of a key.
-fn has_key_sign(raw: &str) -> bool {
-    raw.contains(": ") || raw.lines().any(|line| line.trim_end().ends_with(':'))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context as _, Result};
 
 use super::layers::Package;
-use super::tree::{Problem, Tree, is_test_source};
+use super::tree::{Problem, Tree};
 
 const REQUIRED: [&str; 7] = [
     "CHANGELOG.md",
@@ -17,8 +17,8 @@ const REQUIRED: [&str; 7] = [
     "docs/PERFORMANCE.md",
 ];
 
-/// The crates whose sources name the diagnostic codes.
-const CODES_IN: [&str; 2] = ["crates/daemon-spec/src/", "crates/daemon-validate/src/"];
+/// The table of the diagnostics: one row `201 "field-count" ...` for each code.
+const CODE_TABLE: &str = "crates/daemon-validate/src/table.rs";
 const ERROR_PAGES: &str = "docs/errors/";
 
 /// Checks that the documents of the repository exist.
@@ -32,35 +32,43 @@ pub(crate) fn presence(tree: &Tree) -> Vec<Problem> {
 
 /// Checks that every diagnostic code has a page and every page a code.
 pub(crate) fn error_pages(tree: &Tree) -> Vec<Problem> {
-    let mut codes: Vec<(&str, usize, &str)> = Vec::new();
-    let in_code = |path: &str| {
-        CODES_IN.iter().any(|folder| path.starts_with(folder)) && !is_test_source(path)
-    };
-    for (path, text) in tree.sources().filter(|(path, _)| in_code(path)) {
-        let lines = text.lines().enumerate();
-        codes.extend(
-            lines.flat_map(|(at, line)| codes_of(line).map(move |code| (path, at + 1, code))),
-        );
+    let lines = tree
+        .text(CODE_TABLE)
+        .unwrap_or_default()
+        .lines()
+        .enumerate();
+    let codes: Vec<(usize, String)> = lines
+        .filter_map(|(at, line)| Some((at + 1, code_of_row(line)?)))
+        .collect();
+    if codes.is_empty() {
+        return vec![Problem::error(
+            CODE_TABLE,
+            1,
+            "holds no row such as `201 \"field-count\"`",
+        )];
     }
-    let named: BTreeSet<&str> = codes.iter().map(|(_, _, code)| *code).collect();
     let pages: BTreeSet<&str> = tree
         .texts()
         .filter_map(|(path, _)| path.strip_prefix(ERROR_PAGES)?.strip_suffix(".md"))
-        .filter(|stem| codes_of(stem).next() == Some(stem))
+        .filter(|stem| is_code(stem))
         .collect();
     let mut acc = Vec::new();
-    for code in named.difference(&pages) {
-        let first = codes.iter().find(|(_, _, named)| named == code);
-        let (path, line, _) = first.expect("every named code was found somewhere");
+    for (line, code) in codes
+        .iter()
+        .filter(|(_, code)| !pages.contains(code.as_str()))
+    {
         acc.push(Problem::error(
-            path,
+            CODE_TABLE,
             *line,
             format!("`{code}` has no page `{ERROR_PAGES}{code}.md`"),
         ));
     }
-    for code in pages.difference(&named) {
+    for page in pages
+        .into_iter()
+        .filter(|page| codes.iter().all(|(_, code)| code != page))
+    {
         acc.push(Problem::error(
-            &format!("{ERROR_PAGES}{code}.md"),
+            &format!("{ERROR_PAGES}{page}.md"),
             1,
             "no rule has this code",
         ));
@@ -68,15 +76,16 @@ pub(crate) fn error_pages(tree: &Tree) -> Vec<Problem> {
     acc
 }
 
-/// Finds words of the form `D123`.
-fn codes_of(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .filter(|word| {
-            word.len() == 4
-                && word
-                    .strip_prefix('D')
-                    .is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
-        })
+/// Reads `D201` out of a row that begins with `201 "`.
+fn code_of_row(line: &str) -> Option<String> {
+    let (number, _) = line.trim_start().split_once(" \"")?;
+    let code = format!("D{number}");
+    is_code(&code).then_some(code)
+}
+
+fn is_code(word: &str) -> bool {
+    let number = word.strip_prefix('D');
+    number.is_some_and(|number| number.len() == 3 && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Checks that the page of the architecture names every crate.
@@ -248,10 +257,9 @@ mod tests {
 
     #[test]
     fn codes_and_pages_match_both_ways() {
-        let source = "//! Rules.\nconst A: Code = \"D201\";\nconst B: Code = Code::D202;\nlet D3: X = D12;\n";
+        let table = "//! Rules.\ntable! {\n    201 \"field-count\" Error\n        => \"not 2 \";\n    202 \"macro\" Error\n}\n";
         let tree = Tree::from([
-            ("crates/daemon-validate/src/code.rs", source),
-            ("crates/daemon-validate/src/tests.rs", "\"D999\""),
+            (CODE_TABLE, table),
             ("docs/errors/D201.md", ""),
             ("docs/errors/D203.md", ""),
             ("docs/errors/README.md", ""),
@@ -259,10 +267,11 @@ mod tests {
         assert_eq!(
             shown(error_pages(&tree)),
             [
-                "crates/daemon-validate/src/code.rs:3: error: `D202` has no page `docs/errors/D202.md`",
+                "crates/daemon-validate/src/table.rs:5: error: `D202` has no page `docs/errors/D202.md`",
                 "docs/errors/D203.md:1: error: no rule has this code",
             ]
         );
+        assert_eq!(error_pages(&Tree::default()).len(), 1);
     }
 
     #[test]

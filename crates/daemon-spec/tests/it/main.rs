@@ -1,2 +1,8 @@
 //! Everything through the public interface.
+
 mod catalogue;
+mod fixes;
+mod oracles;
+mod places;
+mod properties;
+mod schema;

@@ -1,0 +1,163 @@
+//! The measuring: repeated batches of every contender in turns.
+//!
+//! Contenders run in turns so that a slow minute of the machine meets all of them, and the order turns with each round so
+//! that none always runs on the caches of the same other.
+
+use std::time::{Duration, Instant};
+
+/// How long a batch should last: long against the clock's grain, short against the machine's moods.
+const BATCH: Duration = Duration::from_millis(10);
+const ROUNDS: usize = 25;
+/// A contender whose single pass takes longer than this gets fewer rounds.
+const SLOW_PASS: Duration = Duration::from_millis(200);
+const SLOW_ROUNDS: usize = 7;
+
+/// Something to be measured: one pass does `per_pass` pieces of work.
+pub(crate) struct Contender<'a> {
+    name: &'static str,
+    per_pass: usize,
+    pass: Box<dyn FnMut() + 'a>,
+}
+
+impl<'a> Contender<'a> {
+    /// Creates a contender; `pass` keeps its results from being optimised away by itself.
+    pub(crate) fn new(name: &'static str, per_pass: usize, pass: impl FnMut() + 'a) -> Self {
+        Self {
+            name,
+            per_pass,
+            pass: Box::new(pass),
+        }
+    }
+
+    fn time(&mut self, n_passes: u32) -> Duration {
+        let started = Instant::now();
+        for _ in 0..n_passes {
+            (self.pass)();
+        }
+        started.elapsed()
+    }
+
+    /// Returns how many passes fill a batch; running them is the warming up.
+    fn calibrate(&mut self) -> u32 {
+        let mut n_passes = 1;
+        loop {
+            let took = self.time(n_passes);
+            if took >= BATCH || n_passes >= 1 << 24 {
+                return n_passes;
+            }
+            n_passes *= 2;
+        }
+    }
+}
+
+/// The time of one piece of work over all batches, in nanoseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Sample {
+    /// Who was measured.
+    pub(crate) name: &'static str,
+    /// The median of the batches.
+    pub(crate) median: f64,
+    /// Half the distance between the first and the third quartile.
+    pub(crate) spread: f64,
+}
+
+/// Measures the contenders in turns and returns a sample of each, in their order.
+pub(crate) fn measure(mut contenders: Vec<Contender<'_>>) -> Vec<Sample> {
+    let n_passes: Vec<u32> = contenders.iter_mut().map(Contender::calibrate).collect();
+    let slowest = contenders
+        .iter_mut()
+        .zip(&n_passes)
+        .filter(|(_, n)| **n == 1)
+        .map(|(c, _)| c.time(1))
+        .max();
+    let n_rounds = if slowest.is_some_and(|pass| pass > SLOW_PASS) {
+        SLOW_ROUNDS
+    } else {
+        ROUNDS
+    };
+    let n_contenders = contenders.len();
+    let mut batches: Vec<Vec<f64>> = vec![Vec::with_capacity(n_rounds); n_contenders];
+    for round in 0..n_rounds {
+        for turn in 0..n_contenders {
+            let at = (round + turn) % n_contenders;
+            let (contender, n_passes) = (&mut contenders[at], n_passes[at]);
+            let n_pieces = f64::from(n_passes) * contender.per_pass as f64;
+            let nanoseconds = contender.time(n_passes).as_secs_f64() * 1e9;
+            batches[at].push(nanoseconds / n_pieces);
+        }
+    }
+    let names = contenders.iter().map(|contender| contender.name);
+    names
+        .zip(batches)
+        .map(|(name, batches)| Sample::of(name, batches))
+        .collect()
+}
+
+impl Sample {
+    /// Summarises batches of one contender.
+    pub(crate) fn of(name: &'static str, mut batches: Vec<f64>) -> Self {
+        batches.sort_by(f64::total_cmp);
+        let at = |quarter: usize| batches[(batches.len() - 1) * quarter / 4];
+        Self {
+            name,
+            median: at(2),
+            spread: (at(3) - at(1)) / 2.0,
+        }
+    }
+
+    /// Returns how many times longer this one takes than `other`.
+    pub(crate) fn over(&self, other: &Self) -> f64 {
+        self.median / other.median
+    }
+}
+
+/// Returns the geometric mean; each part counts by its ratio, not by its size.
+pub(crate) fn geometric_mean(parts: impl IntoIterator<Item = f64>) -> f64 {
+    let (sum, n) = parts
+        .into_iter()
+        .fold((0.0, 0.0), |(sum, n), part| (sum + part.ln(), n + 1.0));
+    (sum / n).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+
+    use super::*;
+
+    #[test]
+    fn a_sample_is_the_median_and_half_the_middle_half() {
+        let sample = Sample::of("a", vec![9.0, 1.0, 5.0, 3.0, 7.0]);
+        assert_eq!(
+            sample,
+            Sample {
+                name: "a",
+                median: 5.0,
+                spread: 2.0
+            }
+        );
+    }
+
+    #[test]
+    fn every_contender_is_measured_and_more_work_takes_longer() {
+        let work = |n: u64| {
+            move || {
+                black_box((0..black_box(n)).fold(1_u64, |a, b| a.rotate_left(3) ^ b));
+            }
+        };
+        let samples = measure(vec![
+            Contender::new("less", 1, work(100)),
+            Contender::new("more", 1, work(10_000)),
+        ]);
+        assert_eq!(
+            samples.iter().map(|sample| sample.name).collect::<Vec<_>>(),
+            ["less", "more"]
+        );
+        assert!(samples[1].over(&samples[0]) > 10.0);
+    }
+
+    #[test]
+    fn the_geometric_mean_weighs_ratios() {
+        assert!((geometric_mean([2.0, 8.0]) - 4.0).abs() < 1e-9);
+    }
+}

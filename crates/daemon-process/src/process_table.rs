@@ -1,0 +1,182 @@
+//! What `/proc` says about the processes of this machine.
+
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
+
+/// The name of the environment variable that marks every process of a run.
+pub const RUN_MARKER: &str = "DAEMON_RUN_ID";
+
+/// The identity of a process, which outlives the process and the reuse of its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ProcessId {
+    /// The process id.
+    pub pid: i32,
+    /// The time it started, in clock ticks since the machine started.
+    pub start: u64,
+}
+
+impl ProcessId {
+    /// Returns the identity of this process.
+    ///
+    /// # Errors
+    /// `/proc` could not be read.
+    pub fn current() -> io::Result<Self> {
+        let pid = getpid().as_raw_nonzero().get();
+        Ok(Stat::read(pid)?.id)
+    }
+
+    /// Returns whether this very process still runs; a zombie and another process of the same number do not count.
+    pub fn is_alive(self) -> bool {
+        Stat::read(self.pid).is_ok_and(|stat| stat.id == self && !stat.is_zombie)
+    }
+
+    /// Sends a signal to this very process; returns whether it was there to receive it.
+    pub(crate) fn signal(self, signal: Signal) -> bool {
+        let Some(pid) = Pid::from_raw(self.pid) else {
+            return false;
+        };
+        let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else {
+            return false;
+        };
+        // The descriptor names whatever holds the number; only then can its start time be compared without a race.
+        self.is_alive() && pidfd_send_signal(&process, signal) != Err(Errno::SRCH)
+    }
+}
+
+/// Returns the identity of this start of the machine, without which a start time means nothing.
+///
+/// # Errors
+/// `/proc` could not be read.
+pub fn boot_id() -> io::Result<String> {
+    Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?
+        .trim()
+        .to_owned())
+}
+
+/// One line of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stat {
+    pub(crate) id: ProcessId,
+    pub(crate) parent: i32,
+    pub(crate) group: i32,
+    pub(crate) session: i32,
+    pub(crate) is_zombie: bool,
+    pub(crate) resident_pages: u64,
+}
+
+impl Stat {
+    pub(crate) fn read(pid: i32) -> io::Result<Self> {
+        let text = fs::read(format!("/proc/{pid}/stat"))?;
+        Self::parse(pid, &String::from_utf8_lossy(&text)).ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("/proc/{pid}/stat has an unknown form"),
+            )
+        })
+    }
+
+    /// Reads what follows the command's name, which is in parentheses and may itself hold some.
+    fn parse(pid: i32, text: &str) -> Option<Self> {
+        let (_, rest) = text.rsplit_once(") ")?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let number = |index: usize| fields.get(index)?.parse::<i64>().ok();
+        Some(Self {
+            id: ProcessId {
+                pid,
+                start: u64::try_from(number(19)?).ok()?,
+            },
+            parent: i32::try_from(number(1)?).ok()?,
+            group: i32::try_from(number(2)?).ok()?,
+            session: i32::try_from(number(3)?).ok()?,
+            is_zombie: matches!(*fields.first()?, "Z" | "X"),
+            resident_pages: u64::try_from(number(21)?).ok()?,
+        })
+    }
+}
+
+/// Returns every process that could be read; those that end meanwhile are left out.
+pub(crate) fn all() -> io::Result<Vec<Stat>> {
+    let pids = fs::read_dir("/proc")?
+        .filter_map(Result::ok)
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    Ok(pids.filter_map(|pid| Stat::read(pid).ok()).collect())
+}
+
+/// Returns whether the environment the process was started with holds the marker of this run.
+pub(crate) fn is_marked(pid: i32, run: &str) -> bool {
+    let marker = format!("{RUN_MARKER}={run}");
+    fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| {
+        environ
+            .split(|byte| *byte == 0)
+            .any(|entry| entry == marker.as_bytes())
+    })
+}
+
+/// Ends what a dead host left behind: `child`, if it is still the same process, and whatever carries the marker of `run`.
+///
+/// Blocks until all of it is dead, or for as long as SIGKILL may need. Returns the survivors.
+///
+/// # Errors
+/// The table of processes could not be read.
+pub fn end_orphans(child: Option<ProcessId>, run: &str) -> io::Result<Vec<ProcessId>> {
+    let mut survivors = Vec::new();
+    for _ in 0..KILL_LOOKS {
+        let own = getpid().as_raw_nonzero().get();
+        let living = all()?
+            .into_iter()
+            .filter(|stat| !stat.is_zombie && stat.id.pid != own);
+        survivors = living
+            .map(|stat| stat.id)
+            .filter(|id| Some(*id) == child || is_marked(id.pid, run))
+            .collect();
+        if survivors.is_empty() {
+            break;
+        }
+        for id in &survivors {
+            // One that is gone already is as good as killed.
+            id.signal(Signal::KILL);
+        }
+        std::thread::sleep(KILL_LOOK);
+    }
+    Ok(survivors)
+}
+
+/// 3 seconds in all.
+const KILL_LOOKS: u32 = 150;
+const KILL_LOOK: Duration = Duration::from_millis(20);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_name_with_parentheses_and_spaces_does_not_shift_the_fields() {
+        let text =
+            "7 (a) R (b) S 3 4 5 0 -1 0 0 0 0 0 0 0 0 0 30 10 1 0 99 1000 12 18446744073709551615";
+        let expected = Stat {
+            id: ProcessId { pid: 7, start: 99 },
+            parent: 3,
+            group: 4,
+            session: 5,
+            is_zombie: false,
+            resident_pages: 12,
+        };
+        assert_eq!(Stat::parse(7, text), Some(expected));
+        assert_eq!(Stat::parse(7, "7 (cut"), None);
+    }
+
+    #[test]
+    fn another_start_time_is_another_process() {
+        let current = ProcessId::current().unwrap();
+        let other = ProcessId {
+            start: current.start + 1,
+            ..current
+        };
+        assert_eq!((current.is_alive(), other.is_alive()), (true, false));
+        assert!(!other.signal(Signal::KILL));
+    }
+}

@@ -1,0 +1,205 @@
+//! Level 2: Landlock, no new privileges, and a system-call filter.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::PathBuf;
+
+use landlock::{
+    ABI, Access as _, AccessFs, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, Scope,
+    path_beneath_rules,
+};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, apply_filter,
+};
+
+/// The oldest Landlock that can refuse to truncate a file.
+pub(super) const OLDEST_ABI: i32 = 3;
+
+/// What programs need in order to run at all. `/proc` is safe to list: what is secret in it asks for the right to trace.
+const SYSTEM: [&str; 13] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/etc",
+    "/opt",
+    "/nix/store",
+    "/run/systemd/resolve",
+    "/proc",
+    "/sys/devices/system/cpu",
+    "/sys/fs/cgroup",
+];
+const DEVICES: [&str; 5] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
+
+/// Rules and filter, built before the fork so that the child only makes system calls.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    rules: OwnedFd,
+    filter: BpfProgram,
+}
+
+impl Prepared {
+    pub(super) fn new(readable: &[PathBuf], writable: &[PathBuf]) -> io::Result<Self> {
+        if landlock_abi().is_none_or(|abi| abi < OLDEST_ABI) {
+            return Err(unsupported("Landlock is missing or too old"));
+        }
+        Ok(Self {
+            rules: rules(readable, writable).map_err(io::Error::other)?,
+            filter: filter()?,
+        })
+    }
+
+    /// Confines the calling process for good; makes system calls only.
+    pub(crate) fn apply(&self) -> io::Result<()> {
+        set_no_new_privs(true)?;
+        // Root reads the environment of any process whatever Landlock says; without capabilities it is a user like any other.
+        let none = CapabilitySet::empty();
+        let sets = CapabilitySets {
+            effective: none,
+            permitted: none,
+            inheritable: none,
+        };
+        set_capabilities(None, sets)?;
+        restrict_self(&self.rules)?;
+        apply_filter(&self.filter).map_err(|error| match error {
+            seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => error,
+            _ => io::Error::from_raw_os_error(libc::EINVAL),
+        })
+    }
+}
+
+fn unsupported(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, what)
+}
+
+fn rules(
+    readable: &[PathBuf],
+    writable: &[PathBuf],
+) -> Result<OwnedFd, Box<dyn std::error::Error + Send + Sync>> {
+    let abi = ABI::V6;
+    let created = Ruleset::default()
+        .handle_access(AccessFs::from_all(abi))?
+        .scope(Scope::from_all(abi))?
+        .create()?
+        .add_rules(path_beneath_rules(SYSTEM, AccessFs::from_read(abi)))?
+        .add_rules(path_beneath_rules(readable, AccessFs::from_read(abi)))?
+        .add_rules(path_beneath_rules(DEVICES, AccessFs::from_file(abi)))?
+        .add_rules(path_beneath_rules(writable, AccessFs::from_all(abi)))?;
+    let descriptor: Option<OwnedFd> = created.into();
+    Ok(descriptor.ok_or_else(|| unsupported("Landlock is missing"))?)
+}
+
+/// Returns the version of Landlock, or `None` where there is none.
+#[expect(
+    unsafe_code,
+    reason = "no wrapper asks for the version without building rules"
+)]
+pub(super) fn landlock_abi() -> Option<i32> {
+    const VERSION: libc::c_long = 1;
+    // SAFETY: with this flag the kernel takes a null pointer of size 0 and returns a number.
+    let abi = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<u8>(),
+            0_usize,
+            VERSION,
+        )
+    };
+    i32::try_from(abi).ok().filter(|abi| *abi > 0)
+}
+
+#[expect(
+    unsafe_code,
+    reason = "the wrapper consumes the rules and allocates, which a forked child may not"
+)]
+fn restrict_self(rules: &OwnedFd) -> io::Result<()> {
+    const NO_FLAGS: libc::c_long = 0;
+    // SAFETY: the call takes a descriptor, which `rules` keeps open, and no pointer.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_restrict_self,
+            rules.as_raw_fd(),
+            NO_FLAGS,
+        )
+    };
+    if answer == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Calls that reach into other processes, change the machine, or get around the other rules.
+const REFUSED: [libc::c_long; 31] = [
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsmount,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_setns,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_kexec_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_acct,
+];
+
+/// On x86-64 every call has a twin of this number, which the filter must name too.
+const X32_TWIN: i64 = 0x4000_0000;
+
+/// Builds the filter; fails on an architecture it cannot be built for.
+pub(super) fn filter() -> io::Result<BpfProgram> {
+    let errno = u32::try_from(libc::EPERM).expect("error numbers are positive");
+    let family = u64::try_from(libc::AF_UNIX).expect("address families are positive");
+    // Landlock does not see a connection to a socket by its path, and the host's own socket is such a path.
+    let unix_socket = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, family)
+        .and_then(|condition| SeccompRule::new(vec![condition]))
+        .map_err(io::Error::other)?;
+    let calls = REFUSED.iter().map(|call| (*call, Vec::new()));
+    let rules: BTreeMap<i64, Vec<SeccompRule>> = calls
+        .chain([(libc::SYS_socket, vec![unix_socket])])
+        .flat_map(|(call, rules)| [(call, rules.clone()), (call | X32_TWIN, rules)])
+        .collect();
+    let architecture = std::env::consts::ARCH
+        .try_into()
+        .map_err(io::Error::other)?;
+    SeccompFilter::new(
+        rules,
+        SeccompAction::Allow,
+        SeccompAction::Errno(errno),
+        architecture,
+    )
+    .and_then(TryInto::try_into)
+    .map_err(io::Error::other)
+}

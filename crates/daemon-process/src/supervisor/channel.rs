@@ -1,0 +1,158 @@
+//! The bounded queue between the supervising thread and the owner of a child.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use super::ChildEvent;
+
+/// Above this the pipes are not read until the owner has caught up.
+const MOST_QUEUED: usize = 256 << 10;
+/// What an event takes beside its text.
+const EVENT_OVERHEAD: usize = 64;
+
+/// Rings the supervising thread.
+#[derive(Debug)]
+pub(crate) struct Bell(OwnedFd);
+
+impl Bell {
+    pub(crate) fn new() -> std::io::Result<Self> {
+        use rustix::event::{EventfdFlags, eventfd};
+        Ok(Self(eventfd(
+            0,
+            EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK,
+        )?))
+    }
+
+    pub(crate) fn ring(&self) {
+        // A full counter is already ringing, and nothing else can fail.
+        rustix::io::write(&self.0, &1_u64.to_ne_bytes()).unwrap_or(0);
+    }
+
+    pub(crate) fn silence(&self) {
+        // A bell that does not ring has nothing to read, and nothing else can fail.
+        rustix::io::read(&self.0, &mut [0; 8]).unwrap_or(0);
+    }
+
+    pub(crate) fn descriptor(&self) -> &OwnedFd {
+        &self.0
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Channel {
+    state: Mutex<State>,
+    changed: Condvar,
+    bell: Arc<Bell>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    events: VecDeque<ChildEvent>,
+    queued: usize,
+    waker: Option<Waker>,
+    is_finished: bool,
+    is_stop_wanted: bool,
+    is_abandoned: bool,
+}
+
+impl Channel {
+    pub(crate) fn new(bell: Arc<Bell>) -> Self {
+        Self {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            bell,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // No step under the lock can panic half-way.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether more output may be queued.
+    pub(crate) fn has_room(&self) -> bool {
+        let state = self.state();
+        state.queued < MOST_QUEUED || state.is_abandoned
+    }
+
+    pub(crate) fn push(&self, event: ChildEvent) {
+        let mut state = self.state();
+        if state.is_abandoned {
+            return;
+        }
+        state.queued += weight(&event);
+        state.is_finished |= matches!(event, ChildEvent::Exited { .. });
+        state.events.push_back(event);
+        self.changed.notify_one();
+        if let Some(waker) = state.waker.take() {
+            drop(state);
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<Option<ChildEvent>> {
+        let mut state = self.state();
+        match self.pop(&mut state) {
+            Some(event) => Poll::Ready(Some(event)),
+            None if state.is_finished => Poll::Ready(None),
+            None => {
+                state.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    pub(crate) fn wait(&self) -> Option<ChildEvent> {
+        let mut state = self.state();
+        loop {
+            match self.pop(&mut state) {
+                None if !state.is_finished => {
+                    state = self
+                        .changed
+                        .wait(state)
+                        .unwrap_or_else(PoisonError::into_inner);
+                }
+                event => return event,
+            }
+        }
+    }
+
+    fn pop(&self, state: &mut State) -> Option<ChildEvent> {
+        let event = state.events.pop_front()?;
+        let was_full = state.queued >= MOST_QUEUED;
+        state.queued -= weight(&event);
+        if was_full && state.queued < MOST_QUEUED {
+            self.bell.ring();
+        }
+        Some(event)
+    }
+
+    pub(crate) fn want_stop(&self) {
+        self.state().is_stop_wanted = true;
+        self.bell.ring();
+    }
+
+    pub(crate) fn is_stop_wanted(&self) -> bool {
+        self.state().is_stop_wanted
+    }
+
+    /// Nobody will read any more: what comes is thrown away, and the child is stopped.
+    pub(crate) fn abandon(&self) {
+        let mut state = self.state();
+        state.is_abandoned = true;
+        state.is_stop_wanted = true;
+        state.events.clear();
+        state.queued = 0;
+        self.bell.ring();
+    }
+}
+
+fn weight(event: &ChildEvent) -> usize {
+    EVENT_OVERHEAD
+        + match event {
+            ChildEvent::Line { line, .. } => line.text.len(),
+            ChildEvent::LimitReached(_) | ChildEvent::Exited { .. } => 0,
+        }
+}

@@ -1,0 +1,91 @@
+//! What a supervised child is started from.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
+
+use crate::sandbox::Sandbox;
+
+/// A program to supervise, with everything it receives.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// The program, as [`resolve_program`](crate::resolve_program) gives it.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Its whole environment, to which only the marker is added.
+    pub env: Vec<(OsString, OsString)>,
+    /// The directory it starts in.
+    pub cwd: PathBuf,
+    /// What it reads before its standard input ends.
+    pub stdin: Vec<u8>,
+    /// The value of [`RUN_MARKER`](crate::RUN_MARKER) in its environment, by which its descendants are found.
+    pub marker: String,
+    /// How much it may take.
+    pub limits: ChildLimits,
+    /// What it may touch.
+    pub sandbox: Sandbox,
+}
+
+/// How much a child and its descendants may take.
+///
+/// Processes are counted over the child's tree: the kernel's own limit counts all processes of the user, and would let one
+/// run starve another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChildLimits {
+    /// Open files per process.
+    pub open_files: u64,
+    /// Bytes in one file.
+    pub file_bytes: u64,
+    /// Resident bytes of the tree, looked at once a second.
+    pub memory_bytes: u64,
+    /// Processes in the tree, looked at once a second.
+    pub processes: usize,
+    /// The scheduling priority, from 0 to 19; a higher one gives way.
+    pub nice: i32,
+}
+
+impl Default for ChildLimits {
+    /// 1,024 files, 1 GiB a file, 4 GiB of memory, 256 processes, priority 10.
+    fn default() -> Self {
+        Self {
+            open_files: 1024,
+            file_bytes: 1 << 30,
+            memory_bytes: 4 << 30,
+            processes: 256,
+            nice: 10,
+        }
+    }
+}
+
+impl ChildLimits {
+    /// Applies to the calling process what the kernel enforces; makes system calls only.
+    pub(crate) fn apply(&self) -> io::Result<()> {
+        let limit = |bound| Rlimit {
+            current: Some(bound),
+            maximum: Some(bound),
+        };
+        lower(Resource::Nofile, self.open_files)?;
+        lower(Resource::Fsize, self.file_bytes)?;
+        setrlimit(Resource::Core, limit(0))?;
+        setpriority_process(None, self.nice)?;
+        Ok(())
+    }
+}
+
+/// Sets a limit, or keeps a lower one that this process already has.
+fn lower(resource: Resource, bound: u64) -> io::Result<()> {
+    let bound = rustix::process::getrlimit(resource)
+        .maximum
+        .map_or(bound, |most| most.min(bound));
+    setrlimit(
+        resource,
+        Rlimit {
+            current: Some(bound),
+            maximum: Some(bound),
+        },
+    )?;
+    Ok(())
+}

@@ -1,0 +1,374 @@
+//! One child while it runs.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+use super::channel::Channel;
+use super::launch::{ChildLimits, Launch};
+use super::lines::{LineBuffer, LongLineRoom};
+use super::tree::{Leaders, Members, Snapshot, Tree, signal_all};
+use super::{ChildEvent, LimitReached, OutputPipe};
+use crate::nonblocking::{Drained, More, drain, set_nonblocking, write_some};
+use crate::process_table::{RUN_MARKER, Stat};
+use crate::sandbox::Prepared;
+use crate::spawn::{before_exec, command};
+use crate::{ExitStatus, ProcessId};
+
+/// How long a tree has after SIGTERM.
+const TERM_GRACE: Duration = Duration::from_secs(5);
+/// How long a tree has to die of SIGKILL.
+const KILL_GRACE: Duration = Duration::from_secs(3);
+
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    id: ProcessId,
+    exit: OwnedFd,
+    input: Option<Input>,
+    outputs: [Output; 2],
+    tree: Tree,
+    limits: ChildLimits,
+    phase: Phase,
+    was_stopped: bool,
+    has_exited: bool,
+    channel: Arc<Channel>,
+}
+
+/// When a child's tree is to be looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Look {
+    /// Its way out begins.
+    Now,
+    /// It is on its way out.
+    Soon,
+    /// It runs, or is dead.
+    Later,
+}
+
+#[derive(Debug)]
+struct Input {
+    pipe: OwnedFd,
+    bytes: Vec<u8>,
+    n_written: usize,
+}
+
+#[derive(Debug)]
+struct Output {
+    stream: OutputPipe,
+    pipe: Option<OwnedFd>,
+    lines: LineBuffer,
+}
+
+/// Where a child is on its way out.
+///
+/// The child is reaped last: while it is a zombie, its number names its group and nothing else.
+#[derive(Debug)]
+enum Phase {
+    Alive,
+    Terminating { until: Instant },
+    Killing { until: Instant },
+    Dead { leaked: Vec<ProcessId> },
+}
+
+impl Running {
+    pub(crate) fn start(launch: Launch, channel: Arc<Channel>) -> io::Result<Self> {
+        let mut command = command(&launch.program);
+        command
+            .args(&launch.args)
+            .envs(launch.env)
+            .env(RUN_MARKER, &launch.marker)
+            .current_dir(&launch.cwd)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let limits = launch.limits;
+        let sandbox = launch.sandbox.prepare()?;
+        before_exec(&mut command, move || {
+            rustix::process::setsid()?;
+            limits.apply()?;
+            sandbox.as_ref().map_or(Ok(()), Prepared::apply)
+        });
+        let mut leaders = Leaders::lock();
+        let mut child = command.spawn()?;
+        leaders.add(Pid::from_child(&child).as_raw_nonzero().get());
+        drop(leaders);
+        let watched = Self::watch(&mut child, launch.stdin);
+        let (id, exit, input, outputs) = match watched {
+            Ok(watched) => watched,
+            Err(error) => {
+                child.kill()?;
+                child.wait()?;
+                Leaders::lock().remove(Pid::from_child(&child).as_raw_nonzero().get());
+                return Err(error);
+            }
+        };
+        Ok(Self {
+            child,
+            id,
+            exit,
+            input,
+            outputs,
+            tree: Tree::new(id, launch.marker),
+            limits,
+            phase: Phase::Alive,
+            was_stopped: false,
+            has_exited: false,
+            channel,
+        })
+    }
+
+    fn watch(
+        child: &mut Child,
+        bytes: Vec<u8>,
+    ) -> io::Result<(ProcessId, OwnedFd, Option<Input>, [Output; 2])> {
+        let pid = Pid::from_child(child);
+        let exit = pidfd_open(pid, PidfdFlags::empty())?;
+        let id = Stat::read(pid.as_raw_nonzero().get())?.id;
+        let input = child
+            .stdin
+            .take()
+            .filter(|_| !bytes.is_empty())
+            .map(|pipe| Input {
+                pipe: pipe.into(),
+                bytes,
+                n_written: 0,
+            });
+        let outputs = [
+            (OutputPipe::Stdout, child.stdout.take().map(OwnedFd::from)),
+            (OutputPipe::Stderr, child.stderr.take().map(OwnedFd::from)),
+        ]
+        .map(|(stream, pipe)| Output {
+            stream,
+            pipe,
+            lines: LineBuffer::default(),
+        });
+        let pipes = outputs.iter().filter_map(|output| output.pipe.as_ref());
+        for pipe in pipes.chain(input.as_ref().map(|input| &input.pipe)) {
+            set_nonblocking(pipe)?;
+        }
+        Ok((id, exit, input, outputs))
+    }
+
+    pub(crate) fn id(&self) -> ProcessId {
+        self.id
+    }
+
+    pub(crate) fn stop(&self) {
+        self.channel.want_stop();
+    }
+
+    /// Returns what is worth waiting for.
+    pub(crate) fn descriptors(&self) -> impl Iterator<Item = PollFd<'_>> {
+        let exit = (!self.has_exited).then(|| PollFd::new(&self.exit, PollFlags::IN));
+        let input = self
+            .input
+            .as_ref()
+            .map(|input| PollFd::new(&input.pipe, PollFlags::OUT));
+        let has_room = self.channel.has_room();
+        let outputs = self.outputs.iter().filter_map(move |output| {
+            output
+                .pipe
+                .as_ref()
+                .filter(|_| has_room)
+                .map(|pipe| PollFd::new(pipe, PollFlags::IN))
+        });
+        exit.into_iter().chain(input).chain(outputs)
+    }
+
+    /// Moves the bytes that can be moved without waiting.
+    pub(crate) fn transfer(&mut self, room: &mut LongLineRoom) -> io::Result<()> {
+        self.feed()?;
+        for output in &mut self.outputs {
+            output.read(&self.channel, room)?;
+        }
+        Ok(())
+    }
+
+    fn feed(&mut self) -> io::Result<()> {
+        let Some(input) = &mut self.input else {
+            return Ok(());
+        };
+        let unsent = input.bytes.get(input.n_written..).unwrap_or_default();
+        let written = write_some(&input.pipe, unsent)?;
+        input.n_written += written.unwrap_or(unsent.len());
+        if input.n_written == input.bytes.len() {
+            self.input = None;
+        }
+        Ok(())
+    }
+
+    /// Returns when the child's tree is to be looked at.
+    pub(crate) fn next_look(&mut self) -> Look {
+        if !self.has_exited {
+            let mut fds = [PollFd::new(&self.exit, PollFlags::IN)];
+            let at_once = Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            };
+            // A look that fails is repeated in a second.
+            self.has_exited = poll(&mut fds, Some(&at_once)).unwrap_or(0) > 0;
+        }
+        match self.phase {
+            Phase::Alive if self.has_exited || self.channel.is_stop_wanted() => Look::Now,
+            Phase::Alive | Phase::Dead { .. } => Look::Later,
+            Phase::Terminating { .. } | Phase::Killing { .. } => Look::Soon,
+        }
+    }
+
+    /// Goes one step on the way out, if it is time for one.
+    pub(crate) fn advance(&mut self, snapshot: &Snapshot, now: Instant) -> io::Result<()> {
+        let members = self.tree.members(snapshot);
+        match self.phase {
+            Phase::Alive => {
+                if let Some(limit) = self.limit_reached(&members) {
+                    self.channel.push(ChildEvent::LimitReached(limit));
+                    self.channel.want_stop();
+                }
+                let is_stopped = self.channel.is_stop_wanted() && !self.has_exited;
+                if is_stopped || self.has_exited {
+                    self.was_stopped = is_stopped;
+                    self.terminate(&members, now)?;
+                }
+            }
+            Phase::Terminating { until } => {
+                if members.ids.is_empty() {
+                    self.confirm_death()?;
+                } else if now >= until {
+                    self.kill(&members.ids);
+                    self.phase = Phase::Killing {
+                        until: now + KILL_GRACE,
+                    };
+                }
+            }
+            Phase::Killing { until } => {
+                if members.ids.is_empty() {
+                    self.confirm_death()?;
+                } else if now >= until {
+                    self.phase = Phase::Dead {
+                        leaked: members.ids,
+                    };
+                } else {
+                    self.kill(&members.ids);
+                }
+            }
+            Phase::Dead { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn limit_reached(&self, members: &Members) -> Option<LimitReached> {
+        let page = rustix::param::page_size() as u64;
+        if members.resident_pages.saturating_mul(page) > self.limits.memory_bytes {
+            Some(LimitReached::Memory)
+        } else if members.ids.len() > self.limits.processes {
+            Some(LimitReached::Processes)
+        } else {
+            None
+        }
+    }
+
+    fn terminate(&mut self, members: &Members, now: Instant) -> io::Result<()> {
+        self.phase = Phase::Terminating {
+            until: now + TERM_GRACE,
+        };
+        if members.ids.is_empty() {
+            return self.confirm_death();
+        }
+        self.signal_group(Signal::TERM);
+        let escaped: Vec<ProcessId> = members
+            .ids
+            .iter()
+            .copied()
+            .filter(|id| *id != self.id)
+            .collect();
+        signal_all(&escaped, Signal::TERM);
+        Ok(())
+    }
+
+    fn kill(&self, members: &[ProcessId]) {
+        self.signal_group(Signal::KILL);
+        signal_all(members, Signal::KILL);
+    }
+
+    fn signal_group(&self, signal: Signal) {
+        // The child is not reaped yet, so its group exists; members that refuse the signal are found by the next look.
+        kill_process_group(Pid::from_child(&self.child), signal).unwrap_or(());
+    }
+
+    /// Looks once more: one look at `/proc` can miss a process whose parent exits while the table is read.
+    fn confirm_death(&mut self) -> io::Result<()> {
+        if self.tree.members(&Snapshot::take()?).ids.is_empty() {
+            self.signal_group(Signal::KILL);
+            self.phase = Phase::Dead { leaked: Vec::new() };
+        }
+        Ok(())
+    }
+
+    /// Reaps the child and tells its end, once its tree is dead and its pipes are empty; returns whether it did.
+    pub(crate) fn finish(&mut self, room: &mut LongLineRoom) -> io::Result<bool> {
+        let Phase::Dead { leaked } = &self.phase else {
+            return Ok(false);
+        };
+        for output in &mut self.outputs {
+            output.close_if_dry(&self.channel, room)?;
+        }
+        if self.outputs.iter().any(|output| output.pipe.is_some()) {
+            return Ok(false);
+        }
+        let mut leaders = Leaders::lock();
+        let reaped = self.child.try_wait()?;
+        leaders.remove(self.id.pid);
+        drop(leaders);
+        let killed = ExitStatus::Signal(Signal::KILL.as_raw());
+        self.channel.push(ChildEvent::Exited {
+            // A child that even SIGKILL has not ended yet can have no other end.
+            status: reaped.map_or(killed, ExitStatus::from),
+            was_stopped: self.was_stopped,
+            leaked: leaked.clone(),
+        });
+        Ok(true)
+    }
+}
+
+impl Output {
+    fn read(&mut self, channel: &Channel, room: &mut LongLineRoom) -> io::Result<Drained> {
+        let (stream, lines) = (self.stream, &mut self.lines);
+        let emit = |line| channel.push(ChildEvent::Line { stream, line });
+        let Some(pipe) = &self.pipe else {
+            return Ok(Drained::Ended);
+        };
+        if !channel.has_room() {
+            return Ok(Drained::Open);
+        }
+        let drained = drain(pipe, |bytes| {
+            lines.push(bytes, room, emit);
+            if channel.has_room() {
+                More::Read
+            } else {
+                More::Stop
+            }
+        })?;
+        if drained == Drained::Ended {
+            lines.finish(room, emit);
+            self.pipe = None;
+        }
+        Ok(drained)
+    }
+
+    /// Reads what is left when every writer is dead, or out of reach.
+    fn close_if_dry(&mut self, channel: &Channel, room: &mut LongLineRoom) -> io::Result<()> {
+        if self.read(channel, room)? == Drained::Dry {
+            let stream = self.stream;
+            self.lines
+                .finish(room, |line| channel.push(ChildEvent::Line { stream, line }));
+            self.pipe = None;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! Which processes belong to which child.
+
+use std::collections::{BTreeSet, HashSet};
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::process::{Pid, Signal, WaitOptions, getpid, getsid, waitpid};
+
+use crate::ProcessId;
+use crate::process_table::{Stat, all, is_marked};
+
+/// One look at the machine's processes, without this one.
+pub(crate) struct Snapshot {
+    processes: Vec<Stat>,
+}
+
+impl Snapshot {
+    pub(crate) fn take() -> io::Result<Self> {
+        let own = getpid().as_raw_nonzero().get();
+        let mut processes = all()?;
+        processes.retain(|stat| stat.id.pid != own);
+        Ok(Self { processes })
+    }
+
+    /// Reaps orphans of the children's trees that were handed to this process, by their ids.
+    ///
+    /// They are told from other children of this process by their session: a child of the supervisor has one of its own.
+    pub(crate) fn reap_orphans(&self, leaders: &Leaders) {
+        let own = getpid().as_raw_nonzero().get();
+        let own_session = getsid(None).map_or(0, |session| session.as_raw_nonzero().get());
+        let orphans = self.processes.iter().filter(|stat| {
+            stat.is_zombie
+                && stat.parent == own
+                && stat.session != own_session
+                && !leaders.pids.contains(&stat.id.pid)
+        });
+        for pid in orphans.filter_map(|stat| Pid::from_raw(stat.id.pid)) {
+            // Such processes are dead and reaped only under this lock, so the call neither fails nor waits.
+            waitpid(Some(pid), WaitOptions::NOHANG).unwrap_or(None);
+        }
+    }
+}
+
+/// The children that every supervisor of this process reaps itself, once their trees are dead.
+///
+/// The table is held while a child is forked and while one is reaped, so that a zombie which is not in it is an orphan.
+#[derive(Debug)]
+pub(crate) struct Leaders {
+    pids: BTreeSet<i32>,
+}
+
+static LEADERS: Mutex<Leaders> = Mutex::new(Leaders {
+    pids: BTreeSet::new(),
+});
+
+impl Leaders {
+    pub(crate) fn lock() -> MutexGuard<'static, Self> {
+        // Inserting and removing a number cannot be left half done by a panic.
+        LEADERS.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn add(&mut self, pid: i32) {
+        self.pids.insert(pid);
+    }
+
+    pub(crate) fn remove(&mut self, pid: i32) {
+        self.pids.remove(&pid);
+    }
+}
+
+/// The tree of one child: the child, its group and session, what carries its marker, and the descendants of all of them.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    leader: ProcessId,
+    marker: String,
+    /// Members seen before: still members when their parents are gone.
+    known: HashSet<ProcessId>,
+    /// Processes without the marker. One can lose its marker later, but none gains it.
+    unmarked: HashSet<ProcessId>,
+}
+
+/// The living members of a tree.
+#[derive(Debug, Default)]
+pub(crate) struct Members {
+    pub(crate) ids: Vec<ProcessId>,
+    pub(crate) resident_pages: u64,
+}
+
+impl Tree {
+    pub(crate) fn new(leader: ProcessId, marker: String) -> Self {
+        Self {
+            leader,
+            marker,
+            known: HashSet::from([leader]),
+            unmarked: HashSet::new(),
+        }
+    }
+
+    pub(crate) fn members(&mut self, snapshot: &Snapshot) -> Members {
+        let present: HashSet<ProcessId> = snapshot.processes.iter().map(|stat| stat.id).collect();
+        self.known.retain(|id| present.contains(id));
+        self.unmarked.retain(|id| present.contains(id));
+        for stat in &snapshot.processes {
+            if self.is_own(stat) {
+                self.known.insert(stat.id);
+            }
+        }
+        self.add_descendants(snapshot);
+        let living = snapshot
+            .processes
+            .iter()
+            .filter(|stat| !stat.is_zombie && self.known.contains(&stat.id));
+        living.fold(Members::default(), |mut acc, stat| {
+            acc.ids.push(stat.id);
+            acc.resident_pages += stat.resident_pages;
+            acc
+        })
+    }
+
+    fn is_own(&mut self, stat: &Stat) -> bool {
+        if self.known.contains(&stat.id) {
+            return true;
+        }
+        if stat.group == self.leader.pid || stat.session == self.leader.pid {
+            return true;
+        }
+        if stat.is_zombie || self.unmarked.contains(&stat.id) {
+            return false;
+        }
+        let marked = is_marked(stat.id.pid, &self.marker);
+        if !marked {
+            self.unmarked.insert(stat.id);
+        }
+        marked
+    }
+
+    fn add_descendants(&mut self, snapshot: &Snapshot) {
+        let mut pids: HashSet<i32> = self.known.iter().map(|id| id.pid).collect();
+        loop {
+            let n_before = pids.len();
+            for stat in snapshot
+                .processes
+                .iter()
+                .filter(|stat| pids.contains(&stat.parent))
+            {
+                self.known.insert(stat.id);
+            }
+            pids.extend(self.known.iter().map(|id| id.pid));
+            if pids.len() == n_before {
+                return;
+            }
+        }
+    }
+}
+
+/// Sends a signal to each of the processes.
+pub(crate) fn signal_all(ids: &[ProcessId], signal: Signal) {
+    for id in ids {
+        // One that is gone already is as good as signalled.
+        id.signal(signal);
+    }
+}

@@ -1,0 +1,8 @@
+//! The supervisor over real processes.
+
+#[cfg(test)]
+mod confinement;
+#[cfg(test)]
+mod supervisor;
+#[cfg(test)]
+mod support;

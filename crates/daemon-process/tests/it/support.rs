@@ -1,0 +1,109 @@
+//! Starting children and waiting for ends, with bounds.
+
+use std::path::Path;
+
+use daemon_process::{
+    ChildEvent, ChildLimits, ExitStatus, Launch, OutputPipe, Sandbox, SupervisedChild,
+};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+pub(crate) fn shell(script: &str) -> Launch {
+    Launch {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), script.into()],
+        env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        cwd: "/".into(),
+        stdin: Vec::new(),
+        marker: format!("test-{}", unique()),
+        limits: ChildLimits::default(),
+        sandbox: Sandbox::Contained,
+    }
+}
+
+/// A marker must name one run, also among tests that run at the same time.
+fn unique() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/uuid")
+        .unwrap()
+        .trim()
+        .to_owned()
+}
+
+/// What a child did, without the order between its two streams.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Story {
+    pub(crate) stdout: Vec<String>,
+    pub(crate) stderr: Vec<String>,
+    pub(crate) other: Vec<ChildEvent>,
+}
+
+pub(crate) fn story(child: &mut SupervisedChild) -> Story {
+    let mut acc = Story {
+        stdout: Vec::new(),
+        stderr: Vec::new(),
+        other: Vec::new(),
+    };
+    while let Some(event) = child.next_blocking() {
+        match event {
+            ChildEvent::Line {
+                stream: OutputPipe::Stdout,
+                line,
+            } => acc.stdout.push(line.text),
+            ChildEvent::Line {
+                stream: OutputPipe::Stderr,
+                line,
+            } => acc.stderr.push(line.text),
+            event => acc.other.push(event),
+        }
+    }
+    acc
+}
+
+pub(crate) fn exited(status: ExitStatus) -> ChildEvent {
+    ChildEvent::Exited {
+        status,
+        was_stopped: false,
+        leaked: Vec::new(),
+    }
+}
+
+pub(crate) fn stopped(status: ExitStatus) -> ChildEvent {
+    ChildEvent::Exited {
+        status,
+        was_stopped: true,
+        leaked: Vec::new(),
+    }
+}
+
+pub(crate) fn first_line(child: &mut SupervisedChild) -> String {
+    match child.next_blocking() {
+        Some(ChildEvent::Line { line, .. }) => line.text,
+        other => panic!("expected a line, got {other:?}"),
+    }
+}
+
+/// Waits until the process is dead, and fails after 20 seconds.
+#[track_caller]
+pub(crate) fn assert_dies(pid: &str) {
+    let pid: i32 = pid.trim().parse().unwrap();
+    let Ok(process) = pidfd_open(Pid::from_raw(pid).unwrap(), PidfdFlags::empty()) else {
+        return;
+    };
+    let mut fds = [PollFd::new(&process, PollFlags::IN)];
+    let n_ready = poll(
+        &mut fds,
+        Some(&Timespec {
+            tv_sec: 20,
+            tv_nsec: 0,
+        }),
+    )
+    .unwrap();
+    assert_eq!(n_ready, 1, "process {pid} is still alive");
+}
+
+pub(crate) fn is_alive(pid: &str) -> bool {
+    let stat =
+        std::fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
+    stat.rsplit_once(") ")
+        .is_some_and(|(_, rest)| !rest.starts_with('Z'))
+}

@@ -1,0 +1,199 @@
+//! The marks that tell a daemon's commits and branches from everybody else's.
+
+use std::fmt::Write as _;
+
+use daemon_event::{ActivationId, DaemonId};
+
+use crate::object::RefName;
+
+/// The domain of the address that commits of daemons carry; no mail is ever delivered there.
+const DOMAIN: &str = "daemon.invalid";
+
+/// What a commit of a daemon says about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The daemon.
+    pub daemon: DaemonId,
+    /// The activation that made it.
+    pub activation: ActivationId,
+    /// The idempotency key of the output that it is.
+    pub output: Box<str>,
+}
+
+impl Mark {
+    /// Reads the trailers of a commit message; a mark is whole or is none.
+    pub fn in_message(message: &str) -> Option<Self> {
+        let (mut daemon, mut activation, mut output) = (None, None, None);
+        for line in last_paragraph(message) {
+            match line.split_once(':').map(|(key, value)| (key, value.trim())) {
+                Some(("Daemon-Id", value)) => daemon = decode(value),
+                Some(("Daemon-Activation", value)) => activation = decode(value),
+                Some(("Daemon-Output", value)) => output = decode(value),
+                _ => {}
+            }
+        }
+        Some(Self {
+            daemon: daemon?.parse().ok()?,
+            activation: activation?.parse().ok()?,
+            output: output?.into_boxed_str(),
+        })
+    }
+
+    /// Writes the trailers, one a line.
+    pub fn trailers(&self) -> String {
+        format!(
+            "Daemon-Id: {}\nDaemon-Activation: {}\nDaemon-Output: {}\n",
+            encode(self.daemon.as_str()),
+            encode(self.activation.as_str()),
+            encode(&self.output),
+        )
+    }
+
+    /// Returns the branch that the output goes to unless it is proposed otherwise: `daemon/<id>/<activation>`.
+    pub fn branch(&self) -> RefName {
+        daemon_branch(&self.daemon, &self.activation)
+    }
+
+    /// Returns the name that commits carry as their author and committer.
+    pub fn name(&self) -> String {
+        format!("{} (daemon)", encode(self.daemon.as_str()))
+    }
+
+    /// Returns the address that commits carry as their author's and committer's.
+    pub fn email(&self) -> String {
+        format!("{}@{DOMAIN}", encode(self.daemon.as_str()))
+    }
+
+    /// Whether the committer's address is the one this daemon's commits carry.
+    ///
+    /// Whoever copies a marked commit becomes its committer, and the copy is theirs.
+    pub fn is_committed_by(&self, email: &str) -> bool {
+        email == self.email()
+    }
+}
+
+/// Names the branch of one activation's changes: `daemon/<id>/<activation>`.
+pub fn daemon_branch(daemon: &DaemonId, activation: &ActivationId) -> RefName {
+    let short = format!(
+        "daemon/{}/{}",
+        encode(daemon.as_str()),
+        encode(activation.as_str())
+    );
+    RefName::branch(&short).expect("encoded parts satisfy every rule of git")
+}
+
+/// Percent-encodes every byte but `A-Z a-z 0-9 _ -`.
+pub fn encode(text: &str) -> String {
+    let mut acc = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') {
+            acc.push(char::from(byte));
+        } else {
+            write!(acc, "%{byte:02X}").expect("writing to a string cannot fail");
+        }
+    }
+    acc
+}
+
+/// Reads what [`encode`] wrote; anything else is none of ours.
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        if first == '%' {
+            bytes.push(u8::from_str_radix(rest.get(1..3)?, 16).ok()?);
+            rest = rest.get(3..)?;
+        } else if first.is_ascii_alphanumeric() || matches!(first, '_' | '-') {
+            bytes.push(u8::try_from(first).ok()?);
+            rest = rest.get(1..)?;
+        } else {
+            return None;
+        }
+    }
+    String::from_utf8(bytes)
+        .ok()
+        .filter(|decoded| encode(decoded) == text)
+}
+
+fn last_paragraph(message: &str) -> impl Iterator<Item = &str> {
+    let lines: Vec<&str> = message.trim_end().lines().collect();
+    let start = lines
+        .iter()
+        .rposition(|line| line.trim().is_empty())
+        .map_or(lines.len(), |at| at + 1);
+    // A message of one paragraph is a title, whatever it looks like.
+    lines.into_iter().skip(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn mark(id: &str) -> Mark {
+        Mark {
+            daemon: id.parse().unwrap(),
+            activation: ActivationId::new(1_700_000_000_000, [7; 10]),
+            output: "abcdefghijklmnopqrstuvwxyz".into(),
+        }
+    }
+
+    #[test]
+    fn a_mark_is_the_last_paragraph_of_a_message() {
+        let mark = mark("a b");
+        let trailers = mark.trailers();
+        assert!(trailers.starts_with("Daemon-Id: a%20b\n"), "{trailers}");
+        assert_eq!(
+            Mark::in_message(&format!("title\n\nbody\n\n{trailers}")),
+            Some(mark.clone())
+        );
+        assert_eq!(
+            Mark::in_message(&format!("title\n\n{trailers}\nReverts it.\n")),
+            None
+        );
+        assert_eq!(Mark::in_message(&trailers), None);
+        assert_eq!(Mark::in_message("title\n\nDaemon-Id: a\n"), None);
+        assert_eq!(Mark::in_message(""), None);
+    }
+
+    #[test]
+    fn only_the_daemon_itself_is_its_committer() {
+        let mark = mark("a");
+        assert_eq!(
+            (mark.name().as_str(), mark.email().as_str()),
+            ("a (daemon)", "a@daemon.invalid")
+        );
+        assert!(mark.is_committed_by("a@daemon.invalid"));
+        assert!(!mark.is_committed_by("ada@example.org"));
+    }
+
+    #[test]
+    fn an_id_cannot_shape_the_branch() {
+        for (id, encoded) in [
+            ("pr-helper", "pr-helper"),
+            ("../x", "%2E%2E%2Fx"),
+            ("-rf", "-rf"),
+            ("$(id)", "%24%28id%29"),
+            ("é", "%C3%A9"),
+            ("a.lock", "a%2Elock"),
+        ] {
+            let branch = mark(id).branch();
+            assert_eq!(
+                branch.short(),
+                format!("daemon/{encoded}/{}", mark(id).activation)
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn encoded_text_reads_back(text in ".*") {
+            prop_assert_eq!(decode(&encode(&text)), Some(text));
+        }
+
+        #[test]
+        fn no_message_panics(message in "(Daemon-(Id|Activation|Output): [%a-z0-9 ]{0,5}\n|[\n a-z%:]){0,12}") {
+            let _mark: Option<Mark> = Mark::in_message(&message);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! A fix removes its finding, keeps the rest, and never touches the body.
+
+use daemon_spec::{Code, Edit, Fix, Severity, Span, apply_fixes, parse};
+
+/// Applies every fix of `input` and returns the text after it.
+fn fixed(input: &str) -> String {
+    let parsed = parse(input.as_bytes().to_vec());
+    let fixes: Vec<_> = parsed
+        .diagnostics
+        .iter()
+        .filter_map(|found| found.fix.as_ref())
+        .collect();
+    let result = apply_fixes(input.as_bytes(), fixes.iter().copied());
+    assert_eq!(
+        result.applied,
+        fixes.len(),
+        "the fixes of one file do not meet"
+    );
+    String::from_utf8(result.bytes).expect("edits keep the text UTF-8")
+}
+
+#[test]
+fn each_marked_fix_removes_its_finding_and_keeps_the_words() {
+    let rows = [
+        ("\n\t\n---\nid: x\n---\n", "---\nid: x\n---\n"),
+        ("\u{FEFF}---\nid: x\n---\n", "---\nid: x\n---\n"),
+        ("\u{FEFF}\n---\nid: x\n---\n", "---\nid: x\n---\n"),
+        (
+            "---\npurpose: Fix: now # soon\n---\nb: c: d\n",
+            "---\npurpose: \"Fix: now\" # soon\n---\nb: c: d\n",
+        ),
+        (
+            "---\npurpose: say \"hi\": it's\n  so: y\n---\n",
+            "---\npurpose: 'say \"hi\": it''s\n  so: y'\n---\n",
+        ),
+        (
+            "---\nschedule: */5 * * * *\r\n---\n",
+            "---\nschedule: \"*/5 * * * *\"\r\n---\n",
+        ),
+        (
+            "---\nwatch:\n- \"/x\" is said\n---\n",
+            "---\nwatch:\n- '\"/x\" is said'\n---\n",
+        ),
+        (
+            "---\nwatch:\n- a #ops b\n- #ops\n---\n",
+            "---\nwatch:\n- \"a #ops b\"\n- \"#ops\"\n---\n",
+        ),
+        (
+            "---\npurpose: *urgent\n---\n",
+            "---\npurpose: \"*urgent\"\n---\n",
+        ),
+    ];
+    for (input, expected) in rows {
+        let output = fixed(input);
+        assert_eq!(output, expected);
+        assert_eq!(
+            parse(output.into_bytes()).diagnostics,
+            [],
+            "nothing is left of {input:?}"
+        );
+    }
+}
+
+#[test]
+fn the_text_meant_is_the_text_the_fix_gives() {
+    let broken = parse(b"---\nwatch:\n- a: b: c\n- `d` e\n- f: g\n    h: i\n---\n".to_vec());
+    let after = fixed(broken.file.source().text().unwrap());
+    let mended = parse(after.into_bytes());
+    let words = |parsed: &daemon_spec::Parse| -> Vec<String> {
+        parsed
+            .file
+            .watch()
+            .value()
+            .unwrap()
+            .texts()
+            .map(|text| text.value.clone())
+            .collect()
+    };
+    assert_eq!(words(&broken), ["a: b: c", "`d` e", "f: g h: i"]);
+    assert_eq!(words(&broken), words(&mended));
+}
+
+#[test]
+fn fixes_that_meet_an_earlier_one_are_left_out_whole() {
+    let fix = |edits: &[(usize, usize, &str)]| Fix {
+        title: "edit".to_owned(),
+        edits: edits
+            .iter()
+            .map(|&(start, end, text)| Edit {
+                span: Span::new(start, end),
+                text: text.to_owned(),
+            })
+            .collect(),
+    };
+    let fixes = [
+        fix(&[(0, 1, "A"), (3, 3, "-")]),
+        fix(&[(1, 2, "B"), (2, 4, "never")]),
+        fix(&[(4, 9, "beyond")]),
+        fix(&[]),
+        fix(&[(4, 5, "E")]),
+    ];
+    let result = apply_fixes(b"abcde", &fixes);
+    assert_eq!(
+        (result.bytes.as_slice(), result.applied),
+        (b"Abc-dE".as_slice(), 2)
+    );
+}
+
+#[test]
+fn codes_print_and_read_back() {
+    assert_eq!("D007".parse::<Code>().unwrap(), Code::new(7));
+    assert_eq!(Code::new(201).to_string(), "D201");
+    for text in ["", "D", "D1", "D0001", "201", "D+12", "D１２３"] {
+        let message = format!("`{text}` is not a diagnostic code: expected `D` and three digits");
+        assert_eq!(text.parse::<Code>().unwrap_err().to_string(), message);
+    }
+    assert!(Severity::Error > Severity::Warning && Severity::Warning > Severity::Advice);
+}
