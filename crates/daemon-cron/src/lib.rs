@@ -45,6 +45,7 @@ mod print;
 mod problem;
 mod schedule;
 mod search;
+mod wall;
 mod wrap;
 mod zone;
 
@@ -53,4 +54,5 @@ pub use field::Field;
 pub use note::{Note, NoteKind, notes};
 pub use problem::{Error, Fix, Problem, ProblemKind};
 pub use schedule::Schedule;
+pub use wall::{WallMinute, Walls};
 pub use zone::Zone;

@@ -7,7 +7,7 @@ use crate::civil::{FIRST_SECOND, LAST_SECOND};
 use crate::zone::{Stretch, Zone, in_domain, second_of};
 
 /// A gap of this length or more is a correction of the zone, not daylight saving.
-const LONG_GAP: i64 = 3 * 3600;
+pub(crate) const LONG_GAP: i64 = 3 * 3600;
 
 /// An expression in a zone: it knows its instants in UTC.
 ///
