@@ -95,3 +95,15 @@ pub struct TickRow {
     /// What became of them.
     pub outcome: TickOutcome,
 }
+
+impl TickRow {
+    /// Makes the row of a single tick.
+    pub const fn one(scheduled_at: Timestamp, outcome: TickOutcome) -> Self {
+        Self {
+            first: scheduled_at,
+            scheduled_at,
+            count: 1,
+            outcome,
+        }
+    }
+}

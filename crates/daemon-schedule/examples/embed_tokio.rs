@@ -1,0 +1,40 @@
+//! The scheduler alone in a tokio loop: `cargo run -p daemon-schedule --example embed_tokio`.
+//!
+//! It waits for two ticks of a minutely schedule, or for the number given as argument.
+#![expect(clippy::print_stdout, reason = "an example prints")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a program that embeds the scheduler owns the clock"
+)]
+
+use std::error::Error;
+
+use daemon_cron::Zone;
+use daemon_schedule::{Policy, Scheduler, Unfinished};
+use jiff::Timestamp;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let n_ticks: usize = std::env::args().nth(1).map_or(Ok(2), |text| text.parse())?;
+    let mut scheduler = Scheduler::new();
+    let started = Timestamp::now();
+    scheduler.insert("minutely", "* * * * *".parse()?, &Zone::utc(), started);
+    scheduler.insert("every five", "*/5 * * * *".parse()?, &Zone::utc(), started);
+
+    let mut n_seen = 0;
+    while n_seen < n_ticks
+        && let Some(deadline) = scheduler.deadline()
+    {
+        let wait = Timestamp::now().duration_until(deadline);
+        tokio::time::sleep(wait.try_into().unwrap_or_default()).await;
+        let now = Timestamp::now();
+        scheduler.advance(now, |due| {
+            let plan = Policy::default().plan(due.schedule, due.after, now, Unfinished::default());
+            for row in plan.rows {
+                println!("{}: {} {}", due.key, row.outcome, row.scheduled_at);
+                n_seen += 1;
+            }
+        });
+    }
+    Ok(())
+}

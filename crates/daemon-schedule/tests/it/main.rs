@@ -1,0 +1,26 @@
+//! The public contract of the crate.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod due;
+mod plans;
+mod simulation;
+
+use daemon_cron::{CronExpr, Schedule, Zone};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+fn expr(text: &str) -> CronExpr {
+    text.parse().unwrap()
+}
+
+fn zone(name: &str) -> Zone {
+    Zone::new(TimeZone::get(name).unwrap())
+}
+
+fn schedule(text: &str) -> Schedule {
+    Schedule::new(expr(text), Zone::utc())
+}
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
