@@ -168,14 +168,22 @@ fn reasons(text: &str) -> Vec<(usize, &str)> {
         if line.starts_with("## ") {
             is_inside = line.trim_end() == "## Dependencies";
         }
-        let Some(item) = line.strip_prefix("- `").filter(|_| is_inside) else {
+        let Some(item) = line.strip_prefix("- ").filter(|_| is_inside) else {
             continue;
         };
-        // One line may explain several that belong together: - `a`, `b`: why.
-        let head = item.split_once("`:").map_or(item, |(head, _)| head);
-        acc.extend(head.split("`, `").map(|name| (at + 1, name)));
+        acc.extend(leading_names(item).map(|name| (at + 1, name)));
     }
     acc
+}
+
+/// Returns the names in backticks that open a text: two of "`a`, `b`: why, unlike `c`".
+fn leading_names(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (name, after) = rest.strip_prefix('`')?.split_once('`')?;
+        rest = after.strip_prefix(", ").unwrap_or_default();
+        Some(name)
+    })
 }
 
 /// Checks that links between documents lead somewhere.
@@ -289,8 +297,7 @@ mod tests {
     #[test]
     fn dependencies_and_reasons_match_both_ways() {
         let manifest = "[workspace.dependencies]\na = \"1\"\nb = { version = \"1\" }\nours = { path = \"x\" }\n";
-        let decisions =
-            "## Design\n- `c`: no.\n## Dependencies\n- `a`, `d`: why.\n- `gone`: why.\n";
+        let decisions = "## Design\n- `c`: no.\n## Dependencies\n- `a`, `d` with `x`: not `y`, `z`.\n- `gone`: why.\n";
         let tree = Tree::from([("Cargo.toml", manifest), ("docs/DECISIONS.md", decisions)]);
         let packages = [
             package("ours", &["a", "d", "e"]),
