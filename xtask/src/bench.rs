@@ -60,31 +60,29 @@ struct Must {
 
 /// Runs the benchmark, prints the table, and writes the page when every row was measured.
 pub(crate) fn run(root: &Path, names: &[String]) -> Result<ExitCode> {
-    shell::run(&mut shell::cargo(
-        root,
-        &[
-            "build",
-            "--release",
-            "--locked",
-            "-p",
-            "daemon-lint",
-            "-p",
-            "daemon-bench",
-        ],
-    ))?;
-    let mut command = shell::cargo(
-        root,
-        &[
-            "run",
-            "--release",
-            "--quiet",
-            "--locked",
-            "-p",
-            "daemon-bench",
-            "--",
-            "--json",
-        ],
-    );
+    let build = [
+        "build",
+        "--profile",
+        "measure",
+        "--locked",
+        "-p",
+        "daemon-lint",
+        "-p",
+        "daemon-bench",
+    ];
+    shell::run(&mut shell::cargo(root, &build))?;
+    let measure = [
+        "run",
+        "--profile",
+        "measure",
+        "--quiet",
+        "--locked",
+        "-p",
+        "daemon-bench",
+        "--",
+        "--json",
+    ];
+    let mut command = shell::cargo(root, &measure);
     command.args(names);
     let json = shell::capture(&mut command)?;
     let report: Report =
@@ -104,7 +102,8 @@ fn page(report: &Report, table: &str) -> String {
         "# Performance\n\n\
          Ours beside what a user would pick instead and beside the limit of the machine, measured in turns in the same\n\
          process on the same input. `cargo xtask bench` writes this page. The times belong to this machine; the ratios\n\
-         travel better. Medians of repeated batches; the spread is the middle half of the batches around the median.\n\n\
+         travel better. Medians of repeated batches; the spread is the middle half of the batches around the median.\n\
+         Everything is built with cargo's own release settings, as it is for who embeds a library.\n\n\
          {}, {} cores, {}, {}; {}.\n\n{table}",
         report.machine.cpu,
         report.machine.cores,
