@@ -1,6 +1,7 @@
 //! The rows of the performance page, one module each.
 
 mod cron;
+mod lint;
 mod parse;
 
 use anyhow::{Result, bail};
@@ -20,6 +21,10 @@ const ROWS: &[Entry] = &[
     Entry {
         name: "parse",
         measure: parse::measure,
+    },
+    Entry {
+        name: "lint",
+        measure: lint::measure,
     },
     Entry {
         name: "cron-next",

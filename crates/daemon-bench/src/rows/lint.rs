@@ -1,0 +1,143 @@
+//! The linter as a whole process over a large repository.
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::fixtures;
+use crate::kit::{Contender, measure as measure_all};
+use crate::report::Row;
+
+const N_DAEMONS: usize = 1_000;
+const MOST_TIME: f64 = 250e6;
+const MOST_MEMORY_KIB: u64 = 40 * 1024;
+const LOOK_EVERY: Duration = Duration::from_micros(200);
+
+pub(super) fn measure() -> Result<Row> {
+    let linter = linter()?;
+    let repository = tempfile::tempdir()?;
+    let paths = write_repository(repository.path())?;
+    check_all_linted(&linter, repository.path())?;
+
+    let samples = measure_all(vec![
+        Contender::new("daemon-lint", 1, || {
+            let status = lint(&linter, repository.path(), Stdio::null())
+                .and_then(|mut child| Ok(child.wait()?));
+            black_box(status.expect("the linter ran a moment ago"));
+        }),
+        Contender::new("reading the files", 1, || {
+            for path in &paths {
+                black_box(std::fs::read(path).expect("the file was written a moment ago"));
+            }
+        }),
+    ]);
+    let [ours, reading] = &samples[..] else {
+        unreachable!("two contenders went in")
+    };
+    let peak = peak_kib(&linter, repository.path())?;
+    Ok(Row::new("lint", "daemon-lint on a repository of 1,000 daemons, the whole process", ours)
+        .limited_by(ours, reading)
+        .must_take_at_most(ours, MOST_TIME)
+        .must("≤ 40 MiB resident", format!("{:.1} MiB", peak as f64 / 1024.0), peak <= MOST_MEMORY_KIB)
+        .note("The daemons are copies of fixtures/daemons with ids of their own; the output is JSON and goes nowhere."))
+}
+
+/// Cargo puts the programs of the workspace beside each other.
+fn linter() -> Result<PathBuf> {
+    let path = std::env::current_exe()?
+        .with_file_name(format!("daemon-lint{}", std::env::consts::EXE_SUFFIX));
+    ensure!(
+        path.is_file(),
+        "`{}` is not built; run `cargo build --release -p daemon-lint`",
+        path.display()
+    );
+    Ok(path)
+}
+
+fn write_repository(root: &Path) -> Result<Vec<PathBuf>> {
+    let files = fixtures::daemon_files()?;
+    let mut paths = Vec::with_capacity(N_DAEMONS);
+    for (n, file) in files.iter().cycle().take(N_DAEMONS).enumerate() {
+        let text = std::str::from_utf8(file)?;
+        let id = format!("daemon-{n:04}");
+        let folder = root.join(".agents/daemons").join(&id);
+        std::fs::create_dir_all(&folder)?;
+        let path = folder.join("DAEMON.md");
+        std::fs::write(&path, with_id(text, &id)?)?;
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+fn with_id(text: &str, id: &str) -> Result<String> {
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("id:"))
+        .context("a typical file has an id")?;
+    Ok(text.replacen(line, &format!("id: {id}"), 1))
+}
+
+fn lint(linter: &Path, repository: &Path, stdout: Stdio) -> Result<Child> {
+    let mut command = Command::new(linter);
+    command
+        .arg(repository)
+        .args(["--format", "json"])
+        .env_clear();
+    command
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(Stdio::null());
+    command
+        .spawn()
+        .with_context(|| format!("failed to start `{}`", linter.display()))
+}
+
+fn check_all_linted(linter: &Path, repository: &Path) -> Result<()> {
+    let output = lint(linter, repository, Stdio::piped())?.wait_with_output()?;
+    let report: serde_json::Value =
+        serde_json::from_slice(&output.stdout).context("the linter printed no JSON")?;
+    let n_daemons = report
+        .pointer("/summary/daemons")
+        .and_then(serde_json::Value::as_u64);
+    ensure!(
+        n_daemons == Some(N_DAEMONS as u64),
+        "the linter saw {n_daemons:?} daemons"
+    );
+    Ok(())
+}
+
+/// Returns the highest resident memory the kernel has recorded for the process, looked at until it ends.
+fn peak_kib(linter: &Path, repository: &Path) -> Result<u64> {
+    let mut child = lint(linter, repository, Stdio::null())?;
+    let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+    let mut peak = 0;
+    while child.try_wait()?.is_none() {
+        peak = resident_kib(&status).unwrap_or(peak);
+        std::thread::sleep(LOOK_EVERY);
+    }
+    ensure!(peak > 0, "the kernel tells no `VmHWM` of a process");
+    Ok(peak)
+}
+
+fn resident_kib(status: &Path) -> Option<u64> {
+    let text = std::fs::read_to_string(status).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_has_its_own_id_and_is_otherwise_the_same() {
+        let text = "---\r\nid: \"a\" # first\r\npurpose: a\r\n";
+        assert_eq!(
+            with_id(text, "b").unwrap(),
+            "---\r\nid: b\r\npurpose: a\r\n"
+        );
+    }
+}
