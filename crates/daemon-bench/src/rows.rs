@@ -3,6 +3,7 @@
 mod cron;
 mod lint;
 mod parse;
+mod schedule;
 
 use anyhow::{Result, bail};
 
@@ -41,6 +42,10 @@ const ROWS: &[Entry] = &[
     Entry {
         name: "cron-parse",
         measure: cron::parse,
+    },
+    Entry {
+        name: "schedule",
+        measure: schedule::measure,
     },
 ];
 

@@ -1,0 +1,288 @@
+//! One minute's tick over a million schedules.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+use std::hint::black_box;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use daemon_cron::{CronExpr, Zone};
+use daemon_schedule::Scheduler;
+use jiff::Timestamp;
+use tokio::runtime::Runtime;
+use tokio_util::time::DelayQueue;
+
+use crate::kit::{Contender, measure as measure_all};
+use crate::report::Row;
+
+const N_SCHEDULES: u32 = 1_000_000;
+const MINUTES_PER_PASS: usize = 60;
+/// 2026-11-20T00:00:00Z, in minutes.
+const FIRST_MINUTE: i64 = 29918880;
+const MINUTE: Duration = Duration::from_secs(60);
+const MOST_BYTES: f64 = 24.0;
+
+pub(super) fn measure() -> Result<Row> {
+    let expressions = expressions()?;
+    let n_distinct = expressions
+        .iter()
+        .map(ToString::to_string)
+        .collect::<BTreeSet<_>>()
+        .len();
+
+    let started = Instant::now();
+    let mut loaded = None;
+    let memory = allocation_counter::measure(|| loaded = Some(Ours::load(&expressions)));
+    let loading = started.elapsed();
+    let mut ours = loaded.expect("the closure ran");
+    let bytes = memory.bytes_current as f64 / f64::from(N_SCHEDULES) - size_of::<u32>() as f64;
+
+    let mut heap = Heap::load(&expressions);
+    let mut queue = Queue::load(&expressions)?;
+    let due = first_hours_agree(&mut ours, &mut heap, &mut queue)?;
+    let n_due: usize = due.iter().map(Vec::len).sum();
+
+    let mut written = Vec::new();
+    let samples = measure_all(vec![
+        Contender::new("daemon-schedule", MINUTES_PER_PASS, || {
+            hour(|acc| ours.tick(acc));
+        }),
+        Contender::new("BinaryHeap", MINUTES_PER_PASS, || {
+            hour(|acc| heap.tick(acc));
+        }),
+        Contender::new("DelayQueue", MINUTES_PER_PASS, || {
+            hour(|acc| queue.tick(acc));
+        }),
+        Contender::new("writing the due keys", MINUTES_PER_PASS, || {
+            for keys in &due {
+                written.clear();
+                written.extend_from_slice(black_box(keys));
+                black_box(&written);
+            }
+        }),
+    ]);
+    let [ours, heap, queue, writing] = &samples[..] else {
+        unreachable!("four contenders went in")
+    };
+    let per_minute = n_due as f64 / MINUTES_PER_PASS as f64;
+    Ok(Row::new("schedule", "one minute's tick over 1,000,000 schedules, averaged over whole hours", ours)
+        .beside(ours, heap)
+        .beside(ours, queue)
+        .limited_by(ours, writing)
+        .must_beat(ours, heap, 60.0)
+        .must(format!("≤ {MOST_BYTES} bytes a schedule beside the key"), format!("{bytes:.1} bytes"), bytes <= MOST_BYTES)
+        .note(format!(
+            "{n_distinct} distinct expressions, {per_minute:.0} due a minute on average, {:.1} ns for each that is due; \
+             loaded in {} ms. The two peers compute the next instant of what fired with `daemon-cron`.",
+            ours.median / per_minute,
+            loading.as_millis(),
+        )))
+}
+
+fn hour(mut tick: impl FnMut(&mut Vec<u32>)) {
+    let mut keys = Vec::new();
+    for _ in 0..MINUTES_PER_PASS {
+        keys.clear();
+        tick(&mut keys);
+        black_box(&keys);
+    }
+}
+
+/// Ticks each once through the same hour and returns the keys of each minute.
+fn first_hours_agree(
+    ours: &mut Ours,
+    heap: &mut Heap<'_>,
+    queue: &mut Queue<'_>,
+) -> Result<Vec<Vec<u32>>> {
+    let mut due = Vec::new();
+    for minute in 0..MINUTES_PER_PASS {
+        let [mut by_ours, mut by_heap, mut by_queue] = [const { Vec::new() }; 3];
+        ours.tick(&mut by_ours);
+        heap.tick(&mut by_heap);
+        queue.tick(&mut by_queue);
+        for keys in [&mut by_ours, &mut by_heap, &mut by_queue] {
+            keys.sort_unstable();
+        }
+        ensure!(
+            by_ours == by_heap && by_ours == by_queue,
+            "the keys due in minute {minute} differ"
+        );
+        due.push(by_ours);
+    }
+    Ok(due)
+}
+
+fn timestamp(minute: i64) -> Timestamp {
+    Timestamp::from_second(minute * 60).expect("the minutes of this century are representable")
+}
+
+fn next_minute(expr: &CronExpr, after: i64) -> i64 {
+    let next = expr
+        .next_after(timestamp(after))
+        .expect("every expression of the row fires");
+    next.as_second() / 60
+}
+
+struct Ours {
+    scheduler: Scheduler<u32>,
+    minute: i64,
+}
+
+impl Ours {
+    fn load(expressions: &[CronExpr]) -> Self {
+        let mut scheduler = Scheduler::new();
+        let (zone, from) = (Zone::utc(), timestamp(FIRST_MINUTE));
+        for (key, expr) in (0..).zip(expressions) {
+            scheduler.insert(key, *expr, &zone, from);
+        }
+        // The first call after loading looks for what was missed while nothing ran.
+        scheduler.advance(from, |_due| {
+            unreachable!("nothing is due at the cursor itself")
+        });
+        Self {
+            scheduler,
+            minute: FIRST_MINUTE,
+        }
+    }
+
+    fn tick(&mut self, acc: &mut Vec<u32>) {
+        self.minute += 1;
+        self.scheduler
+            .advance(timestamp(self.minute), |due| acc.push(*due.key));
+    }
+}
+
+struct Heap<'a> {
+    expressions: &'a [CronExpr],
+    heap: BinaryHeap<Reverse<(i64, u32)>>,
+    minute: i64,
+}
+
+impl<'a> Heap<'a> {
+    fn load(expressions: &'a [CronExpr]) -> Self {
+        let next = |(key, expr): (u32, &CronExpr)| Reverse((next_minute(expr, FIRST_MINUTE), key));
+        Self {
+            expressions,
+            heap: (0..).zip(expressions).map(next).collect(),
+            minute: FIRST_MINUTE,
+        }
+    }
+
+    fn tick(&mut self, acc: &mut Vec<u32>) {
+        self.minute += 1;
+        while let Some(&Reverse((minute, key))) = self.heap.peek() {
+            if minute > self.minute {
+                return;
+            }
+            self.heap.pop();
+            acc.push(key);
+            let next = next_minute(&self.expressions[key as usize], self.minute);
+            self.heap.push(Reverse((next, key)));
+        }
+    }
+}
+
+struct Queue<'a> {
+    expressions: &'a [CronExpr],
+    queue: DelayQueue<u32>,
+    runtime: Runtime,
+    minute: i64,
+}
+
+impl<'a> Queue<'a> {
+    fn load(expressions: &'a [CronExpr]) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()?;
+        let queue = runtime.block_on(async {
+            let mut queue = DelayQueue::with_capacity(expressions.len());
+            for (key, expr) in (0..).zip(expressions) {
+                queue.insert(key, wait(next_minute(expr, FIRST_MINUTE) - FIRST_MINUTE));
+            }
+            queue
+        });
+        Ok(Self {
+            expressions,
+            queue,
+            runtime,
+            minute: FIRST_MINUTE,
+        })
+    }
+
+    fn tick(&mut self, acc: &mut Vec<u32>) {
+        self.minute += 1;
+        let Self {
+            expressions,
+            queue,
+            runtime,
+            minute,
+        } = self;
+        runtime.block_on(async {
+            tokio::time::advance(MINUTE).await;
+            // Without this, tokio makes the queue pause after 128 keys.
+            tokio::task::unconstrained(std::future::poll_fn(|context| {
+                while let Poll::Ready(Some(expired)) = queue.poll_expired(context) {
+                    let key = expired.into_inner();
+                    acc.push(key);
+                    let next = next_minute(&expressions[key as usize], *minute);
+                    queue.insert(key, wait(next - *minute));
+                }
+                Poll::Ready(())
+            }))
+            .await;
+        });
+    }
+}
+
+/// The queue rounds up to its milliseconds; a little early is in time for the minute.
+fn wait(minutes: i64) -> Duration {
+    let minutes = u32::try_from(minutes).expect("the next instant is later than now");
+    MINUTE * minutes - Duration::from_millis(10)
+}
+
+/// Makes a million expressions of the kinds people write, the same in every session.
+fn expressions() -> Result<Vec<CronExpr>> {
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    let mut below = move |n: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random >> 16) % n
+    };
+    let mut acc = Vec::with_capacity(N_SCHEDULES as usize);
+    for _ in 0..N_SCHEDULES {
+        let (minute, hour) = (below(60), below(24));
+        let text = match below(10) {
+            0 => format!("*/{} * * * *", [5, 10, 15, 20, 30][below(5) as usize]),
+            1 | 2 => format!("{minute} * * * *"),
+            3..6 => format!("{minute} {hour} * * *"),
+            6 | 7 => format!("{minute} {hour} * * 1-5"),
+            8 => format!("{minute} {hour} * * {}", below(7)),
+            _ => format!("{} {hour} {} * *", minute / 5 * 5, 1 + below(28)),
+        };
+        acc.push(text.parse()?);
+    }
+    Ok(acc)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_three_tell_the_same_keys_for_an_hour() {
+        let expressions: Vec<CronExpr> = ["*/5 * * * *", "7 * * * *", "0 0 * * *", "30 0 20 * *"]
+            .map(|text| text.parse().unwrap())
+            .into();
+        let mut ours = Ours::load(&expressions);
+        let mut heap = Heap::load(&expressions);
+        let mut queue = Queue::load(&expressions).unwrap();
+        let due = first_hours_agree(&mut ours, &mut heap, &mut queue).unwrap();
+        assert_eq!(due[4], [0]);
+        assert_eq!(due[6], [1]);
+        assert_eq!(due[29], [0, 3]);
+        assert_eq!(due.iter().map(Vec::len).sum::<usize>(), 12 + 1 + 1);
+    }
+}
