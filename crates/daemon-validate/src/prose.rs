@@ -14,6 +14,18 @@ pub(crate) fn folded(text: &str) -> String {
     acc
 }
 
+/// Returns the first characters of a text that belong to a run, at most `most`.
+///
+/// The bound keeps a hostile text, in which every few bytes begin a run to its end, linear.
+pub(crate) fn leading(text: &str, most: usize, belongs: impl Fn(char) -> bool) -> &str {
+    let end = text
+        .char_indices()
+        .enumerate()
+        .find(|(n, (_, c))| *n == most || !belongs(*c))
+        .map_or(text.len(), |(_, (at, _))| at);
+    text.get(..end).unwrap_or_default()
+}
+
 /// Counts sentences: ends are `.`, `!` or `?` before a blank and a capital, or an empty line.
 pub(crate) fn sentences(text: &str) -> usize {
     const ABBREVIATIONS: &[&str] = &[

@@ -3,8 +3,8 @@
 use daemon_spec::{Code, Diagnostic, Severity};
 
 use crate::rules::{
-    activation, body, conditions, deny, hidden_text, identity, keys, lists, machine_path,
-    placeholder, placement, purpose, routines, schedule, secrets, support,
+    activation, assigned_secrets, body, conditions, deny, hidden_text, identity, keys, lists,
+    machine_path, placeholder, placement, purpose, routines, schedule, secrets, support,
 };
 use crate::{Profile, Rule, Subject, page};
 
@@ -285,7 +285,7 @@ table! {
         => "the condition needs an event that only this runtime documents";
     700 "secret" Error/Error ByHand Subject(secrets::secret)
         => "something looks like a token or a private key";
-    701 "secret-assignment" Warning/Warning ByHand Subject(secrets::assignment)
+    701 "secret-assignment" Warning/Warning ByHand Subject(assigned_secrets::assignment)
         => "a password or key is assigned a literal value";
     702 "hidden-text" Warning/Error Fixable Subject(hidden_text::hidden_text)
         => "the text holds bidirectional or invisible characters";

@@ -100,17 +100,13 @@ pub(crate) fn conflict(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let Some(deny) = subject.file().deny().value() else {
         return;
     };
-    let routines: Vec<Vec<String>> = texts(subject).map(|text| meaning(&text.value)).collect();
+    let routines: Vec<Demand> = texts(subject)
+        .map(|text| Demand::read(&text.value))
+        .collect();
     for (index, rule) in deny.texts().enumerate() {
-        let words = meaning(&rule.value);
-        let verb = verbs(&rule.value).next().map(|verb| stem(&verb));
-        if words.len() < 2 {
-            continue;
-        }
-        for (number, routine) in texts(subject).enumerate() {
-            let asks = verbs(&routine.value).any(|other| Some(stem(&other)) == verb);
-            let own = routines.get(number).map(Vec::as_slice).unwrap_or_default();
-            if asks && words.iter().all(|word| own.contains(word)) {
+        let denied = Demand::read(&rule.value);
+        for (number, routine) in routines.iter().enumerate() {
+            if denied.covers(routine) {
                 let message = format!(
                     "routine {} and deny rule {} may conflict",
                     number + 1,
@@ -122,6 +118,31 @@ pub(crate) fn conflict(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
                 );
             }
         }
+    }
+}
+
+/// What a sentence asks for, or forbids.
+struct Demand {
+    verbs: Vec<String>,
+    words: Vec<String>,
+}
+
+impl Demand {
+    fn read(text: &str) -> Self {
+        Self {
+            verbs: verbs(text).map(|verb| stem(&verb)).collect(),
+            words: meaning(text),
+        }
+    }
+
+    /// Reports whether everything this says, verb first, is also said by `routine`.
+    fn covers(&self, routine: &Self) -> bool {
+        self.words.len() >= 2
+            && self
+                .verbs
+                .first()
+                .is_some_and(|verb| routine.verbs.contains(verb))
+            && self.words.iter().all(|word| routine.words.contains(word))
     }
 }
 

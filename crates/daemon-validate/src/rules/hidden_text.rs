@@ -102,9 +102,10 @@ fn is_joining(text: &str, at: usize, c: char) -> bool {
             before.is_some_and(takes_joiner) && (after.is_some_and(takes_joiner))
         }
         '\u{e0020}'..='\u{e007f}' => {
-            let flag = text.get(..at).unwrap_or_default();
-            flag.trim_end_matches(|c: char| matches!(c, '\u{e0020}'..='\u{e007e}'))
-                .ends_with('\u{1f3f4}')
+            // The flags in use have six tags; a longer row hides something.
+            let head = text.get(..at).unwrap_or_default();
+            let mut earlier = head.chars().rev().take(8);
+            earlier.find(|c| !matches!(c, '\u{e0020}'..='\u{e007e}')) == Some('\u{1f3f4}')
         }
         '\u{e0100}'..='\u{e01ef}' => before.is_some_and(is_ideograph),
         _ => false,

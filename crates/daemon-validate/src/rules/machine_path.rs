@@ -6,6 +6,7 @@ use aho_corasick::AhoCorasick;
 use daemon_spec::{Diagnostic, Span};
 
 use crate::Subject;
+use crate::prose::leading;
 use crate::report::report;
 
 const ROOTS: &[&str] = &[
@@ -16,6 +17,9 @@ const ROOTS: &[&str] = &[
     ":/Users/",
     ":\\\\Users\\\\",
 ];
+
+/// Most characters after the root that belong to a path.
+const MAX_PATH_CHARS: usize = 128;
 
 static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::builder()
@@ -54,10 +58,10 @@ fn paths(text: &str) -> impl Iterator<Item = Span> + '_ {
             return None;
         }
         let rest = text.get(found.end()..)?;
-        let length = rest
-            .find(|c: char| c.is_whitespace() || "\"'`,;:)(<>|*?[]{}".contains(c))
-            .unwrap_or(rest.len());
-        let path = rest.get(..length)?.trim_end_matches(['.', '!']);
+        let path = leading(rest, MAX_PATH_CHARS, |c| {
+            !c.is_whitespace() && !"\"'`,;:)(<>|*?[]{}".contains(c)
+        })
+        .trim_end_matches(['.', '!']);
         path.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.')
             .then(|| Span::new(start, found.end() + path.len()))
     })

@@ -1,6 +1,7 @@
 //! The checks, one function for each code, gathered by what they look at.
 
 pub(crate) mod activation;
+pub(crate) mod assigned_secrets;
 pub(crate) mod body;
 pub(crate) mod conditions;
 pub(crate) mod deny;

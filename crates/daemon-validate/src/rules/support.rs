@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use daemon_spec::{Diagnostic, Span};
 use memchr::memmem;
 
+use crate::prose::leading;
 use crate::report::report;
 use crate::{Subject, SupportEntry, SupportKind};
 
@@ -16,6 +17,9 @@ pub const MAX_SUPPORT_FILE_BYTES: u64 = 1024 * 1024;
 pub const MAX_SUPPORT_BYTES: u64 = 8 * 1024 * 1024;
 /// Most directories above a support file, the daemon's own not counted.
 pub const MAX_SUPPORT_DEPTH: usize = 8;
+
+/// Most characters of a path that a text names; a longer one is no path.
+const MAX_PATH_CHARS: usize = 1_024;
 
 /// The directories whose content belongs to the daemon.
 const TREES: [&str; 2] = ["scripts", "references"];
@@ -150,17 +154,15 @@ pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
         return;
     };
     let text = subject.text();
+    let mentions = mentions(text, subject.directory());
+    let mut paths: Vec<&[u8]> = support.iter().map(|entry| entry.path.as_slice()).collect();
+    if !mentions.is_empty() {
+        paths.sort_unstable();
+    }
     let mut told = BTreeSet::new();
-    for span in mentions(text, subject.directory()) {
+    for span in mentions {
         let path = text.get(span.range()).unwrap_or_default();
-        let bare = path.trim_end_matches('/').as_bytes();
-        let is_there = support.iter().any(|entry| {
-            entry
-                .path
-                .strip_prefix(bare)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
-        });
-        if !is_there && told.insert(path) {
+        if !holds(&paths, path) && told.insert(path) {
             acc.push(
                 report(
                     503,
@@ -173,6 +175,16 @@ pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Reports whether sorted paths hold a file, or anything in a directory, of this name.
+fn holds(paths: &[&[u8]], path: &str) -> bool {
+    let below = format!("{path}/");
+    let next = paths.partition_point(|other| *other < below.as_bytes());
+    paths.binary_search(&path.as_bytes()).is_ok()
+        || paths
+            .get(next)
+            .is_some_and(|other| other.starts_with(below.as_bytes()))
+}
+
 /// Finds the support files a text names, each as a path below the daemon's directory.
 fn mentions<'a>(text: &'a str, directory: Option<&'a str>) -> Vec<Span> {
     let mut acc = Vec::new();
@@ -180,18 +192,17 @@ fn mentions<'a>(text: &'a str, directory: Option<&'a str>) -> Vec<Span> {
         for at in memmem::find_iter(text.as_bytes(), tree) {
             let rest = text.get(at + tree.len()..).unwrap_or_default();
             let before = text.get(..at).unwrap_or_default();
-            let is_path = rest.starts_with('/') && begins_a_path(before, directory);
-            let length = rest
-                .find(|c: char| !(c.is_alphanumeric() || "/._-".contains(c)))
-                .unwrap_or(rest.len());
-            let tail = rest
-                .get(..length)
-                .unwrap_or_default()
-                .trim_end_matches(['.', '-', '/']);
+            if !rest.starts_with('/') || !begins_a_path(before, directory) {
+                continue;
+            }
+            let path = leading(rest, MAX_PATH_CHARS, |c| {
+                c.is_alphanumeric() || "/._-".contains(c)
+            });
+            let tail = path.trim_end_matches(['.', '-', '/']);
             let is_pattern = rest
-                .get(length..)
+                .get(path.len()..)
                 .is_some_and(|next| next.starts_with(['*', '<', '{', '$', '[']));
-            if is_path && !is_pattern && tail.len() > 1 {
+            if !is_pattern && tail.len() > 1 {
                 acc.push(Span::new(at, at + tree.len() + tail.len()));
             }
         }

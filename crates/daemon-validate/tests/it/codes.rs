@@ -442,6 +442,12 @@ const TEXT: &[Case] = &[
         "---\nid: a\n---\nToken: the operator's. Secret: never print it.\n",
     ),
     (
+        "D701",
+        "routines:\n  - fetch https://ana:sesame@example.org/x",
+        "ana:sesame",
+        "routines:\n  - fetch https://ana:$PASSWORD@example.org/x or https://example.org:80/@ana",
+    ),
+    (
         "D702",
         "deny:\n  - merge\u{200b} pull requests",
         "\u{200b}",
