@@ -9,10 +9,8 @@ pub enum ConditionStatus {
     Mapped,
     /// An event is understood; the remainder is not.
     Partial,
-    /// No event is named.
+    /// No event is named: a state, a quality, or anything at all.
     Vague,
-    /// A state is named instead of an event.
-    State,
     /// A time is named instead of an event.
     Time,
     /// An elapsed time is named instead of an event.

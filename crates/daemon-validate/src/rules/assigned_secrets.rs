@@ -144,7 +144,7 @@ fn is_reference(value: &str) -> bool {
             .is_some_and(|begin| begin.eq_ignore_ascii_case(start))
     };
     value.starts_with(['$', '<', '{', '%', '*', '[', '(', '=', '>'])
-        || REFERENCES.iter().any(|start| begins(start))
+        || REFERENCES.iter().any(begins)
 }
 
 /// Finds `scheme://user:password@host` with a literal password.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use daemon_spec::{DaemonFile, Diagnostic, Field, Fix, List, Reading, Span, Text};
 
+use crate::prose::{folded, words};
 use crate::report::report;
 use crate::{ConditionStatus, ConditionVerdict, Subject};
 
@@ -11,7 +12,8 @@ use crate::{ConditionStatus, ConditionVerdict, Subject};
 const MAX_SHOWN: usize = 80;
 
 pub(crate) fn vague(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
-    for (condition, verdict) in with_status(subject, ConditionStatus::Vague) {
+    let vague = with_status(subject, ConditionStatus::Vague);
+    for (condition, verdict) in vague.filter(|(condition, _)| !is_state(&condition.value)) {
         let message = format!("`{}` names no event", shown(&condition.value));
         let help = match &verdict.suggestion {
             Some(phrase) => format!("name an event, such as `{phrase}`"),
@@ -22,7 +24,8 @@ pub(crate) fn vague(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
 }
 
 pub(crate) fn state(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
-    for (condition, verdict) in with_status(subject, ConditionStatus::State) {
+    let vague = with_status(subject, ConditionStatus::Vague);
+    for (condition, verdict) in vague.filter(|(condition, _)| is_state(&condition.value)) {
         let message = format!("`{}` is a state, not an event", shown(&condition.value));
         let help = match &verdict.suggestion {
             Some(phrase) => {
@@ -265,6 +268,38 @@ fn part<'a>(condition: &'a Text, range: &Range<usize>) -> &'a str {
         .value
         .get(range.clone())
         .unwrap_or(&condition.value)
+}
+
+/// Tells a state ("code quality is low") from other lines without an event ("code changes").
+///
+/// A participle after the verb is something that was done, not how things are.
+fn is_state(condition: &str) -> bool {
+    const VERBS: [&str; 16] = [
+        "is", "are", "was", "were", "isn't", "aren't", "has", "have", "hasn't", "haven't", "looks",
+        "look", "seems", "seem", "remains", "stays",
+    ];
+    const BETWEEN: [&str; 10] = [
+        "not", "been", "being", "too", "very", "so", "still", "no", "longer", "more",
+    ];
+    const STATES: [&str; 7] = [
+        "outdated",
+        "needed",
+        "overloaded",
+        "untested",
+        "unreviewed",
+        "undocumented",
+        "unused",
+    ];
+    let folded = folded(condition);
+    let mut words = words(&folded)
+        .skip_while(|word| !VERBS.contains(word))
+        .skip(1);
+    words
+        .find(|word| !BETWEEN.contains(word))
+        .is_some_and(|word| {
+            let is_participle = word.len() > 3 && word.ends_with("ed") && !STATES.contains(&word);
+            !is_participle
+        })
 }
 
 fn shown(text: &str) -> String {

@@ -85,13 +85,12 @@ fn quotable(source: &Source, value: &Mistyped) -> Option<Span> {
     let rest = source.slice(Span::new(value.span.end, line.end));
     // A key without a value ends before its colon.
     let is_open = value.shape == Shape::Mapping && !raw.starts_with('{');
-    match rest.strip_prefix(':').filter(|_| is_open) {
-        Some(rest) if rest.trim().is_empty() => {
-            Some(Span::new(value.span.start, value.span.end + 1))
-        }
-        Some(_) => None,
-        None => Some(value.span),
+    let tail = rest.trim_end();
+    if is_open && tail.trim_start().starts_with(':') {
+        let is_whole = tail.trim_start() == ":";
+        return is_whole.then(|| Span::new(value.span.start, value.span.end + tail.len()));
     }
+    Some(value.span)
 }
 
 pub(crate) fn entry_empty(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {

@@ -5,9 +5,9 @@ use std::ops::Range;
 use daemon_validate::{ConditionStatus, ConditionVerdict, Correction, Profile, Subject, validate};
 use expect_test::{Expect, expect};
 
-use super::{completed, read, shown};
+use super::{codes, completed, read, shown};
 
-use ConditionStatus::{Elapsed, Mapped, Partial, State, Time, Unmapped, Vague};
+use ConditionStatus::{Elapsed, Mapped, Partial, Time, Unmapped, Vague};
 
 fn check(part: &str, verdicts: &[ConditionVerdict], expected: Expect) {
     let text = completed(part);
@@ -39,7 +39,7 @@ fn each_status_that_cannot_wake_has_its_code_and_its_way_out() {
         "watch:\n  - when the repo needs attention\n  - when CI is red\n  - every morning\n  - idle for 3 days\n  - when a Jira ticket moves\n  - when a pull request is opened",
         &[
             suggesting(Vague, "when an issue is created"),
-            suggesting(State, "when a check run fails"),
+            suggesting(Vague, "when a check run fails"),
             suggesting(Time, "0 9 * * *"),
             status(Elapsed),
             status(Unmapped),
@@ -62,14 +62,14 @@ fn without_a_condition_or_a_schedule_that_can_wake_a_daemon_is_inert() {
         &[status(Vague)],
         expect![[r#"
             warning D310 2:1 [watch] nothing can wake this daemon here | see what is said about its conditions
-            error D300 3:5 [when life is good] `when life is good` names no event | name an event, such as `when a pull request is opened`
+            error D301 3:5 [when life is good] `when life is good` is a state, not an event | watch the event that changes it, or look at it on a `schedule`
         "#]],
     );
     check(
         "watch:\n  - when life is good\nschedule: 0 9 * * *",
         &[status(Vague)],
         expect![[r#"
-            error D300 3:5 [when life is good] `when life is good` names no event | name an event, such as `when a pull request is opened`
+            error D301 3:5 [when life is good] `when life is good` is a state, not an event | watch the event that changes it, or look at it on a `schedule`
         "#]],
     );
     check(
@@ -77,10 +77,36 @@ fn without_a_condition_or_a_schedule_that_can_wake_a_daemon_is_inert() {
         &[status(Vague)],
         expect![[r#"
             warning D310 2:1 [watch] nothing can wake this daemon here | see what is said about its conditions
-            error D300 3:5 [when life is good] `when life is good` names no event | name an event, such as `when a pull request is opened`
+            error D301 3:5 [when life is good] `when life is good` is a state, not an event | watch the event that changes it, or look at it on a `schedule`
             warning D210 4:11 [0 9 31 2 *] no such date: 31 February | the nearest day that comes is 29: `0 9 29 2 *`
         "#]],
     );
+}
+
+#[test]
+fn a_state_is_told_from_other_lines_without_an_event() {
+    for (condition, code) in [
+        ("when code quality is low", "D301"),
+        ("when main has been broken for more than 30 minutes", "D301"),
+        ("when tests aren't reliable", "D301"),
+        ("when the docs are outdated", "D301"),
+        ("when a pull request looks risky", "D301"),
+        ("when code changes", "D300"),
+        ("when the code is changed", "D300"),
+        ("when the repo needs attention", "D300"),
+        ("pull requests", "D300"),
+        ("is", "D300"),
+    ] {
+        let parse = read(&completed(&format!(
+            "watch:\n  - {condition}\nschedule: 0 9 * * *"
+        )));
+        let verdicts = [status(Vague)];
+        let found = validate(
+            &Subject::new(&parse).with_conditions(&verdicts),
+            Profile::Spec,
+        );
+        assert_eq!(codes(&found), [code], "{condition}");
+    }
 }
 
 #[test]

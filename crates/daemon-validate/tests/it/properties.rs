@@ -4,7 +4,9 @@ use daemon_spec::{Fix, apply_fixes, parse};
 use daemon_validate::{
     ConditionStatus, ConditionVerdict, Profile, Subject, SupportEntry, registrable, rule, validate,
 };
-use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use proptest::prelude::{
+    ProptestConfig, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
+};
 use proptest::strategy::{Just, Strategy};
 
 /// Lines that front matters are made of, right and wrong.
@@ -29,6 +31,8 @@ fn file() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn any_bytes_are_judged_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let parse = parse(bytes);
