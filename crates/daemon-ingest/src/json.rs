@@ -1,0 +1,86 @@
+//! The bounds of a JSON body that the reader of events does not check itself.
+
+use daemon_event::{Enrichment, Event, Reading, Source};
+
+use crate::delivery::Delivery;
+use crate::error::Malformed;
+
+/// The deepest nesting that is read.
+const MAX_DEPTH: usize = 128;
+
+/// Reads a body into an event.
+pub(crate) fn event(
+    delivery: &Delivery<'_>,
+    source: Source,
+    kind: &str,
+    delivery_id: daemon_event::DeliveryId,
+    payload: &[u8],
+) -> Result<Event, Malformed> {
+    check_depth(payload)?;
+    let Reading {
+        action,
+        subject,
+        actor,
+        repo,
+        time,
+        facts,
+    } = daemon_event::read(source, kind, payload, &Enrichment::default())?;
+    Ok(Event {
+        id: delivery.event_id.clone(),
+        source,
+        kind: kind.to_owned(),
+        action,
+        subject,
+        actor,
+        repo,
+        time: time.unwrap_or(delivery.received_at),
+        received_at: delivery.received_at,
+        delivery: delivery_id,
+        facts,
+        payload: payload.into(),
+    })
+}
+
+/// Refuses deep nesting: what is skipped unread has no depth check of its own.
+pub(crate) fn check_depth(body: &[u8]) -> Result<(), Malformed> {
+    // Few bodies have as many brackets as levels are allowed, and counting is much faster.
+    let n_opened = body
+        .iter()
+        .filter(|byte| matches!(byte, b'[' | b'{'))
+        .count();
+    if n_opened > MAX_DEPTH && depth(body) > MAX_DEPTH {
+        return Err(Malformed::Depth(MAX_DEPTH));
+    }
+    Ok(())
+}
+
+fn depth(body: &[u8]) -> usize {
+    let mut level = 0_usize;
+    let mut deepest = 0;
+    let mut bytes = body.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'[' | b'{' => {
+                level += 1;
+                deepest = deepest.max(level);
+            }
+            b']' | b'}' => level = level.saturating_sub(1),
+            b'"' => skip_text(&mut bytes),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// Moves behind the closing quote.
+fn skip_text(bytes: &mut std::slice::Iter<'_, u8>) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => return,
+            b'\\' => {
+                bytes.next();
+            }
+            _ => {}
+        }
+    }
+}

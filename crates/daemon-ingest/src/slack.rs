@@ -1,0 +1,141 @@
+//! Slack's Events API.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use daemon_event::{DeliveryId, Event};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::delivery::{self, Delivery, Source};
+use crate::error::{Malformed, Rejected};
+use crate::json;
+use crate::linear::fresh;
+use crate::secret::{Secrets, signature, signing_header};
+
+const MAX_BODY: usize = 1 << 20;
+
+/// How far the signed time may lie from now.
+const FRESH: Duration = Duration::from_secs(300);
+
+/// Deliveries of a Slack app, signed in `X-Slack-Signature` together with the time of sending.
+#[derive(Clone, Debug)]
+pub struct Slack {
+    secrets: Secrets,
+}
+
+/// The text with which Slack checks that an address is the app's: to be echoed as `text/plain`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Challenge(Box<str>);
+
+impl Challenge {
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    challenge: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    event_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    event: Option<Inner<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Inner<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+}
+
+impl Slack {
+    /// Takes the app's signing secrets.
+    pub const fn new(secrets: Secrets) -> Self {
+        Self { secrets }
+    }
+
+    /// Reads the challenge of a verified delivery, when it is one.
+    ///
+    /// # Errors
+    /// When it is one whose text cannot be echoed safely, or no JSON object.
+    pub fn challenge(&self, delivery: &Delivery<'_>) -> Result<Option<Challenge>, Malformed> {
+        let envelope = envelope(delivery)?;
+        if envelope.kind != "url_verification" {
+            return Ok(None);
+        }
+        let text = envelope.challenge.unwrap_or_default();
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if !(1..=256).contains(&text.len()) || !text.bytes().all(is_plain) {
+            let reason = "it has other characters than letters, digits, `_` and `-`, or too many";
+            return Err(Malformed::Name {
+                name: "challenge",
+                reason,
+            });
+        }
+        Ok(Some(Challenge(text.into())))
+    }
+}
+
+impl Source for Slack {
+    fn max_body(&self) -> usize {
+        MAX_BODY
+    }
+
+    fn verify(&self, delivery: &Delivery<'_>) -> Result<(), Rejected> {
+        delivery::check_limits(delivery, "slack", MAX_BODY)?;
+        let signature = signature(delivery, "X-Slack-Signature", "v0=")?;
+        let sent = signing_header(delivery, "X-Slack-Request-Timestamp")?;
+        self.secrets
+            .check(&[b"v0:", sent, b":", delivery.body], &signature)?;
+        fresh(
+            delivery.received_at,
+            sent_at(sent).ok_or(Rejected::Undated)?,
+            FRESH,
+            FRESH,
+        )
+    }
+
+    /// Reads the event of a callback; a challenge is none.
+    fn events(&self, delivery: &Delivery<'_>) -> Result<Vec<Event>, Malformed> {
+        let envelope = envelope(delivery)?;
+        if envelope.kind == "url_verification" {
+            return Ok(Vec::new());
+        }
+        let missing = |place: &str| daemon_event::Malformed::Missing {
+            kind: envelope.kind.chars().take(80).collect(),
+            place: place.into(),
+        };
+        let inner = envelope.event.as_ref().ok_or_else(|| missing("event"))?;
+        let id = envelope
+            .event_id
+            .as_ref()
+            .ok_or_else(|| missing("event_id"))?;
+        let id: DeliveryId = delivery::checked_name(id.as_bytes(), "event_id", 128)?.parse()?;
+        let kind = delivery::checked_name(inner.kind.as_bytes(), "event.type", 64)?;
+        let source = daemon_event::Source::Slack;
+        json::event(delivery, source, kind, id, delivery.body).map(|event| vec![event])
+    }
+}
+
+fn envelope<'a>(delivery: &Delivery<'a>) -> Result<Envelope<'a>, Malformed> {
+    delivery::json_media(delivery)?;
+    json::check_depth(delivery.body)?;
+    serde_json::from_slice(delivery.body).map_err(|error| {
+        Malformed::Body(daemon_event::Malformed::Json {
+            line: error.line(),
+            column: error.column(),
+        })
+    })
+}
+
+/// Reads whole seconds since the epoch: digits only, as Slack writes them.
+fn sent_at(value: &[u8]) -> Option<Timestamp> {
+    let is_seconds = (1..=11).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
+    let seconds = std::str::from_utf8(value).ok().filter(|_| is_seconds)?;
+    Timestamp::from_second(seconds.parse().ok()?).ok()
+}
