@@ -120,6 +120,9 @@ pub(crate) fn skips_of_report(xml: &str) -> Vec<Skip> {
         if let Some((_, case)) = line.split_once("<testcase name=\"") {
             test = case.split('"').next().unwrap_or(case);
         }
+        let line = line
+            .trim_end_matches("</system-err>")
+            .trim_end_matches("</system-out>");
         push_skip(&mut acc, test, line.rsplit('>').next().unwrap_or(line));
     }
     acc
@@ -146,10 +149,9 @@ fn push_skip(acc: &mut Vec<Skip>, test: &str, line: &str) {
         return;
     };
     if acc.last().is_none_or(|skip| skip.test != test) {
-        let reason = reason.split('<').next().unwrap_or(reason).to_owned();
         acc.push(Skip {
             test: test.to_owned(),
-            reason,
+            reason: reason.to_owned(),
         });
     }
 }
@@ -200,18 +202,23 @@ mod tests {
 
     #[test]
     fn a_test_that_says_it_was_skipped_is_found_by_name() {
-        let xml = "<testcase name=\"sandbox::confines\" classname=\"a\" time=\"0\">\n<system-err>skipped: no Landlock\n\
-                   </system-err>\n<testcase name=\"b\" classname=\"a\">\n<system-out>running 1 test</system-out>\n";
-        let expected = Skip {
-            test: "sandbox::confines".to_owned(),
-            reason: "no Landlock".to_owned(),
+        let xml = "<testcase name=\"sandbox::confines\" classname=\"a\" time=\"0\">\n\
+                   <system-err>skipped: no Landlock</system-err>\n<testcase name=\"b\" classname=\"a\">\n\
+                   <system-err>working\nskipped: no `bwrap`\n</system-err>\n\
+                   <testcase name=\"c\" classname=\"a\">\n<system-out>running 1 test</system-out>\n";
+        let skip = |test: &str, reason: &str| Skip {
+            test: test.to_owned(),
+            reason: reason.to_owned(),
         };
-        assert_eq!(skips_of_report(xml), [expected]);
+        let expected = [
+            skip("sandbox::confines", "no Landlock"),
+            skip("b", "no `bwrap`"),
+        ];
+        assert_eq!(skips_of_report(xml), expected);
         let printed = "successes:\n\n---- sandbox::confines stdout ----\nskipped: no Landlock\n";
-        let expected = Skip {
-            test: "sandbox::confines".to_owned(),
-            reason: "no Landlock".to_owned(),
-        };
-        assert_eq!(skips_of_output(printed), [expected]);
+        assert_eq!(
+            skips_of_output(printed),
+            [skip("sandbox::confines", "no Landlock")]
+        );
     }
 }

@@ -10,6 +10,7 @@ use crate::support::{exited, shell, story};
 #[test]
 fn a_confined_child_works_in_its_own_directories_only() {
     if probe().level < SandboxLevel::Confined {
+        eprintln!("skipped: the kernel offers no confinement");
         return;
     }
     let home = tempfile::tempdir().unwrap();
