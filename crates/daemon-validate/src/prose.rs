@@ -114,8 +114,19 @@ pub(crate) fn stem(word: &str) -> String {
     }
 }
 
-/// Finds the parts of a Markdown text outside fenced blocks and code spans.
-pub(crate) fn outside_code(text: &str) -> Vec<Range<usize>> {
+/// What a part of a Markdown text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Setting {
+    /// Running text.
+    Prose,
+    /// What stands between backticks.
+    CodeSpan,
+    /// A line of a fenced block.
+    CodeBlock,
+}
+
+/// Cuts a Markdown text into running text and code.
+pub(crate) fn settings(text: &str) -> Vec<(Setting, Range<usize>)> {
     let mut acc = Vec::new();
     let mut fence: Option<&str> = None;
     let mut at = 0;
@@ -129,20 +140,25 @@ pub(crate) fn outside_code(text: &str) -> Vec<Range<usize>> {
         match (fence, mark) {
             (Some(open), Some(mark)) if open == mark => fence = None,
             (None, Some(mark)) => fence = Some(mark),
-            (Some(_), _) => {}
-            (None, None) => acc.extend(outside_spans(line, start)),
+            (Some(_), _) => acc.push((Setting::CodeBlock, start..at)),
+            (None, None) => acc.extend(spans(line, start)),
         }
     }
     acc
 }
 
-fn outside_spans(line: &str, start: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+fn spans(line: &str, start: usize) -> impl Iterator<Item = (Setting, Range<usize>)> + '_ {
     let mut at = start;
     line.split('`')
         .enumerate()
         .filter_map(move |(index, part)| {
             let range = at..at + part.len();
             at = range.end + 1;
-            (index % 2 == 0 && !part.is_empty()).then_some(range)
+            let setting = if index % 2 == 0 {
+                Setting::Prose
+            } else {
+                Setting::CodeSpan
+            };
+            (!part.is_empty()).then_some((setting, range))
         })
 }

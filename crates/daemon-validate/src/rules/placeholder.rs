@@ -6,28 +6,67 @@ use daemon_spec::{DaemonFile, Diagnostic, List, Span, Text};
 
 use super::lists::lists;
 use crate::Subject;
-use crate::prose::outside_code;
+use crate::prose::{Setting, settings};
 use crate::report::report;
+
+/// What the catalogue of public daemons leaves for the repository to fill in.
+const ADAPTATION: &str = "{{adapt.";
 
 pub(crate) fn placeholder(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let file = subject.file();
     for text in texts(file) {
-        for range in braces(&text.value).chain(angles(&text.value)) {
-            push(file, text.place(file.source(), range), acc);
+        for (setting, part) in settings(&text.value) {
+            let words = text.value.get(part.clone()).unwrap_or_default();
+            // A command in backticks shows its arguments: `check --pr <number>`.
+            let ranges: Vec<Range<usize>> = match setting {
+                Setting::Prose => braces(words).chain(angles(words)).collect(),
+                Setting::CodeSpan => braces(words).chain(whole_name(words)).collect(),
+                Setting::CodeBlock => braces(words).collect(),
+            };
+            for range in ranges {
+                let range = part.start + range.start..part.start + range.end;
+                push(file, text.place(file.source(), range), acc);
+            }
         }
     }
-    // An output format may well show its shape with braces inside code.
+    in_body(file, acc);
+}
+
+fn in_body(file: &DaemonFile, acc: &mut Vec<Diagnostic>) {
     let body = file.body_text();
-    if !body.contains("{{") {
+    if memchr::memmem::find(body.as_bytes(), b"{{").is_none() && !body.contains("`<") {
         return;
     }
-    for part in outside_code(body) {
+    for (setting, part) in settings(body) {
         let words = body.get(part.clone()).unwrap_or_default();
-        for range in braces(words) {
-            let start = file.body().start + part.start;
+        // A body shows the shape of its output with both notations, in blocks above all.
+        let ranges: Vec<Range<usize>> = match setting {
+            Setting::Prose => braces(words).collect(),
+            Setting::CodeSpan => braces(words).chain(whole_name(words)).collect(),
+            Setting::CodeBlock => braces(words)
+                .filter(|range| {
+                    words
+                        .get(range.start..)
+                        .unwrap_or_default()
+                        .starts_with(ADAPTATION)
+                })
+                .collect(),
+        };
+        let start = file.body().start + part.start;
+        for range in ranges {
             push(file, Span::new(start + range.start, start + range.end), acc);
         }
     }
+}
+
+/// Finds `<source_globs>` when it is all there is: a value that nobody gave.
+fn whole_name(words: &str) -> Option<Range<usize>> {
+    let name = words.strip_prefix('<')?.strip_suffix('>')?;
+    let is_name = name.contains('_')
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    is_name.then_some(0..words.len())
 }
 
 fn push(file: &DaemonFile, span: Span, acc: &mut Vec<Diagnostic>) {

@@ -190,9 +190,21 @@ const LISTS: &[Case] = &[
     ),
     (
         "D140",
-        "---\nid: a\n---\nAsk {{owner}}.\n",
-        "{{owner}}",
-        "---\nid: a\n---\nWrite `{{owner}}`:\n\n```\n{{owner}}\n```\n",
+        "---\nid: a\n---\nUse `{{adapt.manager}}`.\n",
+        "{{adapt.manager}}",
+        "---\nid: a\n---\nWrite `${{ x }}`:\n\n```\n{{owner}} <owner>\n```\n",
+    ),
+    (
+        "D140",
+        "---\nid: a\n---\n- Sources: `<source_globs>`\n",
+        "<source_globs>",
+        "---\nid: a\n---\nWrite <owner>, `<details>` or `run --pr <pr_number>`.\n",
+    ),
+    (
+        "D140",
+        "---\nid: a\n---\n```\nrun {{adapt.command}}\n```\n",
+        "{{adapt.command}}",
+        "routines:\n  - run `check --pr <number>` and list what failed",
     ),
 ];
 

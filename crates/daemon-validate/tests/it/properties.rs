@@ -1,6 +1,6 @@
 //! What holds of every file.
 
-use daemon_spec::{Fix, apply_fixes, parse};
+use daemon_spec::{Fix, Reading, apply_fixes, parse};
 use daemon_validate::{
     ConditionStatus, ConditionVerdict, Profile, Subject, SupportEntry, registrable, rule, validate,
 };
@@ -83,8 +83,12 @@ proptest! {
     }
 
     #[test]
-    fn each_single_fix_removes_a_finding_of_its_code(text in file()) {
+    fn each_single_fix_of_a_file_that_could_be_read_removes_a_finding_of_its_code(text in file()) {
         let before = parse(text.clone().into_bytes());
+        // Around a syntax error, mending one field can bring others to light.
+        if before.file.reading() != Reading::Whole {
+            return Ok(());
+        }
         let found = validate(&Subject::new(&before).in_directory("a-b"), Profile::Spec);
         for one in found.iter().filter(|one| one.fix.is_some() && one.code.number() >= 100) {
             let fixed = apply_fixes(text.as_bytes(), one.fix.as_ref());
