@@ -1,0 +1,215 @@
+//! Files that are written whole, and files that grow by lines.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use serde::Serialize;
+
+/// A file of a run folder could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} `{path}`")]
+pub struct FolderError {
+    /// What was tried.
+    pub action: Action,
+    /// The file or directory.
+    pub path: PathBuf,
+    /// The cause.
+    pub source: io::Error,
+}
+
+/// What was tried with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Action {
+    /// Make it.
+    Create,
+    /// Read it.
+    Read,
+    /// Write it.
+    Write,
+    /// Become its only writer.
+    Lock,
+    /// Remove it.
+    Remove,
+}
+
+impl std::fmt::Display for Action {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Create => "create",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Lock => "lock",
+            Self::Remove => "remove",
+        })
+    }
+}
+
+pub(crate) fn failed(action: Action, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
+    move |source| FolderError {
+        action,
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Whether a write must be on the disk when it returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    Synced,
+    Unsynced,
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    let no_follow = i32::try_from(OFlags::NOFOLLOW.bits()).expect("open flags fit into an int");
+    options.mode(0o600).custom_flags(no_follow);
+    options
+}
+
+pub(crate) fn create_directory(path: &Path) -> Result<(), FolderError> {
+    fs::DirBuilder::new()
+        .mode(0o700)
+        .create(path)
+        .map_err(failed(Action::Create, path))
+}
+
+/// Replaces a file: readers see the old content or the new one.
+pub(crate) fn write_whole(
+    path: &Path,
+    content: &[u8],
+    durability: Durability,
+) -> Result<(), FolderError> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let write = || -> io::Result<()> {
+        let mut random = [0; 6];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let suffix: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let temporary = directory.join(format!(".{name}.{suffix}.tmp"));
+        let mut file = options().write(true).create_new(true).open(&temporary)?;
+        let written = file.write_all(content).and_then(|()| match durability {
+            Durability::Synced => file.sync_all(),
+            Durability::Unsynced => Ok(()),
+        });
+        if let Err(error) = written.and_then(|()| fs::rename(&temporary, path)) {
+            // Whatever is left of it is told apart by its name; the first failure is the one that counts.
+            fs::remove_file(&temporary).unwrap_or(());
+            return Err(error);
+        }
+        match durability {
+            Durability::Synced => File::open(directory)?.sync_all(),
+            Durability::Unsynced => Ok(()),
+        }
+    };
+    write().map_err(failed(Action::Write, path))
+}
+
+/// Makes a file that must not be there, and returns it.
+pub(crate) fn create_file(path: &Path) -> Result<File, FolderError> {
+    options()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .map_err(failed(Action::Create, path))
+}
+
+/// Opens a file for its only writer, making it if it is not there.
+pub(crate) fn open_lock(path: &Path) -> Result<File, FolderError> {
+    options()
+        .write(true)
+        .create(true)
+        .open(path)
+        .map_err(failed(Action::Lock, path))
+}
+
+/// A file of JSON lines.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    path: PathBuf,
+    file: File,
+    /// Whether the file ends within a line, after a write that was cut short.
+    is_torn: bool,
+}
+
+impl Lines {
+    pub(crate) fn open(path: PathBuf) -> Result<Self, FolderError> {
+        let open = || -> io::Result<(File, bool)> {
+            let mut file = options().read(true).append(true).create(true).open(&path)?;
+            let is_torn = file.seek(SeekFrom::End(0))? > 0 && {
+                let mut last = [0];
+                file.seek(SeekFrom::End(-1))?;
+                file.read_exact(&mut last)?;
+                last != *b"\n"
+            };
+            Ok((file, is_torn))
+        };
+        let (file, is_torn) = open().map_err(failed(Action::Write, &path))?;
+        Ok(Self {
+            path,
+            file,
+            is_torn,
+        })
+    }
+
+    /// Appends one line by one write; returns its length.
+    pub(crate) fn append(&mut self, row: &impl Serialize) -> Result<u64, FolderError> {
+        let mut line = Vec::new();
+        if self.is_torn {
+            line.push(b'\n');
+        }
+        serde_json::to_writer(&mut line, row)
+            .expect("every key is text and every number is finite");
+        line.push(b'\n');
+        let written = self
+            .file
+            .write(&line)
+            .map_err(failed(Action::Write, &self.path))?;
+        self.is_torn = written < line.len();
+        if self.is_torn {
+            let source = io::Error::from(io::ErrorKind::WriteZero);
+            return Err(FolderError {
+                action: Action::Write,
+                path: self.path.clone(),
+                source,
+            });
+        }
+        Ok(line.len() as u64)
+    }
+
+    pub(crate) fn sync(&self) -> Result<(), FolderError> {
+        self.file
+            .sync_data()
+            .map_err(failed(Action::Write, &self.path))
+    }
+
+    pub(crate) fn clear(&mut self) -> Result<(), FolderError> {
+        self.file
+            .set_len(0)
+            .map_err(failed(Action::Write, &self.path))?;
+        self.is_torn = false;
+        Ok(())
+    }
+}
+
+/// Reads the end of a file, at most this many bytes, from the first line that is whole; and the file's length.
+pub(crate) fn read_tail(path: &Path, most: u64) -> io::Result<(Vec<u8>, u64)> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let begin = length.saturating_sub(most);
+    // One byte more tells whether the tail begins with a whole line.
+    file.seek(SeekFrom::Start(begin.saturating_sub(1)))?;
+    let mut tail = Vec::new();
+    file.take(most + 1).read_to_end(&mut tail)?;
+    if begin > 0 {
+        let first = tail
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map_or(tail.len(), |at| at + 1);
+        tail.drain(..first);
+    }
+    Ok((tail, length))
+}

@@ -1,0 +1,143 @@
+//! The folder of a run and where its files lie.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::disk::{Action, FolderError, create_directory, failed};
+use crate::id::{Handle, RunId};
+
+/// The folder of one run: its identity and its path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    id: RunId,
+    path: PathBuf,
+}
+
+/// A folder that was made for a run which has not started.
+///
+/// Dropping it removes the folder; [`Writer::start`](crate::Writer::start) keeps it.
+#[derive(Debug)]
+pub struct Reserved {
+    folder: Folder,
+    is_kept: bool,
+}
+
+impl Folder {
+    /// Names the folder of a run below the directory that holds all of them.
+    pub fn new(daemons: &Path, id: RunId) -> Self {
+        Self {
+            path: daemons.join(id.to_string()),
+            id,
+        }
+    }
+
+    /// Makes a folder that nobody else has, for a run that starts at `now`.
+    ///
+    /// # Errors
+    /// The directory could not be made, or the machine gave no random bytes.
+    pub fn reserve(
+        daemons: &Path,
+        handle: Handle,
+        now: Timestamp,
+    ) -> Result<Reserved, FolderError> {
+        let mut tries = 0;
+        loop {
+            let id = RunId::draw(handle, now)
+                .map_err(|error| failed(Action::Create, daemons)(std::io::Error::other(error)))?;
+            let folder = Self::new(daemons, id);
+            match create_directory(&folder.path) {
+                Ok(()) => {
+                    return Ok(Reserved {
+                        folder,
+                        is_kept: false,
+                    });
+                }
+                Err(error)
+                    if error.source.kind() == std::io::ErrorKind::AlreadyExists && tries < 8 =>
+                {
+                    tries += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Returns the run's identity.
+    pub fn id(&self) -> RunId {
+        self.id
+    }
+
+    /// Returns the folder's path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the directory of an activation's context.
+    pub fn context(&self) -> PathBuf {
+        self.path.join("context")
+    }
+
+    /// Returns the file a child appends proposed outputs to.
+    pub fn outputs(&self) -> PathBuf {
+        self.path.join("outputs.jsonl")
+    }
+
+    /// Returns the directory that is the child's `HOME`.
+    pub fn session(&self) -> PathBuf {
+        self.path.join("session")
+    }
+
+    /// Returns the directory for what holds secrets; it is removed when the run ends.
+    pub fn private(&self) -> PathBuf {
+        self.path.join("private")
+    }
+
+    /// Returns the file of the full final text.
+    pub fn result(&self) -> PathBuf {
+        self.path.join("result.txt")
+    }
+
+    /// Returns the event log.
+    pub fn events(&self) -> PathBuf {
+        self.path.join("logs/events.jsonl")
+    }
+
+    pub(crate) fn document(&self) -> PathBuf {
+        self.path.join("daemon.json")
+    }
+
+    pub(crate) fn heartbeat(&self) -> PathBuf {
+        self.path.join(".heartbeat")
+    }
+
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.path.join(".lock")
+    }
+
+    pub(crate) fn prompt(&self) -> PathBuf {
+        self.path.join(".prompt")
+    }
+}
+
+impl Reserved {
+    /// Returns the folder, into which the activation's context can be written before the start.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    pub(crate) fn keep(mut self) -> Folder {
+        self.is_kept = true;
+        self.folder.clone()
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // A folder without a `daemon.json` that cannot be removed is shown as one whose run is unknown.
+            fs::remove_dir_all(&self.folder.path).unwrap_or(());
+        }
+    }
+}

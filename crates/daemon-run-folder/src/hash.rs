@@ -1,0 +1,11 @@
+//! Hashes of what is stored.
+
+use sha2::{Digest as _, Sha256};
+
+/// Returns the SHA-256 of some bytes as 64 hexadecimal digits.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}

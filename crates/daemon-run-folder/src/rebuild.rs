@@ -1,0 +1,176 @@
+//! Making a document again from what else a folder holds.
+
+use std::fs;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use crate::disk::{Durability, FolderError, write_whole};
+use crate::document::{Document, Migration};
+use crate::folder::Folder;
+use crate::reader::Broken;
+use crate::state::{ErrorClass, RunError, RunState};
+use crate::time::second;
+use crate::writer::lock;
+
+/// How much of the event log is read.
+const TAIL: u64 = 64 << 10;
+const PREVIEW: usize = 200;
+
+impl Folder {
+    /// Writes a folder's document anew, as far as its other files tell what it was.
+    ///
+    /// The last 64 KiB of the event log give the state, the times and the error; `result.txt` means that the run was done;
+    /// `.prompt` after `Task:`, else the old document, gives the task. Fields of the old document that still can be read,
+    /// and keys this crate does not know, are kept. What nothing tells is empty, and a state that nothing tells is
+    /// `unknown`.
+    ///
+    /// # Errors
+    /// A writer holds the folder, or the document could not be written.
+    pub fn rebuild(&self, reason: Broken, now: Timestamp) -> Result<Document, FolderError> {
+        let _lock = lock(self)?;
+        let (document, old) = (self.remembered(), self.old_object());
+        let document = over(document, old, reason, now);
+        write_whole(
+            &self.document(),
+            document.to_json().as_bytes(),
+            Durability::Synced,
+        )?;
+        Ok(document)
+    }
+
+    /// Reads the old document as far as it is an object.
+    fn old_object(&self) -> Map<String, Value> {
+        let text = fs::read(self.document()).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    /// Makes a document from the other files alone.
+    fn remembered(&self) -> Document {
+        let (events, is_whole) = self.event_tail(TAIL);
+        let end = End::read(&events);
+        let result = fs::read_to_string(self.result()).ok();
+        let state = match (&end, &result) {
+            (Some(end), _) => end.state,
+            (None, Some(_)) => RunState::Done,
+            (None, None) => RunState::Unknown,
+        };
+        let started_at = events
+            .first()
+            .filter(|_| is_whole)
+            .and_then(time_of)
+            .unwrap_or_else(|| self.id().started());
+        let finished_at = events
+            .last()
+            .and_then(time_of)
+            .or_else(|| self.last_heartbeat());
+        let elapsed_s = finished_at.map_or(0.0, |end| crate::time::elapsed(started_at, end));
+        let mut document = Document::blank(self.id(), state, started_at);
+        document.finished_at = finished_at.map(second);
+        document.elapsed_s = end
+            .as_ref()
+            .and_then(|end| end.elapsed_s)
+            .unwrap_or(elapsed_s);
+        document.error = end.and_then(|end| end.error);
+        document.task = self.task_from_prompt().unwrap_or_default();
+        if let Some(text) = result {
+            document.result_path = Some(self.result().to_string_lossy().into_owned());
+            if state == RunState::Done {
+                document.result_preview = Some(text.chars().take(PREVIEW).collect());
+            }
+        }
+        document
+    }
+
+    fn task_from_prompt(&self) -> Option<String> {
+        let prompt = fs::read(self.prompt()).ok()?;
+        let prompt = String::from_utf8_lossy(&prompt);
+        let task = match prompt.strip_prefix("Task:") {
+            Some(task) => task,
+            None => prompt.rsplit_once("\nTask:")?.1,
+        };
+        Some(task.trim().to_owned())
+    }
+}
+
+/// The last line of a log that tells an end.
+struct End {
+    state: RunState,
+    elapsed_s: Option<f64>,
+    error: Option<RunError>,
+}
+
+impl End {
+    fn read(events: &[Map<String, Value>]) -> Option<Self> {
+        events.iter().rev().find_map(|row| {
+            let text = |key: &str| row.get(key).and_then(Value::as_str);
+            let state = match text("event")? {
+                "daemon_done" => RunState::Done,
+                "daemon_error" => RunState::Failed,
+                "daemon_cancelled" => RunState::Cancelled,
+                "daemon_timeout" => RunState::Timeout,
+                _ => return None,
+            };
+            let error = (state == RunState::Failed).then(|| RunError {
+                kind: text("exception").unwrap_or("unknown").to_owned(),
+                message: text("message").unwrap_or_default().to_owned(),
+                // The log does not tell the class; nobody retries a run that was rebuilt.
+                class: ErrorClass::Final,
+            });
+            let elapsed_s = row.get("elapsed_s").and_then(Value::as_f64);
+            Some(Self {
+                state,
+                elapsed_s,
+                error,
+            })
+        })
+    }
+}
+
+fn time_of(row: &Map<String, Value>) -> Option<Timestamp> {
+    row.get("ts")?.as_str()?.parse().ok()
+}
+
+/// Lays the remembered document over the old object: old fields stay unless the other files know better.
+fn over(remembered: Document, old: Map<String, Value>, reason: Broken, now: Timestamp) -> Document {
+    let known = [
+        "data_version",
+        "handle",
+        "run_id",
+        "child",
+        "state",
+        "started_at",
+        "finished_at",
+        "elapsed_s",
+        "error",
+        "result_path",
+        "result_preview",
+        "current_tool",
+        "migration",
+    ];
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(&remembered) else {
+        unreachable!("a document is an object");
+    };
+    let has_task = !remembered.task.is_empty();
+    for (key, value) in old {
+        if known.contains(&key.as_str()) || (key == "task" && has_task) {
+            continue;
+        }
+        let before = fields.insert(key.clone(), value);
+        // One old field of the wrong type must not cost all others.
+        if serde_json::from_value::<Document>(Value::Object(fields.clone())).is_err() {
+            match before {
+                Some(before) => fields.insert(key, before),
+                None => fields.remove(&key),
+            };
+        }
+    }
+    let mut document: Document = serde_json::from_value(Value::Object(fields))
+        .expect("only fields that leave a document were kept");
+    document.migration = Some(Migration {
+        reason: reason.as_str().to_owned(),
+        rebuilt_at: second(now),
+        source: "daemon_list_best_effort".to_owned(),
+    });
+    document
+}

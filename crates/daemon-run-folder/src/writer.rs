@@ -1,0 +1,325 @@
+//! The one writer of a run folder.
+
+mod progress;
+mod terminal;
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rustix::fs::{FlockOperation, Timestamps, flock};
+use serde_json::{Map, Value};
+
+use crate::disk::{
+    Action, Durability, FolderError, Lines, create_directory, create_file, failed, open_lock,
+    write_whole,
+};
+use crate::document::{ActivationLink, Budget, CliTokens, Document, SandboxRecord};
+use crate::folder::{Folder, Reserved};
+use crate::hash::sha256;
+use crate::id::GroupId;
+use crate::log::{LogEvent, Row};
+use crate::output_log::OutputLog;
+use crate::state::RunState;
+
+pub use progress::{OutputStream, ToolStatus, Truncation};
+pub use terminal::FinishError;
+
+/// `daemon.json` is written at most so often for progress alone.
+const PROGRESS: Duration = Duration::from_millis(250);
+
+/// What a run starts with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Start {
+    /// The group it is dispatched in.
+    pub group_id: Option<GroupId>,
+    /// Who dispatches it: `mcp:<client>`, `cli:<uid>`, `agent:<id>` or `daemon:<id>`.
+    pub parent_addr: String,
+    /// The process that owns it.
+    pub owner: Owner,
+    /// The activation it is an attempt at.
+    pub activation: Option<ActivationLink>,
+    /// What it is about.
+    pub task: String,
+    /// The tools it is given.
+    pub tools: Vec<String>,
+    /// What it is called with, without secrets.
+    pub call_parameters: Map<String, Value>,
+    /// The provider.
+    pub backend: String,
+    /// The model, or the provider where the model is the provider's own choice.
+    pub model: String,
+    /// The preset.
+    pub preset: Option<Preset>,
+    /// The most turns it may take.
+    pub max_turns: Option<u32>,
+    /// How long it may take.
+    pub timeout: Option<Duration>,
+    /// How long it may be silent.
+    pub idle_timeout: Option<Duration>,
+    /// The most it may cost.
+    pub budget: Budget,
+    /// What it may do.
+    pub permissions: String,
+    /// The sandbox it runs in.
+    pub sandbox: SandboxRecord,
+    /// What the provider is sent, without secrets.
+    pub prompt: Vec<u8>,
+    /// The SHA-256 of the bytes it is really sent, as hexadecimal digits; see [`sha256`](crate::sha256).
+    pub prompt_sha256: String,
+}
+
+impl Start {
+    /// Makes the start of a run that nothing else is known of: no group, no activation, no limits, sandbox level 1.
+    pub fn new(
+        parent_addr: &str,
+        owner: Owner,
+        backend: &str,
+        task: &str,
+        prompt: Vec<u8>,
+    ) -> Self {
+        Self {
+            group_id: None,
+            parent_addr: parent_addr.to_owned(),
+            owner,
+            activation: None,
+            task: task.to_owned(),
+            tools: Vec::new(),
+            call_parameters: Map::new(),
+            backend: backend.to_owned(),
+            model: backend.to_owned(),
+            preset: None,
+            max_turns: None,
+            timeout: None,
+            idle_timeout: None,
+            budget: Budget::default(),
+            permissions: "propose".to_owned(),
+            sandbox: SandboxRecord {
+                level: 1,
+                detail: String::new(),
+            },
+            prompt_sha256: sha256(&prompt),
+            prompt,
+        }
+    }
+}
+
+/// The process that owns a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// Its process id.
+    pub pid: i32,
+    /// The id of the machine's start, without which the next is no identity.
+    pub boot_id: String,
+    /// Its start, in clock ticks since the machine started.
+    pub start: u64,
+}
+
+impl Owner {
+    /// Reads the two fields of a document; `None` for another spelling than this crate's.
+    pub fn of(document: &Document) -> Option<Self> {
+        let (boot_id, start) = document.parent_start.rsplit_once(':')?;
+        let start = start.parse().ok()?;
+        Some(Self {
+            pid: document.parent_pid,
+            boot_id: boot_id.to_owned(),
+            start,
+        })
+    }
+}
+
+/// A named choice of provider and model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preset {
+    /// Its name.
+    pub name: String,
+    /// Its provider.
+    pub provider: String,
+    /// Its model.
+    pub model: String,
+}
+
+/// The one writer of one run folder, from its start to its end.
+///
+/// It holds the folder's lock. Each method takes the time of what it records. A failed write leaves the folder readable and
+/// may be tried again; what it would have recorded is kept for the next one.
+#[derive(Debug)]
+pub struct Writer {
+    folder: Folder,
+    document: Document,
+    /// The start to the nanosecond, which the document does not keep.
+    started: Timestamp,
+    events: Lines,
+    outputs: OutputLog,
+    pending_usage: Option<(CliTokens, Vec<Value>)>,
+    written: Timestamp,
+    is_dirty: bool,
+    /// How far the terminal writes have come.
+    terminal: terminal::Progress,
+    _lock: File,
+}
+
+impl Writer {
+    /// Writes the start files of a run into its reserved folder.
+    ///
+    /// # Errors
+    /// A file could not be written; the folder is removed.
+    pub fn start(reserved: Reserved, start: Start, now: Timestamp) -> Result<Self, FolderError> {
+        let folder = reserved.folder();
+        for name in ["history", "logs", "session"] {
+            create_directory(&folder.path().join(name))?;
+        }
+        create_file(&folder.outputs())?;
+        create_file(&folder.heartbeat())?;
+        let lock = lock(folder)?;
+        write_whole(&folder.prompt(), &start.prompt, Durability::Synced)?;
+        let mut events = Lines::open(folder.events())?;
+        events.append(&Row::new(&LogEvent::DaemonStart, now))?;
+        let document = document(folder, start, now);
+        write_whole(
+            &folder.document(),
+            document.to_json().as_bytes(),
+            Durability::Synced,
+        )?;
+        let writer = Self {
+            folder: reserved.keep(),
+            document,
+            started: now,
+            events,
+            outputs: OutputLog::new(),
+            pending_usage: None,
+            written: now,
+            is_dirty: false,
+            terminal: terminal::Progress::default(),
+            _lock: lock,
+        };
+        writer.beat(now)?;
+        Ok(writer)
+    }
+
+    /// Takes over the folder of a run whose owner is dead, to record its end.
+    ///
+    /// # Errors
+    /// The folder is locked by a living writer, or one of its files could not be opened.
+    pub fn adopt(folder: Folder, document: Document, now: Timestamp) -> Result<Self, FolderError> {
+        let lock = lock(&folder)?;
+        let events = Lines::open(folder.events())?;
+        Ok(Self {
+            started: document.started_at,
+            folder,
+            document,
+            events,
+            outputs: OutputLog::new(),
+            pending_usage: None,
+            written: now,
+            is_dirty: false,
+            terminal: terminal::Progress::default(),
+            _lock: lock,
+        })
+    }
+
+    /// Returns the folder.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Returns what `daemon.json` holds, or will at the next write.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// Shows that the owner lives: call it every 5 seconds. Writes what progress is not on the disk yet.
+    ///
+    /// # Errors
+    /// A file could not be written.
+    pub fn tick(&mut self, now: Timestamp) -> Result<(), FolderError> {
+        if self.is_dirty {
+            self.write(Durability::Unsynced, now)
+        } else {
+            self.beat(now)
+        }
+    }
+
+    fn beat(&self, now: Timestamp) -> Result<(), FolderError> {
+        let path = self.folder.heartbeat();
+        let time = rustix::fs::Timespec {
+            tv_sec: now.as_second(),
+            tv_nsec: i64::from(now.subsec_nanosecond().max(0)),
+        };
+        let times = Timestamps {
+            last_access: time,
+            last_modification: time,
+        };
+        let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
+        rustix::fs::utimensat(rustix::fs::CWD, &path, &times, flags)
+            .map_err(|error| failed(Action::Write, &path)(error.into()))
+    }
+
+    fn log(&mut self, event: &LogEvent<'_>, now: Timestamp) -> Result<(), FolderError> {
+        self.events.append(&Row::new(event, now)).map(|_| ())
+    }
+
+    /// Writes `daemon.json` if it was not written just before; else [`Writer::tick`] will.
+    fn progress(&mut self, now: Timestamp) -> Result<(), FolderError> {
+        self.is_dirty = true;
+        let since = now
+            .as_millisecond()
+            .saturating_sub(self.written.as_millisecond());
+        // A clock that was set back must not stop the writes.
+        if since < 0 || since.unsigned_abs() >= PROGRESS.as_millis() as u64 {
+            self.write(Durability::Unsynced, now)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, durability: Durability, now: Timestamp) -> Result<(), FolderError> {
+        if !self.document.state.is_terminal() {
+            self.document.elapsed_s = crate::time::elapsed(self.started, now);
+        }
+        let text = self.document.to_json();
+        write_whole(&self.folder.document(), text.as_bytes(), durability)?;
+        self.written = now;
+        self.is_dirty = false;
+        self.beat(now)
+    }
+
+    fn logs(&self) -> PathBuf {
+        self.folder.path().join("logs")
+    }
+}
+
+pub(crate) fn lock(folder: &Folder) -> Result<File, FolderError> {
+    let path = folder.lock();
+    let file = open_lock(&path)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|error| failed(Action::Lock, &path)(error.into()))?;
+    Ok(file)
+}
+
+fn document(folder: &Folder, start: Start, now: Timestamp) -> Document {
+    let mut document = Document::blank(folder.id(), RunState::Running, now);
+    document.group_id = start.group_id.map(|group| group.to_string());
+    document.parent_addr = start.parent_addr;
+    document.parent_pid = start.owner.pid;
+    document.parent_start = format!("{}:{}", start.owner.boot_id, start.owner.start);
+    document.activation = start.activation;
+    document.task = start.task;
+    document.tools = start.tools;
+    document.call_parameters = start.call_parameters;
+    document.backend = start.backend;
+    document.model = start.model;
+    if let Some(preset) = start.preset {
+        document.preset_name = Some(preset.name);
+        document.preset_provider = Some(preset.provider);
+        document.preset_model = Some(preset.model);
+    }
+    document.max_turns = start.max_turns;
+    document.timeout_s = start.timeout.map(|duration| duration.as_secs_f64());
+    document.idle_timeout_s = start.idle_timeout.map(|duration| duration.as_secs_f64());
+    document.budget = start.budget;
+    document.permissions = start.permissions;
+    document.sandbox = start.sandbox;
+    document.prompt_sha256 = start.prompt_sha256;
+    document
+}

@@ -1,0 +1,311 @@
+//! What happens between the start and the end of a run.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::Writer;
+use crate::disk::{Durability, FolderError, Lines};
+use crate::document::{Child, CliTokens, Dropped, Exit, Termination, Tokens};
+use crate::log::{ChatRow, LedgerRow, LogEvent, Row, Speaker, cut, tail};
+use crate::state::StopReason;
+use crate::time::{elapsed, format, second};
+
+/// Where a line was printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputStream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// How the use of a tool ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolStatus {
+    /// It gave a result.
+    Ok,
+    /// It gave an error.
+    Error,
+}
+
+const ARGS_PREVIEW: usize = 500;
+const OUTPUT_TEXT: usize = 4000;
+const LAST_OUTPUT: usize = 1000;
+
+impl Writer {
+    /// Records the process that executes the run. `argv` must hold no secret.
+    ///
+    /// # Errors
+    /// A file could not be written; so for every method here.
+    pub fn spawned(
+        &mut self,
+        child: Child,
+        argv: Vec<String>,
+        now: Timestamp,
+    ) -> Result<(), FolderError> {
+        self.document.child = Some(child);
+        self.document.backend_argv = Some(argv);
+        // Without it a boot after a crash would have to find the child by its marker alone.
+        self.write(Durability::Synced, now)
+    }
+
+    /// Records that the process was reaped and its whole tree is dead.
+    pub fn exited(&mut self, exit: Exit, now: Timestamp) -> Result<(), FolderError> {
+        self.document.child = None;
+        self.document.exit = Some(exit);
+        if let Some(termination) = &mut self.document.cli_termination {
+            termination.returncode = exit.returncode();
+            let termination = termination.clone();
+            let event = LogEvent::DaemonCliTerminate {
+                reason: termination.reason.as_str(),
+                signal: &termination.signal,
+                returncode: termination.returncode,
+            };
+            self.log(&event, now)?;
+        }
+        self.progress(now)
+    }
+
+    /// Records the provider's own session; the first one stays.
+    pub fn session(&mut self, id: &str, now: Timestamp) -> Result<(), FolderError> {
+        let slot = match self.document.backend.as_str() {
+            "claude" => &mut self.document.claude_session_id,
+            "codex" => &mut self.document.codex_session_id,
+            "opencode" => &mut self.document.opencode_session_id,
+            _ => &mut self.document.command_session_id,
+        };
+        if slot.is_some() {
+            return Ok(());
+        }
+        *slot = Some(id.to_owned());
+        self.write(Durability::Synced, now)
+    }
+
+    /// Records a line of output; a blank one is skipped. `is_truncated` tells that the line was longer than `text`.
+    pub fn output(
+        &mut self,
+        stream: OutputStream,
+        text: &str,
+        truncation: Truncation,
+        now: Timestamp,
+    ) -> Result<(), FolderError> {
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        let kept = cut(text, OUTPUT_TEXT);
+        let event = LogEvent::CliOutput {
+            stream: match stream {
+                OutputStream::Stdout => "stdout",
+                OutputStream::Stderr => "stderr",
+            },
+            truncated: truncation == Truncation::Cut || kept.len() != text.len(),
+            text: kept,
+            elapsed_s: elapsed(self.started, now),
+        };
+        let logs = self.logs();
+        let gone = self
+            .outputs
+            .append(&logs, &mut self.events, &Row::new(&event, now))?;
+        self.document.last_output = Some(tail(text, LAST_OUTPUT).to_owned());
+        self.document.last_output_at = Some(second(now));
+        self.add_dropped(gone);
+        self.progress(now)
+    }
+
+    /// Records output that was not kept.
+    pub fn dropped(&mut self, dropped: Dropped, now: Timestamp) -> Result<(), FolderError> {
+        self.add_dropped(dropped);
+        self.progress(now)
+    }
+
+    fn add_dropped(&mut self, dropped: Dropped) {
+        self.document.dropped.lines += dropped.lines;
+        self.document.dropped.bytes += dropped.bytes;
+    }
+
+    /// Records that the use of a tool began.
+    pub fn tool_start(
+        &mut self,
+        name: &str,
+        args: &str,
+        now: Timestamp,
+    ) -> Result<(), FolderError> {
+        let turn = self.document.turn;
+        let args_preview = cut(args, ARGS_PREVIEW);
+        self.log(
+            &LogEvent::ToolCall {
+                name,
+                args_preview,
+                turn,
+            },
+            now,
+        )?;
+        self.document.current_tool = Some(name.to_owned());
+        self.document.tool_call_count += 1;
+        self.progress(now)
+    }
+
+    /// Records that the use of a tool ended.
+    pub fn tool_end(
+        &mut self,
+        name: &str,
+        status: ToolStatus,
+        now: Timestamp,
+    ) -> Result<(), FolderError> {
+        let status = match status {
+            ToolStatus::Ok => "ok",
+            ToolStatus::Error => "error",
+        };
+        self.log(
+            &LogEvent::ToolResult {
+                name,
+                status,
+                turn: self.document.turn,
+            },
+            now,
+        )?;
+        self.document.current_tool = None;
+        self.progress(now)
+    }
+
+    /// Records that a turn of the conversation with a model began.
+    pub fn turn(&mut self, turn: u32, now: Timestamp) -> Result<(), FolderError> {
+        self.document.turn = turn;
+        self.document.current_tool = None;
+        self.progress(now)
+    }
+
+    /// Records a message of the conversation with a model.
+    pub fn message(
+        &mut self,
+        speaker: Speaker,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<(), FolderError> {
+        let path = self.folder.path().join("history/chat_history.jsonl");
+        let row = ChatRow::new(speaker, text, self.document.turn, now);
+        Lines::open(path)?.append(&row).map(|_| ())
+    }
+
+    /// Records what one call of a model used, in the run's ledger and in that of the home.
+    pub fn model_call(
+        &mut self,
+        tokens: Tokens,
+        model: &str,
+        endpoint: &str,
+        now: Timestamp,
+    ) -> Result<(), FolderError> {
+        if tokens == Tokens::default() {
+            return Ok(());
+        }
+        let row = LedgerRow {
+            source: "daemon",
+            em_id: &self.document.handle,
+            run_id: &self.document.run_id,
+            ts: format(now),
+            tokens,
+            model,
+            endpoint,
+        };
+        Lines::open(self.logs().join("token_ledger.jsonl"))?.append(&row)?;
+        if let Some(home) = self
+            .folder
+            .path()
+            .parent()
+            .and_then(std::path::Path::parent)
+        {
+            Lines::open(home.join("logs/token_ledger.jsonl"))?.append(&row)?;
+        }
+        let total = &mut self.document.tokens;
+        total.input += tokens.input;
+        total.output += tokens.output;
+        total.thinking += tokens.thinking;
+        total.cached += tokens.cached;
+        self.progress(now)
+    }
+
+    /// Holds what a program says it used, with the words it said it in; it counts once the run ended well.
+    pub fn cli_usage(&mut self, tokens: Tokens, cost_usd: Option<f64>, raw: Value) {
+        let (total, all) = self.pending_usage.get_or_insert_default();
+        total.tokens.input += tokens.input;
+        total.tokens.output += tokens.output;
+        total.tokens.thinking += tokens.thinking;
+        total.tokens.cached += tokens.cached;
+        total.calls += 1;
+        total.cost_usd = match (total.cost_usd, cost_usd) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
+        all.push(raw);
+    }
+
+    pub(super) fn count_cli_usage(&mut self, now: Timestamp) -> Result<(), FolderError> {
+        let Some((total, raw)) = self.pending_usage.take() else {
+            return Ok(());
+        };
+        let CliTokens {
+            tokens:
+                Tokens {
+                    input,
+                    output,
+                    thinking,
+                    cached,
+                },
+            ..
+        } = total;
+        self.document.cli_tokens = total;
+        let raw = Value::Array(raw);
+        self.log(
+            &LogEvent::CliUsage {
+                input,
+                output,
+                cached,
+                thinking,
+                raw: &raw,
+            },
+            now,
+        )
+    }
+
+    /// Records that the run was refused something.
+    pub fn denied(&mut self, name: &str, detail: &str, now: Timestamp) -> Result<(), FolderError> {
+        self.log(&LogEvent::PermissionDenied { name, detail }, now)
+    }
+
+    /// Records that a limit cut something short.
+    pub fn limit(&mut self, name: &str, detail: &str, now: Timestamp) -> Result<(), FolderError> {
+        self.log(&LogEvent::Limit { name, detail }, now)
+    }
+
+    /// Stores why the run is being stopped, before anything is signalled; returns the reason that holds, which is the first.
+    pub fn stopping(
+        &mut self,
+        reason: StopReason,
+        detail: Option<&str>,
+        now: Timestamp,
+    ) -> Result<StopReason, FolderError> {
+        if let Some(termination) = &self.document.cli_termination {
+            return Ok(termination.reason);
+        }
+        self.document.cli_termination = Some(Termination {
+            reason,
+            signal: "SIGTERM".to_owned(),
+            returncode: None,
+            detail: detail.map(str::to_owned),
+            ts: second(now),
+        });
+        let written = self.write(Durability::Synced, now);
+        written
+            .map(|()| reason)
+            .inspect_err(|_| self.document.cli_termination = None)
+    }
+}
+
+/// Whether a line of output is whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Truncation {
+    /// It is.
+    Whole,
+    /// Its end is missing.
+    Cut,
+}

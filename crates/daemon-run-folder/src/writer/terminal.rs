@@ -1,0 +1,212 @@
+//! The end of a run, in the order that survives a crash at any step.
+
+use std::fs;
+use std::io;
+
+use jiff::Timestamp;
+
+use super::Writer;
+use crate::disk::{Action, Durability, FolderError, failed, write_whole};
+use crate::hash::sha256;
+use crate::log::LogEvent;
+use crate::reader::orphan::Orphan;
+use crate::state::{Ending, ErrorClass, RunError, RunState};
+use crate::time::second;
+
+const PREVIEW: usize = 200;
+
+/// The end of a run was not recorded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FinishError {
+    /// The run has ended before; that end stands.
+    #[error("the run has ended as {state}")]
+    HasEnded {
+        /// How.
+        state: RunState,
+    },
+    /// A file could not be written. The run has not ended until a later call succeeds.
+    #[error(transparent)]
+    Write(#[from] FolderError),
+}
+
+/// Which of the terminal writes are done, so that a repeated call does not repeat them.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    has_provider_end: bool,
+    has_line: bool,
+}
+
+impl Writer {
+    /// Records what the provider says about its end: stores its text, then marks it in the event log.
+    ///
+    /// # Errors
+    /// A file could not be written.
+    pub fn provider_ended(
+        &mut self,
+        ending: &Ending,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<(), FolderError> {
+        if self.terminal.has_provider_end {
+            return Ok(());
+        }
+        let mut hash = None;
+        if !text.is_empty() {
+            let path = self.folder.result();
+            write_whole(&path, text.as_bytes(), Durability::Synced)?;
+            self.document.result_path = Some(path.to_string_lossy().into_owned());
+            hash = Some(sha256(text.as_bytes()));
+        }
+        if *ending == Ending::Done {
+            self.document.result_preview = Some(text.chars().take(PREVIEW).collect());
+        }
+        let outcome = match ending {
+            Ending::Done => "done",
+            Ending::Failed(_) => "failed",
+        };
+        let event = LogEvent::ProviderTerminal {
+            outcome,
+            result_sha256: hash.as_deref(),
+        };
+        self.log(&event, now)?;
+        self.events.sync()?;
+        self.terminal.has_provider_end = true;
+        Ok(())
+    }
+
+    /// Records the end of the run, after its process was reaped; returns the state it ended in.
+    ///
+    /// A stored reason to stop wins over `ending`, except `grace`. After an error the call can be repeated.
+    ///
+    /// # Errors
+    /// The run has ended before, or a file could not be written.
+    pub fn finish(&mut self, ending: Ending, now: Timestamp) -> Result<RunState, FinishError> {
+        let (state, error) = self.verdict(ending);
+        self.end(state, error, now)
+    }
+
+    fn end(
+        &mut self,
+        state: RunState,
+        error: Option<RunError>,
+        now: Timestamp,
+    ) -> Result<RunState, FinishError> {
+        if self.document.state.is_terminal() {
+            return Err(FinishError::HasEnded {
+                state: self.document.state,
+            });
+        }
+        let elapsed_s = crate::time::elapsed(self.started, now);
+        if !self.terminal.has_line {
+            if state == RunState::Done {
+                self.count_cli_usage(now)?;
+            }
+            let result_path = self.document.result_path.clone();
+            self.log(
+                &terminal_event(state, error.as_ref(), elapsed_s, result_path.as_deref()),
+                now,
+            )?;
+            self.events.sync()?;
+            self.terminal.has_line = true;
+        }
+        self.remove_private()?;
+        let before = self.document.clone();
+        self.document.state = state;
+        self.document.error = error;
+        self.document.child = None;
+        self.document.current_tool = None;
+        self.document.finished_at = Some(second(now));
+        self.document.elapsed_s = elapsed_s;
+        if state != RunState::Done {
+            self.document.result_preview = None;
+        }
+        // Not ended before that is durable.
+        self.write(Durability::Synced, now)
+            .inspect_err(|_| self.document = before)?;
+        Ok(state)
+    }
+
+    /// Records the end of a run whose owner died, as the folder tells it; returns the state it ended in.
+    ///
+    /// # Errors
+    /// As for [`Writer::finish`].
+    pub fn finish_orphaned(&mut self, now: Timestamp) -> Result<RunState, FinishError> {
+        match Orphan::of(&self.folder, &self.document) {
+            Orphan::WasDone { text } => {
+                if !text.is_empty() {
+                    let path = self.folder.result();
+                    self.document.result_path = Some(path.to_string_lossy().into_owned());
+                }
+                self.document.result_preview = Some(text.chars().take(PREVIEW).collect());
+                self.end(RunState::Done, None, now)
+            }
+            Orphan::WasCutOff => {
+                let error = RunError {
+                    kind: "DaemonOrphaned".to_owned(),
+                    message: "the host that owned the run died".to_owned(),
+                    class: ErrorClass::Retryable,
+                };
+                self.end(RunState::Failed, Some(error), now)
+            }
+        }
+    }
+
+    fn verdict(&self, ending: Ending) -> (RunState, Option<RunError>) {
+        let termination = self.document.cli_termination.as_ref();
+        let stopped = termination.and_then(|termination| {
+            let (state, class) = termination.reason.leads_to()?;
+            let kind = termination.reason.as_str().to_owned();
+            let message = match termination.returncode {
+                Some(code) => format!(
+                    "{} CLI terminated by the host ({kind}, {}, code {code})",
+                    self.document.backend, termination.signal
+                ),
+                None => format!("{} terminated by the host ({kind})", self.document.backend),
+            };
+            Some((
+                state,
+                Some(RunError {
+                    kind,
+                    message,
+                    class,
+                }),
+            ))
+        });
+        stopped.unwrap_or(match ending {
+            Ending::Done => (RunState::Done, None),
+            Ending::Failed(error) => (RunState::Failed, Some(error)),
+        })
+    }
+
+    fn remove_private(&self) -> Result<(), FolderError> {
+        let path = self.folder.private();
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed(Action::Remove, &path)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn terminal_event<'e>(
+    state: RunState,
+    error: Option<&'e RunError>,
+    elapsed_s: f64,
+    result_path: Option<&'e str>,
+) -> LogEvent<'e> {
+    match (state, error) {
+        (RunState::Cancelled, _) => LogEvent::DaemonCancelled { elapsed_s },
+        (RunState::Timeout, _) => LogEvent::DaemonTimeout { elapsed_s },
+        (_, Some(error)) => LogEvent::DaemonError {
+            exception: &error.kind,
+            message: &error.message,
+            elapsed_s,
+        },
+        (_, None) => LogEvent::DaemonDone {
+            elapsed_s,
+            result_path,
+        },
+    }
+}
