@@ -1,0 +1,127 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Command, CommandFactory as _, Parser, ValueEnum};
+use daemon_validate::Profile;
+
+/// Checks DAEMON.md files and says how to mend them.
+///
+/// Each PATH is a daemon file, a repository (with `.agents/daemons`) or a daemon's directory (with
+/// `DAEMON.md`). Without a PATH the enclosing repository is linted.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "daemon-lint", version)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) lint: LintArguments,
+    #[command(flatten)]
+    pub(crate) common: CommonArguments,
+}
+
+/// What to lint and how to report it.
+#[derive(Args, Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct LintArguments {
+    /// Files, repositories or daemon directories; `-` is standard input.
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// How to report.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<Format>,
+    /// How strictly to weigh: `spec` follows the format's text, `strict` the strictest reader known.
+    #[arg(long, value_enum, default_value_t, value_name = "PROFILE")]
+    pub profile: ProfileName,
+    /// Lets warnings fail, too.
+    #[arg(long)]
+    pub deny_warnings: bool,
+    /// Applies every fix there is, and reports what is left.
+    #[arg(long)]
+    pub fix: bool,
+    /// Reads one file from standard input.
+    #[arg(long, conflicts_with = "paths")]
+    pub stdin: bool,
+    /// Where the file on standard input belongs.
+    #[arg(long, value_name = "P", requires = "stdin")]
+    pub stdin_path: Option<PathBuf>,
+    /// The zone in which schedules are read.
+    #[arg(long, value_name = "ZONE", default_value = "UTC")]
+    pub tz: String,
+}
+
+/// The flags every command has.
+#[derive(Args, Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct CommonArguments {
+    /// Works in DIR.
+    #[arg(short = 'C', value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+    /// Prints one JSON object; the same as `--format json`.
+    #[arg(long)]
+    pub json: bool,
+    /// Prints no notes.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Says more on standard error.
+    #[arg(short, long, action = ArgAction::Count)]
+    pub verbose: u8,
+    /// When to colour.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Color,
+    /// Never prompts; this command does not anyway.
+    #[arg(long, hide = true)]
+    pub no_input: bool,
+    /// The host's home, which this command does not read.
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub home: Option<PathBuf>,
+}
+
+/// How to report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Text for people, with the author's lines.
+    #[default]
+    Human,
+    /// One JSON object.
+    Json,
+    /// Annotations of a GitHub workflow.
+    Github,
+    /// SARIF 2.1.0.
+    Sarif,
+}
+
+/// The name of a profile on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ProfileName {
+    /// The public text of the format.
+    #[default]
+    Spec,
+    /// What the strictest known reader refuses, too.
+    Strict,
+}
+
+impl From<ProfileName> for Profile {
+    fn from(name: ProfileName) -> Self {
+        match name {
+            ProfileName::Spec => Self::Spec,
+            ProfileName::Strict => Self::Strict,
+        }
+    }
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set; anywhere if `CLICOLOR_FORCE` is.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Returns the command line as data, for completions and manual pages.
+#[must_use]
+pub fn command() -> Command {
+    Cli::command()
+}

@@ -1,0 +1,106 @@
+//! Reading and replacing files, without following links and without waiting for pipes.
+
+use std::fs::{self, File, FileType, Metadata, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+
+use daemon_spec::limits::MAX_FILE_BYTES;
+
+/// Reads a daemon file, at most one byte more than it may have.
+///
+/// # Errors
+/// When it is not a regular file, or the system refuses.
+pub(crate) fn read_daemon_file(path: &Path) -> io::Result<Vec<u8>> {
+    // Asked before opening, since opening a device can have effects.
+    check_kind(fs::symlink_metadata(path)?.file_type())?;
+    let file = open(path)?;
+    check_kind(file.metadata()?.file_type())?;
+    read_at_most(&file, MAX_FILE_BYTES + 1)
+}
+
+/// Reads the first bytes of a file of a support tree.
+///
+/// # Errors
+/// When the system refuses.
+pub(crate) fn read_head(path: &Path, bytes: usize) -> io::Result<Vec<u8>> {
+    read_at_most(&open(path)?, bytes)
+}
+
+fn read_at_most(file: &File, bytes: usize) -> io::Result<Vec<u8>> {
+    let mut acc = Vec::new();
+    file.take(u64::try_from(bytes).unwrap_or(u64::MAX))
+        .read_to_end(&mut acc)?;
+    Ok(acc)
+}
+
+/// Opens for reading; a link at the end of the path is refused and a pipe does not block.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    }
+    options.open(path)
+}
+
+fn check_kind(kind: FileType) -> io::Result<()> {
+    let what = if kind.is_file() {
+        return Ok(());
+    } else if kind.is_symlink() {
+        "it is a symbolic link, which is not followed"
+    } else if kind.is_dir() {
+        "it is a directory"
+    } else {
+        "it is not a regular file"
+    };
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+}
+
+/// Returns the permission bits, where the system keeps them.
+pub(crate) fn permissions(metadata: &Metadata) -> Option<u32> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        Some(metadata.permissions().mode() & 0o7777)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        None
+    }
+}
+
+/// Replaces a file's content at once, keeping its mode; a reader sees the old text or the new one.
+///
+/// # Errors
+/// When the file is not `before` any more, or the system refuses; then nothing has changed.
+pub(crate) fn replace(path: &Path, before: &[u8], after: &[u8]) -> io::Result<()> {
+    let directory = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let mut new = tempfile::Builder::new()
+        .prefix(".daemon-lint-")
+        .tempfile_in(directory.unwrap_or(Path::new(".")))?;
+    new.write_all(after)?;
+    new.as_file()
+        .set_permissions(fs::symlink_metadata(path)?.permissions())?;
+    new.as_file().sync_all()?;
+    if read_daemon_file(path)? != before {
+        return Err(io::Error::other(
+            "it was changed by somebody else meanwhile",
+        ));
+    }
+    new.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Says what the system said, without its number.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_lowercase(),
+        None => text,
+    }
+}

@@ -1,0 +1,183 @@
+//! Lints what was found: reads, parses, judges, and compares the daemons of each repository.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use daemon_cron::Zone;
+use daemon_spec::{Code, DaemonFile, Diagnostic, Parse, Severity, Source, Span, parse};
+use daemon_validate::{Profile, Subject, SupportEntry, validate, validate_repository, weigh};
+use jiff::Timestamp;
+
+use crate::discovery::Found;
+use crate::{conditions::Conditions, disk, support_tree};
+
+/// What every file is judged by.
+pub(crate) struct Judge {
+    pub(crate) profile: Profile,
+    pub(crate) zone: Zone,
+    pub(crate) now: Timestamp,
+    pub(crate) conditions: Conditions,
+}
+
+/// A file after linting.
+pub(crate) struct Linted {
+    /// The path as it is shown.
+    pub(crate) path: String,
+    /// Where fixes are written; `None` for standard input.
+    pub(crate) location: Option<PathBuf>,
+    /// The repository whose daemon it is; `None` for a file that is nobody's.
+    pub(crate) root: Option<PathBuf>,
+    /// The file as far as it was read; `None` when it could not be.
+    pub(crate) file: Option<DaemonFile>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+impl Linted {
+    pub(crate) fn daemon_id(&self) -> Option<&str> {
+        let id = self.file.as_ref()?.id().value()?.value.trim();
+        Some(id).filter(|id| !id.is_empty())
+    }
+
+    pub(crate) fn source(&self) -> Option<&Source> {
+        self.file.as_ref().map(DaemonFile::source)
+    }
+
+    pub(crate) fn count(&self, severity: Severity) -> usize {
+        self.diagnostics
+            .iter()
+            .filter(|found| found.severity == severity)
+            .count()
+    }
+
+    pub(crate) fn is_unreadable(&self) -> bool {
+        self.file.is_none()
+    }
+}
+
+/// Text with no path, or one that is not read from there.
+pub(crate) struct Given<'a> {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) found: Option<&'a Found>,
+}
+
+impl Judge {
+    /// Lints files on disk, in their order.
+    pub(crate) fn lint_all(&self, files: &[Found]) -> Vec<Linted> {
+        let mut acc: Vec<Linted> = files.iter().map(|found| self.lint_file(found)).collect();
+        self.compare(&mut acc);
+        acc
+    }
+
+    fn lint_file(&self, found: &Found) -> Linted {
+        let bytes = match &found.refusal {
+            Some(error) => Err(io::Error::new(error.kind(), disk::reason(error))),
+            None => disk::read_daemon_file(&found.location),
+        };
+        match bytes {
+            Err(error) => unreadable(found, &error),
+            Ok(bytes) => self.lint_given(Given {
+                bytes,
+                found: Some(found),
+            }),
+        }
+    }
+
+    /// Lints text; what is around it is looked up where it belongs.
+    pub(crate) fn lint_given(&self, given: Given<'_>) -> Linted {
+        let Given { bytes, found } = given;
+        let parsed = parse(bytes);
+        let support = found
+            .filter(|found| found.has_support_tree)
+            .and_then(|found| found.location.parent())
+            .map(support_tree::list);
+        let diagnostics = self.judge(&parsed, found, support.as_deref());
+        Linted {
+            path: found.map_or_else(|| "<stdin>".to_owned(), |found| found.shown.clone()),
+            location: found.map(|found| found.location.clone()),
+            root: found
+                .filter(|found| found.is_of_its_directory())
+                .and_then(|found| found.root.clone()),
+            file: Some(parsed.file),
+            diagnostics,
+        }
+    }
+
+    fn judge(
+        &self,
+        parsed: &Parse,
+        found: Option<&Found>,
+        support: Option<&[SupportEntry]>,
+    ) -> Vec<Diagnostic> {
+        let verdicts = self.conditions.verdicts(&parsed.file);
+        let mut subject = Subject::new(parsed)
+            .with_conditions(&verdicts)
+            .in_zone(&self.zone)
+            .seen_at(self.now);
+        let directory = found
+            .filter(|found| found.is_of_its_directory())
+            .and_then(|found| found.location.parent())
+            .and_then(Path::file_name);
+        let directory = directory.map(|name| name.to_string_lossy());
+        if let Some(found) = found {
+            subject = subject.at_path(&found.in_repository);
+        }
+        if let Some(name) = &directory {
+            subject = subject.in_directory(name);
+        }
+        if let Some(support) = support {
+            subject = subject.with_support(support);
+        }
+        validate(&subject, self.profile)
+    }
+
+    /// Adds what only shows beside the other daemons of a repository.
+    fn compare(&self, files: &mut [Linted]) {
+        let mut repositories: BTreeMap<&Path, Vec<usize>> = BTreeMap::new();
+        for (index, linted) in files.iter().enumerate() {
+            if let (Some(root), Some(_)) = (&linted.root, &linted.file) {
+                repositories.entry(root).or_default().push(index);
+            }
+        }
+        let mut findings = Vec::new();
+        for indexes in repositories.values() {
+            let neighbours: Vec<(&str, &DaemonFile)> = indexes
+                .iter()
+                .filter_map(|&index| files.get(index))
+                .filter_map(|linted| Some((linted.path.as_str(), linted.file.as_ref()?)))
+                .collect();
+            let found = validate_repository(&neighbours);
+            findings.extend(
+                found
+                    .into_iter()
+                    .filter_map(|(at, found)| Some((*indexes.get(at)?, found))),
+            );
+        }
+        for (index, mut found) in findings {
+            weigh(&mut found, self.profile);
+            if let Some(linted) = files.get_mut(index) {
+                linted.diagnostics.push(found);
+                linted
+                    .diagnostics
+                    .sort_by_key(|found| (found.span, found.code));
+            }
+        }
+    }
+}
+
+fn unreadable(found: &Found, error: &io::Error) -> Linted {
+    let diagnostic = Diagnostic::new(
+        Code::new(0),
+        Severity::Error,
+        Span::at(0),
+        "cannot read the file",
+    )
+    .with_help(disk::reason(error));
+    Linted {
+        path: found.shown.clone(),
+        location: None,
+        root: None,
+        file: None,
+        diagnostics: vec![diagnostic],
+    }
+}

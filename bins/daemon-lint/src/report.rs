@@ -1,0 +1,139 @@
+//! The outcome of a run, and the ways to print it.
+
+mod github;
+mod human;
+mod json;
+mod sarif;
+
+use std::io::{self, Write};
+
+use daemon_spec::Severity;
+
+use crate::lint::Linted;
+use crate::{Format, exit};
+
+pub(crate) use json::failure;
+
+/// What came of linting.
+pub(crate) struct Report<'a> {
+    pub(crate) files: &'a [Linted],
+    /// How many fixes were applied.
+    pub(crate) fixed: usize,
+    pub(crate) warnings: Warnings,
+    /// A code that something beside the findings asks for.
+    pub(crate) exit_floor: u8,
+}
+
+/// Whether warnings fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Warnings {
+    Allowed,
+    Denied,
+}
+
+/// The numbers of a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Summary {
+    pub(crate) files: usize,
+    pub(crate) daemons: usize,
+    pub(crate) errors: usize,
+    pub(crate) warnings: usize,
+    pub(crate) advice: usize,
+    pub(crate) fixable: usize,
+    pub(crate) fixed: usize,
+}
+
+impl Report<'_> {
+    pub(crate) fn is_file_ok(&self, linted: &Linted) -> bool {
+        let denied = match self.warnings {
+            Warnings::Allowed => 0,
+            Warnings::Denied => linted.count(Severity::Warning),
+        };
+        linted.count(Severity::Error) + denied == 0
+    }
+
+    pub(crate) fn summary(&self) -> Summary {
+        let total = |severity| self.files.iter().map(|linted| linted.count(severity)).sum();
+        let all = self.files.iter().flat_map(|linted| &linted.diagnostics);
+        Summary {
+            files: self.files.len(),
+            daemons: self
+                .files
+                .iter()
+                .filter(|linted| linted.daemon_id().is_some())
+                .count(),
+            errors: total(Severity::Error),
+            warnings: total(Severity::Warning),
+            advice: total(Severity::Advice),
+            fixable: all.filter(|found| found.fix.is_some()).count(),
+            fixed: self.fixed,
+        }
+    }
+
+    /// Returns the exit code: of all that apply, the largest.
+    pub(crate) fn exit(&self) -> u8 {
+        let of_file = |linted: &Linted| {
+            if linted.is_unreadable() {
+                exit::CANNOT_READ
+            } else if self.is_file_ok(linted) {
+                exit::DONE
+            } else {
+                exit::BAD_ANSWER
+            }
+        };
+        self.files
+            .iter()
+            .map(of_file)
+            .fold(self.exit_floor, u8::max)
+    }
+
+    /// Prints the report.
+    ///
+    /// # Errors
+    /// When `out` cannot be written.
+    pub(crate) fn print(
+        &self,
+        format: Format,
+        is_coloured: bool,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        match format {
+            Format::Human => human::print(self, is_coloured, out),
+            Format::Json => json::print(self, out),
+            Format::Github => github::print(self, out),
+            Format::Sarif => sarif::print(self, out),
+        }
+    }
+}
+
+impl Summary {
+    /// The numbers in words, such as `2 files, 1 error, 1 fixable`.
+    pub(crate) fn words(self) -> String {
+        let counted = |count: usize, one: &str, many: &str| match count {
+            1 => format!("1 {one}"),
+            _ => format!("{count} {many}"),
+        };
+        let mut acc = vec![counted(self.files, "file", "files")];
+        let kinds = [
+            (self.errors, "error", "errors"),
+            (self.warnings, "warning", "warnings"),
+            (self.advice, "advice", "advice"),
+        ];
+        acc.extend(
+            kinds
+                .iter()
+                .filter(|kind| kind.0 > 0)
+                .map(|&(count, one, many)| counted(count, one, many)),
+        );
+        if acc.len() == 1 {
+            acc.push("clean".to_owned());
+        }
+        if self.fixed > 0 {
+            acc.push(format!("{} fixed", self.fixed));
+        }
+        if self.fixable > 0 {
+            acc.push(format!("{} fixable with --fix", self.fixable));
+        }
+        acc.join(", ")
+    }
+}

@@ -1,0 +1,56 @@
+//! Annotations of a GitHub workflow, one line each.
+
+use std::io::{self, Write};
+
+use daemon_spec::{Position, Severity};
+
+use super::Report;
+
+pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    for linted in report.files {
+        for found in &linted.diagnostics {
+            let level = match found.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Advice => "notice",
+            };
+            let first = Position {
+                line: 1,
+                column: 1,
+                byte: 0,
+            };
+            let place = |at| linted.source().map_or(first, |source| source.position(at));
+            let (start, end) = (place(found.span.start), place(found.span.end));
+            write!(out, "::{level} file={}", property(&linted.path))?;
+            write!(out, ",line={},endLine={}", start.line, end.line)?;
+            // GitHub refuses columns of an annotation that runs over several lines.
+            if start.line == end.line {
+                write!(out, ",col={},endColumn={}", start.column, end.column)?;
+            }
+            let help = found
+                .help
+                .as_deref()
+                .map(|help| format!("\nhelp: {help}"))
+                .unwrap_or_default();
+            writeln!(
+                out,
+                ",title={}::{}",
+                found.code,
+                message(&format!("{}{help}", found.message))
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Escapes what ends a command's message.
+fn message(text: &str) -> String {
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
+}
+
+/// Escapes what ends a command's property, too.
+fn property(text: &str) -> String {
+    message(text).replace(':', "%3A").replace(',', "%2C")
+}

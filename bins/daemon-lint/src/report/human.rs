@@ -1,0 +1,81 @@
+//! Text for people, with the author's lines under each finding.
+
+use std::io::{self, Write};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use daemon_spec::{Diagnostic, Severity, Source, Span};
+
+use super::Report;
+
+/// Lines longer than this are named by their place alone.
+const MAX_SHOWN_BYTES: usize = 4_000;
+
+pub(super) fn print(report: &Report<'_>, is_coloured: bool, out: &mut dyn Write) -> io::Result<()> {
+    let renderer = if is_coloured {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
+    for linted in report.files {
+        for found in &linted.diagnostics {
+            let group = match linted.source() {
+                Some(source) => with_source(found, &linted.path, source),
+                None => without_lines(found, &linted.path, 1, 1),
+            };
+            writeln!(out, "{}\n", renderer.render(&[group]))?;
+        }
+    }
+    Ok(())
+}
+
+fn with_source<'a>(found: &'a Diagnostic, path: &'a str, source: &'a Source) -> Group<'a> {
+    let start = source.position(found.span.start);
+    let lines = Span::new(
+        source.line_at(found.span.start).start,
+        source
+            .line_at(found.span.end.saturating_sub(1).max(found.span.start))
+            .end,
+    );
+    let shown = source.slice(lines);
+    if shown.is_empty() || shown.len() > MAX_SHOWN_BYTES {
+        return without_lines(found, path, start.line, start.column);
+    }
+    let place = found.span.start - lines.start..found.span.end - lines.start;
+    let help = found.help.as_deref().filter(|help| !help.contains('\n'));
+    let annotation = AnnotationKind::Primary
+        .span(place)
+        .label(help.map(|help| format!("help: {help}")));
+    let snippet = Snippet::source(shown)
+        .path(path)
+        .line_start(start.line)
+        .annotation(annotation);
+    let group = title(found).element(snippet);
+    match &found.help {
+        Some(help) if help.contains('\n') => group.element(Level::HELP.message(help)),
+        _ => group,
+    }
+}
+
+fn without_lines<'a>(
+    found: &'a Diagnostic,
+    path: &'a str,
+    line: usize,
+    column: usize,
+) -> Group<'a> {
+    let group = title(found).element(Origin::path(path).line(line).char_column(column));
+    match &found.help {
+        Some(help) => group.element(Level::HELP.message(help)),
+        None => group,
+    }
+}
+
+fn title(found: &Diagnostic) -> annotate_snippets::Title<'_> {
+    let level = match found.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Advice => Level::NOTE.with_name("advice"),
+    };
+    level
+        .primary_title(&found.message)
+        .id(found.code.to_string())
+}

@@ -1,0 +1,190 @@
+//! The machine contract: one JSON object.
+
+use std::io::{self, Write};
+
+use daemon_spec::{Diagnostic, Edit, Fix, Source};
+use serde::Serialize;
+
+use super::{Report, Summary};
+use crate::lint::Linted;
+
+const SCHEMA_VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct ReportWire<'a> {
+    schema_version: u32,
+    ok: bool,
+    files: Vec<FileWire<'a>>,
+    summary: SummaryWire,
+}
+
+#[derive(Serialize)]
+struct FileWire<'a> {
+    path: &'a str,
+    daemon_id: Option<&'a str>,
+    ok: bool,
+    diagnostics: Vec<DiagnosticWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct DiagnosticWire<'a> {
+    code: String,
+    severity: &'static str,
+    message: &'a str,
+    start: PlaceWire,
+    end: PlaceWire,
+    help: Option<&'a str>,
+    fix: Option<FixWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct PlaceWire {
+    line: usize,
+    column: usize,
+    byte: usize,
+}
+
+#[derive(Serialize)]
+struct FixWire<'a> {
+    title: &'a str,
+    edits: Vec<EditWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct EditWire<'a> {
+    start: usize,
+    end: usize,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct SummaryWire {
+    files: usize,
+    daemons: usize,
+    errors: usize,
+    warnings: usize,
+    advice: usize,
+    fixable: usize,
+    fixed: usize,
+}
+
+#[derive(Serialize)]
+struct FailureWire<'a> {
+    schema_version: u32,
+    ok: bool,
+    error: ErrorWire<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorWire<'a> {
+    code: &'a str,
+    message: &'a str,
+    help: Option<&'a str>,
+}
+
+pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let wire = ReportWire {
+        schema_version: SCHEMA_VERSION,
+        ok: report.exit() == 0,
+        files: report
+            .files
+            .iter()
+            .map(|linted| file(report, linted))
+            .collect(),
+        summary: report.summary().into(),
+    };
+    serde_json::to_writer(&mut *out, &wire)?;
+    out.write_all(b"\n")
+}
+
+/// The object that stands for a command that could not be carried out.
+pub(crate) fn failure(code: &str, message: &str, help: Option<&str>) -> String {
+    let wire = FailureWire {
+        schema_version: SCHEMA_VERSION,
+        ok: false,
+        error: ErrorWire {
+            code,
+            message,
+            help,
+        },
+    };
+    serde_json::to_string(&wire).expect("strings and numbers have a JSON form")
+}
+
+fn file<'a>(report: &Report<'_>, linted: &'a Linted) -> FileWire<'a> {
+    FileWire {
+        path: &linted.path,
+        daemon_id: linted.daemon_id(),
+        ok: report.is_file_ok(linted),
+        diagnostics: linted
+            .diagnostics
+            .iter()
+            .map(|found| diagnostic(found, linted.source()))
+            .collect(),
+    }
+}
+
+fn diagnostic<'a>(found: &'a Diagnostic, source: Option<&Source>) -> DiagnosticWire<'a> {
+    DiagnosticWire {
+        code: found.code.to_string(),
+        severity: found.severity.as_str(),
+        message: &found.message,
+        start: place(source, found.span.start),
+        end: place(source, found.span.end),
+        help: found.help.as_deref(),
+        fix: found.fix.as_ref().map(fix),
+    }
+}
+
+fn place(source: Option<&Source>, byte: usize) -> PlaceWire {
+    let Some(place) = source.map(|source| source.position(byte)) else {
+        return PlaceWire {
+            line: 1,
+            column: 1,
+            byte: 0,
+        };
+    };
+    PlaceWire {
+        line: place.line,
+        column: place.column,
+        byte: place.byte,
+    }
+}
+
+fn fix(fix: &Fix) -> FixWire<'_> {
+    FixWire {
+        title: &fix.title,
+        edits: fix.edits.iter().map(edit).collect(),
+    }
+}
+
+fn edit(edit: &Edit) -> EditWire<'_> {
+    EditWire {
+        start: edit.span.start,
+        end: edit.span.end,
+        text: &edit.text,
+    }
+}
+
+impl From<Summary> for SummaryWire {
+    fn from(summary: Summary) -> Self {
+        let Summary {
+            files,
+            daemons,
+            errors,
+            warnings,
+            advice,
+            fixable,
+            fixed,
+        } = summary;
+        Self {
+            files,
+            daemons,
+            errors,
+            warnings,
+            advice,
+            fixable,
+            fixed,
+        }
+    }
+}

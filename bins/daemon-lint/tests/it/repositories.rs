@@ -1,0 +1,265 @@
+//! Which files are found, and what only shows on disk.
+
+use crate::world::{CLEAN, World};
+
+fn named(id: &str) -> String {
+    CLEAN.replace("id: tidy", &format!("id: {id}"))
+}
+
+#[test]
+fn files_repositories_and_daemon_directories_are_paths() {
+    let world = World::new("");
+    world.write("repo/.agents/daemons/a/DAEMON.md", named("a: b").as_bytes());
+    world.write("repo/.agents/daemons/b/DAEMON.md", named("c: d").as_bytes());
+    let (a, b) = (
+        "repo/.agents/daemons/a/DAEMON.md",
+        "repo/.agents/daemons/b/DAEMON.md",
+    );
+    let rows: [(&[&str], &[&str]); 7] = [
+        (&["repo"], &[a, b]),
+        (&["./repo"], &[a, b]),
+        (&["repo/.agents/daemons"], &[a, b]),
+        (&["repo/.agents/daemons/b"], &[b]),
+        (&[a], &[a]),
+        (&[b, "repo", a], &[b, a]),
+        (
+            &["-C", "repo/.agents/daemons/a"],
+            &[
+                "../../../.agents/daemons/a/DAEMON.md",
+                "../../../.agents/daemons/b/DAEMON.md",
+            ],
+        ),
+    ];
+    for (arguments, expected) in rows {
+        let ran = world.run(&[&["--json"], arguments].concat());
+        let files: Vec<_> = ran.json()["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|file| file["path"].clone())
+            .collect();
+        assert_eq!(files, expected, "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_absolute_path_is_shown_as_it_was_given() {
+    let world = World::of_daemon(CLEAN);
+    let root = world.root().to_str().unwrap();
+    let ran = world.run(&["--json", root]);
+    assert_eq!(
+        ran.json()["files"][0]["path"],
+        format!("{root}/.agents/daemons/tidy/DAEMON.md")
+    );
+}
+
+#[test]
+fn no_daemon_file_is_a_warning() {
+    let world = World::new("//- README.md\nhello\n//- .git/HEAD\nref: refs/heads/main\n");
+    let ran = world.run(&["--json"]);
+    assert_eq!(
+        (ran.code, ran.json()["files"].as_array().map(Vec::len)),
+        (0, Some(0))
+    );
+    assert!(
+        ran.notes.starts_with("warning: no daemon file found"),
+        "{}",
+        ran.notes
+    );
+}
+
+#[test]
+fn two_daemons_of_one_name_are_reported_at_both() {
+    let world = World::new("");
+    world.write(".agents/daemons/tidy/DAEMON.md", CLEAN.as_bytes());
+    world.write(".agents/daemons/twin/DAEMON.md", CLEAN.as_bytes());
+    assert_eq!(
+        world.run(&["--json"]).findings(),
+        [
+            ".agents/daemons/tidy/DAEMON.md D114 2:5",
+            ".agents/daemons/twin/DAEMON.md D111 2:5",
+            ".agents/daemons/twin/DAEMON.md D114 2:5",
+        ]
+    );
+}
+
+#[test]
+fn files_where_no_runtime_looks_are_misplaced() {
+    let world = World::new("");
+    world.write(".agents/daemons/a/daemon.md", named("a").as_bytes());
+    world.write(".agents/daemons/team/b/DAEMON.md", named("b").as_bytes());
+    world.write(".agents/daemons/DAEMON.md", named("daemons").as_bytes());
+    world.write(
+        ".agents/daemons/c/references/DAEMON.md",
+        named("c").as_bytes(),
+    );
+    world.write(".agents/daemons/c/DAEMON.md", named("c").as_bytes());
+    assert_eq!(
+        world.run(&["--json"]).findings(),
+        [
+            ".agents/daemons/DAEMON.md D115 1:1",
+            ".agents/daemons/a/daemon.md D115 1:1",
+            ".agents/daemons/team/b/DAEMON.md D115 1:1",
+        ]
+    );
+}
+
+#[test]
+fn one_bad_file_does_not_hide_the_others() {
+    let world = World::new("");
+    for n in 0..30 {
+        world.write(
+            &format!(".agents/daemons/d{n}/DAEMON.md"),
+            named(&format!("d{n}")).as_bytes(),
+        );
+    }
+    world.write(".agents/daemons/d7/DAEMON.md", b"---\nid: \xFF\n");
+    let ran = world.run(&["--json"]);
+    assert_eq!(
+        (ran.code, ran.findings()),
+        (1, vec![".agents/daemons/d7/DAEMON.md D001 2:5".to_owned()])
+    );
+    assert_eq!(ran.json()["summary"]["files"], 30);
+    assert_eq!(ran.json()["summary"]["daemons"], 29);
+}
+
+#[test]
+fn a_sparse_file_of_any_size_is_refused_at_once() {
+    let world = World::of_daemon(CLEAN);
+    let path = world.root().join(".agents/daemons/tidy/DAEMON.md");
+    std::fs::OpenOptions::new()
+        .write(true)
+        .open(path)
+        .and_then(|file| file.set_len(1 << 30))
+        .unwrap();
+    assert_eq!(
+        world.run(&["--json"]).findings(),
+        [".agents/daemons/tidy/DAEMON.md D002 1:1"]
+    );
+}
+
+#[cfg(unix)]
+mod on_unix {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::os::unix::net::UnixListener;
+
+    use super::{CLEAN, World, named};
+
+    const PATH: &str = ".agents/daemons/tidy/DAEMON.md";
+
+    #[test]
+    fn what_is_no_regular_file_is_refused_without_waiting() {
+        let world = World::new("");
+        let directory = world.root().join(".agents/daemons");
+        let fill = |id: &str| {
+            let directory = directory.join(id);
+            std::fs::create_dir_all(&directory).unwrap();
+            directory.join("DAEMON.md")
+        };
+        std::fs::create_dir(fill("directory")).unwrap();
+        symlink("/dev/zero", fill("link")).unwrap();
+        let _listener = UnixListener::bind(fill("socket")).unwrap();
+        let pipe = std::ffi::CString::new(fill("pipe").to_str().unwrap()).unwrap();
+        assert_eq!(make_pipe(&pipe), 0);
+        world.write(".agents/daemons/good/DAEMON.md", named("good").as_bytes());
+        symlink(directory.join("good"), directory.join("way")).unwrap();
+
+        let ran = world.run(&["--json"]);
+        let helps: Vec<_> = ran.json()["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|file| (file["path"].clone(), file["diagnostics"][0]["help"].clone()))
+            .filter(|(_, help)| !help.is_null())
+            .map(|(path, help)| format!("{}: {}", path.as_str().unwrap(), help.as_str().unwrap()))
+            .collect();
+        assert_eq!(
+            (ran.code, helps),
+            (
+                66,
+                vec![
+                    ".agents/daemons/directory/DAEMON.md: it is a directory".to_owned(),
+                    ".agents/daemons/link/DAEMON.md: it is a symbolic link, which is not followed"
+                        .to_owned(),
+                    ".agents/daemons/pipe/DAEMON.md: it is not a regular file".to_owned(),
+                    ".agents/daemons/socket/DAEMON.md: it is not a regular file".to_owned(),
+                    ".agents/daemons/way: it is a symbolic link, which is not followed".to_owned(),
+                ]
+            )
+        );
+        assert_eq!(ran.json()["summary"]["files"], 6);
+    }
+
+    #[expect(
+        unsafe_code,
+        reason = "the standard library makes no pipes in the file system"
+    )]
+    fn make_pipe(path: &std::ffi::CStr) -> i32 {
+        // SAFETY: the path is a string that ends in NUL and lives through the call.
+        unsafe { libc::mkfifo(path.as_ptr(), 0o600) }
+    }
+
+    #[test]
+    fn the_support_tree_is_judged_as_it_stands_on_disk() {
+        let world = World::of_daemon(&CLEAN.replace(
+            "One comment.\n\n",
+            "One comment, from `scripts/gone.sh`.\n\n",
+        ));
+        world.write(".agents/daemons/tidy/scripts/run.sh", b"#!/bin/sh\n");
+        world.write(".agents/daemons/tidy/scripts/ok.sh", b"#!/bin/sh\n");
+        world.write(".agents/daemons/tidy/notes/x.md", b"x");
+        let set_mode = |path: &str, mode| {
+            let path = world.root().join(".agents/daemons/tidy").join(path);
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set_mode("scripts/run.sh", 0o644);
+        set_mode("scripts/ok.sh", 0o755);
+        symlink(
+            "/etc/passwd",
+            world.root().join(".agents/daemons/tidy/scripts/leak"),
+        )
+        .unwrap();
+        let codes: Vec<_> = world.run(&["--json"]).json()["files"][0]["diagnostics"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|found| {
+                format!(
+                    "{} {}",
+                    found["code"].as_str().unwrap(),
+                    found["message"].as_str().unwrap()
+                )
+            })
+            .collect();
+        assert_eq!(
+            codes,
+            [
+                "D500 `scripts/leak` is a symbolic link",
+                "D501 `notes` belongs neither to `scripts/` nor to `references/`",
+                "D502 `scripts/run.sh` has a `#!` line but is not executable",
+                "D503 `scripts/gone.sh` is not in the daemon's directory",
+            ]
+        );
+        assert_eq!(
+            world.read(PATH).len(),
+            CLEAN.len() + ", from `scripts/gone.sh`".len()
+        );
+    }
+
+    #[test]
+    fn a_tree_that_leads_back_into_itself_ends() {
+        let world = World::of_daemon(CLEAN);
+        let daemon = world.root().join(".agents/daemons/tidy");
+        std::fs::create_dir(daemon.join("references")).unwrap();
+        symlink("..", daemon.join("references/loop")).unwrap();
+        for n in 0..1_500 {
+            world.write(&format!(".agents/daemons/tidy/references/{n}.md"), b"x");
+        }
+        let findings = world.run(&["--json"]).findings();
+        let codes: Vec<_> = findings
+            .iter()
+            .filter_map(|found| found.split(' ').nth(1))
+            .collect();
+        assert_eq!(codes, ["D504"]);
+    }
+}
