@@ -114,6 +114,11 @@ const FORMATS: &[Format] = &[
         ],
     },
     Format {
+        name: "an entry of a catalogue",
+        distinctive: &["readiness", "adaptations", "specializationIdeas"],
+        shared: &["status", "requirements", "integrations", "title", "summary"],
+    },
+    Format {
         name: "a cluster manifest",
         distinctive: &["apiVersion"],
         shared: &["kind", "metadata", "spec", "status"],

@@ -85,8 +85,9 @@ proptest! {
     #[test]
     fn each_single_fix_of_a_file_that_could_be_read_removes_a_finding_of_its_code(text in file()) {
         let before = parse(text.clone().into_bytes());
-        // Around a syntax error, mending one field can bring others to light.
-        if before.file.reading() != Reading::Whole {
+        // Around a syntax error or a repeated key, mending one field can bring another to light.
+        let has_twins = before.diagnostics.iter().any(|one| one.code.number() == 14);
+        if has_twins || before.file.reading() != Reading::Whole {
             return Ok(());
         }
         let found = validate(&Subject::new(&before).in_directory("a-b"), Profile::Spec);
