@@ -1,6 +1,7 @@
 //! The rows of the performance page, one module each.
 
 mod cron;
+mod discovery;
 mod lint;
 mod parse;
 mod schedule;
@@ -46,6 +47,10 @@ const ROWS: &[Entry] = &[
     Entry {
         name: "schedule",
         measure: schedule::measure,
+    },
+    Entry {
+        name: "discovery",
+        measure: discovery::measure,
     },
 ];
 

@@ -47,6 +47,7 @@ mod materialise;
 mod object;
 mod objects;
 mod path;
+mod ref_files;
 mod refs;
 mod repository;
 mod support;

@@ -33,6 +33,14 @@ impl RefSnapshot {
         self.origin_head.as_ref()
     }
 
+    pub(crate) fn insert(&mut self, name: RefName, object: ObjectId) {
+        self.refs.insert(name, object);
+    }
+
+    pub(crate) fn set_origin_head(&mut self, branch: RefName) {
+        self.origin_head = Some(branch);
+    }
+
     /// Lists the refs whose names are not UTF-8 and which are therefore not watched, with replacement characters.
     pub fn unnamable(&self) -> &[String] {
         &self.unnamable

@@ -8,6 +8,7 @@ use daemon_event::RepoName;
 use crate::error::{GitError, Problem};
 use crate::git::{Call, Git};
 use crate::object::{ObjectFormat, ObjectId, RefName};
+use crate::ref_files::read_ref_files;
 use crate::refs::{RefSnapshot, parse_refs};
 
 /// A git repository that was found on disk: a work tree, a linked work tree or a bare one.
@@ -129,11 +130,18 @@ impl Repository {
             .env("GIT_ATTR_SOURCE", self.format.empty_tree())
     }
 
-    /// Reads all branches and tags, with one process.
+    /// Reads all branches and tags, from their files where these are plain, else with one process.
     ///
     /// # Errors
     /// [`GitError`] when git fails.
     pub fn refs(&self) -> Result<RefSnapshot, GitError> {
+        match read_ref_files(&self.common_dir) {
+            Some(refs) => Ok(refs),
+            None => self.refs_by_git(),
+        }
+    }
+
+    fn refs_by_git(&self) -> Result<RefSnapshot, GitError> {
         let call = self
             .call("for-each-ref")
             .arg("--format=%(objectname)%00%(symref)%00%(refname)")

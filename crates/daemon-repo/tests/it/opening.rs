@@ -208,3 +208,45 @@ fn neither_hooks_nor_settings_of_the_repository_are_run() {
     assert_eq!(repository.discover(&commit).unwrap().daemons.len(), 1);
     assert!(!proof.exists());
 }
+
+#[test]
+fn refs_are_those_that_git_lists_however_they_are_stored() {
+    let scratch = Scratch::new();
+    let agrees = |what: &str| {
+        let refs = scratch.open().refs().unwrap();
+        let ours: Vec<_> = refs
+            .iter()
+            .map(|(name, at)| format!("{at} {name}"))
+            .collect();
+        let listed = scratch.git(&[
+            "for-each-ref",
+            "--format=%(objectname) %(refname)",
+            "refs/heads",
+            "refs/tags",
+        ]);
+        assert_eq!(ours, listed.lines().collect::<Vec<_>>(), "{what}");
+        (ours.len(), refs.origin_head().map(ToString::to_string))
+    };
+    assert_eq!(agrees("none"), (0, None));
+    let first = scratch.commit("first");
+    scratch.git(&["tag", "-a", "-m", "annotated", "v1"]);
+    scratch.git(&["branch", "deep/er/branch"]);
+    assert_eq!(agrees("loose"), (3, None));
+    scratch.git(&["pack-refs", "--all"]);
+    assert_eq!(agrees("packed"), (3, None));
+    scratch.commit("second");
+    scratch.git(&["tag", "-d", "v1"]);
+    scratch.git(&["update-ref", "refs/remotes/origin/trunk", first.as_str()]);
+    scratch.git(&[
+        "symbolic-ref",
+        "refs/remotes/origin/HEAD",
+        "refs/remotes/origin/trunk",
+    ]);
+    scratch.write(".git/refs/heads/being-written.lock", "");
+    assert_eq!(
+        agrees("loose over packed"),
+        (2, Some("refs/heads/trunk".to_owned()))
+    );
+    scratch.git(&["symbolic-ref", "refs/heads/alias", "refs/heads/main"]);
+    assert_eq!(agrees("symbolic"), (3, Some("refs/heads/trunk".to_owned())));
+}
