@@ -1,0 +1,70 @@
+//! A home with one run, at a fixed time.
+
+use std::fs;
+use std::path::Path;
+
+use daemon_run_folder::{Document, Folder, Handle, Owner, Reading, Start, Writer};
+use jiff::{SignedDuration, Timestamp};
+
+/// Milliseconds after the start of every run here.
+pub(crate) fn at(milliseconds: i64) -> Timestamp {
+    let start: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
+    start + SignedDuration::from_millis(milliseconds)
+}
+
+pub(crate) fn start() -> Start {
+    let owner = Owner {
+        pid: 77,
+        boot_id: "b7c0".to_owned(),
+        start: 42,
+    };
+    Start::new(
+        "cli:1000",
+        owner,
+        "claude",
+        "repair links",
+        b"Be brief.\nTask: repair links".to_vec(),
+    )
+}
+
+pub(crate) struct Home {
+    directory: tempfile::TempDir,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["daemons", "logs"] {
+            fs::create_dir(directory.path().join(name)).unwrap();
+        }
+        Self { directory }
+    }
+
+    pub(crate) fn daemons(&self) -> std::path::PathBuf {
+        self.directory.path().join("daemons")
+    }
+
+    pub(crate) fn run(&self, start: Start) -> Writer {
+        let handle: Handle = "em-1".parse().unwrap();
+        let reserved = Folder::reserve(&self.daemons(), handle, at(0)).unwrap();
+        Writer::start(reserved, start, at(0)).unwrap()
+    }
+
+    /// Replaces what differs between two homes.
+    pub(crate) fn plain(&self, folder: &Folder, text: &str) -> String {
+        let home = self.directory.path().to_string_lossy();
+        text.replace(&folder.id().to_string(), "RUN")
+            .replace(&*home, "HOME")
+    }
+}
+
+pub(crate) fn document(folder: &Folder) -> Document {
+    match folder.read().unwrap() {
+        Reading::Known(document) => *document,
+        other => panic!("expected a document, got {other:?}"),
+    }
+}
+
+pub(crate) fn text(path: impl AsRef<Path>) -> String {
+    fs::read_to_string(path).unwrap()
+}

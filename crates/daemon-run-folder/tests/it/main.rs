@@ -1,0 +1,10 @@
+//! Run folders on a real disk.
+
+#[cfg(test)]
+mod kit;
+#[cfg(test)]
+mod reading;
+#[cfg(test)]
+mod rebuilding;
+#[cfg(test)]
+mod writing;

@@ -1,0 +1,206 @@
+//! What readers see while a writer writes.
+
+use std::fs;
+use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use daemon_run_folder::{
+    Ending, Folder, OutputStream, Owner, Reading, RunId, StopReason, Truncation, Writer,
+};
+
+use crate::kit::{Home, at, document, start};
+
+#[test]
+fn readers_see_the_old_document_or_the_new_one() {
+    let home = Home::new();
+    let mut writer = home.run(start());
+    let folder = writer.folder().clone();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut last = 0;
+                while !is_over.load(Ordering::Relaxed) {
+                    let seen = document(&folder).dropped.lines;
+                    assert!(seen >= last, "{seen} after {last}");
+                    last = seen;
+                }
+            });
+        }
+        let one = daemon_run_folder::Dropped { lines: 1, bytes: 0 };
+        for n in 1..=500 {
+            writer.dropped(one, at(n * 1000)).unwrap();
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(document(&folder).dropped.lines, 500);
+}
+
+#[test]
+fn folders_are_listed_newest_first_and_strangers_are_left_out() {
+    let home = Home::new();
+    let names = [
+        "em-2-20260102-030405-000001",
+        "em-1-20260103-000000-000000",
+        "em-10-20260102-030405-ffffff",
+        "notes",
+        "em-1",
+    ];
+    for name in names {
+        fs::create_dir(home.daemons().join(name)).unwrap();
+    }
+    let listed: Vec<String> = Folder::list(&home.daemons())
+        .unwrap()
+        .iter()
+        .map(|folder| folder.id().to_string())
+        .collect();
+    assert_eq!(listed, [names[1], names[2], names[0]]);
+    assert_eq!(Folder::list(&home.daemons().join("absent")).unwrap(), []);
+}
+
+#[test]
+fn torn_lines_are_skipped_and_spoil_no_other() {
+    let home = Home::new();
+    let writer = home.run(start());
+    let folder = writer.folder().clone();
+    let stored = writer.document().clone();
+    drop(writer);
+    let mut log = fs::OpenOptions::new()
+        .append(true)
+        .open(folder.events())
+        .unwrap();
+    log.write_all(b"{\"ts\":\"2026-01-02T03:0").unwrap();
+    let mut writer = Writer::adopt(folder.clone(), stored, at(10)).unwrap();
+    writer
+        .output(OutputStream::Stdout, "one", Truncation::Whole, at(10))
+        .unwrap();
+    writer
+        .output(OutputStream::Stdout, "two", Truncation::Whole, at(10))
+        .unwrap();
+    let log = folder.last_events(2).unwrap();
+    let texts: Vec<&str> = log
+        .events
+        .iter()
+        .filter_map(|row| row["text"].as_str())
+        .collect();
+    assert_eq!((texts, log.total), (vec!["one", "two"], 3));
+}
+
+#[test]
+fn a_folder_has_one_writer_and_shows_that_it_has() {
+    let home = Home::new();
+    let writer = home.run(start());
+    let folder = writer.folder().clone();
+    let stored = document(&folder);
+    assert!(folder.is_live().unwrap());
+    let error = Writer::adopt(folder.clone(), stored.clone(), at(10)).unwrap_err();
+    let lock = folder.path().join(".lock");
+    assert_eq!(
+        error.to_string(),
+        format!("cannot lock `{}`", lock.display())
+    );
+    drop(writer);
+    assert!(!folder.is_live().unwrap());
+    Writer::adopt(folder, stored, at(10)).unwrap();
+}
+
+#[test]
+fn the_owner_is_read_back_as_it_was_written() {
+    let home = Home::new();
+    let writer = home.run(start());
+    assert_eq!(Owner::of(&document(writer.folder())), Some(start().owner));
+}
+
+#[test]
+fn an_orphan_is_done_only_if_its_whole_result_was_stored_and_nobody_stopped_it() {
+    type Step = fn(&mut Writer);
+    let table: [(&str, Step, &str, Option<&str>); 5] = [
+        ("silent", |_| {}, "failed", None),
+        (
+            "ended",
+            |writer| end(writer, "Fixed."),
+            "done",
+            Some("Fixed."),
+        ),
+        (
+            "ended without text",
+            |writer| end(writer, ""),
+            "done",
+            Some(""),
+        ),
+        (
+            "tampered",
+            |writer| {
+                end(writer, "Fixed.");
+                fs::write(writer.folder().result(), "Fixed").unwrap();
+            },
+            "failed",
+            None,
+        ),
+        (
+            "stopped",
+            |writer| {
+                writer.stopping(StopReason::Reclaim, None, at(1)).unwrap();
+                end(writer, "Fixed.");
+            },
+            "failed",
+            None,
+        ),
+    ];
+    for (name, step, state, preview) in table {
+        let home = Home::new();
+        let mut writer = home.run(start());
+        step(&mut writer);
+        let folder = writer.folder().clone();
+        drop(writer);
+        let stored = document(&folder);
+        let mut writer = Writer::adopt(folder.clone(), stored, at(90_000)).unwrap();
+        writer.finish_orphaned(at(90_000)).unwrap();
+        let found = document(&folder);
+        assert_eq!(found.state.as_str(), state, "{name}");
+        assert_eq!(found.result_preview.as_deref(), preview, "{name}");
+        let kind = found.error.map(|error| error.kind);
+        assert_eq!(
+            kind.as_deref(),
+            (state == "failed").then_some("DaemonOrphaned"),
+            "{name}"
+        );
+    }
+}
+
+fn end(writer: &mut Writer, text: &str) {
+    writer.provider_ended(&Ending::Done, text, at(2)).unwrap();
+}
+
+#[test]
+fn keys_that_are_not_known_survive_a_writer() {
+    let home = Home::new();
+    let writer = home.run(start());
+    let folder = writer.folder().clone();
+    drop(writer);
+    let path = folder.path().join("daemon.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(
+        &path,
+        text.replacen('{', "{\n  \"color\": {\"b\": 1, \"a\": [2]},", 1),
+    )
+    .unwrap();
+    let mut writer = Writer::adopt(folder.clone(), document(&folder), at(1)).unwrap();
+    writer.finish(Ending::Done, at(2)).unwrap();
+    let color = document(&folder).unknown.remove("color");
+    assert_eq!(color, Some(serde_json::json!({"b": 1, "a": [2]})));
+}
+
+#[test]
+fn a_folder_can_be_named_before_it_is_there() {
+    let home = Home::new();
+    let id: RunId = "em-1-20260102-030405-0a1b2c".parse().unwrap();
+    let folder = Folder::new(&home.daemons(), id);
+    let missing = Reading::Broken(daemon_run_folder::Broken::Missing);
+    assert_eq!(folder.read().unwrap(), missing);
+    assert_eq!(folder.last_events(5).unwrap().total, 0);
+    assert_eq!(
+        (folder.last_heartbeat(), folder.is_live().unwrap()),
+        (None, false)
+    );
+}
