@@ -1,1 +1,4 @@
 //! The reference runtime for DAEMON.md.
+
+#[cfg(doctest)]
+mod readme;

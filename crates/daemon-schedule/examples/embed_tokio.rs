@@ -1,6 +1,6 @@
 //! The scheduler alone in a tokio loop: `cargo run -p daemon-schedule --example embed_tokio`.
 //!
-//! It waits for two ticks of a minutely schedule, or for the number given as argument.
+//! It waits for as many ticks as its argument says; without one it tells when the first is due.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 #![expect(
     clippy::disallowed_methods,
@@ -15,11 +15,15 @@ use jiff::Timestamp;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let n_ticks: usize = std::env::args().nth(1).map_or(Ok(2), |text| text.parse())?;
+    let n_ticks: usize = std::env::args().nth(1).map_or(Ok(0), |text| text.parse())?;
     let mut scheduler = Scheduler::new();
     let started = Timestamp::now();
     scheduler.insert("minutely", "* * * * *".parse()?, &Zone::utc(), started);
     scheduler.insert("every five", "*/5 * * * *".parse()?, &Zone::utc(), started);
+
+    if let Some(deadline) = scheduler.deadline() {
+        println!("the first ticks are due at {deadline}");
+    }
 
     let mut n_seen = 0;
     while n_seen < n_ticks
