@@ -27,10 +27,10 @@ impl Tally {
         let mut acc = Self::default();
         for line in printed.lines() {
             let line = without_colour(line);
-            let line = line.trim();
+            // Nextest repeats what a failed test printed, indented, with a summary of that one test.
             if let Some(counts) = line.strip_prefix("test result: ") {
                 acc += Self::of_counts(counts.split(['.', ';']));
-            } else if line.starts_with("Summary [") {
+            } else if line.trim_start().starts_with("Summary [") {
                 let counts = line.split_once(" run: ").map_or("", |(_, counts)| counts);
                 acc += Self::of_counts(without_parentheses(counts).split(','));
             }
@@ -183,6 +183,13 @@ mod tests {
         assert_eq!(Tally::read(printed), tally(9, 5, 6));
         let cancelled = "\u{1b}[32m     Summary\u{1b}[0m [   0.1s] 3/14 tests run: 2 passed, 1 failed, 0 skipped";
         assert_eq!(Tally::read(cancelled), tally(2, 1, 0));
+    }
+
+    #[test]
+    fn the_summary_inside_a_failed_tests_output_is_not_counted_again() {
+        let printed = "        FAIL [ 0.1s] a::it b\n  stdout ---\n    test result: FAILED. 0 passed; 1 failed; 0 ignored\n\
+                       \x20    Summary [ 0.1s] 2 tests run: 1 passed, 1 failed, 0 skipped\n";
+        assert_eq!(Tally::read(printed), tally(1, 1, 0));
     }
 
     #[test]
