@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use daemon_cron::Zone;
 use daemon_spec::limits::MAX_FILE_BYTES;
-use daemon_spec::{DaemonFile, Diagnostic, Parse};
+use daemon_spec::{DaemonFile, Diagnostic, Parse, Reading};
 use jiff::Timestamp;
 
 use crate::rules::schedule;
@@ -43,6 +43,8 @@ impl<'a> Subject<'a> {
     }
 
     /// Adds the file's path, relative to the repository's root, with `/` between its parts.
+    ///
+    /// An absolute path is that of a file outside of a repository, and nothing is said about it.
     #[must_use]
     pub fn at_path(self, path: &'a str) -> Self {
         Self {
@@ -100,6 +102,17 @@ impl<'a> Subject<'a> {
     #[must_use]
     pub const fn file(&self) -> &'a DaemonFile {
         &self.parse.file
+    }
+
+    /// Reports whether a field that is absent was left out by the author, and not merely unread.
+    #[must_use]
+    pub fn knows_all_fields(&self) -> bool {
+        let file = self.file();
+        let is_mapping = !file.members().is_empty()
+            || !self
+                .found_by_reader()
+                .any(|found| found.code.number() == 15);
+        file.reading() == Reading::Whole && is_mapping
     }
 
     /// Returns the file's text; empty when it is not UTF-8 or too large to be looked at.

@@ -1,6 +1,6 @@
 //! D134 and D135: something has to wake the daemon, and empty fields say nothing.
 
-use daemon_spec::{Diagnostic, Field, Fix, Reading, Shape, Span};
+use daemon_spec::{Diagnostic, Field, Fix, Shape, Span};
 
 use super::lists::{lists, says_something};
 use crate::Subject;
@@ -29,7 +29,7 @@ pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
 
 pub(crate) fn empty_optional(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let file = subject.file();
-    if file.reading() != Reading::Whole {
+    if !subject.knows_all_fields() {
         return;
     }
     let lists = lists(file)
@@ -79,5 +79,5 @@ fn is_missing(subject: &Subject<'_>) -> bool {
         Field::Present { value, .. } => !value.value.trim().is_empty(),
         Field::Mistyped { value, .. } => value.shape != Shape::Null,
     };
-    file.reading() == Reading::Whole && !has_watch && !has_schedule
+    subject.knows_all_fields() && !has_watch && !has_schedule
 }

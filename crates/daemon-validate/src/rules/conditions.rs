@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use daemon_spec::{DaemonFile, Diagnostic, Field, Fix, List, Reading, Span, Text};
+use daemon_spec::{DaemonFile, Diagnostic, Field, Fix, List, Span, Text};
 
 use crate::prose::{folded, words};
 use crate::report::report;
@@ -188,7 +188,7 @@ pub(crate) fn inert(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let mut conditions = verdicts(subject).peekable();
     let is_silent =
         conditions.peek().is_some() && conditions.all(|(_, verdict)| !verdict.can_wake());
-    if file.reading() == Reading::Whole && is_silent && !is_scheduled {
+    if subject.knows_all_fields() && is_silent && !is_scheduled {
         acc.push(
             report(310, *key, "nothing can wake this daemon here")
                 .with_help("see what is said about its conditions"),

@@ -1,6 +1,6 @@
 //! D410 and D411: the `deny` rules beside the routines.
 
-use daemon_spec::{Diagnostic, Field, Reading, Span};
+use daemon_spec::{Diagnostic, Field, Span};
 
 use super::lists::says_something;
 use super::routines::texts;
@@ -73,7 +73,7 @@ const FILLERS: &[&str] = &[
 pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let file = subject.file();
     let denies = match file.deny() {
-        Field::Absent => file.reading() != Reading::Whole,
+        Field::Absent => !subject.knows_all_fields(),
         Field::Present { value, .. } => says_something(value),
         Field::Mistyped { .. } => true,
     };

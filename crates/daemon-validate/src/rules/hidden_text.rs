@@ -66,10 +66,11 @@ fn may_begin(byte: u8) -> bool {
     }
 }
 
+/// A NUL byte is not among them: the reader refuses it.
 fn is_hidden(c: char) -> bool {
     matches!(
         c,
-        '\u{0}'..='\u{8}'
+        '\u{1}'..='\u{8}'
             | '\u{b}'..='\u{c}'
             | '\u{e}'..='\u{1f}'
             | '\u{7f}'..='\u{84}'

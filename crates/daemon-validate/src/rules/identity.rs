@@ -1,8 +1,6 @@
 //! D110 to D113: the `id`.
 
-use daemon_spec::{
-    DaemonFile, Diagnostic, Field, Fix, Mistyped, Reading, Shape, Span, Style, Text, quoted,
-};
+use daemon_spec::{DaemonFile, Diagnostic, Field, Fix, Mistyped, Shape, Span, Style, Text, quoted};
 
 use super::keys::legacy_name;
 use crate::Subject;
@@ -14,7 +12,7 @@ const MAX_ID_CHARS: usize = 64;
 pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let file = subject.file();
     let (span, message) = match file.id() {
-        Field::Absent if file.reading() != Reading::Whole => return,
+        Field::Absent if !subject.knows_all_fields() => return,
         Field::Absent => (Span::at(0), "`id` is missing".to_owned()),
         Field::Mistyped { value, .. } if value.shape == Shape::Unreadable => return,
         Field::Mistyped { key, value } => {

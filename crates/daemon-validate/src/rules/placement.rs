@@ -7,7 +7,8 @@ use crate::report::report;
 
 pub(crate) fn misplaced(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let Some(path) = subject.path() else { return };
-    if is_daemon_path(path) {
+    // A file outside of a repository is a draft; there is no place it should have.
+    if is_daemon_path(path) || path.starts_with('/') {
         return;
     }
     let id = subject

@@ -1,6 +1,6 @@
 //! D120 and D121: the `purpose`.
 
-use daemon_spec::{Diagnostic, Field, Reading, Shape, Span};
+use daemon_spec::{Diagnostic, Field, Shape, Span};
 
 use crate::Subject;
 use crate::prose::sentences;
@@ -9,7 +9,7 @@ use crate::report::report;
 pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let file = subject.file();
     let (span, message) = match file.purpose() {
-        Field::Absent if file.reading() != Reading::Whole => return,
+        Field::Absent if !subject.knows_all_fields() => return,
         Field::Absent => (Span::at(0), "`purpose` is missing".to_owned()),
         Field::Mistyped { value, .. } if value.shape == Shape::Unreadable => return,
         Field::Mistyped { key, value } => {

@@ -1,6 +1,6 @@
 //! D400 to D402: the `routines`.
 
-use daemon_spec::{Diagnostic, Field, List, Reading, Shape, Span, Text};
+use daemon_spec::{Diagnostic, Field, List, Shape, Span, Text};
 
 use super::lists::says_something;
 use crate::Subject;
@@ -91,7 +91,7 @@ const ENDLESS: &[&str] = &[
 
 pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let file = subject.file();
-    if file.reading() != Reading::Whole {
+    if !subject.knows_all_fields() {
         return;
     }
     let (span, message) = match file.routines() {

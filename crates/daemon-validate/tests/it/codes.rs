@@ -637,6 +637,7 @@ fn a_file_where_no_runtime_looks_is_misplaced() {
         (".agents/daemons/DAEMON.md", true),
         (".agents/daemons/team/pr-helper/DAEMON.md", true),
         ("docs/DAEMON.md", true),
+        ("/tmp/draft/DAEMON.md", false),
     ] {
         let found = validate(&Subject::new(&parse).at_path(path), Profile::Spec);
         assert_eq!(
