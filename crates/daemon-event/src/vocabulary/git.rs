@@ -3,7 +3,7 @@
 use super::Guard::Is;
 use super::Noun as N;
 use super::Verb as V;
-use super::github::{COMMON, PUSH};
+use super::github::{COMMON, PUSH, PUSH_ROWS};
 use super::{EventKind, Portability, Read, Row, at, plain};
 use crate::event::Source;
 use crate::field::Field as F;
@@ -40,28 +40,7 @@ const fn common(row: Row) -> Row {
 }
 
 pub(super) static KINDS: &[&EventKind] = &[
-    &kind(
-        "push",
-        &[COMMON, PUSH],
-        &[
-            common(plain(
-                N::Commit,
-                &[V::Push, V::Create, V::Add, V::ForcePush],
-                &[Is(F::Deleted, &["false"])],
-            )),
-            plain(
-                N::Branch,
-                &[V::Push, V::ForcePush, V::Update, V::Change, V::Synchronize],
-                &[Is(F::Deleted, &["false"])],
-            ),
-            plain(N::Tag, &[V::Push], &[Is(F::Deleted, &["false"])]),
-            common(plain(
-                N::File,
-                &[V::Touch, V::Create, V::Add, V::Delete, V::Remove, V::Push],
-                &[Is(F::Deleted, &["false"])],
-            )),
-        ],
-    ),
+    &kind("push", &[COMMON, PUSH], PUSH_ROWS),
     &kind(
         "create",
         &[COMMON, REF],

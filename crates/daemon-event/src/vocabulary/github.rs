@@ -3,7 +3,7 @@
 use super::Guard::{Is, Present};
 use super::Noun as N;
 use super::Verb as V;
-use super::{EventKind, Read, Row, at, common, plain, raw, row};
+use super::{EventKind, Guard, Portability, Read, Row, at, common, plain, raw, row};
 use crate::event::Source;
 use crate::field::Field as F;
 
@@ -98,6 +98,40 @@ pub(super) const PUSH: &[Read] = &[
     raw("head_commit.message"),
     raw("changed_files[]"),
     at("pusher.name", F::Author),
+];
+
+/// A branch moved: neither a tag, nor a deletion.
+const BRANCH_MOVED: &[Guard] = &[Is(F::Deleted, &["false"]), Is(F::RefType, &["branch"])];
+const REWRITTEN: &[Guard] = &[
+    Is(F::Deleted, &["false"]),
+    Is(F::RefType, &["branch"]),
+    Is(F::Forced, &["true"]),
+];
+pub(super) const PUSH_ROWS: &[Row] = &[
+    Row {
+        portability: Portability::Common,
+        ..plain(N::Commit, &[V::Push, V::Create, V::Add], BRANCH_MOVED)
+    },
+    plain(N::Commit, &[V::ForcePush], REWRITTEN),
+    plain(
+        N::Branch,
+        &[V::Push, V::Update, V::Synchronize],
+        BRANCH_MOVED,
+    ),
+    plain(N::Branch, &[V::ForcePush], REWRITTEN),
+    plain(
+        N::Tag,
+        &[V::Push],
+        &[Is(F::Deleted, &["false"]), Is(F::RefType, &["tag"])],
+    ),
+    Row {
+        portability: Portability::Common,
+        ..plain(
+            N::File,
+            &[V::Touch, V::Create, V::Add, V::Delete, V::Remove, V::Push],
+            BRANCH_MOVED,
+        )
+    },
 ];
 
 const fn kind(
@@ -367,7 +401,12 @@ pub(super) static KINDS: &[&EventKind] = &[
         ],
         &["discussion.updated_at"],
         &[
-            row("created", N::Discussion, &[V::Create, V::Post], &[]),
+            row(
+                "created",
+                N::Discussion,
+                &[V::Create, V::Start, V::Post],
+                &[],
+            ),
             row(
                 "edited",
                 N::Discussion,
@@ -424,30 +463,7 @@ pub(super) static KINDS: &[&EventKind] = &[
         &["ref"],
         &[COMMON, PUSH],
         &["head_commit.timestamp"],
-        &[
-            Row {
-                portability: super::Portability::Common,
-                ..plain(
-                    N::Commit,
-                    &[V::Push, V::Create, V::Add, V::ForcePush],
-                    &[Is(F::Deleted, &["false"])],
-                )
-            },
-            plain(
-                N::Branch,
-                &[V::Push, V::ForcePush, V::Update, V::Change, V::Synchronize],
-                &[Is(F::Deleted, &["false"])],
-            ),
-            plain(N::Tag, &[V::Push], &[Is(F::Deleted, &["false"])]),
-            Row {
-                portability: super::Portability::Common,
-                ..plain(
-                    N::File,
-                    &[V::Touch, V::Create, V::Add, V::Delete, V::Remove, V::Push],
-                    &[Is(F::Deleted, &["false"])],
-                )
-            },
-        ],
+        PUSH_ROWS,
     ),
     &kind(
         "create",

@@ -28,7 +28,7 @@ nouns! {
     /// An issue of GitHub, Linear or Sentry.
     Issue = ["issue", "ticket", "bug report", "bug ticket", "github issue"],
     /// A comment in a conversation.
-    Comment = ["comment", "remark", "conversation comment", "issue comment", "issue_comment"],
+    Comment = ["comment", "remark", "issue_comment"],
     /// An inline comment on a diff.
     ReviewComment = ["review comment", "inline comment", "inline review comment", "line comment", "diff comment",
         "code comment", "pull_request_review_comment"],
@@ -37,9 +37,9 @@ nouns! {
     /// A comment in a discussion.
     DiscussionComment = ["discussion comment", "discussion_comment"],
     /// A review of a pull request.
-    Review = ["review", "code review", "pr review", "pull request review", "pull_request_review"],
+    Review = ["review", "code review", "pull_request_review"],
     /// A thread of review comments.
-    ReviewThread = ["review thread", "review conversation", "conversation", "comment thread"],
+    ReviewThread = ["review thread", "review conversation", "review comment thread", "comment thread"],
     /// Commits that arrive on a branch.
     Commit = ["commit", "push", "code", "new code", "changeset"],
     /// A branch.
@@ -49,9 +49,9 @@ nouns! {
     /// A release.
     Release = ["release", "version", "github release"],
     /// Files of the repository.
-    File = ["file", "path"],
+    File = ["file"],
     /// A check run or a commit status.
-    Check = ["check", "ci check", "pr check", "status check or check run", "check run or status check"],
+    Check = ["check", "ci check"],
     /// A check run.
     CheckRun = ["check run", "check_run", "check-run"],
     /// A check suite.
@@ -94,7 +94,7 @@ nouns! {
     /// A Dependabot alert.
     DependabotAlert = ["dependabot alert", "dependabot security alert", "dependabot_alert", "vulnerability alert"],
     /// A secret scanning alert.
-    SecretAlert = ["secret scanning alert", "secret-scanning alert", "leaked secret alert", "secret alert",
+    SecretAlert = ["secret scanning alert", "secret-scanning alert", "leaked secret alert", "secret alert", "secret",
         "secret_scanning_alert", "secret scanning"],
     /// A code scanning alert.
     CodeScanningAlert = ["code scanning alert", "code-scanning alert", "codeql alert", "code_scanning_alert",
@@ -106,11 +106,11 @@ nouns! {
     /// A message in a channel.
     Message = ["message", "post", "chat message", "channel message"],
     /// A message in a thread.
-    Reply = ["thread reply", "threaded reply", "reply", "thread response", "reply in a thread", "thread message"],
+    Reply = ["thread reply", "threaded reply", "reply", "thread response", "reply in a thread", "thread message", "thread"],
     /// A mention of the app.
     Mention = ["mention", "app mention", "app_mention", "@mention", "@-mention"],
     /// A direct message.
-    DirectMessage = ["direct message", "dm", "private message"],
+    DirectMessage = ["direct message", "dm", "private message", "slack dm"],
     /// An emoji reaction.
     Reaction = ["reaction", "emoji reaction", "reacji"],
     /// A channel.

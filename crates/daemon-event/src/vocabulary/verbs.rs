@@ -24,8 +24,8 @@ macro_rules! verbs {
 
 verbs! {
     /// It comes into being.
-    Create = ["open", "create", "raise", "file", "submit", "appear", "make", "log", "report", "start", "come in",
-        "arrive", "emerge", "spin up", "draft up", "introduce", "generate", "show up", "kick off"],
+    Create = ["open", "create", "raise", "file", "submit", "appear", "make", "log", "report", "emerge", "introduce",
+        "show up", "detect", "flag", "find", "write up", "publish a new"],
     /// Its text changes.
     Edit = ["edit", "reword", "rewrite", "amend", "revise"],
     /// It changes in a way that the source calls an update.
@@ -58,11 +58,15 @@ verbs! {
     Reassign = ["reassign"],
     /// A draft becomes ready.
     ReadyForReview = ["ready for review", "ready_for_review", "mark ready for review", "mark as ready for review",
-        "become ready for review", "leave draft", "undraft", "come out of draft", "mark ready", "mark as ready"],
+        "become ready for review", "leave draft", "undraft", "come out of draft", "convert to a regular pull request", "convert to a regular pr",
+        "convert to a normal pull request", "convert to a normal pr", "convert from draft", "convert from a draft",
+        "move out of draft", "promote from draft", "stop being a draft", "take out of draft", "exit draft", "mark ready", "mark as ready"],
     /// It becomes a draft again.
     ConvertToDraft = ["convert to draft", "convert to a draft", "convert back to draft", "convert back to a draft",
         "turn into a draft", "turn back into a draft", "mark as draft", "mark as a draft", "move to draft",
         "move back to draft", "return to draft", "go back to draft", "converted_to_draft", "become a draft"],
+    /// It gets another base branch.
+    Retarget = ["retarget"],
     /// Commits arrive on a pull request.
     Synchronize = ["synchronize", "synchronise", "sync"],
     /// A review is asked for.
@@ -94,7 +98,7 @@ verbs! {
     /// It is no longer set to merge by itself.
     DisableAutoMerge = ["auto_merge_disabled", "disable auto-merge", "disable auto merge", "disable automerge"],
     /// Commits are pushed.
-    Push = ["push", "land", "commit", "arrive", "reach"],
+    Push = ["push", "land", "commit"],
     /// History is rewritten by a push.
     ForcePush = ["force push", "force-push", "forcepush"],
     /// Somebody comments on it.

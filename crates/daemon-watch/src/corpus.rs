@@ -1,0 +1,358 @@
+//! A labelled corpus of conditions and payloads, and how an interpreter scores on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use daemon_event::{DeliveryId, Enrichment, Event, EventId, PullRequestFact, Source, read};
+use serde::{Deserialize, Serialize};
+
+use crate::interpretation::{Interpretation, Status, Verdict};
+
+/// A labelled condition: one line of a corpus.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Labelled {
+    /// Its name in the corpus.
+    pub id: String,
+    /// The line.
+    pub condition: String,
+    /// What it means.
+    pub expect: Expected,
+}
+
+/// What a labelled condition means.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Expected {
+    /// The status.
+    pub status: String,
+    /// Other statuses that are right too.
+    #[serde(default)]
+    pub accept: Vec<String>,
+    /// The payloads that must wake it.
+    #[serde(default)]
+    pub matches: BTreeSet<String>,
+    /// Payloads that must not.
+    #[serde(default)]
+    pub rejects: BTreeSet<String>,
+    /// Payloads that may.
+    #[serde(default)]
+    pub dontcare: BTreeSet<String>,
+    /// Whether every payload not named must not wake it.
+    #[serde(default)]
+    pub exhaustive: bool,
+    /// Phrases of which one must be in the remainder.
+    #[serde(default)]
+    pub remainder: Vec<String>,
+}
+
+/// A payload with what was known beside it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Envelope {
+    /// Its name.
+    pub id: String,
+    /// The source's name.
+    pub source: String,
+    /// The source's name for the kind.
+    pub event: String,
+    /// What the host found out.
+    #[serde(default)]
+    pub enrichment: EnvelopeFacts,
+    /// The body.
+    pub body: Box<serde_json::value::RawValue>,
+}
+
+/// What the host found out, as an envelope writes it.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct EnvelopeFacts {
+    /// The paths changed.
+    pub changed_files: Option<Vec<String>>,
+    /// The pull requests of a check.
+    pub pull_requests: Option<Vec<EnvelopePullRequest>>,
+    /// The channel's name.
+    pub channel_name: Option<String>,
+}
+
+/// A pull request, as an envelope writes it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct EnvelopePullRequest {
+    /// Its number.
+    pub number: u64,
+    /// Whether it is a draft.
+    pub draft: Option<bool>,
+    /// `open` or `closed`.
+    pub state: Option<String>,
+    /// Whether the commit is its current head.
+    pub is_current_head: Option<bool>,
+}
+
+impl From<EnvelopeFacts> for Enrichment {
+    fn from(facts: EnvelopeFacts) -> Self {
+        let pull_request = |found: EnvelopePullRequest| PullRequestFact {
+            number: found.number,
+            draft: found.draft,
+            state: found.state,
+            is_current_head: found.is_current_head,
+        };
+        Self {
+            changed_files: facts.changed_files,
+            pull_requests: facts
+                .pull_requests
+                .map(|found| found.into_iter().map(pull_request).collect()),
+            channel_name: facts.channel_name,
+        }
+    }
+}
+
+/// Reports a corpus or payload that cannot be read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CorpusError {
+    /// A line is not a labelled condition.
+    Line {
+        /// The line's number, from 1.
+        number: usize,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A text is not an envelope.
+    Envelope(serde_json::Error),
+    /// The envelope names a source that is none.
+    Source(daemon_event::InvalidId),
+    /// The envelope's body is not what its kind promises.
+    Body {
+        /// The envelope's name.
+        id: String,
+        /// Why.
+        source: daemon_event::Malformed,
+    },
+}
+
+impl std::fmt::Display for CorpusError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Line { number, .. } => write!(f, "line {number} is not a labelled condition"),
+            Self::Envelope(_) => f.write_str("not a payload envelope"),
+            Self::Source(_) => f.write_str("the envelope's source is unknown"),
+            Self::Body { id, .. } => write!(f, "the body of `{id}` cannot be read"),
+        }
+    }
+}
+
+impl std::error::Error for CorpusError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Line { source, .. } | Self::Envelope(source) => Some(source),
+            Self::Source(source) => Some(source),
+            Self::Body { source, .. } => Some(source),
+        }
+    }
+}
+
+/// Reads the lines of a corpus.
+///
+/// # Errors
+/// The first line that is not a labelled condition.
+pub fn conditions(text: &str) -> Result<Vec<Labelled>, CorpusError> {
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(index, line)| {
+            serde_json::from_str(line).map_err(|source| CorpusError::Line {
+                number: index + 1,
+                source,
+            })
+        })
+        .collect()
+}
+
+/// Reads one payload envelope.
+///
+/// # Errors
+/// When the text is not an envelope.
+pub fn envelope(text: &str) -> Result<Envelope, CorpusError> {
+    serde_json::from_str(text).map_err(CorpusError::Envelope)
+}
+
+impl Envelope {
+    /// Reads the body into an event, as if it had just come in.
+    ///
+    /// # Errors
+    /// When the source is unknown or the body is not what the kind promises.
+    pub fn event(&self) -> Result<Event, CorpusError> {
+        let source: Source = self.source.parse().map_err(CorpusError::Source)?;
+        let body = self.body.get().as_bytes();
+        let enrichment = Enrichment::from(self.enrichment.clone());
+        let reading =
+            read(source, &self.event, body, &enrichment).map_err(|source| CorpusError::Body {
+                id: self.id.clone(),
+                source,
+            })?;
+        Ok(Event {
+            id: EventId::new(0, [0; 10]),
+            source,
+            kind: self.event.clone(),
+            action: reading.action,
+            subject: reading.subject,
+            actor: reading.actor,
+            repo: reading.repo,
+            time: reading.time.unwrap_or_default(),
+            received_at: reading.time.unwrap_or_default(),
+            delivery: self.delivery(),
+            facts: reading.facts,
+            payload: body.into(),
+        })
+    }
+
+    fn delivery(&self) -> DeliveryId {
+        let fallback = || "envelope".parse().expect("it is a short text");
+        self.id.parse().unwrap_or_else(|_unprintable| fallback())
+    }
+}
+
+/// How an interpreter scored.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct Score {
+    /// How many conditions there were.
+    pub conditions: usize,
+    /// How many statuses were right.
+    pub status_correct: usize,
+    /// How many pairs woke that must not.
+    pub false_wakes: usize,
+    /// How many pairs did not wake that must.
+    pub missed_wakes: usize,
+    /// How many remainders were dropped in silence.
+    pub silent_remainders: usize,
+    /// How many conditions were right in everything.
+    pub exact: usize,
+    /// Those that were not.
+    pub failures: Vec<Failure>,
+}
+
+/// A condition that was not right in everything.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Failure {
+    /// Its name in the corpus.
+    pub id: String,
+    /// The line.
+    pub condition: String,
+    /// The status that was expected.
+    pub expected: String,
+    /// The status that was found.
+    pub got: &'static str,
+    /// Payloads that should have woken it.
+    pub missed: Vec<String>,
+    /// Payloads that should not have.
+    #[serde(rename = "false")]
+    pub false_wakes: Vec<String>,
+    /// What was reported as not understood.
+    pub remainder: String,
+}
+
+/// What an interpreter answered for one condition, for an independent scorer.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The condition's name in the corpus.
+    pub id: String,
+    /// The status.
+    pub status: &'static str,
+    /// The payloads that wake it.
+    pub wakes: Vec<String>,
+    /// What was not understood.
+    pub remainder: String,
+}
+
+/// Decides every condition for every payload and counts what is right.
+pub fn score(
+    conditions: &[Labelled],
+    payloads: &BTreeMap<String, Event>,
+    interpret: impl Fn(&str) -> Interpretation,
+) -> (Score, Vec<Answer>) {
+    let mut score = Score::default();
+    let mut answers = Vec::new();
+    for labelled in conditions {
+        let meaning = interpret(&labelled.condition);
+        let wakes: Vec<String> = payloads
+            .iter()
+            .filter(|(_, event)| meaning.wakes(event) == Verdict::Wakes)
+            .map(|(id, _)| id.clone())
+            .collect();
+        let remainder: Vec<&str> = meaning
+            .remainder
+            .iter()
+            .map(|span| span.of(&labelled.condition))
+            .collect();
+        let remainder = remainder.join(" … ");
+        judge(&mut score, labelled, meaning.status, &wakes, &remainder);
+        answers.push(Answer {
+            id: labelled.id.clone(),
+            status: meaning.status.as_str(),
+            wakes,
+            remainder,
+        });
+    }
+    (score, answers)
+}
+
+fn judge(score: &mut Score, labelled: &Labelled, got: Status, wakes: &[String], remainder: &str) {
+    let expect = &labelled.expect;
+    let is_first = got.as_str() == expect.status;
+    let is_other = !is_first && expect.accept.iter().any(|other| other == got.as_str());
+    score.conditions += 1;
+    score.status_correct += usize::from(is_first || is_other);
+    if is_other {
+        score.exact += 1;
+        return;
+    }
+    let missed: Vec<String> = expect
+        .matches
+        .iter()
+        .filter(|id| !wakes.contains(id))
+        .cloned()
+        .collect();
+    let is_false = |id: &&String| {
+        if expect.exhaustive {
+            !expect.matches.contains(*id) && !expect.dontcare.contains(*id)
+        } else {
+            expect.rejects.contains(*id)
+        }
+    };
+    let false_wakes: Vec<String> = wakes.iter().filter(is_false).cloned().collect();
+    let folded = fold(remainder);
+    let is_named = expect
+        .remainder
+        .iter()
+        .any(|phrase| folded.contains(&fold(phrase)));
+    let is_silent =
+        expect.status == "partial" && matches!(got, Status::Mapped | Status::Partial) && !is_named;
+    score.missed_wakes += missed.len();
+    score.false_wakes += false_wakes.len();
+    score.silent_remainders += usize::from(is_silent);
+    if is_first && missed.is_empty() && false_wakes.is_empty() && !is_silent {
+        score.exact += 1;
+        return;
+    }
+    score.failures.push(Failure {
+        id: labelled.id.clone(),
+        condition: labelled.condition.clone(),
+        expected: expect.status.clone(),
+        got: got.as_str(),
+        missed,
+        false_wakes,
+        remainder: remainder.to_owned(),
+    });
+}
+
+/// Folds case, quotes and punctuation, as the corpus compares remainders.
+fn fold(text: &str) -> String {
+    let kept = |c: char| c.is_alphanumeric() || "_/*#@.{}~-".contains(c);
+    let spaced: String = text
+        .to_lowercase()
+        .chars()
+        .map(|c| if kept(c) { c } else { ' ' })
+        .collect();
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    words.join(" ").trim_matches([' ', '.']).to_owned()
+}

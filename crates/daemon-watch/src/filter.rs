@@ -1,0 +1,390 @@
+//! Filters: a field, a comparison and values, with the words they came from.
+
+use std::fmt;
+use std::str::FromStr;
+
+use daemon_event::{Facts, Field, FieldValue, InvalidId};
+use globset::GlobSet;
+
+use crate::compare::{Folding, contains_folded, glob_set, is_command_in, same};
+use crate::span::Span;
+
+/// How a reading of words came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// The words say it.
+    Exact,
+    /// A default reading; a note says which.
+    Inferred,
+    /// A typo was mended; a note says which.
+    Corrected,
+}
+
+impl Mark {
+    /// Returns the name used in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Inferred => "inferred",
+            Self::Corrected => "corrected",
+        }
+    }
+
+    /// Returns the less certain of two marks.
+    #[must_use]
+    pub fn weaker(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Corrected, _) | (_, Self::Corrected) => Self::Corrected,
+            (Self::Inferred, _) | (_, Self::Inferred) => Self::Inferred,
+            (Self::Exact, Self::Exact) => Self::Exact,
+        }
+    }
+}
+
+/// How a field is compared with the values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// One of the values.
+    Is,
+    /// None of the values.
+    IsNot,
+    /// Matches one of the globs.
+    Matches,
+    /// Matches none of the globs.
+    MatchesNot,
+    /// Holds one of the texts, in any case.
+    Contains,
+    /// Holds none of the texts.
+    Lacks,
+    /// Has a line that begins with one of the commands.
+    Command,
+    /// Some path matches; globs after `!` take paths out.
+    Any,
+    /// Every path matches, and there is one.
+    Only,
+    /// No path matches.
+    None,
+    /// Holds something.
+    Present,
+    /// Is known to hold nothing.
+    Absent,
+}
+
+impl Op {
+    const ALL: [Self; 12] = [
+        Self::Is,
+        Self::IsNot,
+        Self::Matches,
+        Self::MatchesNot,
+        Self::Contains,
+        Self::Lacks,
+        Self::Command,
+        Self::Any,
+        Self::Only,
+        Self::None,
+        Self::Present,
+        Self::Absent,
+    ];
+
+    /// Returns the printed name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Is => "is",
+            Self::IsNot => "is_not",
+            Self::Matches => "matches",
+            Self::MatchesNot => "matches_not",
+            Self::Contains => "contains",
+            Self::Lacks => "lacks",
+            Self::Command => "command",
+            Self::Any => "any_of",
+            Self::Only => "only",
+            Self::None => "none_of",
+            Self::Present => "present",
+            Self::Absent => "absent",
+        }
+    }
+
+    /// Whether the words said what must not be.
+    pub fn is_negated(self) -> bool {
+        matches!(
+            self,
+            Self::IsNot | Self::MatchesNot | Self::Lacks | Self::None | Self::Absent
+        )
+    }
+
+    fn takes_globs(self) -> bool {
+        matches!(
+            self,
+            Self::Matches | Self::MatchesNot | Self::Any | Self::Only | Self::None
+        )
+    }
+}
+
+/// Whether a filter holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilterVerdict {
+    /// It holds.
+    Pass,
+    /// It does not.
+    Fail,
+    /// A fact that decides it is not there yet.
+    Missing,
+}
+
+impl FilterVerdict {
+    /// Returns the name used in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+/// A fact that a payload may lack and the host can fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Need {
+    /// The paths that a pull request changes.
+    ChangedFiles,
+    /// The pull requests of a check or a status.
+    PullRequests,
+    /// The name of a channel.
+    ChannelName,
+}
+
+impl Need {
+    /// Returns the name used in JSON and in payload envelopes.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ChangedFiles => "changed_files",
+            Self::PullRequests => "pull_requests",
+            Self::ChannelName => "channel_name",
+        }
+    }
+
+    /// Returns what must be fetched to know a field of a kind of event, if its payload can lack it.
+    pub fn of(field: Field, kind: &str) -> Option<Self> {
+        let checked = matches!(
+            kind,
+            "check_run" | "check_suite" | "status" | "workflow_run"
+        );
+        match field {
+            Field::ChangedFiles | Field::AddedFiles | Field::RemovedFiles => {
+                Some(Self::ChangedFiles)
+            }
+            Field::Channel => Some(Self::ChannelName),
+            Field::PullRequests
+            | Field::Draft
+            | Field::CurrentHead
+            | Field::State
+            | Field::Number
+                if checked =>
+            {
+                Some(Self::PullRequests)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A comparison of one field.
+#[derive(Clone, Debug)]
+pub struct Test {
+    field: Field,
+    op: Op,
+    values: Vec<String>,
+    included: Option<GlobSet>,
+    excluded: Option<GlobSet>,
+}
+
+impl PartialEq for Test {
+    fn eq(&self, other: &Self) -> bool {
+        self.field == other.field && self.op == other.op && self.values == other.values
+    }
+}
+
+impl Eq for Test {}
+
+impl Test {
+    /// Makes a comparison; globs that are no globs match themselves.
+    pub fn new(field: Field, op: Op, values: Vec<String>) -> Self {
+        let (mut included, mut excluded) = (None, None);
+        if op.takes_globs() {
+            let (out, inside): (Vec<&str>, Vec<&str>) = values
+                .iter()
+                .map(String::as_str)
+                .partition(|value| value.starts_with('!'));
+            let folding = Folding::of(field);
+            included = Some(glob_set(inside.into_iter(), folding));
+            if !out.is_empty() {
+                excluded = Some(glob_set(out.into_iter().map(|value| &value[1..]), folding));
+            }
+        }
+        Self {
+            field,
+            op,
+            values,
+            included,
+            excluded,
+        }
+    }
+
+    /// Returns the field.
+    pub fn field(&self) -> Field {
+        self.field
+    }
+
+    /// Returns how it is compared.
+    pub fn op(&self) -> Op {
+        self.op
+    }
+
+    /// Returns the values.
+    pub fn values(&self) -> &[String] {
+        &self.values
+    }
+
+    /// Decides the comparison for the facts of an event of a kind.
+    pub fn verdict(&self, facts: &Facts, kind: &str) -> FilterVerdict {
+        let Some(value) = facts.get(self.field) else {
+            return match Need::of(self.field, kind) {
+                Some(_) => FilterVerdict::Missing,
+                None => FilterVerdict::Fail,
+            };
+        };
+        if self.holds(value) {
+            FilterVerdict::Pass
+        } else {
+            FilterVerdict::Fail
+        }
+    }
+
+    fn holds(&self, value: &FieldValue) -> bool {
+        match self.op {
+            Op::Is => self.equals(value),
+            Op::IsNot => !self.equals(value),
+            Op::Contains => self.holds_text(value),
+            Op::Lacks => !self.holds_text(value),
+            Op::Command => value.texts().any(|text| {
+                self.values
+                    .iter()
+                    .any(|command| is_command_in(command, text))
+            }),
+            Op::Matches | Op::Any => value.texts().any(|text| self.is_glob_match(text)),
+            Op::MatchesNot | Op::None => !value.texts().any(|text| self.is_glob_match(text)),
+            Op::Only => {
+                value.texts().next().is_some() && value.texts().all(|text| self.is_glob_match(text))
+            }
+            Op::Present => value.texts().any(|text| !text.is_empty()),
+            Op::Absent => !value.texts().any(|text| !text.is_empty()),
+        }
+    }
+
+    fn equals(&self, value: &FieldValue) -> bool {
+        match value {
+            FieldValue::Flag(flag) => {
+                let text = if *flag { "true" } else { "false" };
+                self.values.iter().any(|wanted| wanted == text)
+            }
+            FieldValue::Number(number) => self
+                .values
+                .iter()
+                .any(|wanted| wanted.parse() == Ok(*number)),
+            FieldValue::Text(_) | FieldValue::Texts(_) => {
+                let folding = Folding::of(self.field);
+                value
+                    .texts()
+                    .any(|text| self.values.iter().any(|wanted| same(wanted, text, folding)))
+            }
+        }
+    }
+
+    fn holds_text(&self, value: &FieldValue) -> bool {
+        value.texts().any(|text| {
+            self.values
+                .iter()
+                .any(|wanted| contains_folded(text, wanted))
+        })
+    }
+
+    fn is_glob_match(&self, text: &str) -> bool {
+        self.included
+            .as_ref()
+            .is_some_and(|globs| globs.is_match(text))
+            && !self
+                .excluded
+                .as_ref()
+                .is_some_and(|globs| globs.is_match(text))
+    }
+}
+
+/// Whether a value must be quoted to be read back.
+fn is_plain(value: &str) -> bool {
+    !value.is_empty()
+        && value
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_-./*@#[]{},!?:+".contains(&b))
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.field, self.op.as_str())?;
+        for (index, value) in self.values.iter().enumerate() {
+            f.write_str(if index == 0 { " " } else { " | " })?;
+            if is_plain(value) {
+                f.write_str(value)?;
+            } else {
+                f.write_str(&serde_json::Value::from(value.as_str()).to_string())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Test {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let refused = || InvalidId::new(text, "a filter (`field op value | value`)");
+        let (field, rest) = text.split_once(' ').ok_or_else(refused)?;
+        let field: Field = field.parse()?;
+        let (op, mut rest) = rest.split_once(' ').unwrap_or((rest, ""));
+        let op = Op::ALL
+            .into_iter()
+            .find(|known| known.as_str() == op)
+            .ok_or_else(refused)?;
+        let mut values = Vec::new();
+        while !rest.is_empty() {
+            let end = if rest.starts_with('"') {
+                let mut quoted = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+                let value = quoted.next().and_then(Result::ok).ok_or_else(refused)?;
+                values.push(value);
+                quoted.byte_offset()
+            } else {
+                let end = rest.find(" | ").unwrap_or(rest.len());
+                values.push(rest[..end].to_owned());
+                end
+            };
+            let after = &rest[end..];
+            rest = match after.strip_prefix(" | ") {
+                Some(next) if !next.is_empty() => next,
+                Some(_) => return Err(refused()),
+                None if after.is_empty() => after,
+                None => return Err(refused()),
+            };
+        }
+        Ok(Self::new(field, op, values))
+    }
+}
+
+/// A comparison and the words it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter {
+    /// What is compared.
+    pub test: Test,
+    /// The author's words.
+    pub span: Span,
+    /// How the reading came about.
+    pub mark: Mark,
+}

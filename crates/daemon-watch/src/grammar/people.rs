@@ -1,0 +1,230 @@
+//! People and programs: who did it, who wrote it.
+
+use crate::filter::Mark;
+use crate::grammar::draft::{Draft, Mod, ModHit, Role, Who};
+use crate::grammar::reader::Reader;
+use crate::lexicon::Class;
+use crate::normalise::TokenKind;
+
+impl Reader<'_> {
+    /// Reads who, from articles to qualifying words, and where it ends.
+    pub(crate) fn who(&self, from: usize) -> Option<(Who, usize)> {
+        let mut at = self.skip(from, &[Class::Article]);
+        let negated = self.is_any(at, &[Class::Not, Class::Non, Class::Except]) && {
+            at = self.skip(at + 1, &[Class::Article, Class::By]);
+            true
+        };
+        let (mut who, mut at) = self.who_alone(at)?;
+        if negated {
+            who = Who::Not(Box::new(who));
+        }
+        loop {
+            let Some((next, end)) = self.qualifier(&who, at) else {
+                return Some((who, end_of(self, at)));
+            };
+            who = next;
+            at = end;
+        }
+    }
+
+    fn who_alone(&self, at: usize) -> Option<(Who, usize)> {
+        let mut names = Vec::new();
+        let mut end = at;
+        while let Some(name) = self.person_name(end) {
+            names.push(name);
+            end += 1;
+            let joined = self.is(end, Class::Or)
+                || (self.unit(end).is_some_and(|unit| unit.is_mark(","))
+                    && !self.is(end + 1, Class::Or));
+            if joined && self.person_name(end + 1).is_some() && !self.is_verb(end + 1) {
+                end += 1;
+            } else {
+                break;
+            }
+        }
+        if !names.is_empty() {
+            return Some((Who::Named(names), end));
+        }
+        let who = [
+            (Class::Human, Who::Human),
+            (Class::FirstTimer, Who::FirstTimer),
+            (Class::Outsider, Who::Outsider),
+            (Class::Maintainer, Who::Maintainer),
+            (Class::Bot, Who::Bot),
+            (Class::Anyone, Who::Anyone),
+        ]
+        .into_iter()
+        .find_map(|(class, who)| self.is(at, class).then_some(who))?;
+        // `a member of the mobile team` is not just a member.
+        if self.is(at + 1, Class::Of) {
+            return None;
+        }
+        Some((who, at + 1))
+    }
+
+    /// A name of a person or program, wherever one is expected.
+    pub(crate) fn person_name(&self, at: usize) -> Option<String> {
+        let unit = self.unit(at)?;
+        let is_name = match unit.kind {
+            TokenKind::User => true,
+            TokenKind::Quoted => !unit.text.contains(' '),
+            TokenKind::Word | TokenKind::Code => {
+                unit.sense.is_some_and(|sense| sense.is_bot)
+                    || (unit.sense.is_none()
+                        && (unit.text.contains(['-', '[', '_'])
+                            || unit.text.bytes().any(|b| b.is_ascii_digit())
+                            || self.written(at).starts_with(char::is_uppercase))
+                        && !unit.text.contains(['/', '*']))
+            }
+            TokenKind::Channel | TokenKind::Reference | TokenKind::Number | TokenKind::Mark => {
+                false
+            }
+        };
+        is_name.then(|| self.value(at))
+    }
+
+    /// `who is not a bot`, `except bots`, `(not a bot)`, `other than @mira`, `outside the team`.
+    fn qualifier(&self, who: &Who, from: usize) -> Option<(Who, usize)> {
+        let mut at = from;
+        while self
+            .unit(at)
+            .is_some_and(|unit| unit.is_mark("(") || unit.is_mark(","))
+        {
+            at += 1;
+        }
+        let has_that = self.is(at, Class::That);
+        at = self.skip(at, &[Class::That]);
+        at = self.skip(at, &[Class::Be]);
+        let negated = self.is_any(at, &[Class::Not, Class::Non, Class::Except]);
+        if negated {
+            at = self.skip(at + 1, &[Class::Article, Class::By, Class::From]);
+            let (other, end) = self.who_alone(at)?;
+            let other = Who::Not(Box::new(other));
+            return match who {
+                Who::Anyone | Who::Human => Some((narrow(who, other), end)),
+                Who::Bot
+                | Who::Maintainer
+                | Who::Outsider
+                | Who::FirstTimer
+                | Who::Named(_)
+                | Who::Not(_) => None,
+            };
+        }
+        if has_that && *who == Who::Anyone {
+            let (other, end) = self.who_alone(self.skip(at, &[Class::Article]))?;
+            return Some((other, end));
+        }
+        if self.is(at, Class::Outside) && *who == Who::Anyone {
+            let team = self.skip(at + 1, &[Class::Article]);
+            let word = self.unit(team)?.text.clone();
+            let is_own = matches!(
+                word.as_str(),
+                "team" | "organization" | "org" | "company" | "organisation"
+            );
+            return is_own.then_some((Who::Outsider, team + 1));
+        }
+        None
+    }
+
+    /// `by X`, `from X`, `authored by X`, `not by X`.
+    pub(crate) fn try_by(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let is_from = self.is(at, Class::From) && self.person_after_from(at + 1);
+        let is_excluding = self.is_any(at, &[Class::Except, Class::Unless])
+            && !self.is(at + 1, Class::By)
+            && self
+                .unit(self.skip(at + 1, &[Class::Article]))
+                .is_some_and(|unit| {
+                    unit.is(Class::Bot)
+                        || unit.is(Class::Human)
+                        || unit.kind == TokenKind::User
+                        || unit.sense.is_some_and(|sense| sense.is_bot)
+                        || unit.is(Class::Maintainer)
+                        || unit.is(Class::Outsider)
+                });
+        if !self.is(at, Class::By) && !is_from && !is_excluding {
+            return false;
+        }
+        let only = usize::from(self.is(at + 1, Class::Only));
+        let Some((mut who, end)) = self.who(at + 1 + only) else {
+            return false;
+        };
+        if is_excluding {
+            who = Who::Not(Box::new(who));
+        }
+        let role = self.role(draft, is_from);
+        self.push_person(draft, who, role, at..end);
+        true
+    }
+
+    fn person_after_from(&self, from: usize) -> bool {
+        let at = self.skip(from, &[Class::Article]);
+        self.is_any(
+            at,
+            &[
+                Class::Maintainer,
+                Class::Bot,
+                Class::Human,
+                Class::Outsider,
+                Class::FirstTimer,
+                Class::Anyone,
+            ],
+        ) || self.kind(at) == Some(TokenKind::User)
+            || self.sense(at).is_some_and(|sense| sense.is_bot)
+            || (self.person_name(at).is_some()
+                && self.kind(at) == Some(TokenKind::Word)
+                && self.part(at + 1).is_none())
+    }
+
+    /// The actor when it follows a verb, the author when it modifies the noun.
+    pub(crate) fn role(&self, draft: &Draft, is_from: bool) -> Role {
+        if is_from {
+            return Role::Author;
+        }
+        let verb_at = draft.verbs.last().map(|verb| verb.at);
+        let noun_at = draft.nouns.last().map(|noun| noun.at);
+        match (verb_at, noun_at) {
+            (None, Some(_)) => Role::Author,
+            (Some(_), _) | (None, None) => Role::Actor,
+        }
+    }
+
+    pub(crate) fn push_person(
+        &mut self,
+        draft: &mut Draft,
+        who: Who,
+        role: Role,
+        range: std::ops::Range<usize>,
+    ) {
+        let mut range = range;
+        let mut who = who;
+        if let Some(not) = self.negation_before(range.start) {
+            who = Who::Not(Box::new(who));
+            range.start = not;
+        }
+        let negated = false;
+        self.take(range.clone());
+        self.at = range.end;
+        draft.mods.push(ModHit {
+            kind: Mod::Person(who, role),
+            negated,
+            range,
+            mark: Mark::Exact,
+            n_verbs: draft.verbs.len(),
+            n_nouns: draft.nouns.len(),
+        });
+    }
+}
+
+/// A closing bracket after a qualifier belongs to it.
+fn end_of(reader: &Reader<'_>, at: usize) -> usize {
+    at + usize::from(reader.unit(at).is_some_and(|unit| unit.is_mark(")")))
+}
+
+/// A person who is not a bot is a person.
+fn narrow(who: &Who, other: Who) -> Who {
+    match (who, &other) {
+        (Who::Human, Who::Not(inner)) if **inner == Who::Bot => Who::Human,
+        _ => other,
+    }
+}

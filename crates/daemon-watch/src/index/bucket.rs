@@ -1,0 +1,201 @@
+//! The conditions on one kind and action, by what they insist on.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use daemon_event::{Event, Field};
+use globset::{Glob, GlobSet, GlobSetBuilder};
+
+use super::Entry;
+use crate::compare::{Folding, path_pattern};
+use crate::filter::{Op, Test};
+
+/// The fields by whose exact values conditions are filed, most telling first.
+const EXACT: &[Field] = &[
+    Field::LabelAdded,
+    Field::LabelRemoved,
+    Field::Channel,
+    Field::Check,
+    Field::Workflow,
+    Field::Base,
+    Field::Branch,
+    Field::Labels,
+    Field::Author,
+    Field::Actor,
+    Field::Environment,
+    Field::Tag,
+    Field::State,
+    Field::Level,
+    Field::Repo,
+];
+
+#[derive(Debug)]
+pub(super) struct Bucket<K> {
+    /// Conditions that insist on nothing that can be looked up.
+    open: Vec<Entry<K>>,
+    /// By field and value.
+    exact: HashMap<u64, Vec<Entry<K>>>,
+    /// The fields that `exact` uses, with how many entries.
+    exact_fields: Vec<(Field, usize)>,
+    /// Conditions on paths.
+    paths: Vec<Entry<K>>,
+    /// All globs of `paths`, compiled when an event first asks.
+    globs: OnceLock<PathGlobs>,
+}
+
+#[derive(Debug)]
+struct PathGlobs {
+    set: GlobSet,
+    /// By glob of the set, the entry of `paths`.
+    owners: Vec<usize>,
+}
+
+impl<K> Default for Bucket<K> {
+    fn default() -> Self {
+        Self {
+            open: Vec::new(),
+            exact: HashMap::new(),
+            exact_fields: Vec::new(),
+            paths: Vec::new(),
+            globs: OnceLock::new(),
+        }
+    }
+}
+
+/// Where an entry is filed.
+enum Place<'t> {
+    Open,
+    Exact(&'t Test),
+    Paths,
+}
+
+fn place(tests: &[Test]) -> Place<'_> {
+    let exact = EXACT.iter().find_map(|field| {
+        tests
+            .iter()
+            .find(|test| test.field() == *field && test.op() == Op::Is)
+    });
+    if let Some(test) = exact {
+        return Place::Exact(test);
+    }
+    let on_paths = |test: &Test| {
+        test.field() == Field::ChangedFiles && matches!(test.op(), Op::Any | Op::Only)
+    };
+    if tests.iter().any(on_paths) {
+        Place::Paths
+    } else {
+        Place::Open
+    }
+}
+
+impl<K: Clone + Eq> Bucket<K> {
+    pub(super) fn insert(&mut self, entry: Entry<K>) {
+        match place(&entry.tests) {
+            Place::Open => self.open.push(entry),
+            Place::Exact(test) => {
+                let (field, values) = (test.field(), test.values().to_vec());
+                match self
+                    .exact_fields
+                    .iter_mut()
+                    .find(|(known, _)| *known == field)
+                {
+                    Some((_, n_entries)) => *n_entries += values.len(),
+                    None => self.exact_fields.push((field, values.len())),
+                }
+                let entry = Entry {
+                    has_siblings: entry.has_siblings || values.len() > 1,
+                    ..entry
+                };
+                for value in &values {
+                    self.exact
+                        .entry(value_hash(field, value))
+                        .or_default()
+                        .push(entry.clone());
+                }
+            }
+            Place::Paths => {
+                self.paths.push(entry);
+                self.globs.take();
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, key: &K) {
+        self.open.retain(|entry| entry.key != *key);
+        self.exact.retain(|_, entries| {
+            entries.retain(|entry| entry.key != *key);
+            !entries.is_empty()
+        });
+        let n_paths = self.paths.len();
+        self.paths.retain(|entry| entry.key != *key);
+        if self.paths.len() != n_paths {
+            self.globs.take();
+        }
+    }
+
+    /// Calls `decide` with every entry that may be met; some entries more than once.
+    pub(super) fn each_candidate(&self, event: &Event, mut decide: impl FnMut(&Entry<K>)) {
+        self.open.iter().for_each(&mut decide);
+        if !self.exact.is_empty() {
+            for (field, _) in &self.exact_fields {
+                for value in event.facts.texts(*field) {
+                    let found = self.exact.get(&value_hash(*field, value));
+                    found.into_iter().flatten().for_each(&mut decide);
+                }
+            }
+        }
+        if self.paths.is_empty() {
+            return;
+        }
+        let globs = self.globs.get_or_init(|| compile(&self.paths));
+        let mut found: Vec<usize> = Vec::new();
+        let mut met: Vec<usize> = Vec::new();
+        for path in event.facts.texts(Field::ChangedFiles) {
+            globs.set.matches_into(path, &mut found);
+            met.extend(found.iter().map(|glob| globs.owners[*glob]));
+        }
+        met.sort_unstable();
+        met.dedup();
+        met.iter().for_each(|index| decide(&self.paths[*index]));
+    }
+}
+
+fn compile<K>(paths: &[Entry<K>]) -> PathGlobs {
+    let mut builder = GlobSetBuilder::new();
+    let mut owners = Vec::new();
+    for (owner, entry) in paths.iter().enumerate() {
+        let tests = entry
+            .tests
+            .iter()
+            .filter(|test| test.field() == Field::ChangedFiles);
+        let globs = tests
+            .filter(|test| matches!(test.op(), Op::Any | Op::Only))
+            .flat_map(Test::values)
+            .filter(|value| !value.starts_with('!'));
+        for glob in globs {
+            // What does not compile is met by a glob for everything and decided in full.
+            let built = globset::GlobBuilder::new(&path_pattern(glob))
+                .literal_separator(true)
+                .build();
+            builder
+                .add(built.unwrap_or_else(|_not_a_glob| Glob::new("**").expect("`**` is a glob")));
+            owners.push(owner);
+        }
+    }
+    PathGlobs {
+        set: builder.build().unwrap_or_default(),
+        owners,
+    }
+}
+
+fn value_hash(field: Field, value: &str) -> u64 {
+    let seed = char::from_u32(u32::from(field as u8) + 0x100).expect("fields are few");
+    hash_chars(std::iter::once(seed).chain(Folding::of(field).chars(value)))
+}
+
+/// Hashes characters without collecting them (FNV-1a).
+pub(super) fn hash_chars(chars: impl Iterator<Item = char>) -> u64 {
+    chars.fold(0xcbf2_9ce4_8422_2325, |hash, c| {
+        (hash ^ u64::from(u32::from(c))).wrapping_mul(0x0100_0000_01b3)
+    })
+}

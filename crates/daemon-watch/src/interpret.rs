@@ -1,0 +1,493 @@
+//! From a line to its interpretation: read, resolve, classify.
+
+use crate::grammar::draft::Draft;
+use crate::grammar::reader::Reader;
+use crate::interpretation::{Interpretation, Status, TimeKind};
+use crate::lexicon::Class;
+use crate::normalise::{TokenKind, tokens};
+use crate::resolve::{Found, Unresolved, resolve};
+use crate::span::Span;
+use crate::time::Words;
+
+/// Turns a condition into its meaning.
+pub trait Interpreter {
+    /// Interprets one line; the same line always gives the same meaning.
+    fn interpret(&self, condition: &str) -> Interpretation;
+}
+
+/// The interpreter of this crate: a grammar over the vocabulary of events.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Grammar;
+
+impl Interpreter for Grammar {
+    fn interpret(&self, condition: &str) -> Interpretation {
+        interpret(condition)
+    }
+}
+
+/// The longest line that is read.
+const LONGEST_LINE: usize = 16 * 1024;
+/// The most units of a line that is read.
+const MOST_UNITS: usize = 600;
+
+/// Interprets one line.
+///
+/// The whole line is data: whatever it says, it only ever becomes a filter. Lines beyond any use (over 16 KiB,
+/// or over 600 words) are not read: they are `vague`, and all of their text is the remainder.
+pub fn interpret(condition: &str) -> Interpretation {
+    if condition.len() > LONGEST_LINE {
+        return unread(condition);
+    }
+    let words = tokens(condition);
+    if words.len() > MOST_UNITS {
+        return unread(condition);
+    }
+    let times = Words::new(&words);
+    if let Some(time) = times.schedule() {
+        return time_based(condition, time);
+    }
+    let mut reader = Reader::new(condition);
+    let drafts = reader.drafts();
+    let duration = times.has_duration();
+    if duration && times.lasts() && drafts.first().is_none_or(is_state) {
+        return time_based(condition, TimeKind::Elapsed);
+    }
+    let mut found = Found::default();
+    let mut reason = Unresolved::NoEvent;
+    let mut n_failed = 0_usize;
+    for draft in &drafts {
+        let outcome = if draft.is_sequel && !found.clauses.is_empty() {
+            sequel(&mut reader, draft)
+        } else {
+            resolve(&mut reader, draft, &mut found)
+        };
+        if let Err(failure) = outcome {
+            n_failed += 1;
+            if found.clauses.is_empty() && (n_failed == 1 || failure == Unresolved::Unknown) {
+                reason = failure;
+            }
+            reader.release(draft.range.clone());
+        }
+    }
+    if found.clauses.is_empty() && duration {
+        return time_based(condition, TimeKind::Elapsed);
+    }
+    finish(condition, &reader, found, reason)
+}
+
+/// What follows by `and` is another condition on the same wake; only a restatement is understood.
+fn sequel(reader: &mut Reader<'_>, draft: &Draft) -> Result<(), Unresolved> {
+    let restates = (draft.range.clone()).all(|at| {
+        let Some(unit) = reader.unit(at) else {
+            return true;
+        };
+        unit.kind == TokenKind::Mark
+            || unit.is(Class::Article)
+            || unit.is(Class::Be)
+            || unit.is(Class::Its)
+            || matches!(unit.text.as_str(), "target" | "subject" | "thing")
+            || !reader.free[at] && unit.is(Class::Except)
+            || unit.sense.is_some_and(|sense| !sense.nouns.is_empty())
+    });
+    if restates && draft.verbs.is_empty() {
+        reader.take(draft.range.clone());
+        return Ok(());
+    }
+    Err(Unresolved::Unknown)
+}
+
+/// Whether a clause tells a state: nothing in it happens.
+fn is_state(draft: &Draft) -> bool {
+    use daemon_event::vocabulary::Verb;
+    let happens = draft.verbs.iter().any(|hit| {
+        !hit.verbs.iter().all(|verb| matches!(verb, Verb::Move))
+            && !hit.forms.has(crate::lexicon::Forms::NOMINAL)
+    });
+    !happens || draft.foreign.is_some()
+}
+
+fn time_based(condition: &str, time: TimeKind) -> Interpretation {
+    let note = match &time {
+        TimeKind::Schedule(Some(cron)) => {
+            format!("a time, not an event; `schedule: \"{cron}\"` says it")
+        }
+        TimeKind::Schedule(None) => "a time, not an event; `schedule` says it".to_owned(),
+        TimeKind::Elapsed => {
+            "elapsed time, not an event; a `schedule` and a routine that checks say it".to_owned()
+        }
+    };
+    Interpretation {
+        status: Status::TimeBased,
+        clauses: Vec::new(),
+        filters: Vec::new(),
+        remainder: Vec::new(),
+        notes: vec![note],
+        time: Some(time),
+        corrections: Vec::new(),
+        instruction: instruction(condition),
+        suggestion: None,
+    }
+}
+
+fn unread(condition: &str) -> Interpretation {
+    Interpretation {
+        status: Status::Vague,
+        clauses: Vec::new(),
+        filters: Vec::new(),
+        remainder: vec![Span::new(0, condition.len())],
+        notes: vec!["too long to be read as one condition".to_owned()],
+        time: None,
+        corrections: Vec::new(),
+        instruction: None,
+        suggestion: None,
+    }
+}
+
+fn finish(
+    condition: &str,
+    reader: &Reader<'_>,
+    found: Found,
+    reason: Unresolved,
+) -> Interpretation {
+    let corrections = reader.corrections();
+    let mut notes = found.notes;
+    notes.extend(corrections.iter().map(|correction| {
+        format!(
+            "read `{}` as `{}`",
+            correction.span.of(condition),
+            correction.replacement
+        )
+    }));
+    let remainder = remainder(reader);
+    let status = match (found.clauses.is_empty(), remainder.is_empty()) {
+        (false, true) => Status::Mapped,
+        (false, false) => Status::Partial,
+        (true, _) => classify(reader, reason),
+    };
+    let suggestion = if found.clauses.is_empty() {
+        crate::suggest::nearest(reader)
+    } else {
+        None
+    };
+    if status == Status::Unmapped {
+        notes.push("the sources known here are GitHub, Linear, Slack, Sentry and git".to_owned());
+    }
+    let mut clauses = found.clauses;
+    let mended = |span: Span| {
+        corrections
+            .iter()
+            .any(|typo| span.start <= typo.span.start && typo.span.end <= span.end)
+    };
+    for clause in &mut clauses {
+        if mended(clause.span) {
+            clause.mark = crate::filter::Mark::Corrected;
+        }
+    }
+    let mut filters = found.filters;
+    for filter in &mut filters {
+        if mended(filter.span) {
+            filter.mark = crate::filter::Mark::Corrected;
+        }
+    }
+    Interpretation {
+        status,
+        clauses,
+        filters,
+        remainder: if status.can_wake() {
+            remainder
+        } else {
+            whole(condition)
+        },
+        notes,
+        time: None,
+        corrections,
+        instruction: instruction(condition),
+        suggestion,
+    }
+}
+
+fn whole(condition: &str) -> Vec<Span> {
+    let start = condition.len() - condition.trim_start().len();
+    let end = condition.trim_end().len();
+    if start < end {
+        vec![Span::new(start, end)]
+    } else {
+        Vec::new()
+    }
+}
+
+/// The words that nothing accounted for, with the small words between and before them.
+fn remainder(reader: &Reader<'_>) -> Vec<Span> {
+    let n_units = reader.units.len();
+    let is_small = |at: usize| {
+        let Some(unit) = reader.unit(at) else {
+            return false;
+        };
+        unit.kind == TokenKind::Mark || SMALL.iter().any(|class| unit.is(*class))
+    };
+    let mut spans = Vec::new();
+    let mut at = 0;
+    while at < n_units {
+        if !reader.free[at] || is_small(at) {
+            at += 1;
+            continue;
+        }
+        let mut start = at;
+        while start > 0
+            && reader.free[start - 1]
+            && is_small(start - 1)
+            && !reader
+                .unit(start - 1)
+                .is_some_and(|unit| unit.kind == TokenKind::Mark)
+        {
+            start -= 1;
+        }
+        let mut end = at + 1;
+        let mut next = end;
+        while next < n_units && reader.free[next] {
+            if !is_small(next) {
+                end = next + 1;
+            }
+            next += 1;
+        }
+        spans.push(reader.span(&(start..end)));
+        at = end;
+    }
+    spans
+}
+
+/// Words that carry nothing by themselves: they are only ever left over beside others.
+const SMALL: &[Class] = &[
+    Class::Lead,
+    Class::Article,
+    Class::Be,
+    Class::Have,
+    Class::Get,
+    Class::By,
+    Class::To,
+    Class::Into,
+    Class::On,
+    Class::In,
+    Class::At,
+    Class::From,
+    Class::With,
+    Class::For,
+    Class::Of,
+    Class::As,
+    Class::Or,
+    Class::And,
+    Class::But,
+    Class::That,
+    Class::Its,
+    Class::Possessive,
+    Class::Filler,
+    Class::Anything,
+];
+
+/// Tells what a line without an event is.
+fn classify(reader: &Reader<'_>, reason: Unresolved) -> Status {
+    let foreign = reader
+        .units
+        .iter()
+        .any(|unit| unit.sense.is_some_and(|sense| sense.is_foreign));
+    if foreign {
+        return Status::Unmapped;
+    }
+    let has_word = |word: &str| reader.units.iter().any(|unit| unit.text == word);
+    let unsupported = UNSUPPORTED.iter().any(|word| has_word(word));
+    if unsupported {
+        return Status::Unmapped;
+    }
+    let is_state = STATE_WORDS.iter().any(|word| has_word(word));
+    if reason == Unresolved::Unknown && !is_state {
+        return Status::Unmapped;
+    }
+    if is_state || !happens_somehow(reader) {
+        Status::Vague
+    } else {
+        Status::Unmapped
+    }
+}
+
+/// Whether an unknown participle or verb tells that something happens: `is yodeled`, `signs up`.
+fn happens_somehow(reader: &Reader<'_>) -> bool {
+    let n_units = reader.units.len();
+    (1..n_units).any(|at| {
+        let unit = &reader.units[at];
+        let unknown = unit.kind == TokenKind::Word && unit.sense.is_none();
+        let after_be = reader.is(at - 1, Class::Be) || reader.is(at - 1, Class::Get);
+        unknown && after_be && unit.text.ends_with("ed") && unit.text.len() > 4
+    })
+}
+
+/// Happenings that no webhook tells.
+const UNSUPPORTED: &[&str] = &[
+    "conflict",
+    "conflicts",
+    "conflicted",
+    "conflicting",
+    "coverage",
+    "reacts",
+    "react",
+    "yanked",
+    "disk",
+    "cpu",
+    "memory",
+    "signs",
+    "signup",
+    "payment",
+    "invoice",
+    "email",
+    "pod",
+    "page",
+    "pages",
+    "dependency",
+    "dependencies",
+    "customer",
+    "subscription",
+];
+
+/// Words of states and qualities.
+const STATE_WORDS: &[&str] = &[
+    "low",
+    "high",
+    "ready",
+    "risky",
+    "flaky",
+    "slow",
+    "stuck",
+    "stale",
+    "needs",
+    "need",
+    "looks",
+    "look",
+    "seems",
+    "seem",
+    "too",
+    "bad",
+    "good",
+    "better",
+    "worse",
+    "poor",
+    "clean",
+    "dirty",
+    "messy",
+    "insecure",
+    "secure",
+    "unreliable",
+    "reliable",
+    "unstable",
+    "healthy",
+    "unhealthy",
+    "outdated",
+    "concerns",
+    "concern",
+    "due",
+    "date",
+    "drifts",
+    "drift",
+    "grows",
+    "grow",
+    "large",
+    "attention",
+    "love",
+    "help",
+    "quality",
+    "necessary",
+    "needed",
+    "appropriate",
+    "important",
+    "something",
+    "anything",
+    "activity",
+    "whenever",
+    "tired",
+    "wrong",
+    "off",
+    "broken",
+    "incomplete",
+    "complex",
+    "many",
+    "much",
+    "enough",
+    "long",
+    "there",
+    "feels",
+    "feel",
+    "could",
+    "should",
+    "might",
+    "happen",
+    "happens",
+    "cluttered",
+    "overdue",
+    "unclear",
+    "confusing",
+    "behind",
+    "lags",
+    "lagging",
+    "rots",
+    "rot",
+    "debt",
+    "inconsistent",
+    "degraded",
+    "degrades",
+    "suffers",
+    "improves",
+    "improve",
+    "struggling",
+    "overwhelmed",
+    "blocked",
+    "unhappy",
+    "busy",
+    "neglected",
+    "abandoned",
+];
+
+const ORDERS: &[&str] = &[
+    "ignore",
+    "disregard",
+    "please",
+    "always",
+    "then",
+    "you",
+    "your",
+    "must",
+    "should",
+    "do",
+    "post",
+    "reply",
+    "summarize",
+    "summarise",
+    "run",
+    "send",
+    "make",
+    "check",
+];
+
+/// Finds an order to the model inside a condition: `… and then post a summary`, `ignore previous instructions`.
+fn instruction(condition: &str) -> Option<Span> {
+    let lower = condition.to_lowercase();
+    let marks = [
+        "ignore previous",
+        "ignore all",
+        "disregard",
+        ", then ",
+        " and then ",
+        " then please ",
+        "you must ",
+        "you should ",
+        "; please ",
+        ", please ",
+    ];
+    let at = marks.iter().filter_map(|mark| lower.find(mark)).min()?;
+    let after = lower.get(at..)?;
+    let is_order = ORDERS.iter().any(|order| {
+        after
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|word| word == *order)
+    });
+    let start = at + after.len() - after.trim_start_matches([',', ';', ' ']).len();
+    (is_order && lower.len() == condition.len() && condition.is_char_boundary(start))
+        .then(|| Span::new(start, condition.trim_end().len()))
+}

@@ -1,0 +1,280 @@
+//! What a line was understood to mean.
+
+use daemon_event::{Event, Source};
+
+use crate::filter::{Filter, FilterVerdict, Mark, Need, Test};
+use crate::span::Span;
+
+/// How far a line was understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Every word is accounted for by the filter.
+    Mapped,
+    /// An event is understood; the remainder needs judgement.
+    Partial,
+    /// A state or a quality; no event is named.
+    Vague,
+    /// An event that nothing here emits.
+    Unmapped,
+    /// A time or an elapsed state.
+    TimeBased,
+}
+
+impl Status {
+    /// Every status.
+    pub const ALL: [Self; 5] = [
+        Self::Mapped,
+        Self::Partial,
+        Self::Vague,
+        Self::Unmapped,
+        Self::TimeBased,
+    ];
+
+    /// Returns the name used in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mapped => "mapped",
+            Self::Partial => "partial",
+            Self::Vague => "vague",
+            Self::Unmapped => "unmapped",
+            Self::TimeBased => "time-based",
+        }
+    }
+
+    /// Whether a condition of this status can wake a daemon.
+    pub fn can_wake(self) -> bool {
+        matches!(self, Self::Mapped | Self::Partial)
+    }
+}
+
+/// A kind and action of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EventPattern {
+    /// Who emits it.
+    pub source: Source,
+    /// The source's name for the kind.
+    pub kind: &'static str,
+    /// The action; none matches every action.
+    pub action: Option<&'static str>,
+}
+
+impl EventPattern {
+    /// Whether an event is of this kind and action.
+    pub fn is_met_by(&self, event: &Event) -> bool {
+        self.source == event.source
+            && self.kind == event.kind
+            && self
+                .action
+                .is_none_or(|action| event.action.as_deref() == Some(action))
+    }
+}
+
+/// Events and the filters that must all hold for them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clause {
+    /// The events, as alternatives.
+    pub events: Vec<EventPattern>,
+    /// Indexes of the interpretation's filters.
+    pub filters: Vec<usize>,
+    /// The author's words.
+    pub span: Span,
+    /// How the reading came about.
+    pub mark: Mark,
+}
+
+/// Which kind of time a line names instead of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TimeKind {
+    /// A recurring time, and the five-field expression that says it, where one does.
+    Schedule(Option<String>),
+    /// A state that lasts.
+    Elapsed,
+}
+
+/// A word that was read as another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Correction {
+    /// The author's word.
+    pub span: Span,
+    /// The word it was read as.
+    pub replacement: String,
+}
+
+/// What a line was understood to mean: alternatives of events and filters, and what is left over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interpretation {
+    /// How far it was understood.
+    pub status: Status,
+    /// The alternatives.
+    pub clauses: Vec<Clause>,
+    /// The filters of all clauses.
+    pub filters: Vec<Filter>,
+    /// The author's words that were not understood.
+    pub remainder: Vec<Span>,
+    /// Default readings and what could not be read, in words.
+    pub notes: Vec<String>,
+    /// The time that a time-based line names.
+    pub time: Option<TimeKind>,
+    /// The typos that were mended.
+    pub corrections: Vec<Correction>,
+    /// The instruction inside the condition, if it holds one.
+    pub instruction: Option<Span>,
+    /// For a line that names no event, an event phrase that is close to its words.
+    pub suggestion: Option<String>,
+}
+
+/// Whether an interpretation wakes for an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A clause is met.
+    Wakes,
+    /// No clause is met.
+    Sleeps,
+    /// A clause may be met once this fact is known.
+    Missing(Need),
+}
+
+impl Interpretation {
+    /// Decides whether the condition wakes for an event.
+    pub fn wakes(&self, event: &Event) -> Verdict {
+        let mut verdict = Verdict::Sleeps;
+        if !self.status.can_wake() {
+            return verdict;
+        }
+        for clause in &self.clauses {
+            match self.clause_verdict(clause, event) {
+                (FilterVerdict::Pass, _) => return Verdict::Wakes,
+                (FilterVerdict::Missing, Some(need)) => verdict = Verdict::Missing(need),
+                (FilterVerdict::Missing | FilterVerdict::Fail, _) => {}
+            }
+        }
+        verdict
+    }
+
+    /// Decides one clause: its events, then its filters; names the first fact that is missing.
+    pub(crate) fn clause_verdict(
+        &self,
+        clause: &Clause,
+        event: &Event,
+    ) -> (FilterVerdict, Option<Need>) {
+        if !clause.events.iter().any(|pattern| pattern.is_met_by(event)) {
+            return (FilterVerdict::Fail, None);
+        }
+        let tests = clause
+            .filters
+            .iter()
+            .map(|index| &self.filters[*index].test);
+        all_hold(tests, event)
+    }
+
+    /// Returns the facts that deciding this condition can need beyond the payload.
+    pub fn needs(&self) -> Vec<Need> {
+        let mut needs: Vec<Need> = Vec::new();
+        for clause in &self.clauses {
+            for filter in &clause.filters {
+                let field = self.filters[*filter].test.field();
+                needs.extend(
+                    clause
+                        .events
+                        .iter()
+                        .filter_map(|event| Need::of(field, event.kind)),
+                );
+            }
+        }
+        needs.sort_unstable();
+        needs.dedup();
+        needs
+    }
+
+    /// Whether two conditions meet exactly the same events by their filters.
+    pub fn means_the_same_as(&self, other: &Self) -> bool {
+        self.status == Status::Mapped
+            && other.status == Status::Mapped
+            && self.is_covered_by(other)
+            && other.is_covered_by(self)
+    }
+
+    fn is_covered_by(&self, other: &Self) -> bool {
+        self.meanings().all(|(event, tests)| {
+            other.meanings().any(|(their_event, their_tests)| {
+                event == their_event
+                    && tests.len() == their_tests.len()
+                    && tests.iter().all(|test| their_tests.contains(test))
+            })
+        })
+    }
+
+    fn meanings(&self) -> impl Iterator<Item = (EventPattern, Vec<&Test>)> {
+        self.clauses.iter().flat_map(|clause| {
+            clause.events.iter().map(|event| {
+                (
+                    *event,
+                    clause
+                        .filters
+                        .iter()
+                        .map(|index| &self.filters[*index].test)
+                        .collect(),
+                )
+            })
+        })
+    }
+
+    /// Returns the pairs of filters of one clause that no event can satisfy together.
+    pub fn contradictions(&self) -> Vec<(usize, usize)> {
+        let mut pairs = Vec::new();
+        for clause in &self.clauses {
+            for (at, first) in clause.filters.iter().enumerate() {
+                for second in &clause.filters[at + 1..] {
+                    let pair = (*first, *second);
+                    let (a, b) = (&self.filters[*first].test, &self.filters[*second].test);
+                    if exclude_each_other(a, b) && !pairs.contains(&pair) {
+                        pairs.push(pair);
+                    }
+                }
+            }
+        }
+        pairs
+    }
+}
+
+/// Whether no single value can pass both.
+fn exclude_each_other(a: &Test, b: &Test) -> bool {
+    use crate::compare::{Folding, same};
+    use crate::filter::Op;
+    use daemon_event::Shape;
+    if a.field() != b.field() {
+        return false;
+    }
+    let folding = Folding::of(a.field());
+    let shares = |value: &String| b.values().iter().any(|other| same(value, other, folding));
+    match (a.op(), b.op()) {
+        (Op::Is, Op::Is) => a.field().shape() != Shape::Texts && !a.values().iter().any(shares),
+        (Op::Is, Op::IsNot) => a.values().iter().all(shares),
+        (Op::IsNot, Op::Is) => exclude_each_other(b, a),
+        (Op::Any | Op::Only, Op::None) | (Op::None, Op::Any | Op::Only) => a.values() == b.values(),
+        (Op::Contains, Op::Lacks) | (Op::Lacks, Op::Contains) => a.values() == b.values(),
+        (Op::Present, Op::Absent) | (Op::Absent, Op::Present) => true,
+        _ => false,
+    }
+}
+
+/// Decides tests that must all hold, and names the first fact that is missing.
+pub(crate) fn all_hold<'a>(
+    tests: impl Iterator<Item = &'a Test>,
+    event: &Event,
+) -> (FilterVerdict, Option<Need>) {
+    let mut missing = None;
+    for test in tests {
+        match test.verdict(&event.facts, &event.kind) {
+            FilterVerdict::Pass => {}
+            FilterVerdict::Fail => return (FilterVerdict::Fail, None),
+            FilterVerdict::Missing => {
+                missing = missing.or_else(|| Need::of(test.field(), &event.kind));
+            }
+        }
+    }
+    match missing {
+        Some(need) => (FilterVerdict::Missing, Some(need)),
+        None => (FilterVerdict::Pass, None),
+    }
+}

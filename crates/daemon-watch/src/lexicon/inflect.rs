@@ -1,0 +1,213 @@
+//! Forms of words: what an infinitive or a singular becomes.
+
+/// The forms in which a verb appears.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Forms(pub(crate) u8);
+
+impl Forms {
+    pub(crate) const BASE: Self = Self(1);
+    pub(crate) const THIRD: Self = Self(2);
+    pub(crate) const PAST: Self = Self(4);
+    pub(crate) const GERUND: Self = Self(8);
+    pub(crate) const NOMINAL: Self = Self(16);
+
+    pub(crate) fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// Infinitives whose past is not regular: infinitive, past forms.
+const IRREGULAR: &[(&str, &[&str])] = &[
+    ("become", &["became", "become"]),
+    ("begin", &["began", "begun"]),
+    ("break", &["broke", "broken"]),
+    ("come", &["came", "come"]),
+    ("cut", &["cut"]),
+    ("draft", &["drafted"]),
+    ("fall", &["fell", "fallen"]),
+    ("get", &["got", "gotten"]),
+    ("give", &["gave", "given"]),
+    ("go", &["went", "gone"]),
+    ("have", &["had"]),
+    ("hit", &["hit"]),
+    ("leave", &["left"]),
+    ("make", &["made"]),
+    ("put", &["put"]),
+    ("ring", &["rang", "rung"]),
+    ("say", &["said"]),
+    ("send", &["sent"]),
+    ("set", &["set"]),
+    ("show", &["showed", "shown"]),
+    ("spin", &["spun"]),
+    ("strip", &["stripped"]),
+    ("take", &["took", "taken"]),
+    ("write", &["wrote", "written"]),
+    ("rewrite", &["rewrote", "rewritten"]),
+    ("withdraw", &["withdrew", "withdrawn"]),
+    ("be", &["been", "was", "were"]),
+    ("turn", &["turned"]),
+    ("ship", &["shipped"]),
+    ("drop", &["dropped"]),
+    ("drag", &["dragged"]),
+    ("trip", &["tripped"]),
+    ("blow", &["blew", "blown"]),
+    ("re-run", &["re-ran", "re-run"]),
+    ("rerun", &["reran", "rerun"]),
+    ("run", &["ran", "run"]),
+    ("lose", &["lost"]),
+    ("lift", &["lifted"]),
+    ("commit", &["committed"]),
+    ("tag", &["tagged"]),
+    ("untag", &["untagged"]),
+    ("pin", &["pinned"]),
+    ("unpin", &["unpinned"]),
+    ("star", &["starred"]),
+    ("unstar", &["unstarred"]),
+    ("log", &["logged"]),
+    ("sync", &["synced"]),
+    ("regress", &["regressed"]),
+    ("recur", &["recurred"]),
+    ("submit", &["submitted"]),
+    ("transfer", &["transferred"]),
+    ("label", &["labeled", "labelled"]),
+    ("unlabel", &["unlabeled", "unlabelled"]),
+    ("relabel", &["relabeled", "relabelled"]),
+    ("cancel", &["canceled", "cancelled"]),
+    ("conclude", &["concluded"]),
+];
+
+/// What is made of a verb and names its happening.
+const NOMINAL: &[(&str, &[&str])] = &[
+    ("open", &["opening"]),
+    ("create", &["creation"]),
+    ("submit", &["submission"]),
+    ("merge", &["merge", "merges"]),
+    ("approve", &["approval", "approvals"]),
+    ("publish", &["publication"]),
+    ("delete", &["deletion", "deletions"]),
+    ("remove", &["removal"]),
+    ("add", &["addition"]),
+    ("assign", &["assignment", "assignments"]),
+    ("close", &["closure", "closing"]),
+    ("complete", &["completion"]),
+    ("fail", &["failure", "failures"]),
+    ("succeed", &["success"]),
+    ("update", &["update", "updates"]),
+    ("change", &["change", "changes"]),
+    ("edit", &["edit", "edits"]),
+    ("modify", &["modification", "modifications"]),
+    ("reopen", &["reopen", "reopening"]),
+    ("re-open", &["re-opening"]),
+    ("dismiss", &["dismissal"]),
+    ("resolve", &["resolution"]),
+    ("cancel", &["cancellation"]),
+    ("synchronize", &["synchronization"]),
+    ("regress", &["regression", "regressions"]),
+    ("escalate", &["escalation", "escalations"]),
+    ("breach", &["breach", "breaches"]),
+    ("transfer", &["transfer"]),
+    ("archive", &["archival"]),
+    ("rename", &["rename"]),
+];
+
+/// Returns every form of a phrase whose first word is its verb.
+pub(crate) fn verb_forms(phrase: &str) -> Vec<(String, Forms)> {
+    let (verb, rest) = match phrase.split_once(' ') {
+        Some((verb, rest)) => (verb, format!(" {rest}")),
+        None => (phrase, String::new()),
+    };
+    if verb.contains('_') || matches!(verb, "ready" | "auto-merge") {
+        return vec![(
+            phrase.to_owned(),
+            Forms(Forms::BASE.0 | Forms::PAST.0 | Forms::NOMINAL.0),
+        )];
+    }
+    let mut forms = vec![(verb.to_owned(), Forms::BASE), (third(verb), Forms::THIRD)];
+    let irregular = IRREGULAR.iter().find(|(base, _)| *base == verb);
+    match irregular {
+        Some((_, pasts)) => {
+            forms.extend(pasts.iter().map(|past| ((*past).to_owned(), Forms::PAST)));
+        }
+        None => forms.push((past(verb), Forms::PAST)),
+    }
+    forms.extend(gerunds(
+        verb,
+        irregular.and_then(|(_, pasts)| pasts.first().copied()),
+    ));
+    if rest.is_empty()
+        && let Some((_, names)) = NOMINAL.iter().find(|(base, _)| *base == verb)
+    {
+        forms.extend(
+            names
+                .iter()
+                .map(|name| ((*name).to_owned(), Forms::NOMINAL)),
+        );
+    }
+    forms
+        .into_iter()
+        .map(|(form, kind)| (form + &rest, kind))
+        .collect()
+}
+
+fn third(verb: &str) -> String {
+    let sibilant = ["s", "x", "z", "ch", "sh"]
+        .iter()
+        .any(|end| verb.ends_with(end));
+    match verb {
+        "have" => "has".to_owned(),
+        "be" => "is".to_owned(),
+        "go" | "undo" | "redo" => format!("{verb}es"),
+        _ if sibilant => format!("{verb}es"),
+        _ if ends_in_consonant_y(verb) => format!("{}ies", &verb[..verb.len() - 1]),
+        _ => format!("{verb}s"),
+    }
+}
+
+fn past(verb: &str) -> String {
+    if verb.ends_with('e') {
+        format!("{verb}d")
+    } else if ends_in_consonant_y(verb) {
+        format!("{}ied", &verb[..verb.len() - 1])
+    } else {
+        format!("{verb}ed")
+    }
+}
+
+fn gerunds(verb: &str, past: Option<&str>) -> Vec<(String, Forms)> {
+    let stem = match verb.strip_suffix('e') {
+        Some(stem) if !verb.ends_with("ee") && verb != "be" => stem,
+        Some(_) | None => verb,
+    };
+    let mut forms = vec![(format!("{stem}ing"), Forms::GERUND)];
+    // A doubled consonant of the past is doubled here too: `committed`, `committing`.
+    let doubled = past.and_then(|past| past.strip_suffix("ed"));
+    if let Some(doubled) = doubled.filter(|doubled| doubled.len() == verb.len() + 1) {
+        forms.push((format!("{doubled}ing"), Forms::GERUND));
+    }
+    if verb == "cut" || verb == "put" || verb == "set" || verb == "get" || verb == "run" {
+        forms.push((
+            format!("{verb}{}ing", &verb[verb.len() - 1..]),
+            Forms::GERUND,
+        ));
+    }
+    forms
+}
+
+fn ends_in_consonant_y(word: &str) -> bool {
+    let mut last = word.chars().rev();
+    last.next() == Some('y') && !matches!(last.next(), Some('a' | 'e' | 'i' | 'o' | 'u') | None)
+}
+
+/// Returns the plural of a phrase whose last word is its noun.
+pub(crate) fn plural(phrase: &str) -> String {
+    let sibilant = ["s", "x", "z", "ch", "sh"]
+        .iter()
+        .any(|end| phrase.ends_with(end));
+    if sibilant {
+        format!("{phrase}es")
+    } else if ends_in_consonant_y(phrase) {
+        format!("{}ies", &phrase[..phrase.len() - 1])
+    } else {
+        format!("{phrase}s")
+    }
+}

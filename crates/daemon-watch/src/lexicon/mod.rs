@@ -1,0 +1,189 @@
+//! The words that conditions are made of, built once from the vocabulary and the closed lists.
+
+mod inflect;
+mod typo;
+mod words;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use daemon_event::Source;
+use daemon_event::vocabulary::{Noun, Verb};
+
+pub(crate) use inflect::Forms;
+pub(crate) use words::{Class, KNOWN_BRANCHES, Part, WORKFLOW_STATES};
+
+/// All that a phrase can be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Sense {
+    pub(crate) nouns: Vec<Noun>,
+    pub(crate) plural: bool,
+    pub(crate) verbs: Vec<Verb>,
+    pub(crate) forms: Forms,
+    pub(crate) classes: Vec<Class>,
+    pub(crate) part: Option<Part>,
+    pub(crate) is_value: bool,
+    pub(crate) source: Option<Source>,
+    pub(crate) is_foreign: bool,
+    pub(crate) is_bot: bool,
+}
+
+impl Sense {
+    pub(crate) fn is(&self, class: Class) -> bool {
+        self.classes.contains(&class)
+    }
+
+    pub(crate) fn is_verb(&self) -> bool {
+        !self.verbs.is_empty()
+    }
+
+    fn shares_meaning(&self, other: &Self) -> bool {
+        self.nouns.iter().any(|noun| other.nouns.contains(noun))
+            || self.verbs.iter().any(|verb| other.verbs.contains(verb))
+            || self
+                .classes
+                .iter()
+                .any(|class| other.classes.contains(class))
+            || (self.part.is_some() && self.part == other.part)
+    }
+}
+
+struct Phrase {
+    words: Vec<String>,
+    sense: Sense,
+}
+
+struct Lexicon {
+    /// By first word; the longest phrases first.
+    phrases: HashMap<String, Vec<Phrase>>,
+    typos: typo::Typos,
+}
+
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(build);
+
+fn build() -> Lexicon {
+    let mut senses: HashMap<String, Sense> = HashMap::new();
+    let mut sense = |phrase: &str, change: &mut dyn FnMut(&mut Sense)| {
+        let phrase = phrase.replace("'s", " 's");
+        change(senses.entry(phrase.trim().to_owned()).or_default());
+    };
+    for noun in Noun::ALL.iter().copied() {
+        for phrase in noun.phrases() {
+            sense(phrase, &mut |sense| sense.nouns.push(noun));
+            sense(&inflect::plural(phrase), &mut |sense| {
+                sense.nouns.push(noun);
+                sense.plural = true;
+            });
+        }
+    }
+    for verb in Verb::ALL.iter().copied() {
+        for (phrase, form) in verb
+            .phrases()
+            .iter()
+            .flat_map(|phrase| inflect::verb_forms(phrase))
+        {
+            sense(&phrase, &mut |sense| {
+                if !sense.verbs.contains(&verb) {
+                    sense.verbs.push(verb);
+                }
+                sense.forms.0 |= form.0;
+            });
+        }
+    }
+    for (class, phrases) in words::CLASSES {
+        for phrase in *phrases {
+            sense(phrase, &mut |sense| sense.classes.push(*class));
+        }
+    }
+    for (part, phrases) in words::PARTS {
+        for phrase in *phrases {
+            sense(phrase, &mut |sense| sense.part = Some(*part));
+            sense(&inflect::plural(phrase), &mut |sense| {
+                sense.part = Some(*part);
+                sense.plural = true;
+            });
+        }
+    }
+    for value in words::VALUES {
+        sense(value, &mut |sense| sense.is_value = true);
+    }
+    for bot in words::KNOWN_BOTS {
+        sense(bot, &mut |sense| sense.is_bot = true);
+        sense(&format!("{bot}[bot]"), &mut |sense| sense.is_bot = true);
+    }
+    for service in words::FOREIGN {
+        sense(service, &mut |sense| sense.is_foreign = true);
+    }
+    for (source, phrases) in words::SOURCES {
+        for phrase in *phrases {
+            sense(phrase, &mut |sense| sense.source = Some(*source));
+        }
+    }
+    let typos = typo::Typos::new(&senses);
+    let mut phrases: HashMap<String, Vec<Phrase>> = HashMap::new();
+    for (phrase, sense) in senses {
+        let words: Vec<String> = phrase.split(' ').map(str::to_owned).collect();
+        let first = words.first().cloned().unwrap_or_default();
+        phrases
+            .entry(first)
+            .or_default()
+            .push(Phrase { words, sense });
+    }
+    for found in phrases.values_mut() {
+        found.sort_by(|a, b| {
+            b.words
+                .len()
+                .cmp(&a.words.len())
+                .then_with(|| a.words.cmp(&b.words))
+        });
+    }
+    Lexicon { phrases, typos }
+}
+
+/// Finds the longest phrase at the beginning of `words`: its sense, and how many words it takes.
+pub(crate) fn longest(words: &[&str]) -> Option<(&'static Sense, usize)> {
+    let first = words.first()?;
+    let found = LEXICON.phrases.get(*first).and_then(|phrases| {
+        phrases.iter().find(|phrase| {
+            phrase.words.len() <= words.len()
+                && phrase
+                    .words
+                    .iter()
+                    .zip(words)
+                    .all(|(wanted, word)| wanted == word)
+        })
+    });
+    if let Some(phrase) = found {
+        return Some((&phrase.sense, phrase.words.len()));
+    }
+    if !first.contains('-') {
+        return None;
+    }
+    let spaced = first.replace('-', " ");
+    exact(&spaced).map(|sense| (sense, 1))
+}
+
+/// Finds a phrase.
+pub(crate) fn exact(phrase: &str) -> Option<&'static Sense> {
+    let first = phrase.split(' ').next()?;
+    let phrases = LEXICON.phrases.get(first)?;
+    let is_it = |found: &&Phrase| found.words.iter().map(String::as_str).eq(phrase.split(' '));
+    phrases.iter().find(is_it).map(|found| &found.sense)
+}
+
+/// Whether a single word has a sense.
+pub(crate) fn is_known(word: &str) -> bool {
+    exact(word).is_some()
+}
+
+/// Whether a word is a noun, a verb or a part of an event.
+pub(crate) fn is_event_word(word: &str) -> bool {
+    exact(word).is_some_and(|sense| {
+        !sense.nouns.is_empty() || sense.is_verb() || sense.part.is_some() || sense.source.is_some()
+    })
+}
+
+/// Returns the word that a misspelt one stands for, if there is just one.
+pub(crate) fn mend(word: &str) -> Option<&'static str> {
+    LEXICON.typos.mend(word)
+}

@@ -1,0 +1,298 @@
+//! Splits a line into tokens without losing where they stand.
+
+use crate::span::Span;
+
+/// A word, a literal or a mark of the author's line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) kind: TokenKind,
+    pub(crate) span: Span,
+    /// The text that counts: lower case for words, as written for literals.
+    pub(crate) text: String,
+}
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokenKind {
+    /// A word.
+    Word,
+    /// Text in quotes or backticks: data, whatever it says.
+    Quoted,
+    /// A path, a glob, or a word with code's punctuation.
+    Code,
+    /// `@name`.
+    User,
+    /// `#name`.
+    Channel,
+    /// `#42`.
+    Reference,
+    /// A number.
+    Number,
+    /// A comma, a semicolon, a colon, a full stop or a bracket.
+    Mark,
+}
+
+/// Splits a line. Contractions come apart: `isn't` is `is` and `not`, `PR's` is `pr` and `'s`.
+pub(crate) fn tokens(line: &str) -> Vec<Token> {
+    let mut scanner = Scanner {
+        line,
+        at: 0,
+        tokens: Vec::new(),
+    };
+    while scanner.at < line.len() {
+        scanner.step();
+    }
+    scanner.tokens
+}
+
+struct Scanner<'l> {
+    line: &'l str,
+    at: usize,
+    tokens: Vec<Token>,
+}
+
+impl Scanner<'_> {
+    fn step(&mut self) {
+        let rest = &self.line[self.at..];
+        let Some(first) = rest.chars().next() else {
+            return;
+        };
+        if first.is_whitespace() {
+            self.at += first.len_utf8();
+        } else if let Some(end) = self.quoted(first) {
+            let inner = Span::new(self.at + first.len_utf8(), end);
+            let close = self.line[end..].chars().next().map_or(0, char::len_utf8);
+            let text = inner.of(self.line).to_owned();
+            self.push(TokenKind::Quoted, Span::new(self.at, end + close), text);
+        } else if is_mark(first) {
+            self.push(
+                TokenKind::Mark,
+                Span::new(self.at, self.at + first.len_utf8()),
+                plain(first),
+            );
+        } else {
+            self.word();
+        }
+    }
+
+    fn push(&mut self, kind: TokenKind, span: Span, text: String) {
+        self.at = span.end;
+        self.tokens.push(Token { kind, span, text });
+    }
+
+    /// Returns where the quoted text ends, if a quotation begins here.
+    fn quoted(&self, open: char) -> Option<usize> {
+        let closers: &[char] = match open {
+            '"' | '“' | '”' | '„' => &['"', '”', '“'],
+            '`' => &['`'],
+            '\'' | '‘' | '’' | '‚' => &['\'', '’', '‘'],
+            '«' => &['»'],
+            _ => return None,
+        };
+        let from = self.at + open.len_utf8();
+        let rest = &self.line[from..];
+        let is_single = closers.contains(&'\'');
+        let found = rest.char_indices().find(|(at, c)| {
+            let next = rest[at + c.len_utf8()..].chars().next();
+            // An apostrophe inside a word does not close a quotation.
+            closers.contains(c) && (!is_single || !next.is_some_and(char::is_alphanumeric))
+        });
+        found.map(|(at, _)| from + at).filter(|end| *end > from)
+    }
+
+    fn word(&mut self) {
+        let start = self.at;
+        let rest = &self.line[start..];
+        let mut depth = 0_usize;
+        let mut end = rest.len();
+        for (at, c) in rest.char_indices() {
+            match c {
+                '{' | '[' => depth += 1,
+                '}' | ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            let ends = c.is_whitespace()
+                || matches!(c, '"' | '“' | '”' | '`' | '«' | '»' | ';' | '(' | ')' | '…')
+                || (c == ',' && depth == 0)
+                || matches!(c, '—' | '–');
+            if ends && at > 0 {
+                end = at;
+                break;
+            }
+        }
+        let mut word = &rest[..end];
+        // Punctuation at the end belongs to the sentence.
+        let trimmed = word.trim_end_matches(['.', ':', '!', '?', '\'', '’']);
+        if !trimmed.is_empty() {
+            word = trimmed;
+        }
+        self.classify(start, word);
+        self.at = start + word.len();
+    }
+
+    fn classify(&mut self, start: usize, word: &str) {
+        let span = Span::new(start, start + word.len());
+        let owned = |kind| Token {
+            kind,
+            span,
+            text: word.to_owned(),
+        };
+        if let Some(name) = word.strip_prefix('#').filter(|name| !name.is_empty()) {
+            let is_number = name.bytes().all(|b| b.is_ascii_digit());
+            let kind = if is_number {
+                TokenKind::Reference
+            } else {
+                TokenKind::Channel
+            };
+            self.tokens.push(Token {
+                kind,
+                span,
+                text: name.to_owned(),
+            });
+        } else if let Some((name, suffix)) = possessive(word) {
+            let at = Span::new(start + word.len() - suffix, span.end);
+            self.classify(start, name);
+            self.tokens.push(Token {
+                kind: TokenKind::Word,
+                span: at,
+                text: "'s".to_owned(),
+            });
+        } else if word.starts_with('@')
+            && word.len() > 1
+            && !word.starts_with("@-")
+            && !word.eq_ignore_ascii_case("@mention")
+            && !word.eq_ignore_ascii_case("@mentions")
+        {
+            self.tokens.push(Token {
+                kind: TokenKind::User,
+                span,
+                text: word[1..].to_owned(),
+            });
+        } else if word.bytes().all(|b| b.is_ascii_digit()) {
+            self.tokens.push(owned(TokenKind::Number));
+        } else if let Some(stem) = negated(word) {
+            self.tokens.push(Token {
+                kind: TokenKind::Word,
+                span,
+                text: stem,
+            });
+            self.tokens.push(Token {
+                kind: TokenKind::Word,
+                span,
+                text: "not".to_owned(),
+            });
+        } else if !self.alternatives(start, word) {
+            let kind = if is_code(word) {
+                TokenKind::Code
+            } else {
+                TokenKind::Word
+            };
+            let text = if kind == TokenKind::Word {
+                fold(word)
+            } else {
+                word.to_owned()
+            };
+            self.tokens.push(Token { kind, span, text });
+        }
+    }
+
+    /// Splits `opened/closed` at its slashes; a path keeps them.
+    fn alternatives(&mut self, start: usize, word: &str) -> bool {
+        let parts: Vec<&str> = word.split('/').collect();
+        let is_words = parts.len() > 1
+            && parts
+                .iter()
+                .all(|part| crate::lexicon::is_event_word(&fold(part)));
+        if !is_words {
+            return false;
+        }
+        let mut at = start;
+        for (index, part) in parts.iter().enumerate() {
+            if index > 0 {
+                let text = "or".to_owned();
+                self.tokens.push(Token {
+                    kind: TokenKind::Word,
+                    span: Span::new(at, at + 1),
+                    text,
+                });
+                at += 1;
+            }
+            let span = Span::new(at, at + part.len());
+            self.tokens.push(Token {
+                kind: TokenKind::Word,
+                span,
+                text: fold(part),
+            });
+            at += part.len();
+        }
+        true
+    }
+}
+
+fn is_mark(c: char) -> bool {
+    matches!(
+        c,
+        ',' | ';'
+            | ':'
+            | '.'
+            | '('
+            | ')'
+            | '!'
+            | '?'
+            | '—'
+            | '–'
+            | '…'
+            | '"'
+            | '\''
+            | '’'
+            | '`'
+            | '“'
+            | '”'
+            | '‘'
+            | '«'
+            | '»'
+            | '„'
+            | '‚'
+    )
+}
+
+/// The mark under its plain name.
+fn plain(c: char) -> String {
+    match c {
+        '—' | '–' | '…' | ';' => ",".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn fold(word: &str) -> String {
+    word.to_lowercase().replace('’', "'")
+}
+
+fn possessive(word: &str) -> Option<(&str, usize)> {
+    for suffix in ["'s", "’s", "'S", "’S"] {
+        if let Some(name) = word.strip_suffix(suffix).filter(|name| !name.is_empty()) {
+            return Some((name, suffix.len()));
+        }
+    }
+    None
+}
+
+fn negated(word: &str) -> Option<String> {
+    let word = fold(word);
+    let stem = word.strip_suffix("n't")?;
+    Some(match stem {
+        "ca" => "can".to_owned(),
+        "wo" => "will".to_owned(),
+        _ => stem.to_owned(),
+    })
+}
+
+/// Whether a word is code: a path, a glob, an extension, or punctuation that prose does not use.
+fn is_code(word: &str) -> bool {
+    let known = crate::lexicon::is_known(&fold(word));
+    if known {
+        return false;
+    }
+    word.contains(['/', '*', '{', '[', '<', '\\', '=', '$'])
+        || (word.contains('.') && !word.ends_with('.') && word.len() > 1)
+}

@@ -1,0 +1,345 @@
+//! What a modifier compares, for a noun, a verb and a kind of event.
+
+use daemon_event::vocabulary::{Noun, Verb};
+use daemon_event::{Field, Source};
+
+use super::subject::Subject;
+use crate::filter::{Mark, Op, Test};
+use crate::grammar::draft::{Draft, Mod, ModHit, Role, TextPlace, Who};
+use crate::lexicon::Part;
+
+type Tests = Vec<(Test, Mark)>;
+
+/// Returns the comparisons, or none when the event has nothing to compare: then the words are left over.
+pub(super) fn tests(
+    draft: &Draft,
+    subject: &Subject,
+    source: Source,
+    kind: &str,
+    hit: &ModHit,
+) -> Option<Tests> {
+    let is = if hit.negated { Op::IsNot } else { Op::Is };
+    let one = |field: Field, op: Op, values: Vec<String>| {
+        Some(vec![(Test::new(field, op, values), hit.mark)])
+    };
+    match &hit.kind {
+        Mod::Is(Field::Draft, values)
+            if subject.verb == Verb::ReadyForReview || subject.verb == Verb::ConvertToDraft =>
+        {
+            let _ = values;
+            Some(Vec::new())
+        }
+        Mod::Is(field, values) => {
+            // Flags are turned round rather than excluded: an unknown flag must not pass.
+            if hit.negated && field.shape() == daemon_event::Shape::Flag {
+                let turned = values
+                    .iter()
+                    .map(|value| if value == "true" { "false" } else { "true" }.to_owned());
+                return one(*field, Op::Is, turned.collect());
+            }
+            one(*field, is, values.clone())
+        }
+        Mod::Test(field, op, values) => one(
+            *field,
+            if hit.negated { negate(*op)? } else { *op },
+            values.clone(),
+        ),
+        Mod::Branch(values) => branch(subject, kind, hit, values),
+        Mod::DefaultBranch => {
+            let value = if hit.negated { "false" } else { "true" };
+            one(Field::OnDefaultBranch, Op::Is, vec![value.to_owned()])
+        }
+        Mod::Person(who, role) => person(draft, subject, hit, who, *role),
+        Mod::Files(op, values) => {
+            let field = match subject.verb {
+                Verb::Create | Verb::Add if subject.noun == Noun::File => Field::AddedFiles,
+                Verb::Delete | Verb::Remove if subject.noun == Noun::File => Field::RemovedFiles,
+                _ => Field::ChangedFiles,
+            };
+            one(field, *op, values.clone())
+        }
+        Mod::Text(place, values) => text(subject, hit, *place, values),
+        Mod::Name(values) => {
+            let field = match kind {
+                "workflow_run" => Field::Workflow,
+                _ => Field::Check,
+            };
+            one(field, is, values.clone())
+        }
+        Mod::Conclusion(values) => one(Field::Conclusion, is, values.clone()),
+        Mod::State(state) => {
+            if matches!(subject.verb, Verb::Close | Verb::Merge | Verb::Reopen) {
+                return Some(Vec::new());
+            }
+            one(Field::State, is, vec![state.clone()])
+        }
+        Mod::Label(values) => one(Field::Labels, is, values.clone()),
+        Mod::TopLevel | Mod::Inline => Some(Vec::new()),
+        Mod::Value(part, values) => value(subject, source, kind, hit, *part, values),
+        Mod::Target(_) | Mod::OnPullRequest => Some(Vec::new()),
+        Mod::Team(values) => {
+            let names = values
+                .iter()
+                .map(|name| name.rsplit('/').next().unwrap_or(name).to_owned());
+            one(Field::ReviewerTeam, is, names.collect())
+        }
+    }
+}
+
+fn negate(op: Op) -> Option<Op> {
+    match op {
+        Op::Is => Some(Op::IsNot),
+        Op::IsNot => Some(Op::Is),
+        Op::Matches => Some(Op::MatchesNot),
+        Op::MatchesNot => Some(Op::Matches),
+        Op::Contains => Some(Op::Lacks),
+        Op::Lacks => Some(Op::Contains),
+        Op::Any => Some(Op::None),
+        Op::None => Some(Op::Any),
+        Op::Present => Some(Op::Absent),
+        Op::Absent => Some(Op::Present),
+        Op::Command | Op::Only => None,
+    }
+}
+
+fn branch(subject: &Subject, kind: &str, hit: &ModHit, values: &[String]) -> Option<Tests> {
+    let targets = subject.noun == Noun::PullRequest
+        || subject.parents.contains(&Noun::PullRequest)
+        || kind.starts_with("pull_request");
+    let field = match (subject.noun, kind) {
+        (
+            _,
+            "check_run" | "check_suite" | "status" | "workflow_run" | "workflow_job" | "deployment"
+            | "deployment_status",
+        ) => Field::Branch,
+        (Noun::Tag, _) => Field::Tag,
+        _ if targets => Field::Base,
+        _ => Field::Branch,
+    };
+    let is_glob = values.iter().any(|value| value.contains(['*', '?', '{']));
+    let op = match (is_glob, hit.negated) {
+        (true, false) => Op::Matches,
+        (true, true) => Op::MatchesNot,
+        (false, false) => Op::Is,
+        (false, true) => Op::IsNot,
+    };
+    Some(vec![(Test::new(field, op, values.to_vec()), hit.mark)])
+}
+
+const INSIDERS: &[&str] = &["OWNER", "MEMBER", "COLLABORATOR"];
+
+fn person(draft: &Draft, subject: &Subject, hit: &ModHit, who: &Who, role: Role) -> Option<Tests> {
+    let (name, kind, association) = person_fields(draft, subject, hit, role);
+    let owned = |values: &[&str]| -> Vec<String> {
+        values.iter().map(|value| (*value).to_owned()).collect()
+    };
+    let (field, mut op, values) = match who {
+        Who::Anyone => return Some(Vec::new()),
+        Who::Not(inner) => {
+            let turned = person(draft, subject, hit, inner, role)?;
+            let negated = turned.into_iter().map(|(test, mark)| {
+                let op = negate(test.op())?;
+                Some((Test::new(test.field(), op, test.values().to_vec()), mark))
+            });
+            return negated.collect();
+        }
+        Who::Human => (kind, Op::Is, owned(&["human"])),
+        Who::Bot => (kind, Op::Is, owned(&["bot"])),
+        Who::Maintainer => (association?, Op::Is, owned(INSIDERS)),
+        Who::Outsider => (association?, Op::IsNot, owned(INSIDERS)),
+        Who::FirstTimer => (
+            association?,
+            Op::Is,
+            owned(&["FIRST_TIME_CONTRIBUTOR", "FIRST_TIMER"]),
+        ),
+        Who::Named(names) => (name, Op::Is, names.clone()),
+    };
+    if hit.negated {
+        op = negate(op)?;
+    }
+    Some(vec![(Test::new(field, op, values), hit.mark)])
+}
+
+/// The fields of the person that the words mean: name, kind, and association where the payload has one.
+fn person_fields(
+    draft: &Draft,
+    subject: &Subject,
+    hit: &ModHit,
+    role: Role,
+) -> (Field, Field, Option<Field>) {
+    let of_parent = role == Role::Author && !subject.parents.is_empty() && {
+        let behind = draft
+            .nouns
+            .iter()
+            .find(|noun| noun.at >= hit.range.end && noun.at <= hit.range.end + 1);
+        let before = draft
+            .nouns
+            .iter()
+            .rev()
+            .find(|noun| noun.at < hit.range.start);
+        behind
+            .or(before)
+            .is_some_and(|noun| noun.nouns.iter().any(|noun| subject.parents.contains(noun)))
+    };
+    if of_parent {
+        return (
+            Field::ParentAuthor,
+            Field::ParentAuthorKind,
+            Some(Field::ParentAuthorAssociation),
+        );
+    }
+    let writes = matches!(
+        subject.verb,
+        Verb::Create
+            | Verb::Add
+            | Verb::Post
+            | Verb::Review
+            | Verb::Approve
+            | Verb::RequestChanges
+            | Verb::Reply
+    ) && matches!(
+        subject.noun,
+        Noun::PullRequest
+            | Noun::Issue
+            | Noun::Comment
+            | Noun::ReviewComment
+            | Noun::CommitComment
+            | Noun::DiscussionComment
+            | Noun::Discussion
+            | Noun::Review
+            | Noun::Message
+            | Noun::Reply
+            | Noun::DirectMessage
+            | Noun::Mention
+    );
+    let has_author = !matches!(
+        subject.noun,
+        Noun::Commit | Noun::Branch | Noun::File | Noun::Tag
+    );
+    if writes || (role == Role::Author && has_author) {
+        return (
+            Field::Author,
+            Field::AuthorKind,
+            Some(Field::AuthorAssociation),
+        );
+    }
+    if matches!(subject.noun, Noun::CodeScanningAlert) {
+        return (Field::Name, Field::ActorKind, None);
+    }
+    (Field::Actor, Field::ActorKind, None)
+}
+
+fn text(
+    subject: &Subject,
+    hit: &ModHit,
+    place: Option<TextPlace>,
+    values: &[String],
+) -> Option<Tests> {
+    let op = if hit.negated { Op::Lacks } else { Op::Contains };
+    let one = |field: Field, mark: Mark| Some(vec![(Test::new(field, op, values.to_vec()), mark)]);
+    let speaks = matches!(
+        subject.noun,
+        Noun::Comment
+            | Noun::ReviewComment
+            | Noun::CommitComment
+            | Noun::DiscussionComment
+            | Noun::Message
+            | Noun::Reply
+            | Noun::DirectMessage
+            | Noun::Mention
+            | Noun::Review
+    );
+    match place {
+        Some(TextPlace::Title) => one(Field::Title, hit.mark),
+        Some(TextPlace::Body) if speaks => one(Field::Comment, hit.mark),
+        Some(TextPlace::Body) => one(Field::Body, hit.mark),
+        Some(TextPlace::Message)
+            if subject.noun == Noun::Commit || subject.noun == Noun::Branch =>
+        {
+            one(Field::Message, hit.mark)
+        }
+        Some(TextPlace::Message | TextPlace::Comment) if speaks => one(Field::Comment, hit.mark),
+        Some(TextPlace::Message) => one(Field::Message, hit.mark),
+        Some(TextPlace::Comment) => one(Field::Body, hit.mark),
+        None if speaks => one(Field::Comment, hit.mark),
+        None if subject.noun == Noun::Commit => one(Field::Message, hit.mark),
+        Some(TextPlace::TitleOrBody) | None => {
+            if op == Op::Lacks {
+                let tests = [Field::Title, Field::Body];
+                return Some(
+                    tests
+                        .into_iter()
+                        .map(|field| (Test::new(field, op, values.to_vec()), hit.mark))
+                        .collect(),
+                );
+            }
+            one(Field::Title, Mark::Inferred)
+        }
+    }
+}
+
+fn value(
+    subject: &Subject,
+    source: Source,
+    kind: &str,
+    hit: &ModHit,
+    part: Option<Part>,
+    values: &[String],
+) -> Option<Tests> {
+    let op = if hit.negated { Op::IsNot } else { Op::Is };
+    let folded: Vec<String> = values.iter().map(|value| normal(value)).collect();
+    let field = match (part, kind) {
+        (Some(Part::Priority), _) => Field::Priority,
+        (Some(Part::Environment), _) => Field::Environment,
+        (Some(Part::Health), _) => Field::Health,
+        (Some(Part::Category), _) => Field::Category,
+        (Some(Part::Level), _) => Field::Level,
+        (_, "ProjectUpdate") => Field::Health,
+        (_, "dependabot_alert" | "code_scanning_alert" | "metric_alert") => Field::Severity,
+        (_, "check_run" | "check_suite" | "status" | "workflow_run" | "workflow_job") => {
+            Field::Conclusion
+        }
+        (_, "deployment" | "deployment_status") => {
+            if folded
+                .iter()
+                .any(|value| value == "production" || value == "staging" || value == "preview")
+            {
+                Field::Environment
+            } else {
+                Field::Conclusion
+            }
+        }
+        (_, "event_alert" | "error")
+            if folded
+                .iter()
+                .any(|value| matches!(value.as_str(), "production" | "staging" | "preview")) =>
+        {
+            Field::Environment
+        }
+        (_, "issue" | "event_alert" | "error") if source == Source::Sentry => Field::Level,
+        (Some(Part::Severity), "issue" | "event_alert") => Field::Level,
+        (_, "Issue") if source == Source::Linear => Field::Priority,
+        (Some(Part::Status), _) => Field::State,
+        _ => return None,
+    };
+    if field == Field::Priority && source != Source::Linear {
+        // GitHub's issues have no priority: the filter keeps them asleep.
+        return Some(vec![(Test::new(field, op, folded), hit.mark)]);
+    }
+    let _ = subject;
+    Some(vec![(Test::new(field, op, folded), hit.mark)])
+}
+
+/// The services' spelling of a value.
+fn normal(value: &str) -> String {
+    let folded = value.to_lowercase();
+    match folded.as_str() {
+        "prod" => "production".to_owned(),
+        "no priority" => "none".to_owned(),
+        "timed out" | "time-out" | "timeout" => "timed_out".to_owned(),
+        "action required" => "action_required".to_owned(),
+        "canceled" | "cancellation" => "cancelled".to_owned(),
+        "errored" => "error".to_owned(),
+        _ => value.to_owned(),
+    }
+}

@@ -1,0 +1,298 @@
+//! From drafts to events and filters, by the vocabulary.
+
+mod filters;
+mod subject;
+
+use daemon_event::vocabulary::{self, Guard, Noun, Row, Verb};
+use daemon_event::{Field, Source};
+
+use crate::filter::{Filter, Mark, Op, Test};
+use crate::grammar::draft::{Draft, Mod};
+use crate::grammar::reader::Reader;
+use crate::interpretation::{Clause, EventPattern};
+use crate::span::Span;
+use subject::Subject;
+
+/// The clauses of an interpretation as they are found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) clauses: Vec<Clause>,
+    pub(crate) filters: Vec<Filter>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl Found {
+    fn filter(&mut self, filter: Filter) -> usize {
+        match self.filters.iter().position(|known| *known == filter) {
+            Some(index) => index,
+            None => {
+                self.filters.push(filter);
+                self.filters.len() - 1
+            }
+        }
+    }
+
+    pub(crate) fn note(&mut self, note: &str) {
+        if !self.notes.iter().any(|known| known == note) {
+            self.notes.push(note.to_owned());
+        }
+    }
+}
+
+/// Why a clause gives no event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unresolved {
+    /// It names something that happens, which nothing here emits.
+    Unknown,
+    /// It names no happening.
+    NoEvent,
+}
+
+/// One event with what its verb implies and what narrows it.
+struct Meaning {
+    pattern: EventPattern,
+    guards: Vec<Filter>,
+}
+
+/// Resolves one draft; what it leaves unexplained becomes free in the reader.
+pub(crate) fn resolve(
+    reader: &mut Reader<'_>,
+    draft: &Draft,
+    found: &mut Found,
+) -> Result<(), Unresolved> {
+    if draft.foreign.is_some() {
+        return Err(Unresolved::Unknown);
+    }
+    let span = reader.span(&draft.range);
+    if !draft.raw.is_empty() {
+        resolve_raw(reader, draft, found, span);
+        return Ok(());
+    }
+    let subjects = subject::subjects(reader, draft)?;
+    let mut n_clauses = 0;
+    for subject in &subjects {
+        let meanings = meanings(reader, draft, subject);
+        if meanings.is_empty() {
+            continue;
+        }
+        n_clauses += 1;
+        add_clauses(reader, draft, subject, meanings, found, span);
+    }
+    if n_clauses == 0 {
+        return Err(Unresolved::Unknown);
+    }
+    Ok(())
+}
+
+fn resolve_raw(reader: &mut Reader<'_>, draft: &Draft, found: &mut Found, span: Span) {
+    for (kind, action, range) in &draft.raw {
+        let events = vocabulary::kinds()
+            .iter()
+            .filter(|known| known.name == *kind)
+            .map(|known| EventPattern {
+                source: known.source,
+                kind: known.name,
+                action: *action,
+            })
+            .collect();
+        let subject = Subject::plain(Noun::PullRequest, Verb::Change, reader.span(range));
+        let filters = modifiers(reader, draft, &subject, Source::Github, kind, found);
+        found.clauses.push(Clause {
+            events,
+            filters,
+            span,
+            mark: Mark::Exact,
+        });
+    }
+}
+
+/// The rows that a noun and a verb name, of the sources that are meant.
+fn meanings(reader: &Reader<'_>, draft: &Draft, subject: &Subject) -> Vec<Meaning> {
+    let mut meanings = Vec::new();
+    let ends_otherwise = draft
+        .mods
+        .iter()
+        .any(|hit| matches!(hit.kind, Mod::Conclusion(_)))
+        && matches!(subject.verb, Verb::Fail | Verb::Succeed | Verb::Complete);
+    let verb = if ends_otherwise {
+        Verb::Complete
+    } else {
+        subject.verb
+    };
+    for kind in vocabulary::kinds() {
+        if !subject.sources.contains(&kind.source) {
+            continue;
+        }
+        let rows = kind
+            .rows
+            .iter()
+            .filter(|row| row.noun == subject.noun && row.verbs.contains(&verb));
+        for row in rows {
+            let mut guards = guards(row, subject, ends_otherwise);
+            guards.extend(implied_guards(draft, subject, kind.name));
+            let pattern = EventPattern {
+                source: kind.source,
+                kind: kind.name,
+                action: row.action,
+            };
+            meanings.push(Meaning { pattern, guards });
+        }
+    }
+    let _ = reader;
+    meanings
+}
+
+fn guards(row: &Row, subject: &Subject, ends_otherwise: bool) -> Vec<Filter> {
+    row.guards
+        .iter()
+        .filter(|guard| !(ends_otherwise && matches!(guard, Guard::Is(Field::Conclusion, _))))
+        .map(|guard| {
+            let owned = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect();
+            let test = match guard {
+                Guard::Is(field, values) => Test::new(*field, Op::Is, owned(values)),
+                Guard::IsNot(field, values) => Test::new(*field, Op::IsNot, owned(values)),
+                Guard::Present(field) => Test::new(*field, Op::Present, Vec::new()),
+                Guard::Absent(field) => Test::new(*field, Op::Absent, Vec::new()),
+            };
+            Filter {
+                test,
+                span: subject.span,
+                mark: Mark::Exact,
+            }
+        })
+        .collect()
+}
+
+/// What is understood without being said.
+fn implied_guards(draft: &Draft, subject: &Subject, kind: &str) -> Vec<Filter> {
+    let names_branch = draft
+        .mods
+        .iter()
+        .any(|hit| matches!(hit.kind, Mod::Branch(_) | Mod::DefaultBranch));
+    let mut guards = Vec::new();
+    if subject.noun == Noun::File && kind == "push" && !names_branch {
+        // Files that change are met when they reach the default branch.
+        let test = Test::new(Field::OnDefaultBranch, Op::Is, vec!["true".to_owned()]);
+        guards.push(Filter {
+            test,
+            span: subject.span,
+            mark: Mark::Inferred,
+        });
+    }
+    guards
+}
+
+fn add_clauses(
+    reader: &mut Reader<'_>,
+    draft: &Draft,
+    subject: &Subject,
+    meanings: Vec<Meaning>,
+    found: &mut Found,
+    span: Span,
+) {
+    // Events that share guards and readings of the modifiers are one alternative.
+    let mut groups: Vec<(Vec<EventPattern>, Vec<usize>)> = Vec::new();
+    for meaning in meanings {
+        let names_branch = draft
+            .mods
+            .iter()
+            .any(|hit| matches!(hit.kind, Mod::Branch(_) | Mod::DefaultBranch));
+        if subject.noun == Noun::File && meaning.pattern.kind == "pull_request" && names_branch {
+            continue;
+        }
+        let kind = meaning.pattern.kind;
+        let mut filters: Vec<usize> = meaning
+            .guards
+            .into_iter()
+            .map(|guard| found.filter(guard))
+            .collect();
+        for extra in &subject.extra {
+            filters.push(found.filter(extra.clone()));
+        }
+        filters.extend(modifiers(
+            reader,
+            draft,
+            subject,
+            meaning.pattern.source,
+            kind,
+            found,
+        ));
+        filters.dedup();
+        match groups.iter_mut().find(|(_, known)| *known == filters) {
+            Some((events, _)) => {
+                if !events.contains(&meaning.pattern) {
+                    events.push(meaning.pattern);
+                }
+            }
+            None => groups.push((vec![meaning.pattern], filters)),
+        }
+    }
+    for note in &subject.notes {
+        found.note(note);
+    }
+    for (events, filters) in groups {
+        let marks = filters.iter().map(|index| found.filters[*index].mark);
+        let mark = marks.fold(subject.mark, Mark::weaker);
+        for filters in either_text(found, &filters) {
+            found.clauses.push(Clause {
+                events: events.clone(),
+                filters,
+                span,
+                mark,
+            });
+        }
+    }
+}
+
+/// A text that may stand in title or body makes two alternatives, one for each field.
+fn either_text(found: &mut Found, filters: &[usize]) -> Vec<Vec<usize>> {
+    let both = |filter: &Filter| {
+        filter.test.field() == Field::Title
+            && filter.test.op() == Op::Contains
+            && filter.mark == Mark::Inferred
+    };
+    let Some(at) = filters
+        .iter()
+        .position(|index| both(&found.filters[*index]))
+    else {
+        return vec![filters.to_vec()];
+    };
+    let title = found.filters[filters[at]].clone();
+    let body = Filter {
+        test: Test::new(Field::Body, Op::Contains, title.test.values().to_vec()),
+        ..title
+    };
+    let body = found.filter(body);
+    let mut other = filters.to_vec();
+    other[at] = body;
+    vec![filters.to_vec(), other]
+}
+
+/// The filters of a clause's modifiers for one kind of event.
+fn modifiers(
+    reader: &mut Reader<'_>,
+    draft: &Draft,
+    subject: &Subject,
+    source: Source,
+    kind: &str,
+    found: &mut Found,
+) -> Vec<usize> {
+    let mut filters = Vec::new();
+    for hit in &draft.mods {
+        if subject.is_of_another_verb(draft, hit)
+            || matches!(hit.kind, Mod::Target(_) | Mod::OnPullRequest)
+        {
+            continue;
+        }
+        match filters::tests(draft, subject, source, kind, hit) {
+            Some(tests) => {
+                let span = reader.span(&hit.range);
+                for (test, mark) in tests {
+                    filters.push(found.filter(Filter { test, span, mark }));
+                }
+            }
+            None => reader.release(hit.range.clone()),
+        }
+    }
+    filters
+}

@@ -1,0 +1,476 @@
+//! Times and lasting states, which no event tells.
+
+use crate::interpretation::TimeKind;
+use crate::normalise::{Token, TokenKind};
+
+const UNITS: &[&str] = &[
+    "second",
+    "minute",
+    "min",
+    "hour",
+    "hr",
+    "day",
+    "week",
+    "month",
+    "quarter",
+    "year",
+    "sprint",
+    "weekday",
+    "workday",
+    "night",
+    "morning",
+    "evening",
+    "afternoon",
+    "noon",
+    "midnight",
+    "fortnight",
+    "weekend",
+];
+const DAYS: &[&str] = &[
+    "sunday",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+];
+const EVERY: &[&str] = &["every", "each"];
+const ADVERBS: &[(&str, Option<&str>)] = &[
+    ("hourly", Some("0 * * * *")),
+    ("daily", Some("0 9 * * *")),
+    ("nightly", Some("0 0 * * *")),
+    ("weekly", Some("0 9 * * 1")),
+    ("biweekly", None),
+    ("fortnightly", None),
+    ("monthly", Some("0 9 1 * *")),
+    ("quarterly", Some("0 9 1 */3 *")),
+    ("yearly", Some("0 9 1 1 *")),
+    ("annually", Some("0 9 1 1 *")),
+    ("periodically", None),
+    ("regularly", None),
+    ("routinely", None),
+];
+
+/// The words of a line, without marks and quotations.
+pub(crate) struct Words<'t> {
+    words: Vec<&'t str>,
+}
+
+impl<'t> Words<'t> {
+    pub(crate) fn new(tokens: &'t [Token]) -> Self {
+        let words = tokens
+            .iter()
+            .filter(|token| token.kind != TokenKind::Mark)
+            .map(|token| {
+                if token.kind == TokenKind::Quoted {
+                    "\u{0}"
+                } else {
+                    token.text.as_str()
+                }
+            })
+            .collect();
+        Self { words }
+    }
+
+    fn at(&self, at: usize) -> &str {
+        self.words.get(at).copied().unwrap_or_default()
+    }
+
+    /// Returns the schedule that the line begins with, or that it is.
+    pub(crate) fn schedule(&self) -> Option<TimeKind> {
+        let from = usize::from(matches!(
+            self.at(0),
+            "on" | "at" | "in" | "run" | "when" | "wake" | "once" | "twice"
+        ));
+        let first = self.at(from);
+        if let Some((_, cron)) = ADVERBS
+            .iter()
+            .find(|(adverb, _)| *adverb == self.at(0) || *adverb == first && self.words.len() <= 4)
+        {
+            return Some(TimeKind::Schedule(
+                self.on_day().or(cron.map(str::to_owned)),
+            ));
+        }
+        if EVERY.contains(&first) && self.every(from + 1) {
+            return Some(TimeKind::Schedule(self.cron(from + 1)));
+        }
+        if matches!(self.at(0), "once" | "twice")
+            && matches!(self.at(1), "a" | "per" | "an" | "every" | "each")
+            && is_unit(self.at(2))
+        {
+            let cron = if self.at(0) == "once" {
+                once_per(singular(self.at(2)))
+            } else {
+                None
+            };
+            return Some(TimeKind::Schedule(cron));
+        }
+        let named = |word: &str| word == "schedule" || word == "timer" || word == "cron";
+        if matches!(self.at(0), "on" | "by") && (named(self.at(1)) || named(self.at(2))) {
+            return Some(TimeKind::Schedule(None));
+        }
+        let begins = matches!(
+            self.at(0),
+            "on" | "at" | "in" | "during" | "by" | "before" | "after" | "around"
+        );
+        let rest = self.words.iter().skip(1);
+        let speaks_of_time = rest
+            .clone()
+            .any(|word| is_unit(word) || is_day(word) || is_clock(word));
+        let only_of_time = rest
+            .clone()
+            .all(|word| is_unit(word) || is_day(word) || is_clock(word) || is_filler(word));
+        if begins && speaks_of_time && only_of_time {
+            return Some(TimeKind::Schedule(self.on_day().or_else(|| self.clock())));
+        }
+        let opens_with_day = is_day(self.at(0))
+            && self
+                .words
+                .iter()
+                .all(|word| is_day(word) || is_clock(word) || is_unit(word) || is_filler(word));
+        opens_with_day.then(|| TimeKind::Schedule(self.on_day()))
+    }
+
+    /// Whether a duration is named, as in `for 3 days` or `older than two weeks`.
+    pub(crate) fn has_duration(&self) -> bool {
+        let n_words = self.words.len();
+        (0..n_words).any(|at| {
+            let counted = is_count(self.at(at))
+                && (is_plain_unit(self.at(at + 1))
+                    || is_count(self.at(at + 1)) && is_plain_unit(self.at(at + 2)));
+            let lead = at.checked_sub(1).map_or("", |before| self.at(before));
+            counted
+                && matches!(
+                    lead,
+                    "for"
+                        | "than"
+                        | "after"
+                        | "least"
+                        | "last"
+                        | "within"
+                        | "over"
+                        | "in"
+                        | "about"
+                        | "past"
+                        | "of"
+                        | "every"
+                        | "least,"
+                        | "already"
+                        | "nearly"
+                        | "exceeds"
+                        | "exceed"
+                        | ""
+                )
+                || counted
+                    && matches!(
+                        self.at(at + 2),
+                        "old" | "ago" | "long" | "later" | "without" | "stale"
+                    )
+                || counted && matches!(lead, "is" | "been")
+        })
+    }
+
+    /// Whether the words describe a state that has lasted.
+    pub(crate) fn lasts(&self) -> bool {
+        let has = |word: &str| self.words.contains(&word);
+        let state = [
+            "idle",
+            "inactive",
+            "stale",
+            "unanswered",
+            "unreviewed",
+            "unattended",
+            "untouched",
+            "older",
+            "old",
+            "stuck",
+            "quiet",
+            "overdue",
+            "stayed",
+            "stays",
+            "remained",
+            "remains",
+            "sits",
+            "sat",
+            "sitting",
+            "waiting",
+            "waits",
+            "pending",
+            "open",
+            "unmerged",
+            "unassigned",
+            "lingers",
+            "dormant",
+            "unresolved",
+            "silent",
+            "abandoned",
+            "goes",
+            "gone",
+            "no",
+            "nobody",
+            "without",
+            "broken",
+            "red",
+            "failing",
+            "down",
+            "blocked",
+        ]
+        .iter()
+        .any(|word| has(word));
+        let been = has("been") || has("has") || has("have") || has("had");
+        state || been
+    }
+
+    fn every(&self, from: usize) -> bool {
+        let next = self.at(from);
+        let far = self.at(from + 1);
+        if matches!(next, "time") {
+            return false;
+        }
+        is_unit(next)
+            || is_day(next)
+            || is_count(next) && is_unit(far)
+            || matches!(
+                next,
+                "other" | "single" | "second" | "few" | "couple" | "working" | "business" | "third"
+            ) && (is_unit(far) || is_day(far) || matches!(far, "of"))
+    }
+
+    fn cron(&self, from: usize) -> Option<String> {
+        if let Some(count) = number(self.at(from)) {
+            return match singular(self.at(from + 1)) {
+                "minute" | "min" if count < 60 => Some(format!("*/{count} * * * *")),
+                "hour" | "hr" if count < 24 => Some(format!("0 */{count} * * *")),
+                "day" => Some(format!("0 9 */{count} * *")),
+                _ => None,
+            };
+        }
+        self.on_day()
+            .or_else(|| once_per(singular(self.at(from))))
+            .map(|cron| self.at_clock(&cron))
+    }
+
+    /// Puts a named clock time into an expression.
+    fn at_clock(&self, cron: &str) -> String {
+        match (self.time_of_day(), cron.splitn(3, ' ').nth(2)) {
+            (Some((hour, minute)), Some(days)) => format!("{minute} {hour} {days}"),
+            (Some(_) | None, _) => cron.to_owned(),
+        }
+    }
+
+    fn on_day(&self) -> Option<String> {
+        let days: Vec<String> = DAYS
+            .iter()
+            .enumerate()
+            .filter(|(_, day)| self.words.iter().any(|word| singular(word) == **day))
+            .map(|(index, _)| index.to_string())
+            .collect();
+        let weekdays = self.words.iter().any(|word| {
+            matches!(
+                singular(word),
+                "weekday" | "workday" | "working" | "business"
+            )
+        });
+        let (hour, minute) = self.time_of_day().unwrap_or((9, 0));
+        if weekdays {
+            return Some(format!("{minute} {hour} * * 1-5"));
+        }
+        (!days.is_empty()).then(|| format!("{minute} {hour} * * {}", days.join(",")))
+    }
+
+    fn clock(&self) -> Option<String> {
+        let (hour, minute) = self.time_of_day()?;
+        Some(format!("{minute} {hour} * * *"))
+    }
+
+    fn time_of_day(&self) -> Option<(u32, u32)> {
+        for (at, word) in self.words.iter().enumerate() {
+            match *word {
+                "midnight" => return Some((0, 0)),
+                "noon" => return Some((12, 0)),
+                "afternoon" => return Some((14, 0)),
+                "evening" => return Some((18, 0)),
+                _ => {}
+            }
+            let follows_at = at > 0 && self.words[at - 1] == "at";
+            let (digits, half) = split_half(word);
+            let (hour, minute) = digits.split_once(':').unwrap_or((digits, "0"));
+            let is_time = digits.contains(':') || !half.is_empty() || follows_at;
+            if let (true, Ok(hour), Ok(minute)) =
+                (is_time, hour.parse::<u32>(), minute.parse::<u32>())
+            {
+                let half = if half.is_empty() {
+                    self.at(at + 1)
+                } else {
+                    half
+                };
+                let hour = match half {
+                    "pm" if hour < 12 => hour + 12,
+                    "am" if hour == 12 => 0,
+                    _ => hour,
+                };
+                if hour < 24 && minute < 60 {
+                    return Some((hour, minute));
+                }
+            }
+        }
+        None
+    }
+}
+
+fn split_half(word: &str) -> (&str, &str) {
+    for half in ["am", "pm"] {
+        if let Some(digits) = word
+            .strip_suffix(half)
+            .filter(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            return (digits, half);
+        }
+    }
+    (word, "")
+}
+
+fn once_per(unit: &str) -> Option<String> {
+    let cron = match unit {
+        "minute" => "* * * * *",
+        "hour" => "0 * * * *",
+        "day" | "morning" => "0 9 * * *",
+        "night" | "midnight" => "0 0 * * *",
+        "noon" => "0 12 * * *",
+        "afternoon" => "0 14 * * *",
+        "evening" => "0 18 * * *",
+        "week" => "0 9 * * 1",
+        "weekday" | "workday" => "0 9 * * 1-5",
+        "weekend" => "0 9 * * 6",
+        "month" => "0 9 1 * *",
+        "quarter" => "0 9 1 */3 *",
+        "year" => "0 9 1 1 *",
+        _ => return None,
+    };
+    Some(cron.to_owned())
+}
+
+fn singular(word: &str) -> &str {
+    word.strip_suffix('s').unwrap_or(word)
+}
+
+fn is_unit(word: &str) -> bool {
+    UNITS.contains(&singular(word)) || UNITS.contains(&word)
+}
+
+fn is_plain_unit(word: &str) -> bool {
+    matches!(
+        singular(word),
+        "second"
+            | "minute"
+            | "min"
+            | "hour"
+            | "hr"
+            | "day"
+            | "week"
+            | "month"
+            | "quarter"
+            | "year"
+            | "sprint"
+            | "night"
+            | "fortnight"
+    ) || matches!(word, "business" | "working" | "full")
+}
+
+fn is_day(word: &str) -> bool {
+    DAYS.contains(&word)
+        || DAYS.contains(&singular(word))
+        || matches!(word, "mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")
+}
+
+fn is_clock(word: &str) -> bool {
+    let (digits, half) = split_half(word);
+    let parts: Vec<&str> = digits.split(':').collect();
+    parts
+        .iter()
+        .all(|part| !part.is_empty() && part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit()))
+        && (parts.len() == 2 || !half.is_empty() || parts.len() == 1)
+        || matches!(word, "o'clock" | "utc" | "am" | "pm" | "noon" | "midnight")
+}
+
+fn is_filler(word: &str) -> bool {
+    matches!(
+        word,
+        "the"
+            | "a"
+            | "an"
+            | "of"
+            | "in"
+            | "at"
+            | "on"
+            | "and"
+            | "or"
+            | "each"
+            | "every"
+            | "start"
+            | "end"
+            | "beginning"
+            | "first"
+            | "last"
+            | "sharp"
+            | "during"
+            | "before"
+            | "after"
+            | "middle"
+            | "close"
+            | "begin"
+            | "about"
+            | "around"
+            | "next"
+            | "second"
+            | "third"
+            | "only"
+            | "business"
+            | "working"
+            | "work"
+            | "calendar"
+            | "same"
+            | "time"
+            | "o'clock"
+            | "early"
+            | "late"
+            | "to"
+            | "through"
+            | "from"
+            | "between"
+            | "by"
+            | "fiscal"
+            | "'s"
+            | "new"
+    )
+}
+
+fn is_count(word: &str) -> bool {
+    number(word).is_some()
+        || matches!(
+            word,
+            "a" | "an" | "several" | "many" | "few" | "some" | "couple"
+        )
+}
+
+fn number(word: &str) -> Option<u32> {
+    const WORDS: &[&str] = &[
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+        "eleven", "twelve",
+    ];
+    if let Ok(number) = word.parse::<u32>() {
+        return Some(number).filter(|number| *number > 0);
+    }
+    let named = WORDS
+        .iter()
+        .position(|name| *name == word)
+        .and_then(|at| u32::try_from(at).ok());
+    named.or(match word {
+        "fifteen" => Some(15),
+        "twenty" => Some(20),
+        "thirty" => Some(30),
+        "sixty" => Some(60),
+        _ => None,
+    })
+}
