@@ -1,1 +1,62 @@
 //! The SQLite store: one writer, group commit, migrations.
+//!
+//! ```
+//! use daemon_engine::Gate;
+//! use daemon_store::{Hosting as _, Registry as _};
+//! use daemon_store_sqlite::SqliteStore;
+//!
+//! # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+//! # runtime.block_on(async {
+//! let folder = tempfile::tempdir()?;
+//! let store = SqliteStore::open(folder.path().join("store.db"))?;
+//! let first = store.begin_epoch(jiff::Timestamp::UNIX_EPOCH).await?;
+//! store.set_host_gate(Gate::Held).await?;
+//! drop(store);
+//!
+//! // What was answered with `Ok` is there, however the process ended.
+//! let store = SqliteStore::open(folder.path().join("store.db"))?;
+//! assert_eq!(store.epoch().await?, first);
+//! assert_eq!(store.host_gate().await?, Gate::Held);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`SqliteStore`] implements every trait of `daemon-store`. Writes queue for one thread, which commits whatever queued
+//! while the last commit was being synced, up to 256 operations, each under a savepoint of its own; nobody is answered
+//! before the commit has returned. Reads go to a few connections that see the last commit.
+//!
+//! # What this crate does not do
+//! It decides nothing: what a claim or an end means is `daemon-engine`'s and `daemon-store`'s. It does not keep two
+//! hosts off one home.
+//!
+//! # Guarantees
+//! The log is written ahead and synced with every commit (`synchronous=FULL`). A sync that fails is never tried again:
+//! the store then refuses every write, and the process should end. A file that is empty, truncated, of another program,
+//! of a newer version or without its log is refused, never begun anew.
+
+mod activation;
+mod admission;
+mod attempt;
+mod claim;
+mod column;
+mod event;
+mod facts;
+mod failure;
+mod hosting;
+mod lane;
+mod listing;
+mod log;
+mod memory;
+mod migrate;
+mod open;
+mod output;
+mod reader;
+mod registry;
+mod run;
+mod seams;
+mod store;
+mod tick;
+mod writer;
+
+pub use store::SqliteStore;

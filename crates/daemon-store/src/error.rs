@@ -13,6 +13,13 @@ pub enum StoreError {
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
+    /// The disk failed while something was made durable. Whether it is there shows after a restart; this store takes no
+    /// more writes, since nothing that it would say of them could be trusted.
+    #[error("the store failed to make `{context}` durable and takes no more writes")]
+    Broken {
+        /// What was tried when it failed.
+        context: String,
+    },
     /// The store holds something that it should not.
     #[error("the store is damaged: {context}")]
     Damaged {

@@ -172,8 +172,10 @@ impl Position {
             micros: micros.parse().ok()?,
             number: number.parse().ok()?,
         };
+        let fits = listing != Listing::Events || position.micros == 0;
         // Only what we would write ourselves is read: no signs, blanks or leading zeros.
-        (prefix == listing.prefix() && position.to_cursor(listing) == text).then_some(position)
+        let is_ours = prefix == listing.prefix() && position.to_cursor(listing) == text;
+        (is_ours && fits).then_some(position)
     }
 }
 

@@ -129,6 +129,9 @@ pub trait Activations: Send + Sync {
 
     /// Leases the next ready activation: persons first, then oldest first, daemons in turn.
     ///
+    /// A daemon is placed behind all others when it is first woken and whenever it gets a claim; among the ready
+    /// daemons the foremost gets the next one, for its oldest ready activation.
+    ///
     /// Ready means: pending, `not_before` reached, its daemon valid and not held or tripped, the host not held, and a
     /// slot free for its (daemon, subject), its daemon and the host. The claim raises `run_lease` and `attempts` and
     /// sets `rev` to the registered one. What delivers occupies its slots as what is leased does.
@@ -284,7 +287,7 @@ pub trait Hosting: Send + Sync {
 
     /// Forgets payloads, identities and ticks that are older than the given instants.
     ///
-    /// Payloads of events still to be matched stay. Identities that begin with `body:` are kept as long as ticks.
+    /// With its payload goes what was read from it. Payloads of events still to be matched stay. Identities that begin with `body:` are kept as long as ticks.
     async fn retain(
         &self,
         payloads: Timestamp,

@@ -124,13 +124,13 @@ pub(super) async fn one_subject_runs_one_at_a_time(store: &dyn Store) {
     enqueue(store, about("b", 4)).await;
     assert_eq!(
         next(store, &request).await,
-        Some(activation_id(4)),
-        "another daemon may work on the subject"
+        Some(activation_id(3)),
+        "the daemon may work on another subject"
     );
     assert_eq!(
         next(store, &request).await,
-        Some(activation_id(3)),
-        "the daemon may work on another subject"
+        Some(activation_id(4)),
+        "another daemon may work on the subject"
     );
     assert_eq!(next(store, &request).await, None);
     store

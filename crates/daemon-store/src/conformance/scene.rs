@@ -9,8 +9,8 @@ use daemon_engine::{
     NewOutput, NewTrigger, OutputKey, OutputState, Trigger,
 };
 use daemon_event::{
-    ActivationId, DaemonKey, DeliveryId, Event, EventId, Facts, RepoName, Source, Subject,
-    TriggerKey,
+    ActivationId, DaemonKey, DeliveryId, Event, EventId, Facts, Field, FieldValue, RepoName,
+    Source, Subject, TriggerKey,
 };
 use daemon_schedule::{TickOutcome, TickRow};
 use jiff::{SignedDuration, Timestamp};
@@ -64,9 +64,18 @@ pub(super) fn event(n: u64, received_at: Timestamp) -> Event {
         time: received_at,
         received_at,
         delivery: format!("d-{n}").parse::<DeliveryId>().expect("a valid id"),
-        facts: Facts::default(),
+        facts: facts(n),
         payload: format!("{{\"n\":{n}}}").into_bytes().into(),
     }
+}
+
+fn facts(n: u64) -> Facts {
+    let mut facts = Facts::default();
+    facts.set(Field::Number, FieldValue::Number(n));
+    facts.set_text(Field::Title, "a \"title\" in\n\u{1F41E} 语言");
+    facts.set(Field::Draft, FieldValue::Flag(n.is_multiple_of(2)));
+    facts.set_texts(Field::Message, ["one", ""]);
+    facts
 }
 
 /// Returns an event to be matched, known by one key.

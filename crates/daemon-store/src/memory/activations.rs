@@ -57,14 +57,13 @@ impl Model {
     }
 
     fn lease(&mut self, place: usize, request: &ClaimRequest) -> Activation {
-        self.n_claims += 1;
         let daemon = self.activations[place].daemon.clone();
         let rev = self
             .valid_row(&daemon)
             .expect("only a valid daemon is ready")
             .rev
             .clone();
-        self.turns.insert(daemon, self.n_claims);
+        self.next_turn(daemon);
         let activation = &mut self.activations[place];
         activation.lease(request.owner, request.lease_until, &rev);
         activation.clone()

@@ -6,7 +6,7 @@ use daemon_engine::{
     Activation, ActivationState, Admission, Conduct, Gate, HostEpoch, NewTrigger, Output,
     OutputState, Standing, Trigger, admit,
 };
-use daemon_event::{ActivationId, DaemonKey, Event, EventId, RepoName, TriggerKey};
+use daemon_event::{ActivationId, DaemonKey, Event, EventId, Facts, RepoName, TriggerKey};
 use jiff::Timestamp;
 
 use crate::rows::{Counts, Coverage, DaemonRow, Matching, RefCursor, RunRow, StoredTick, Validity};
@@ -29,7 +29,7 @@ pub struct Model {
     pub(super) triggers: Vec<StoredTrigger>,
     pub(super) trigger_places: HashMap<(DaemonKey, TriggerKey), usize>,
     pub(super) turns: HashMap<DaemonKey, u64>,
-    pub(super) n_claims: u64,
+    pub(super) n_turns: u64,
     pub(super) runs: Vec<RunRow>,
     pub(super) outputs: Vec<Output>,
     pub(super) values: BTreeMap<DaemonKey, BTreeMap<String, String>>,
@@ -82,7 +82,7 @@ impl Default for Model {
             triggers: Vec::new(),
             trigger_places: HashMap::new(),
             turns: HashMap::new(),
-            n_claims: 0,
+            n_turns: 0,
             runs: Vec::new(),
             outputs: Vec::new(),
             values: BTreeMap::new(),
@@ -96,6 +96,9 @@ impl Model {
     /// Admits one trigger; see [`Activations::enqueue`](crate::Activations::enqueue).
     pub fn enqueue(&mut self, new: NewTrigger) -> Admission {
         let admission = admit(&new, &self.standing(&new));
+        if !self.turns.contains_key(&new.daemon) {
+            self.next_turn(new.daemon.clone());
+        }
         match &admission {
             Admission::Enqueued(id) => {
                 let id = id.clone();
@@ -112,6 +115,12 @@ impl Model {
             Admission::Refused(_) => self.put_trigger(&new, None),
         }
         admission
+    }
+
+    /// Puts a daemon at the end of those that wait for their turn.
+    pub(super) fn next_turn(&mut self, daemon: DaemonKey) {
+        self.n_turns += 1;
+        self.turns.insert(daemon, self.n_turns);
     }
 
     fn standing(&self, new: &NewTrigger) -> Standing {
@@ -195,6 +204,7 @@ impl Model {
         for stored in &mut self.events {
             if stored.matching == Matching::Done && stored.event.received_at < payloads {
                 stored.event.payload = [].into();
+                stored.event.facts = Facts::default();
             }
         }
         self.identities.retain(|key, identity| {

@@ -1,0 +1,187 @@
+//! Rows of activations.
+
+use daemon_engine::{Activation, HostEpoch, RunLease, Trigger};
+use daemon_event::{ActivationId, Subject, TriggerKey};
+use daemon_store::StoreError;
+use rusqlite::{Connection, Row, ToSql, params};
+
+use crate::admission::conditions_from_text;
+use crate::column::{Columns as _, integer, micros};
+use crate::failure::Outcome;
+use crate::lane::Lane;
+
+/// An activation with its place in the table.
+#[derive(Debug)]
+pub(crate) struct Numbered {
+    pub(crate) number: i64,
+    pub(crate) lane: Lane,
+    pub(crate) activation: Activation,
+}
+
+/// What [`read`] needs, of the tables [`TABLES`].
+pub(crate) const COLUMNS: &str = "a.number, a.id, a.lane, a.rev, a.subject, a.state, a.reason, a.attempts, \
+     a.host_crashes, a.run_lease, a.owner, a.lease_until, a.not_before, a.created_at, a.started_at, a.finished_at, \
+     a.tokens, a.cost_usd, a.summary, l.repo, l.daemon";
+
+/// The tables behind [`COLUMNS`].
+pub(crate) const TABLES: &str = "activation AS a JOIN lane AS l ON l.id = a.lane";
+
+/// Reads a row and its triggers.
+pub(crate) fn read(conn: &Connection, row: &Row<'_>) -> Outcome<Numbered> {
+    let number = row.get("number")?;
+    let activation = Activation {
+        id: row.word("id")?,
+        daemon: row.daemon()?,
+        rev: row.text("rev")?,
+        subject: row.maybe_word("subject")?,
+        triggers: triggers(conn, number)?,
+        state: row.word("state")?,
+        reason: row.get("reason")?,
+        attempts: row.small("attempts")?,
+        host_crashes: row.small("host_crashes")?,
+        run_lease: RunLease(row.count("run_lease")?),
+        owner: match row.get::<_, Option<i64>>("owner")? {
+            None => None,
+            Some(_) => Some(HostEpoch(row.count("owner")?)),
+        },
+        lease_until: row.maybe_at("lease_until")?,
+        not_before: row.at("not_before")?,
+        created_at: row.at("created_at")?,
+        started_at: row.maybe_at("started_at")?,
+        finished_at: row.maybe_at("finished_at")?,
+        tokens: match row.get::<_, Option<i64>>("tokens")? {
+            None => None,
+            Some(_) => Some(row.count("tokens")?),
+        },
+        cost_usd: row.get("cost_usd")?,
+        summary: row.get("summary")?,
+    };
+    Ok(Numbered {
+        number,
+        lane: Lane(row.get("lane")?),
+        activation,
+    })
+}
+
+fn triggers(conn: &Connection, number: i64) -> Outcome<Vec<Trigger>> {
+    let mut find = conn.prepare_cached(
+        "SELECT key, conditions, asked_by, recorded_at FROM wake WHERE activation = ?1 ORDER BY place",
+    )?;
+    let mut rows = find.query([number])?;
+    let mut triggers = Vec::new();
+    while let Some(row) = rows.next()? {
+        triggers.push(Trigger {
+            key: row.word("key")?,
+            conditions: conditions_from_text(&row.text("conditions")?)?,
+            by: row.get("asked_by")?,
+            recorded_at: row.at("recorded_at")?,
+        });
+    }
+    Ok(triggers)
+}
+
+/// Reads the activations that a condition on `a` and `l` selects, in the given order.
+pub(crate) fn select(
+    conn: &Connection,
+    condition: &str,
+    values: &[(&str, &dyn ToSql)],
+) -> Outcome<Vec<Numbered>> {
+    let mut find =
+        conn.prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE {condition}"))?;
+    let mut rows = find.query(values)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(read(conn, row)?);
+    }
+    Ok(found)
+}
+
+pub(crate) fn find(conn: &Connection, id: &ActivationId) -> Outcome<Option<Numbered>> {
+    let found = select(conn, "a.id = :id", &[(":id", &id.as_str())])?;
+    Ok(found.into_iter().next())
+}
+
+/// Returns an activation that must be there.
+pub(crate) fn get(conn: &Connection, id: &ActivationId) -> Outcome<Numbered> {
+    Ok(find(conn, id)?.ok_or_else(|| StoreError::not_found("activation", id))?)
+}
+
+/// Returns an activation that must be held under a lease.
+pub(crate) fn held(conn: &Connection, id: &ActivationId, lease: RunLease) -> Outcome<Numbered> {
+    Ok(find(conn, id)?
+        .filter(|found| found.activation.is_held_under(lease))
+        .ok_or(StoreError::LeaseLost)?)
+}
+
+pub(crate) fn by_number(conn: &Connection, number: i64) -> Outcome<Numbered> {
+    let found = select(conn, "a.number = :number", &[(":number", &number)])?;
+    Ok(found
+        .into_iter()
+        .next()
+        .ok_or_else(|| StoreError::not_found("activation", number))?)
+}
+
+/// Stores a new activation, without its triggers.
+pub(crate) fn insert(tx: &Connection, lane: Lane, new: &Activation) -> Outcome<i64> {
+    tx.prepare_cached(
+        "INSERT INTO activation (id, lane, rev, subject, state, reason, attempts, host_crashes, run_lease, \
+         not_before, created_at, has_person, has_tick) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, ?7, ?8, ?9, ?10)",
+    )?
+    .execute(params![
+        new.id.as_str(),
+        lane.0,
+        new.rev,
+        new.subject.as_ref().map(Subject::as_str),
+        new.state.as_str(),
+        new.reason,
+        micros(new.not_before),
+        micros(new.created_at),
+        has_person(new),
+        has_tick(new),
+    ])?;
+    Ok(tx.last_insert_rowid())
+}
+
+/// Writes back what transitions change.
+pub(crate) fn update(tx: &Connection, changed: &Numbered) -> Outcome<()> {
+    let now = &changed.activation;
+    tx.prepare_cached(
+        "UPDATE activation SET rev = ?2, state = ?3, reason = ?4, attempts = ?5, host_crashes = ?6, run_lease = ?7, \
+         owner = ?8, lease_until = ?9, not_before = ?10, started_at = ?11, finished_at = ?12, tokens = ?13, \
+         cost_usd = ?14, summary = ?15, has_person = ?16, has_tick = ?17 WHERE number = ?1",
+    )?
+    .execute(params![
+        changed.number,
+        now.rev,
+        now.state.as_str(),
+        now.reason,
+        now.attempts,
+        now.host_crashes,
+        integer(now.run_lease.0),
+        now.owner.map(|owner| integer(owner.0)),
+        now.lease_until.map(micros),
+        micros(now.not_before),
+        now.started_at.map(micros),
+        now.finished_at.map(micros),
+        now.tokens.map(integer),
+        now.cost_usd,
+        now.summary,
+        has_person(now),
+        has_tick(now),
+    ])?;
+    Ok(())
+}
+
+fn has_person(activation: &Activation) -> bool {
+    activation
+        .triggers
+        .iter()
+        .any(|trigger| matches!(trigger.key, TriggerKey::Person(_)))
+}
+
+fn has_tick(activation: &Activation) -> bool {
+    activation
+        .triggers
+        .iter()
+        .any(|trigger| matches!(trigger.key, TriggerKey::Tick(_)))
+}

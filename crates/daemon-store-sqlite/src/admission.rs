@@ -1,0 +1,117 @@
+//! Admission: triggers become activations.
+
+use daemon_engine::{Activation, ActivationState, Admission, NewTrigger, Standing, Trigger, admit};
+use daemon_event::{ActivationId, TriggerKey};
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use crate::activation::{self, Numbered};
+use crate::column::{integer, micros};
+use crate::failure::{Outcome, damaged};
+use crate::hosting;
+use crate::lane::{self, Lane};
+
+pub(crate) fn enqueue(tx: &Connection, new: NewTrigger) -> Outcome<Admission> {
+    let lane = lane::of(tx, &new.daemon)?;
+    lane::first_turn(tx, lane)?;
+    let joinable = joinable(tx, lane, &new)?;
+    let standing = Standing {
+        known: known(tx, lane, &new.trigger.key)?,
+        joinable: joinable.as_ref().map(|waiting| waiting.1.clone()),
+        pending_of_daemon: pending_of(tx, lane)?,
+        pending_in_all: hosting::tally(tx, "activation", ActivationState::Pending.as_str())?,
+    };
+    let admission = admit(&new, &standing);
+    match &admission {
+        Admission::Enqueued(_) => {
+            let trigger = new.trigger.clone();
+            let number = activation::insert(tx, lane, &Activation::pending(new))?;
+            put(tx, lane, &trigger, Some(number), 0)?;
+        }
+        Admission::Joined(_) => {
+            let (number, _) = joinable.expect("only what is joinable is joined");
+            join(tx, lane, number, new.trigger)?;
+        }
+        Admission::Duplicate(_) => {}
+        Admission::Refused(_) => put(tx, lane, &new.trigger, None, 0)?,
+    }
+    Ok(admission)
+}
+
+fn known(tx: &Connection, lane: Lane, key: &TriggerKey) -> Outcome<Option<ActivationId>> {
+    let found: Option<String> = tx
+        .prepare_cached(
+            "SELECT a.id FROM wake AS w JOIN activation AS a ON a.number = w.activation \
+             WHERE w.key = ?1 AND w.lane = ?2",
+        )?
+        .query_row(params![key.to_string(), lane.0], |row| row.get(0))
+        .optional()?;
+    found.map(|id| activation_id(&id)).transpose()
+}
+
+fn joinable(tx: &Connection, lane: Lane, new: &NewTrigger) -> Outcome<Option<(i64, ActivationId)>> {
+    let found: Option<(i64, String)> = tx
+        .prepare_cached(
+            "SELECT number, id FROM activation WHERE lane = ?1 AND subject IS ?2 AND state = 'pending' \
+             ORDER BY number LIMIT 1",
+        )?
+        .query_row(
+            params![lane.0, new.subject.as_ref().map(daemon_event::Subject::as_str)],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .optional()?;
+    found
+        .map(|(number, id)| Ok((number, activation_id(&id)?)))
+        .transpose()
+}
+
+fn pending_of(tx: &Connection, lane: Lane) -> Outcome<u64> {
+    let n: i64 = tx
+        .prepare_cached("SELECT pending FROM lane WHERE id = ?1")?
+        .query_row([lane.0], |row| row.get(0))?;
+    Ok(u64::try_from(n).map_err(|error| damaged("column `pending`", error))?)
+}
+
+fn activation_id(text: &str) -> Outcome<ActivationId> {
+    Ok(text
+        .parse()
+        .map_err(|error| damaged("activation id", error))?)
+}
+
+fn join(tx: &Connection, lane: Lane, number: i64, trigger: Trigger) -> Outcome<()> {
+    let mut joined: Numbered = activation::by_number(tx, number)?;
+    let place = u64::try_from(joined.activation.triggers.len()).expect("a count fits");
+    put(tx, lane, &trigger, Some(number), place)?;
+    joined.activation.join(trigger);
+    activation::update(tx, &joined)
+}
+
+/// Stores a trigger, in place of the same one that was refused.
+fn put(
+    tx: &Connection,
+    lane: Lane,
+    trigger: &Trigger,
+    activation: Option<i64>,
+    place: u64,
+) -> Outcome<()> {
+    tx.prepare_cached(
+        "INSERT INTO wake (key, lane, conditions, asked_by, recorded_at, activation, place) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (key, lane) DO UPDATE SET \
+         conditions = excluded.conditions, asked_by = excluded.asked_by, recorded_at = excluded.recorded_at, \
+         activation = excluded.activation, place = excluded.place",
+    )?
+    .execute(params![
+        trigger.key.to_string(),
+        lane.0,
+        serde_json::to_string(&trigger.conditions).expect("numbers are JSON"),
+        trigger.by,
+        micros(trigger.recorded_at),
+        activation,
+        integer(place),
+    ])?;
+    Ok(())
+}
+
+/// Reads the indexes of conditions.
+pub(crate) fn conditions_from_text(text: &str) -> Outcome<Vec<u32>> {
+    Ok(serde_json::from_str(text).map_err(|error| damaged("column `conditions`", error))?)
+}

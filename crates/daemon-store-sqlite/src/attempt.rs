@@ -1,0 +1,181 @@
+//! Attempts: runs, leases, ends, and what takes activations back.
+
+use daemon_engine::{
+    Activation, AttemptEnd, Conduct, Gate, HostEpoch, Output, OutputState, PENDING_EXPIRY,
+    RunLease, end_attempt as decide_end, reclaim as decide_reclaim,
+};
+use daemon_event::ActivationId;
+use daemon_store::{Ended, Reclaimed, RunRow, StoreError};
+use jiff::Timestamp;
+use rusqlite::Connection;
+
+use crate::activation::{self, Numbered};
+use crate::column::micros;
+use crate::failure::Outcome;
+use crate::{memory, output, registry, run};
+
+pub(crate) fn start_run(
+    tx: &Connection,
+    id: &ActivationId,
+    lease: RunLease,
+    row: &RunRow,
+    now: Timestamp,
+) -> Outcome<()> {
+    let mut held = activation::held(tx, id, lease)?;
+    held.activation.begin_run(now);
+    activation::update(tx, &held)?;
+    run::put(tx, row)
+}
+
+pub(crate) fn put_run(tx: &Connection, row: &RunRow, lease: Option<RunLease>) -> Outcome<()> {
+    if let Some(id) = &row.activation {
+        activation::held(tx, id, lease.ok_or(StoreError::LeaseLost)?)?;
+    }
+    run::put(tx, row)
+}
+
+pub(crate) fn renew(
+    tx: &Connection,
+    leases: Vec<(ActivationId, RunLease)>,
+    until: Timestamp,
+) -> Outcome<Vec<ActivationId>> {
+    let mut extend = tx.prepare_cached(
+        "UPDATE activation SET lease_until = ?3 WHERE id = ?1 AND run_lease = ?2 AND state IN ('claimed', 'running')",
+    )?;
+    let mut lost = Vec::new();
+    for (id, lease) in leases {
+        let n = extend.execute((id.as_str(), crate::column::integer(lease.0), micros(until)))?;
+        if n == 0 {
+            lost.push(id);
+        }
+    }
+    Ok(lost)
+}
+
+pub(crate) fn end_attempt(
+    tx: &Connection,
+    id: &ActivationId,
+    lease: RunLease,
+    end: &AttemptEnd,
+) -> Outcome<Ended> {
+    let mut held = activation::held(tx, id, lease)?;
+    if end.keeps_results() {
+        memory::change(tx, held.lane, &end.state)?;
+        for new in &end.outputs {
+            output::propose(
+                tx,
+                &held,
+                &Output::new(new.clone(), &held.activation, end.at),
+            )?;
+        }
+    }
+    let unsettled = output::states_of(tx, held.number)?
+        .into_iter()
+        .filter(|state| !OutputState::is_settled(*state))
+        .count();
+    let next = decide_end(&held.activation, end, unsettled);
+    held.activation.finish(end, next);
+    activation::update(tx, &held)?;
+    ended(tx, held)
+}
+
+/// Counts the activation's new state for its daemon.
+pub(crate) fn ended(tx: &Connection, ended: Numbered) -> Outcome<Ended> {
+    let activation = ended.activation;
+    let gate = match registry::conduct(tx, &activation.daemon)? {
+        None => Gate::Open,
+        Some(before) => {
+            let conduct: Conduct = before.after(activation.state);
+            if conduct != before {
+                registry::set_conduct(tx, &activation.daemon, ended.lane, conduct)?;
+            }
+            conduct.gate
+        }
+    };
+    Ok(Ended { activation, gate })
+}
+
+const LEASED: &str = "a.state IN ('claimed', 'running', 'delivering') AND a.state <> 'delivering' \
+     AND (a.owner IS NULL OR a.owner < :epoch OR a.lease_until IS NULL OR a.lease_until <= :now) ORDER BY a.number";
+
+fn taken_back(conn: &Connection, epoch: HostEpoch, now: Timestamp) -> Outcome<Vec<Numbered>> {
+    let epoch = crate::column::integer(epoch.0);
+    activation::select(conn, LEASED, &[(":epoch", &epoch), (":now", &micros(now))])
+}
+
+pub(crate) fn reclaim(
+    tx: &Connection,
+    epoch: HostEpoch,
+    now: Timestamp,
+) -> Outcome<Vec<Reclaimed>> {
+    let mut reclaimed = Vec::new();
+    for mut one in taken_back(tx, epoch, now)? {
+        let next = decide_reclaim(&one.activation, now);
+        one.activation.take_back(next, now);
+        activation::update(tx, &one)?;
+        run::close(tx, one.number, "unknown", now)?;
+        let activation = ended(tx, one)?.activation;
+        reclaimed.push(Reclaimed {
+            id: activation.id,
+            lease: activation.run_lease,
+            state: activation.state,
+        });
+    }
+    Ok(reclaimed)
+}
+
+pub(crate) fn reclaimable(
+    conn: &Connection,
+    epoch: HostEpoch,
+    now: Timestamp,
+) -> Outcome<Vec<Activation>> {
+    let found = taken_back(conn, epoch, now)?;
+    Ok(found.into_iter().map(|one| one.activation).collect())
+}
+
+pub(crate) fn expire(tx: &Connection, now: Timestamp) -> Outcome<u64> {
+    let ready_since = micros(now - PENDING_EXPIRY);
+    let waiting = activation::select(
+        tx,
+        "a.state = 'pending' AND a.not_before <= :since",
+        &[(":since", &ready_since)],
+    )?;
+    let mut n_expired = 0;
+    for mut one in waiting {
+        if one.activation.is_expired(now) {
+            one.activation.cancel("expired", now);
+            activation::update(tx, &one)?;
+            n_expired += 1;
+        }
+    }
+    Ok(n_expired)
+}
+
+pub(crate) fn cancel(
+    tx: &Connection,
+    id: &ActivationId,
+    reason: &str,
+    now: Timestamp,
+) -> Outcome<Ended> {
+    let mut found = activation::get(tx, id)?;
+    if found.activation.state.is_final() {
+        let state = found.activation.state;
+        return Err(StoreError::conflict("activation", id, state).into());
+    }
+    found.activation.cancel(reason, now);
+    activation::update(tx, &found)?;
+    run::close(tx, found.number, "cancelled", now)?;
+    output::withdraw(tx, found.number)?;
+    ended(tx, found)
+}
+
+pub(crate) fn retry(tx: &Connection, id: &ActivationId, now: Timestamp) -> Outcome<Activation> {
+    let mut found = activation::get(tx, id)?;
+    if !found.activation.is_revivable() {
+        let state = found.activation.state;
+        return Err(StoreError::conflict("activation", id, state).into());
+    }
+    found.activation.revive(now);
+    activation::update(tx, &found)?;
+    Ok(found.activation)
+}

@@ -1,0 +1,111 @@
+//! Columns as the domain's types, both ways.
+
+use std::error::Error;
+use std::str::FromStr;
+
+use daemon_event::{DaemonId, DaemonKey, RepoName};
+use jiff::Timestamp;
+use rusqlite::Row;
+
+use crate::failure::{Outcome, damaged};
+
+/// Returns the stored form of an instant.
+pub(crate) fn micros(at: Timestamp) -> i64 {
+    at.as_microsecond()
+}
+
+/// Returns the stored form of a count.
+pub(crate) fn integer(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// Reads columns by name.
+pub(crate) trait Columns {
+    fn text(&self, column: &str) -> Outcome<String>;
+    fn word<T>(&self, column: &str) -> Outcome<T>
+    where
+        T: FromStr,
+        T::Err: Error + Send + Sync + 'static;
+    fn maybe_word<T>(&self, column: &str) -> Outcome<Option<T>>
+    where
+        T: FromStr,
+        T::Err: Error + Send + Sync + 'static;
+    fn at(&self, column: &str) -> Outcome<Timestamp>;
+    fn maybe_at(&self, column: &str) -> Outcome<Option<Timestamp>>;
+    fn count(&self, column: &str) -> Outcome<u64>;
+    fn small(&self, column: &str) -> Outcome<u32>;
+    fn daemon(&self) -> Outcome<DaemonKey>;
+}
+
+impl Columns for Row<'_> {
+    fn text(&self, column: &str) -> Outcome<String> {
+        Ok(self.get(column)?)
+    }
+
+    fn word<T>(&self, column: &str) -> Outcome<T>
+    where
+        T: FromStr,
+        T::Err: Error + Send + Sync + 'static,
+    {
+        parse(
+            column,
+            self.get_ref(column)?
+                .as_str()
+                .map_err(rusqlite::Error::from)?,
+        )
+    }
+
+    fn maybe_word<T>(&self, column: &str) -> Outcome<Option<T>>
+    where
+        T: FromStr,
+        T::Err: Error + Send + Sync + 'static,
+    {
+        self.get_ref(column)?
+            .as_str_or_null()
+            .map_err(rusqlite::Error::from)?
+            .map(|text| parse(column, text))
+            .transpose()
+    }
+
+    fn at(&self, column: &str) -> Outcome<Timestamp> {
+        instant(column, self.get(column)?)
+    }
+
+    fn maybe_at(&self, column: &str) -> Outcome<Option<Timestamp>> {
+        self.get::<_, Option<i64>>(column)?
+            .map(|micros| instant(column, micros))
+            .transpose()
+    }
+
+    fn count(&self, column: &str) -> Outcome<u64> {
+        let stored: i64 = self.get(column)?;
+        Ok(u64::try_from(stored)
+            .map_err(|error| damaged(format!("column `{column}` holds {stored}"), error))?)
+    }
+
+    fn small(&self, column: &str) -> Outcome<u32> {
+        Ok(self.get(column)?)
+    }
+
+    fn daemon(&self) -> Outcome<DaemonKey> {
+        Ok(DaemonKey {
+            repo: self.word::<RepoName>("repo")?,
+            id: self.word::<DaemonId>("daemon")?,
+        })
+    }
+}
+
+fn parse<T>(column: &str, text: &str) -> Outcome<T>
+where
+    T: FromStr,
+    T::Err: Error + Send + Sync + 'static,
+{
+    Ok(text
+        .parse()
+        .map_err(|error| damaged(format!("column `{column}`"), error))?)
+}
+
+pub(crate) fn instant(column: &str, micros: i64) -> Outcome<Timestamp> {
+    Ok(Timestamp::from_microsecond(micros)
+        .map_err(|error| damaged(format!("column `{column}`"), error))?)
+}

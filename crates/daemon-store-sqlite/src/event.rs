@@ -1,0 +1,260 @@
+//! Events, their identities and the cursors of refs.
+
+use daemon_engine::Admission;
+use daemon_event::{Actor, ActorKind, Event, EventId, RepoName, TriggerKey};
+use daemon_store::decide::still_counts;
+use daemon_store::{
+    Accepted, EventRow, EventTrigger, Freshness, Matched, Matching, NewEvent, RefCursor, StoreError,
+};
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use crate::column::{Columns as _, instant, integer, micros};
+use crate::failure::{Outcome, damaged};
+use crate::{admission, facts};
+
+/// What [`read_event`] needs.
+pub(crate) const COLUMNS: &str = "e.seq, e.id, e.source, e.kind, e.action, e.subject, e.actor, e.actor_kind, \
+     e.repo, e.happened_at, e.received_at, e.delivery, e.duplicates, e.due, p.facts, p.body";
+
+/// The tables behind [`COLUMNS`].
+pub(crate) const TABLES: &str = "event AS e LEFT JOIN payload AS p ON p.seq = e.seq";
+
+pub(crate) fn accept(tx: &Connection, events: &[NewEvent]) -> Outcome<Vec<Accepted>> {
+    events.iter().map(|new| accept_one(tx, new)).collect()
+}
+
+pub(crate) fn accept_moves(
+    tx: &Connection,
+    repo: &RepoName,
+    cursors: &[RefCursor],
+    events: &[NewEvent],
+) -> Outcome<Vec<Accepted>> {
+    let mut put = tx.prepare_cached("INSERT OR REPLACE INTO ref_cursor VALUES (?1, ?2, ?3, ?4)")?;
+    for cursor in cursors {
+        put.execute(params![
+            repo.as_str(),
+            cursor.name,
+            cursor.commit,
+            integer(cursor.moves)
+        ])?;
+    }
+    accept(tx, events)
+}
+
+fn accept_one(tx: &Connection, new: &NewEvent) -> Outcome<Accepted> {
+    if let Some(seq) = first_of(tx, new)? {
+        let id: String = tx
+            .prepare_cached(
+                "UPDATE event SET duplicates = duplicates + 1 WHERE seq = ?1 RETURNING id",
+            )?
+            .query_row([seq], |row| row.get(0))?;
+        return Ok(Accepted {
+            id: id.parse().map_err(|error| damaged("event id", error))?,
+            freshness: Freshness::Duplicate,
+        });
+    }
+    let seq = insert(tx, new)?;
+    let mut put = tx.prepare_cached("INSERT OR REPLACE INTO identity VALUES (?1, ?2, ?3)")?;
+    for identity in &new.identities {
+        put.execute(params![identity.key, seq, micros(new.event.received_at)])?;
+    }
+    Ok(Accepted {
+        id: new.event.id.clone(),
+        freshness: Freshness::New,
+    })
+}
+
+/// Finds the event that this one repeats.
+fn first_of(tx: &Connection, new: &NewEvent) -> Outcome<Option<i64>> {
+    let mut find = tx.prepare_cached("SELECT seq, stored_at FROM identity WHERE key = ?1")?;
+    for identity in &new.identities {
+        let found: Option<(i64, i64)> = find
+            .query_row([&identity.key], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        if let Some((seq, stored_at)) = found
+            && still_counts(
+                identity,
+                instant("stored_at", stored_at)?,
+                new.event.received_at,
+            )
+        {
+            return Ok(Some(seq));
+        }
+    }
+    Ok(None)
+}
+
+fn insert(tx: &Connection, new: &NewEvent) -> Outcome<i64> {
+    let event = &new.event;
+    tx.prepare_cached(
+        "INSERT INTO event (id, source, kind, action, subject, actor, actor_kind, repo, repo_folded, happened_at, \
+         received_at, delivery, due) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    )?
+    .execute(params![
+        event.id.as_str(),
+        event.source.as_str(),
+        event.kind,
+        event.action,
+        event.subject.as_ref().map(daemon_event::Subject::as_str),
+        event.actor.as_ref().map(|actor| actor.name.as_str()),
+        event.actor.as_ref().map(|actor| actor_word(actor.kind)),
+        event.repo.as_ref().map(RepoName::as_str),
+        event.repo.as_ref().map(RepoName::folded),
+        micros(event.time),
+        micros(event.received_at),
+        event.delivery.as_str(),
+        new.matching == Matching::Due,
+    ])?;
+    let seq = tx.last_insert_rowid();
+    tx.prepare_cached("INSERT INTO payload VALUES (?1, ?2, ?3)")?
+        .execute(params![seq, facts::to_text(&event.facts), &*event.payload])?;
+    Ok(seq)
+}
+
+fn actor_word(kind: ActorKind) -> &'static str {
+    match kind {
+        ActorKind::Human => "human",
+        ActorKind::Bot => "bot",
+    }
+}
+
+pub(crate) fn ref_cursors(conn: &Connection, repo: &RepoName) -> Outcome<Vec<RefCursor>> {
+    let mut find = conn.prepare_cached(
+        "SELECT name, commit_id, moves FROM ref_cursor WHERE repo = ?1 ORDER BY name",
+    )?;
+    let mut rows = find.query([repo.as_str()])?;
+    let mut cursors = Vec::new();
+    while let Some(row) = rows.next()? {
+        cursors.push(RefCursor {
+            name: row.text("name")?,
+            commit: row.get("commit_id")?,
+            moves: row.count("moves")?,
+        });
+    }
+    Ok(cursors)
+}
+
+pub(crate) fn unmatched(conn: &Connection, limit: u32) -> Outcome<Vec<EventRow>> {
+    let mut find = conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM {TABLES} WHERE e.due = 1 ORDER BY e.seq LIMIT ?1"
+    ))?;
+    let mut rows = find.query([limit])?;
+    let mut events = Vec::new();
+    while let Some(row) = rows.next()? {
+        events.push(read_event(conn, row)?);
+    }
+    Ok(events)
+}
+
+pub(crate) fn commit_matches(tx: &Connection, matched: Vec<Matched>) -> Outcome<Vec<Admission>> {
+    let mut mark = tx.prepare_cached("UPDATE event SET due = 0 WHERE id = ?1 AND due = 1")?;
+    let mut find = tx.prepare_cached("SELECT 1 FROM event WHERE id = ?1")?;
+    let mut admissions = Vec::new();
+    for one in matched {
+        if mark.execute([one.event.as_str()])? == 0 {
+            if !find.exists([one.event.as_str()])? {
+                return Err(StoreError::not_found("event", &one.event).into());
+            }
+            continue;
+        }
+        for trigger in one.triggers {
+            admissions.push(admission::enqueue(tx, trigger)?);
+        }
+    }
+    Ok(admissions)
+}
+
+pub(crate) fn event(conn: &Connection, id: &EventId) -> Outcome<Option<EventRow>> {
+    let mut find =
+        conn.prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE e.id = ?1"))?;
+    let mut rows = find.query([id.as_str()])?;
+    match rows.next()? {
+        None => Ok(None),
+        Some(row) => Ok(Some(read_event(conn, row)?)),
+    }
+}
+
+/// Reads an event and what it woke.
+pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> {
+    let id: EventId = row.word("id")?;
+    let triggers = triggers(conn, &TriggerKey::Event(id.clone()))?;
+    let facts = match row.get_ref("facts")?.as_str_or_null() {
+        Ok(Some(text)) => facts::from_text(text)?,
+        Ok(None) => daemon_event::Facts::default(),
+        Err(error) => return Err(rusqlite::Error::from(error).into()),
+    };
+    let body: Option<Vec<u8>> = row.get("body")?;
+    Ok(EventRow {
+        seq: row.count("seq")?,
+        event: Event {
+            id,
+            source: row.word("source")?,
+            kind: row.text("kind")?,
+            action: row.get("action")?,
+            subject: row.maybe_word("subject")?,
+            actor: actor(row)?,
+            repo: row.maybe_word("repo")?,
+            time: row.at("happened_at")?,
+            received_at: row.at("received_at")?,
+            delivery: row.word("delivery")?,
+            facts,
+            payload: body.unwrap_or_default().into(),
+        },
+        duplicates: row.count("duplicates")?,
+        matching: if row.get("due")? {
+            Matching::Due
+        } else {
+            Matching::Done
+        },
+        triggers,
+    })
+}
+
+fn actor(row: &Row<'_>) -> Outcome<Option<Actor>> {
+    let Some(name) = row.get::<_, Option<String>>("actor")? else {
+        return Ok(None);
+    };
+    let kind = match row.text("actor_kind")?.as_str() {
+        "bot" => ActorKind::Bot,
+        _ => ActorKind::Human,
+    };
+    Ok(Some(Actor { name, kind }))
+}
+
+fn triggers(conn: &Connection, key: &TriggerKey) -> Outcome<Vec<EventTrigger>> {
+    let mut find = conn.prepare_cached(
+        "SELECT l.repo, l.daemon, w.conditions, a.id AS activation FROM wake AS w \
+         JOIN lane AS l ON l.id = w.lane LEFT JOIN activation AS a ON a.number = w.activation \
+         WHERE w.key = ?1 ORDER BY w.number",
+    )?;
+    let mut rows = find.query([key.to_string()])?;
+    let mut triggers = Vec::new();
+    while let Some(row) = rows.next()? {
+        triggers.push(EventTrigger {
+            daemon: row.daemon()?,
+            conditions: admission::conditions_from_text(&row.text("conditions")?)?,
+            activation: row.maybe_word("activation")?,
+        });
+    }
+    Ok(triggers)
+}
+
+/// Forgets payloads received before an instant, and identities stored before others.
+pub(crate) fn retain(
+    tx: &Connection,
+    payloads: Timestamp,
+    ids: Timestamp,
+    ticks: Timestamp,
+) -> Outcome<()> {
+    tx.execute(
+        "DELETE FROM payload WHERE seq IN (SELECT seq FROM event WHERE due = 0 AND received_at < ?1)",
+        [micros(payloads)],
+    )?;
+    tx.execute(
+        "DELETE FROM identity WHERE stored_at < iif(key GLOB 'body:*', ?2, ?1)",
+        [micros(ids), micros(ticks)],
+    )?;
+    tx.execute("DELETE FROM tick WHERE recorded_at < ?1", [micros(ticks)])?;
+    Ok(())
+}

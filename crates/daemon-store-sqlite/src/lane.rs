@@ -1,0 +1,71 @@
+//! Lanes: the numbers behind daemon keys, and who is ready.
+
+use daemon_event::DaemonKey;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use crate::failure::Outcome;
+
+/// The number of a daemon, registered or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lane(pub(crate) i64);
+
+/// Returns the lane of a daemon, if it was ever seen.
+pub(crate) fn find(tx: &Connection, daemon: &DaemonKey) -> Outcome<Option<Lane>> {
+    let found = tx
+        .prepare_cached("SELECT id FROM lane WHERE repo = ?1 AND daemon = ?2")?
+        .query_row(params![daemon.repo.as_str(), daemon.id.as_str()], |row| {
+            row.get(0)
+        })
+        .optional()?;
+    Ok(found.map(Lane))
+}
+
+/// Returns the lane of a daemon, making it if need be.
+pub(crate) fn of(tx: &Connection, daemon: &DaemonKey) -> Outcome<Lane> {
+    if let Some(lane) = find(tx, daemon)? {
+        return Ok(lane);
+    }
+    tx.prepare_cached("INSERT INTO lane (repo, daemon) VALUES (?1, ?2)")?
+        .execute(params![daemon.repo.as_str(), daemon.id.as_str()])?;
+    let lane = Lane(tx.last_insert_rowid());
+    refresh(tx, lane)?;
+    Ok(lane)
+}
+
+/// Puts a lane behind all others.
+pub(crate) fn next_turn(tx: &Connection, lane: Lane) -> Outcome<()> {
+    tx.prepare_cached("UPDATE host SET turns = turns + 1")?
+        .execute([])?;
+    tx.prepare_cached("UPDATE lane SET turn = (SELECT turns FROM host) WHERE id = ?1")?
+        .execute([lane.0])?;
+    Ok(())
+}
+
+/// Puts a lane behind all others if it was never woken.
+pub(crate) fn first_turn(tx: &Connection, lane: Lane) -> Outcome<()> {
+    let is_placed: bool = tx
+        .prepare_cached("SELECT turn IS NOT NULL FROM lane WHERE id = ?1")?
+        .query_row([lane.0], |row| row.get(0))?;
+    if is_placed {
+        Ok(())
+    } else {
+        next_turn(tx, lane)
+    }
+}
+
+const READY: &str = "EXISTS (SELECT 1 FROM daemon AS d WHERE d.repo = lane.repo AND d.daemon = lane.daemon \
+                     AND d.valid = 1 AND d.gate = 'open')";
+
+/// Works out anew whether a lane is ready.
+pub(crate) fn refresh(tx: &Connection, lane: Lane) -> Outcome<()> {
+    tx.prepare_cached(&format!("UPDATE lane SET ready = {READY} WHERE id = ?1"))?
+        .execute([lane.0])?;
+    Ok(())
+}
+
+/// Works out anew which lanes of a repository are ready.
+pub(crate) fn refresh_repo(tx: &Connection, repo: &str) -> Outcome<()> {
+    tx.prepare_cached(&format!("UPDATE lane SET ready = {READY} WHERE repo = ?1"))?
+        .execute([repo])?;
+    Ok(())
+}

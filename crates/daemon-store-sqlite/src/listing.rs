@@ -1,0 +1,205 @@
+//! Listings: one page of one table.
+
+use daemon_engine::{Activation, Output};
+use daemon_event::RepoName;
+use daemon_store::{Bounds, EventRow, Listing, Page, Position, Query, RunRow, StoredTick};
+use rusqlite::{Connection, Row, ToSql};
+
+use crate::column::{Columns as _, integer, micros};
+use crate::failure::Outcome;
+use crate::{activation, event, output, run, tick};
+
+/// Where a table keeps what listings filter and order by.
+struct Table {
+    listing: Listing,
+    columns: &'static str,
+    tables: &'static str,
+    /// The table's short name in `tables`.
+    alias: &'static str,
+    /// The instant that orders rows, before their number.
+    instant: &'static str,
+    /// The word that `state` asks for.
+    state: &'static str,
+}
+
+pub(crate) fn events(conn: &Connection, query: &Query) -> Outcome<Page<EventRow>> {
+    let bounds = query.bounds(Listing::Events)?;
+    let mut asked = Asked::default();
+    if let Some(before) = bounds.before {
+        asked.and("e.seq < ?", integer(before.number));
+    }
+    if let Some(daemon) = &bounds.daemon {
+        asked.and(
+            "EXISTS (SELECT 1 FROM wake AS w JOIN lane AS l ON l.id = w.lane \
+             WHERE w.key = 'event:' || e.id AND l.daemon = ?)",
+            daemon.clone(),
+        );
+    }
+    if let Some(repo) = &bounds.repo {
+        asked.and("e.repo_folded = ?", repo.folded());
+    }
+    if let Some(since) = bounds.since {
+        asked.and("e.received_at >= ?", micros(since));
+    }
+    if let Some(until) = bounds.until {
+        asked.and("e.received_at < ?", micros(until));
+    }
+    let sql = format!(
+        "SELECT {} FROM {} WHERE {} ORDER BY e.seq DESC LIMIT {}",
+        event::COLUMNS,
+        event::TABLES,
+        asked.condition(),
+        bounds.limit + 1
+    );
+    let rows = asked.rows(conn, &sql, |row| {
+        let event = event::read_event(conn, row)?;
+        Ok((Position::of_event(event.seq), event))
+    })?;
+    Ok(bounds.page(Listing::Events, rows))
+}
+
+pub(crate) fn ticks(conn: &Connection, query: &Query) -> Outcome<Page<StoredTick>> {
+    let table = Table {
+        listing: Listing::Ticks,
+        columns: tick::COLUMNS,
+        tables: tick::TABLES,
+        alias: "t",
+        instant: "scheduled_at",
+        state: "outcome",
+    };
+    table.page(conn, query, tick::read)
+}
+
+pub(crate) fn activations(conn: &Connection, query: &Query) -> Outcome<Page<Activation>> {
+    let table = Table {
+        listing: Listing::Activations,
+        columns: activation::COLUMNS,
+        tables: activation::TABLES,
+        alias: "a",
+        instant: "created_at",
+        state: "state",
+    };
+    table.page(conn, query, |row| {
+        Ok(activation::read(conn, row)?.activation)
+    })
+}
+
+pub(crate) fn runs(conn: &Connection, query: &Query) -> Outcome<Page<RunRow>> {
+    let table = Table {
+        listing: Listing::Runs,
+        columns: run::COLUMNS,
+        tables: run::TABLES,
+        alias: "r",
+        instant: "started_at",
+        state: "state",
+    };
+    table.page(conn, query, run::read)
+}
+
+pub(crate) fn outputs(conn: &Connection, query: &Query) -> Outcome<Page<Output>> {
+    let table = Table {
+        listing: Listing::Outputs,
+        columns: output::COLUMNS,
+        tables: output::TABLES,
+        alias: "o",
+        instant: "created_at",
+        state: "state",
+    };
+    table.page(conn, query, output::read)
+}
+
+impl Table {
+    fn page<T>(
+        &self,
+        conn: &Connection,
+        query: &Query,
+        mut read: impl FnMut(&Row<'_>) -> Outcome<T>,
+    ) -> Outcome<Page<T>> {
+        let bounds = query.bounds(self.listing)?;
+        let (alias, instant) = (self.alias, self.instant);
+        let asked = self.asked(&bounds);
+        let sql = format!(
+            "SELECT {} FROM {} WHERE {} ORDER BY {alias}.{instant} DESC, {alias}.number DESC LIMIT {}",
+            self.columns,
+            self.tables,
+            asked.condition(),
+            bounds.limit + 1
+        );
+        let rows = asked.rows(conn, &sql, |row| {
+            let position = Position::new(row.at(instant)?, row.count("number")?);
+            Ok((position, read(row)?))
+        })?;
+        Ok(bounds.page(self.listing, rows))
+    }
+
+    fn asked(&self, bounds: &Bounds) -> Asked {
+        let (alias, instant) = (self.alias, self.instant);
+        let mut asked = Asked::default();
+        if let Some(before) = bounds.before {
+            asked.and(
+                &format!("({alias}.{instant}, {alias}.number) < (?, ?)"),
+                before.micros,
+            );
+            asked.values.push(Box::new(integer(before.number)));
+        }
+        if let Some(since) = bounds.since {
+            asked.and(&format!("{alias}.{instant} >= ?"), micros(since));
+        }
+        if let Some(until) = bounds.until {
+            asked.and(&format!("{alias}.{instant} < ?"), micros(until));
+        }
+        if let Some(state) = &bounds.state {
+            asked.and(&format!("{alias}.{} = ?", self.state), state.clone());
+        }
+        if let Some(daemon) = &bounds.daemon {
+            asked.and(
+                &format!("{alias}.lane IN (SELECT id FROM lane WHERE daemon = ?)"),
+                daemon.clone(),
+            );
+        }
+        if let Some(repo) = bounds.repo.as_ref().map(RepoName::as_str) {
+            asked.and(
+                &format!("{alias}.lane IN (SELECT id FROM lane WHERE repo = ?)"),
+                repo.to_owned(),
+            );
+        }
+        asked
+    }
+}
+
+/// Conditions and their values, in the order of their question marks.
+#[derive(Default)]
+struct Asked {
+    conditions: Vec<String>,
+    values: Vec<Box<dyn ToSql>>,
+}
+
+impl Asked {
+    fn and(&mut self, condition: &str, value: impl ToSql + 'static) {
+        self.conditions.push(condition.to_owned());
+        self.values.push(Box::new(value));
+    }
+
+    fn condition(&self) -> String {
+        if self.conditions.is_empty() {
+            "1".to_owned()
+        } else {
+            self.conditions.join(" AND ")
+        }
+    }
+
+    fn rows<T>(
+        &self,
+        conn: &Connection,
+        sql: &str,
+        mut read: impl FnMut(&Row<'_>) -> Outcome<(Position, T)>,
+    ) -> Outcome<Vec<(Position, T)>> {
+        let mut find = conn.prepare_cached(sql)?;
+        let mut rows = find.query(rusqlite::params_from_iter(self.values.iter()))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(read(row)?);
+        }
+        Ok(found)
+    }
+}

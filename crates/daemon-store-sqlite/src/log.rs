@@ -1,0 +1,53 @@
+//! The write-ahead log: merged by us, and missed if it is gone.
+//!
+//! SQLite opens a file whose log was deleted without a word, as it was at the last merge. So that a store never begins
+//! with a past it had already left, the file itself says that a log must be there: `host.merged` is 0 in the file from
+//! each merge on, and the first commit in the new log sets it to 1. Whoever merges the log, we or another program, thereby
+//! clears the mark; only a log that was lost leaves it.
+
+use std::path::{Path, PathBuf};
+
+use daemon_store::StoreError;
+use rusqlite::Connection;
+
+use crate::failure::Outcome;
+
+/// How many pages of log are merged at leisure.
+const MERGE_AT: u64 = 4_000;
+const PAGE: u64 = 4_096;
+
+/// Returns the path of the log of a database.
+pub(crate) fn path_of(database: &Path) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push("-wal");
+    path.into()
+}
+
+/// Merges the log into the file and marks the file as waiting for a new one.
+pub(crate) fn merge(conn: &Connection) -> Outcome<()> {
+    conn.execute("UPDATE host SET merged = 0", [])?;
+    conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    conn.execute("UPDATE host SET merged = 1", [])?;
+    Ok(())
+}
+
+/// Merges the log if it has grown.
+pub(crate) fn merge_if_long(conn: &Connection, log: &Path) -> Outcome<()> {
+    let is_long = std::fs::metadata(log).is_ok_and(|file| file.len() > MERGE_AT * PAGE);
+    if is_long { merge(conn) } else { Ok(()) }
+}
+
+/// Refuses a file whose log is missing; `had_log` tells whether there was one before the file was opened.
+pub(crate) fn check(conn: &Connection, had_log: bool) -> Outcome<()> {
+    let is_merged: bool = conn.query_row("SELECT merged FROM host", [], |row| row.get(0))?;
+    if is_merged || had_log {
+        return Ok(());
+    }
+    Err(StoreError::Damaged {
+        context:
+            "its write-ahead log (`-wal`) is missing; put it back, or restore both from a backup"
+                .to_owned(),
+        source: None,
+    }
+    .into())
+}

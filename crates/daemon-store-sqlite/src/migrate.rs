@@ -1,0 +1,123 @@
+//! Versions of the schema: forward only, each step in one transaction.
+
+use daemon_store::StoreError;
+use rusqlite::Connection;
+
+use crate::failure::{Failure, Outcome};
+
+/// The steps, in order; a step that was ever released is never edited.
+const STEPS: &[&str] = &[include_str!("schema/0001.sql")];
+
+/// `DMNS`: tells our files from other programs'.
+const APPLICATION_ID: i64 = 0x444D_4E53;
+
+/// The newest version known.
+pub(crate) fn newest() -> i64 {
+    i64::try_from(STEPS.len()).expect("few steps")
+}
+
+/// Brings the schema up to date.
+pub(crate) fn migrate(conn: &mut Connection) -> Outcome<()> {
+    let found = check_owner(conn)?;
+    for (step, sql) in STEPS.iter().enumerate().skip(found) {
+        apply(conn, step + 1, sql)?;
+    }
+    Ok(())
+}
+
+fn apply(conn: &mut Connection, version: usize, sql: &str) -> Outcome<()> {
+    let tx = conn.transaction()?;
+    tx.execute_batch(sql)?;
+    tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+    tx.pragma_update(
+        None,
+        "user_version",
+        i64::try_from(version).expect("few steps"),
+    )?;
+    tx.commit()?;
+    Ok(())
+}
+
+/// Refuses files of other programs and of newer versions; returns how many steps were applied.
+fn check_owner(conn: &Connection) -> Outcome<usize> {
+    let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let owner: i64 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let n_tables: i64 =
+        conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let is_blank = n_tables == 0 && owner == 0 && version == 0;
+    if owner != APPLICATION_ID && !is_blank {
+        return Err(refused(
+            "it belongs to another program; name another file as the store",
+        ));
+    }
+    if version > newest() {
+        return Err(Failure::Store(StoreError::Newer {
+            found: version,
+            known: newest(),
+        }));
+    }
+    match usize::try_from(version) {
+        Ok(version) if version > 0 || is_blank => Ok(version),
+        Ok(_) | Err(_) => Err(refused(
+            "its version makes no sense; restore it from a backup",
+        )),
+    }
+}
+
+fn refused(context: &str) -> Failure {
+    Failure::Store(StoreError::Damaged {
+        context: context.to_owned(),
+        source: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{APPLICATION_ID, migrate, newest};
+    use rusqlite::Connection;
+
+    fn check(prepare: &str, expected: &str) {
+        let mut conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch(prepare).unwrap();
+        let answer = match migrate(&mut conn) {
+            Ok(()) => "migrated".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(answer, expected, "{prepare}");
+    }
+
+    #[test]
+    fn files_of_others_and_of_later_versions_are_refused() {
+        check("", "migrated");
+        let ours = format!("PRAGMA application_id = {APPLICATION_ID};");
+        check(
+            &format!("{ours} PRAGMA user_version = 99;"),
+            "the store has version 99, this program knows up to 1",
+        );
+        let senseless =
+            "the store is damaged: its version makes no sense; restore it from a backup";
+        check(&format!("{ours} PRAGMA user_version = -1;"), senseless);
+        check(&format!("{ours} CREATE TABLE t (a);"), senseless);
+        let foreign =
+            "the store is damaged: it belongs to another program; name another file as the store";
+        check("CREATE TABLE t (a);", foreign);
+        check("PRAGMA application_id = 7;", foreign);
+        check("PRAGMA user_version = 1;", foreign);
+    }
+
+    #[test]
+    fn migrating_twice_changes_nothing() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        migrate(&mut conn).unwrap();
+        conn.execute("UPDATE host SET epoch = 7", []).unwrap();
+        migrate(&mut conn).unwrap();
+        let (epoch, version): (i64, i64) = conn
+            .query_row(
+                "SELECT epoch, user_version FROM host, pragma_user_version",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .unwrap();
+        assert_eq!((epoch, version), (7, newest()));
+    }
+}

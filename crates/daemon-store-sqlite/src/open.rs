@@ -1,0 +1,208 @@
+//! Opening a store: never an empty one over what was there, never a damaged one.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use daemon_store::StoreError;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::failure::{Outcome, sql_error};
+use crate::{log, migrate};
+
+/// 3.51.3, before which a checkpoint could corrupt a database in write-ahead mode.
+const OLDEST_SQLITE: i32 = 3_051_003;
+/// How long another process may keep the write lock before an operation is refused.
+const BUSY: Duration = Duration::from_secs(5);
+const STATEMENTS: usize = 256;
+
+/// Opens the connection that writes, making the store if there is none.
+pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
+    check_version(rusqlite::version_number())?;
+    let log = log::path_of(path);
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if log.exists() {
+                return Err(damaged(
+                    path,
+                    "its write-ahead log is there and it is not; restore both from a backup",
+                ));
+            }
+            create(path)?;
+        }
+        Err(error) => return Err(unreachable(path, error)),
+        Ok(file) if !file.is_file() => return Err(damaged(path, "it is not a file")),
+        Ok(file) if file.len() == 0 => {
+            return Err(damaged(
+                path,
+                "it is empty; restore it from a backup, or remove it to begin anew",
+            ));
+        }
+        Ok(_) => {}
+    }
+    let had_log = log.exists();
+    let context = format!("open the store `{}`", path.display());
+    (|| -> Outcome<Connection> {
+        let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        check_pages(&conn)?;
+        migrate::migrate(&mut conn)?;
+        log::check(&conn, had_log)?;
+        set_up(&conn)?;
+        log::merge(&conn)?;
+        Ok(conn)
+    })()
+    .map_err(|failure| in_file(path, failure.into_error(&context)))
+}
+
+/// Opens a connection that only reads.
+pub(crate) fn open_reader(path: &Path) -> Result<Connection, rusqlite::Error> {
+    let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    conn.pragma_update(None, "query_only", true)?;
+    Ok(conn)
+}
+
+fn connect(path: &Path, access: OpenFlags) -> Result<Connection, rusqlite::Error> {
+    let conn = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    conn.busy_timeout(BUSY)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    conn.pragma_update(None, "cache_size", -16_384)?;
+    Ok(conn)
+}
+
+fn set_up(conn: &Connection) -> Outcome<()> {
+    conn.pragma_update(None, "journal_mode", "wal")?;
+    conn.pragma_update(None, "synchronous", "full")?;
+    conn.pragma_update(None, "foreign_keys", true)?;
+    // Merging is ours, see `log`.
+    conn.pragma_update(None, "wal_autocheckpoint", 0)?;
+    Ok(())
+}
+
+/// Makes a store beside its place and moves it there whole, so that no crash leaves an empty file.
+fn create(path: &Path) -> Result<(), StoreError> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    let new = PathBuf::from(new);
+    let file_error = |error| unreachable(path, error);
+    for leftover in [new.clone(), log::path_of(&new), journal_of(&new)] {
+        match fs::remove_file(&leftover) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(file_error(error)),
+            Err(_) | Ok(()) => {}
+        }
+    }
+    create_private(&new).map_err(file_error)?;
+    let context = format!("make the store `{}`", path.display());
+    (|| -> Outcome<()> {
+        let mut conn = connect(&new, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        migrate::migrate(&mut conn)?;
+        set_up(&conn)?;
+        conn.close().map_err(|(_, error)| error)?;
+        Ok(())
+    })()
+    .map_err(|failure| failure.into_error(&context))?;
+    File::open(&new)
+        .and_then(|file| file.sync_all())
+        .and_then(|()| fs::rename(&new, path))
+        .map_err(file_error)?;
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        Some(_) | None => Path::new("."),
+    };
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(file_error)
+}
+
+fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options.open(path)
+}
+
+fn journal_of(path: &Path) -> PathBuf {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-journal");
+    journal.into()
+}
+
+fn check_version(found: i32) -> Result<(), StoreError> {
+    if found >= OLDEST_SQLITE {
+        return Ok(());
+    }
+    Err(StoreError::Unavailable {
+        context: format!(
+            "SQLite {}.{}.{} is older than 3.51.3, which the store needs",
+            found / 1_000_000,
+            found / 1_000 % 1_000,
+            found % 1_000
+        ),
+        source: None,
+    })
+}
+
+/// Reads every page once; a torn or flipped one shows.
+fn check_pages(conn: &Connection) -> Outcome<()> {
+    let verdict: String = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if verdict == "ok" {
+        return Ok(());
+    }
+    Err(StoreError::Damaged {
+        context: verdict,
+        source: None,
+    }
+    .into())
+}
+
+/// Names the file, and the remedy where there is only one.
+fn in_file(path: &Path, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Damaged { context, source } => StoreError::Damaged {
+            context: format!("`{}`: {context}; restore it from a backup", path.display()).replace(
+                "; restore it from a backup; restore it from a backup",
+                "; restore it from a backup",
+            ),
+            source,
+        },
+        other => other,
+    }
+}
+
+fn damaged(path: &Path, what: &str) -> StoreError {
+    StoreError::Damaged {
+        context: format!("`{}`: {what}", path.display()),
+        source: None,
+    }
+}
+
+fn unreachable(path: &Path, error: io::Error) -> StoreError {
+    StoreError::Unavailable {
+        context: format!("open the store `{}`", path.display()),
+        source: Some(Box::new(error)),
+    }
+}
+
+/// Turns an error of a reading connection into what callers see.
+pub(crate) fn read_error(error: rusqlite::Error) -> StoreError {
+    sql_error("open the store for reading", error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_version;
+
+    #[test]
+    fn an_old_sqlite_is_refused() {
+        assert!(check_version(3_051_003).is_ok());
+        let error = check_version(3_051_002).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "failed to reach the store: SQLite 3.51.2 is older than 3.51.3, which the store needs"
+        );
+    }
+}

@@ -1,0 +1,201 @@
+//! The outbox.
+
+use daemon_engine::{DeliveryEnd, Output, OutputKey, OutputState, Settlement};
+use daemon_event::{ActivationId, DaemonKey};
+use daemon_store::StoreError;
+use jiff::Timestamp;
+use rusqlite::{Connection, Row, ToSql, params};
+
+use crate::activation::{self, Numbered};
+use crate::attempt;
+use crate::column::{Columns as _, instant, micros};
+use crate::failure::Outcome;
+
+/// What [`read`] needs.
+pub(crate) const COLUMNS: &str = "o.number, o.key, a.id AS activation, o.activation AS owner, l.repo, l.daemon, \
+     o.ordinal, o.surface, o.target, o.content, o.state, o.remote_id, o.url, o.attempts, o.not_before, o.created_at, \
+     o.delivered_at, o.error";
+
+/// The tables behind [`COLUMNS`].
+pub(crate) const TABLES: &str =
+    "output AS o JOIN activation AS a ON a.number = o.activation JOIN lane AS l ON l.id = o.lane";
+
+pub(crate) fn read(row: &Row<'_>) -> Outcome<Output> {
+    Ok(Output {
+        key: row.word("key")?,
+        activation: row.word("activation")?,
+        daemon: row.daemon()?,
+        ordinal: row.small("ordinal")?,
+        surface: row.text("surface")?,
+        target: row.text("target")?,
+        content: row.text("content")?,
+        state: row.word("state")?,
+        remote_id: row.get("remote_id")?,
+        url: row.get("url")?,
+        attempts: row.small("attempts")?,
+        not_before: row.at("not_before")?,
+        created_at: row.at("created_at")?,
+        delivered_at: row.maybe_at("delivered_at")?,
+        error: row.get("error")?,
+    })
+}
+
+fn select(
+    conn: &Connection,
+    condition: &str,
+    values: &[(&str, &dyn ToSql)],
+) -> Outcome<Vec<Output>> {
+    let mut find =
+        conn.prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE {condition}"))?;
+    let mut rows = find.query(values)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(read(row)?);
+    }
+    Ok(found)
+}
+
+fn find(conn: &Connection, key: &OutputKey) -> Outcome<Option<Output>> {
+    let found = select(conn, "o.key = :key", &[(":key", &key.as_str())])?;
+    Ok(found.into_iter().next())
+}
+
+fn get(conn: &Connection, key: &OutputKey) -> Outcome<Output> {
+    Ok(find(conn, key)?.ok_or_else(|| StoreError::not_found("output", key))?)
+}
+
+/// Stores what an attempt proposed, unless it is known and does not give way.
+pub(crate) fn propose(tx: &Connection, owner: &Numbered, new: &Output) -> Outcome<()> {
+    if find(tx, &new.key)?.is_some_and(|known| !known.gives_way()) {
+        return Ok(());
+    }
+    tx.prepare_cached(
+        "INSERT INTO output (key, activation, lane, ordinal, surface, target, content, state, attempts, not_before, \
+         created_at, error) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, ?9, ?10, ?11) ON CONFLICT (key) DO UPDATE SET \
+         content = excluded.content, state = excluded.state, attempts = 0, not_before = excluded.not_before, \
+         created_at = excluded.created_at, error = excluded.error, remote_id = NULL, url = NULL, delivered_at = NULL",
+    )?
+    .execute(params![
+        new.key.as_str(),
+        owner.number,
+        owner.lane.0,
+        new.ordinal,
+        new.surface,
+        new.target,
+        new.content,
+        new.state.as_str(),
+        micros(new.not_before),
+        micros(new.created_at),
+        new.error,
+    ])?;
+    Ok(())
+}
+
+fn update(tx: &Connection, now: &Output) -> Outcome<()> {
+    tx.prepare_cached(
+        "UPDATE output SET state = ?2, remote_id = ?3, url = ?4, attempts = ?5, not_before = ?6, delivered_at = ?7, \
+         error = ?8 WHERE key = ?1",
+    )?
+    .execute(params![
+        now.key.as_str(),
+        now.state.as_str(),
+        now.remote_id,
+        now.url,
+        now.attempts,
+        micros(now.not_before),
+        now.delivered_at.map(micros),
+        now.error,
+    ])?;
+    Ok(())
+}
+
+/// Returns where the outputs of an activation stand.
+pub(crate) fn states_of(conn: &Connection, activation: i64) -> Outcome<Vec<OutputState>> {
+    let mut find = conn.prepare_cached("SELECT state FROM output WHERE activation = ?1")?;
+    let mut rows = find.query([activation])?;
+    let mut states = Vec::new();
+    while let Some(row) = rows.next()? {
+        states.push(row.word("state")?);
+    }
+    Ok(states)
+}
+
+/// Refuses what a cancelled activation had planned.
+pub(crate) fn withdraw(tx: &Connection, activation: i64) -> Outcome<()> {
+    let planned = select(
+        tx,
+        "o.activation = :activation AND o.state = 'planned'",
+        &[(":activation", &activation)],
+    )?;
+    for mut output in planned {
+        output.withdraw();
+        update(tx, &output)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn due(conn: &Connection, now: Timestamp, limit: u32) -> Outcome<Vec<Output>> {
+    select(
+        conn,
+        "o.state IN ('planned', 'ambiguous') AND o.not_before <= :now ORDER BY o.number LIMIT :limit",
+        &[(":now", &micros(now)), (":limit", &limit)],
+    )
+}
+
+pub(crate) fn next_at(conn: &Connection, now: Timestamp) -> Outcome<Option<Timestamp>> {
+    let earliest: Option<i64> = conn
+        .prepare_cached(
+            "SELECT min(not_before) FROM output WHERE state IN ('planned', 'ambiguous') AND not_before > ?1",
+        )?
+        .query_row([micros(now)], |row| row.get(0))?;
+    earliest
+        .map(|micros| instant("not_before", micros))
+        .transpose()
+}
+
+pub(crate) fn begin_send(tx: &Connection, key: &OutputKey) -> Outcome<()> {
+    let mut output = get(tx, key)?;
+    if output.state != OutputState::Planned {
+        return Err(StoreError::conflict("output", key, output.state.as_str()).into());
+    }
+    output.begin_send();
+    update(tx, &output)
+}
+
+pub(crate) fn settle(tx: &Connection, key: &OutputKey, settlement: Settlement) -> Outcome<Output> {
+    let mut output = get(tx, key)?;
+    if output.state.is_settled() {
+        return Err(StoreError::conflict("output", key, output.state.as_str()).into());
+    }
+    let at = settlement.at;
+    let mut owner = activation::get(tx, &output.activation)?;
+    output.settle(settlement, owner.activation.state);
+    update(tx, &output)?;
+    let states = states_of(tx, owner.number)?;
+    if owner.activation.close_delivery(states, at) == DeliveryEnd::Closed {
+        activation::update(tx, &owner)?;
+        attempt::ended(tx, owner)?;
+    }
+    Ok(output)
+}
+
+pub(crate) fn of(conn: &Connection, activation: &ActivationId) -> Outcome<Vec<Output>> {
+    select(
+        conn,
+        "o.activation = (SELECT number FROM activation WHERE id = :id) ORDER BY o.ordinal, o.number",
+        &[(":id", &activation.as_str())],
+    )
+}
+
+pub(crate) fn is_own(
+    conn: &Connection,
+    surface: &str,
+    remote_id: &str,
+) -> Outcome<Option<DaemonKey>> {
+    let found = select(
+        conn,
+        "o.surface = :surface AND o.remote_id = :remote ORDER BY o.number LIMIT 1",
+        &[(":surface", &surface), (":remote", &remote_id)],
+    )?;
+    Ok(found.into_iter().next().map(|output| output.daemon))
+}

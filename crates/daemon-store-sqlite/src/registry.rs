@@ -1,0 +1,210 @@
+//! The registry of daemons and their coverages.
+
+use daemon_engine::{Conduct, Gate};
+use daemon_event::{DaemonKey, RepoName};
+use daemon_store::decide::{CoverageStep, cancel_reason, coverage_step, registered};
+use daemon_store::{
+    Coverage, DaemonRow, Modes, Registration, RegistryChange, ScheduleText, StoreError, Validity,
+};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use crate::activation;
+use crate::column::{Columns as _, integer, micros};
+use crate::failure::{Outcome, damaged};
+use crate::lane::{self, Lane};
+use crate::tick;
+
+pub(crate) fn register(tx: &Connection, registration: &Registration) -> Outcome<RegistryChange> {
+    let repo = &registration.repo;
+    let stored = rows(tx, "WHERE repo = ?1", Some(repo))?;
+    let newest: i64 = tx.query_row("SELECT coalesce(max(seq), 0) FROM event", [], |row| {
+        row.get(0)
+    })?;
+    let newest = u64::try_from(newest).map_err(|error| damaged("column `seq`", error))?;
+    let (rows, change) = registered(&stored, registration, newest);
+    tx.prepare_cached("DELETE FROM daemon WHERE repo = ?1")?
+        .execute([repo.as_str()])?;
+    for row in &rows {
+        insert(tx, row)?;
+        lane::of(tx, &row.key)?;
+    }
+    lane::refresh_repo(tx, repo.as_str())?;
+    follow_coverages(tx, registration, &rows)?;
+    cancel_orphans(tx, registration, &rows)?;
+    Ok(change)
+}
+
+fn follow_coverages(
+    tx: &Connection,
+    registration: &Registration,
+    rows: &[DaemonRow],
+) -> Outcome<()> {
+    let open = tick::coverages(tx, Some(&registration.repo))?;
+    let mut keys: Vec<&DaemonKey> = open
+        .iter()
+        .map(|coverage| &coverage.daemon)
+        .chain(rows.iter().map(|row| &row.key))
+        .collect();
+    keys.sort();
+    keys.dedup();
+    for key in keys {
+        let row = valid_row(rows, key);
+        let current = open.iter().find(|coverage| coverage.daemon == *key);
+        let lane = lane::of(tx, key)?;
+        match coverage_step(current, row) {
+            CoverageStep::Keep => {}
+            CoverageStep::End => tick::end_coverage(tx, lane)?,
+            CoverageStep::Start(schedule) => {
+                tick::end_coverage(tx, lane)?;
+                tick::start_coverage(tx, lane, schedule, registration.now)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn cancel_orphans(tx: &Connection, registration: &Registration, rows: &[DaemonRow]) -> Outcome<()> {
+    let orphans = activation::select(
+        tx,
+        "a.state = 'pending' AND l.repo = :repo AND NOT EXISTS ( \
+           SELECT 1 FROM daemon AS d WHERE d.repo = l.repo AND d.daemon = l.daemon AND d.valid = 1)",
+        &[(":repo", &registration.repo.as_str())],
+    )?;
+    for mut orphan in orphans {
+        let row = rows.iter().find(|row| row.key == orphan.activation.daemon);
+        if let Some(reason) = cancel_reason(row) {
+            orphan.activation.cancel(reason, registration.now);
+            activation::update(tx, &orphan)?;
+        }
+    }
+    Ok(())
+}
+
+fn valid_row<'a>(rows: &'a [DaemonRow], key: &DaemonKey) -> Option<&'a DaemonRow> {
+    rows.iter()
+        .find(|row| row.key == *key && row.validity == Validity::Valid)
+}
+
+pub(crate) fn daemons(conn: &Connection) -> Outcome<Vec<DaemonRow>> {
+    rows(conn, "WHERE ?1 IS NULL", None)
+}
+
+fn rows(conn: &Connection, condition: &str, repo: Option<&RepoName>) -> Outcome<Vec<DaemonRow>> {
+    let mut find = conn.prepare_cached(&format!(
+        "SELECT * FROM daemon {condition} ORDER BY repo, daemon, path"
+    ))?;
+    let mut found = find.query([repo.map(RepoName::as_str)])?;
+    let mut rows = Vec::new();
+    while let Some(row) = found.next()? {
+        rows.push(read(row)?);
+    }
+    Ok(rows)
+}
+
+fn read(row: &Row<'_>) -> Outcome<DaemonRow> {
+    let schedule = match row.get::<_, Option<String>>("expression")? {
+        None => None,
+        Some(expression) => Some(ScheduleText {
+            expression,
+            zone: row.text("zone")?,
+        }),
+    };
+    Ok(DaemonRow {
+        key: row.daemon()?,
+        path: row.text("path")?,
+        rev: row.text("rev")?,
+        commit: row.text("commit_id")?,
+        purpose: row.text("purpose")?,
+        validity: if row.get("valid")? {
+            Validity::Valid
+        } else {
+            Validity::Invalid
+        },
+        diagnostics: row.text("diagnostics")?,
+        definition: row.text("definition")?,
+        modes: Modes {
+            watch: row.get("watch")?,
+            schedule: row.get("scheduled")?,
+        },
+        schedule,
+        gate: row.word("gate")?,
+        failures: row.small("failures")?,
+        since_seq: row.count("since_seq")?,
+        registered_at: row.at("registered_at")?,
+    })
+}
+
+fn insert(tx: &Connection, row: &DaemonRow) -> Outcome<()> {
+    tx.prepare_cached(
+        "INSERT INTO daemon VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+    )?
+    .execute(params![
+        row.key.repo.as_str(),
+        row.key.id.as_str(),
+        row.path,
+        row.rev,
+        row.commit,
+        row.purpose,
+        row.validity == Validity::Valid,
+        row.diagnostics,
+        row.definition,
+        row.modes.watch,
+        row.modes.schedule,
+        row.schedule.as_ref().map(|text| text.expression.as_str()),
+        row.schedule.as_ref().map(|text| text.zone.as_str()),
+        row.gate.as_str(),
+        row.failures,
+        integer(row.since_seq),
+        micros(row.registered_at),
+    ])?;
+    Ok(())
+}
+
+pub(crate) fn set_gate(tx: &Connection, daemon: &DaemonKey, gate: Gate) -> Outcome<()> {
+    let conduct = conduct(tx, daemon)?.ok_or_else(|| StoreError::not_found("daemon", daemon))?;
+    let lane = lane::of(tx, daemon)?;
+    set_conduct(tx, daemon, lane, conduct.with_gate(gate))
+}
+
+/// Returns how a registered daemon fares.
+pub(crate) fn conduct(conn: &Connection, daemon: &DaemonKey) -> Outcome<Option<Conduct>> {
+    let found: Option<(String, u32)> = conn
+        .prepare_cached(
+            "SELECT gate, failures FROM daemon WHERE repo = ?1 AND daemon = ?2 ORDER BY path LIMIT 1",
+        )?
+        .query_row(params![daemon.repo.as_str(), daemon.id.as_str()], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    let Some((gate, failures)) = found else {
+        return Ok(None);
+    };
+    Ok(Some(Conduct {
+        gate: gate
+            .parse()
+            .map_err(|error| damaged("the gate of a daemon", error))?,
+        failures,
+    }))
+}
+
+pub(crate) fn set_conduct(
+    tx: &Connection,
+    daemon: &DaemonKey,
+    lane: Lane,
+    conduct: Conduct,
+) -> Outcome<()> {
+    tx.prepare_cached(
+        "UPDATE daemon SET gate = ?3, failures = ?4 WHERE repo = ?1 AND daemon = ?2",
+    )?
+    .execute(params![
+        daemon.repo.as_str(),
+        daemon.id.as_str(),
+        conduct.gate.as_str(),
+        conduct.failures
+    ])?;
+    lane::refresh(tx, lane)
+}
+
+pub(crate) fn coverages(conn: &Connection) -> Outcome<Vec<Coverage>> {
+    tick::coverages(conn, None)
+}

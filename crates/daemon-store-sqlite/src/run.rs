@@ -1,0 +1,97 @@
+//! The index of run folders.
+
+use daemon_event::{ActivationId, DaemonKey};
+use daemon_store::RunRow;
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use crate::column::{Columns as _, micros};
+use crate::failure::Outcome;
+use crate::lane;
+
+/// What [`read`] needs.
+pub(crate) const COLUMNS: &str = "r.number, r.id, a.id AS activation, l.repo, l.daemon, r.attempt, r.provider, r.state, \
+     r.started_at, r.finished_at, r.object";
+
+/// The tables behind [`COLUMNS`].
+pub(crate) const TABLES: &str = "run AS r LEFT JOIN activation AS a ON a.number = r.activation LEFT JOIN lane AS l ON l.id = r.lane";
+
+pub(crate) fn read(row: &Row<'_>) -> Outcome<RunRow> {
+    let daemon: Option<DaemonKey> = match row.get::<_, Option<String>>("repo")? {
+        None => None,
+        Some(_) => Some(row.daemon()?),
+    };
+    Ok(RunRow {
+        id: row.text("id")?,
+        activation: row.maybe_word("activation")?,
+        daemon,
+        attempt: row.small("attempt")?,
+        provider: row.text("provider")?,
+        state: row.text("state")?,
+        started_at: row.at("started_at")?,
+        finished_at: row.maybe_at("finished_at")?,
+        object: row.text("object")?,
+    })
+}
+
+pub(crate) fn put(tx: &Connection, run: &RunRow) -> Outcome<()> {
+    let activation: Option<i64> = match &run.activation {
+        None => None,
+        Some(id) => tx
+            .prepare_cached("SELECT number FROM activation WHERE id = ?1")?
+            .query_row([id.as_str()], |row| row.get(0))
+            .optional()?,
+    };
+    let lane = match &run.daemon {
+        None => None,
+        Some(daemon) => Some(lane::of(tx, daemon)?.0),
+    };
+    tx.prepare_cached(
+        "INSERT INTO run (id, activation, lane, attempt, provider, state, started_at, finished_at, object) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO UPDATE SET \
+         activation = excluded.activation, lane = excluded.lane, attempt = excluded.attempt, \
+         provider = excluded.provider, state = excluded.state, started_at = excluded.started_at, \
+         finished_at = excluded.finished_at, object = excluded.object",
+    )?
+    .execute(params![
+        run.id,
+        activation,
+        lane,
+        run.attempt,
+        run.provider,
+        run.state,
+        micros(run.started_at),
+        run.finished_at.map(micros),
+        run.object,
+    ])?;
+    Ok(())
+}
+
+/// Ends the runs of an activation that nobody will end any more.
+pub(crate) fn close(tx: &Connection, activation: i64, state: &str, now: Timestamp) -> Outcome<()> {
+    tx.prepare_cached(
+        "UPDATE run SET state = ?2, finished_at = ?3 WHERE activation = ?1 AND state = 'running'",
+    )?
+    .execute(params![activation, state, micros(now)])?;
+    Ok(())
+}
+
+pub(crate) fn find(conn: &Connection, id: &str) -> Outcome<Option<RunRow>> {
+    let mut find =
+        conn.prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE r.id = ?1"))?;
+    let mut rows = find.query([id])?;
+    rows.next()?.map(read).transpose()
+}
+
+pub(crate) fn of(conn: &Connection, activation: &ActivationId) -> Outcome<Vec<RunRow>> {
+    let mut find = conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM {TABLES} WHERE r.activation = (SELECT number FROM activation WHERE id = ?1) \
+         ORDER BY r.number"
+    ))?;
+    let mut rows = find.query([activation.as_str()])?;
+    let mut runs = Vec::new();
+    while let Some(row) = rows.next()? {
+        runs.push(read(row)?);
+    }
+    Ok(runs)
+}

@@ -1,0 +1,391 @@
+//! The store traits, each method one operation of the writer or one snapshot of a reader.
+
+use async_trait::async_trait;
+use daemon_engine::{
+    Activation, Admission, AttemptEnd, DaemonState, Gate, HostEpoch, NewTrigger, Output, OutputKey,
+    RunLease, Settlement,
+};
+use daemon_event::{ActivationId, DaemonKey, EventId, RepoName};
+use daemon_store::{
+    Accepted, Activations, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Events,
+    Hosting, Matched, NewEvent, Outbox, Page, Query, Reclaimed, RefCursor, Registration, Registry,
+    RegistryChange, RunRow, StoreError, StoredTick, TickActivations, TickCommit, TickResult, Ticks,
+};
+use jiff::Timestamp;
+
+use crate::store::SqliteStore;
+use crate::{
+    activation, admission, attempt, claim, event, hosting, listing, memory, output, registry, run,
+    tick,
+};
+
+#[async_trait]
+impl Events for SqliteStore {
+    async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
+        self.write("store events", move |tx| event::accept(tx, &events))
+            .await
+    }
+
+    async fn accept_moves(
+        &self,
+        repo: &RepoName,
+        cursors: Vec<RefCursor>,
+        events: Vec<NewEvent>,
+    ) -> Result<Vec<Accepted>, StoreError> {
+        let repo = repo.clone();
+        self.write("store moves of refs", move |tx| {
+            event::accept_moves(tx, &repo, &cursors, &events)
+        })
+        .await
+    }
+
+    async fn ref_cursors(&self, repo: &RepoName) -> Result<Vec<RefCursor>, StoreError> {
+        let repo = repo.clone();
+        self.read("read cursors of refs", move |tx| {
+            event::ref_cursors(tx, &repo)
+        })
+        .await
+    }
+
+    async fn unmatched(&self, limit: u32) -> Result<Vec<EventRow>, StoreError> {
+        self.read("read unmatched events", move |tx| {
+            event::unmatched(tx, limit)
+        })
+        .await
+    }
+
+    async fn commit_matches(
+        &self,
+        matched: Vec<Matched>,
+        _now: Timestamp,
+    ) -> Result<Vec<Admission>, StoreError> {
+        self.write("commit matches", move |tx| {
+            event::commit_matches(tx, matched)
+        })
+        .await
+    }
+
+    async fn event(&self, id: &EventId) -> Result<Option<EventRow>, StoreError> {
+        let id = id.clone();
+        self.read("read an event", move |tx| event::event(tx, &id))
+            .await
+    }
+
+    async fn events(&self, query: &Query) -> Result<Page<EventRow>, StoreError> {
+        let query = query.clone();
+        self.read("list events", move |tx| listing::events(tx, &query))
+            .await
+    }
+}
+
+#[async_trait]
+impl Registry for SqliteStore {
+    async fn register(&self, registration: Registration) -> Result<RegistryChange, StoreError> {
+        self.write("register daemons", move |tx| {
+            registry::register(tx, &registration)
+        })
+        .await
+    }
+
+    async fn daemons(&self) -> Result<Vec<DaemonRow>, StoreError> {
+        self.read("read daemons", registry::daemons).await
+    }
+
+    async fn set_gate(&self, daemon: &DaemonKey, gate: Gate) -> Result<(), StoreError> {
+        let daemon = daemon.clone();
+        self.write("set a gate", move |tx| {
+            registry::set_gate(tx, &daemon, gate)
+        })
+        .await
+    }
+
+    async fn set_host_gate(&self, gate: Gate) -> Result<(), StoreError> {
+        self.write("set the host's gate", move |tx| hosting::set_gate(tx, gate))
+            .await
+    }
+
+    async fn host_gate(&self) -> Result<Gate, StoreError> {
+        self.read("read the host's gate", hosting::gate).await
+    }
+}
+
+#[async_trait]
+impl Ticks for SqliteStore {
+    async fn coverages(&self) -> Result<Vec<Coverage>, StoreError> {
+        self.read("read coverages", registry::coverages).await
+    }
+
+    async fn tick_activations(&self, daemon: &DaemonKey) -> Result<TickActivations, StoreError> {
+        let daemon = daemon.clone();
+        self.read("read unfinished ticks", move |tx| {
+            tick::activations(tx, &daemon)
+        })
+        .await
+    }
+
+    async fn commit_ticks(&self, commits: Vec<TickCommit>) -> Result<Vec<TickResult>, StoreError> {
+        self.write("record ticks", move |tx| tick::commit(tx, commits))
+            .await
+    }
+
+    async fn retract(&self, now: Timestamp) -> Result<u64, StoreError> {
+        self.write("retract ticks", move |tx| tick::retract(tx, now))
+            .await
+    }
+
+    async fn ticks(&self, query: &Query) -> Result<Page<StoredTick>, StoreError> {
+        let query = query.clone();
+        self.read("list ticks", move |tx| listing::ticks(tx, &query))
+            .await
+    }
+}
+
+#[async_trait]
+impl Activations for SqliteStore {
+    async fn enqueue(&self, trigger: NewTrigger) -> Result<Admission, StoreError> {
+        self.write("admit a trigger", move |tx| admission::enqueue(tx, trigger))
+            .await
+    }
+
+    async fn claim(&self, request: &ClaimRequest) -> Result<Option<Activation>, StoreError> {
+        let request = request.clone();
+        self.write("claim an activation", move |tx| claim::claim(tx, &request))
+            .await
+    }
+
+    async fn claim_one(
+        &self,
+        id: &ActivationId,
+        request: &ClaimRequest,
+    ) -> Result<Option<Activation>, StoreError> {
+        let id = id.clone();
+        let request = request.clone();
+        self.write("claim one activation", move |tx| {
+            claim::claim_one(tx, &id, &request)
+        })
+        .await
+    }
+
+    async fn next_claim_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        self.read("read the next claim", move |tx| {
+            claim::next_claim_at(tx, now)
+        })
+        .await
+    }
+
+    async fn start_run(
+        &self,
+        id: &ActivationId,
+        lease: RunLease,
+        run: RunRow,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let id = id.clone();
+        self.write("start a run", move |tx| {
+            attempt::start_run(tx, &id, lease, &run, now)
+        })
+        .await
+    }
+
+    async fn put_run(&self, run: RunRow, lease: Option<RunLease>) -> Result<(), StoreError> {
+        self.write("store a run", move |tx| attempt::put_run(tx, &run, lease))
+            .await
+    }
+
+    async fn renew(
+        &self,
+        leases: Vec<(ActivationId, RunLease)>,
+        until: Timestamp,
+    ) -> Result<Vec<ActivationId>, StoreError> {
+        self.write("renew leases", move |tx| attempt::renew(tx, leases, until))
+            .await
+    }
+
+    async fn end_attempt(
+        &self,
+        id: &ActivationId,
+        lease: RunLease,
+        end: AttemptEnd,
+    ) -> Result<Ended, StoreError> {
+        let id = id.clone();
+        self.write("end an attempt", move |tx| {
+            attempt::end_attempt(tx, &id, lease, &end)
+        })
+        .await
+    }
+
+    async fn reclaim(
+        &self,
+        epoch: HostEpoch,
+        now: Timestamp,
+    ) -> Result<Vec<Reclaimed>, StoreError> {
+        self.write("reclaim activations", move |tx| {
+            attempt::reclaim(tx, epoch, now)
+        })
+        .await
+    }
+
+    async fn reclaimable(
+        &self,
+        epoch: HostEpoch,
+        now: Timestamp,
+    ) -> Result<Vec<Activation>, StoreError> {
+        self.read("read what can be reclaimed", move |tx| {
+            attempt::reclaimable(tx, epoch, now)
+        })
+        .await
+    }
+
+    async fn expire(&self, now: Timestamp) -> Result<u64, StoreError> {
+        self.write("expire activations", move |tx| attempt::expire(tx, now))
+            .await
+    }
+
+    async fn cancel(
+        &self,
+        id: &ActivationId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<Ended, StoreError> {
+        let id = id.clone();
+        let reason = reason.to_owned();
+        self.write("cancel an activation", move |tx| {
+            attempt::cancel(tx, &id, &reason, now)
+        })
+        .await
+    }
+
+    async fn retry(&self, id: &ActivationId, now: Timestamp) -> Result<Activation, StoreError> {
+        let id = id.clone();
+        self.write("retry an activation", move |tx| {
+            attempt::retry(tx, &id, now)
+        })
+        .await
+    }
+
+    async fn activation(&self, id: &ActivationId) -> Result<Option<Activation>, StoreError> {
+        let id = id.clone();
+        self.read("read an activation", move |tx| {
+            Ok(activation::find(tx, &id)?.map(|found| found.activation))
+        })
+        .await
+    }
+
+    async fn activations(&self, query: &Query) -> Result<Page<Activation>, StoreError> {
+        let query = query.clone();
+        self.read("list activations", move |tx| {
+            listing::activations(tx, &query)
+        })
+        .await
+    }
+
+    async fn run(&self, id: &str) -> Result<Option<RunRow>, StoreError> {
+        let id = id.to_owned();
+        self.read("read a run", move |tx| run::find(tx, &id)).await
+    }
+
+    async fn runs(&self, query: &Query) -> Result<Page<RunRow>, StoreError> {
+        let query = query.clone();
+        self.read("list runs", move |tx| listing::runs(tx, &query))
+            .await
+    }
+
+    async fn runs_of(&self, activation: &ActivationId) -> Result<Vec<RunRow>, StoreError> {
+        let activation = activation.clone();
+        self.read("read runs", move |tx| run::of(tx, &activation))
+            .await
+    }
+
+    async fn state(&self, daemon: &DaemonKey, now: Timestamp) -> Result<DaemonState, StoreError> {
+        let daemon = daemon.clone();
+        self.read("read a daemon's state", move |tx| {
+            memory::state(tx, &daemon, now)
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl Outbox for SqliteStore {
+    async fn due_outputs(&self, now: Timestamp, limit: u32) -> Result<Vec<Output>, StoreError> {
+        self.read("read due outputs", move |tx| output::due(tx, now, limit))
+            .await
+    }
+
+    async fn next_output_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        self.read("read the next output", move |tx| output::next_at(tx, now))
+            .await
+    }
+
+    async fn begin_send(&self, key: &OutputKey) -> Result<(), StoreError> {
+        let key = key.clone();
+        self.write("begin to send an output", move |tx| {
+            output::begin_send(tx, &key)
+        })
+        .await
+    }
+
+    async fn settle(&self, key: &OutputKey, settlement: Settlement) -> Result<Output, StoreError> {
+        let key = key.clone();
+        self.write("settle an output", move |tx| {
+            output::settle(tx, &key, settlement)
+        })
+        .await
+    }
+
+    async fn outputs_of(&self, activation: &ActivationId) -> Result<Vec<Output>, StoreError> {
+        let activation = activation.clone();
+        self.read("read outputs", move |tx| output::of(tx, &activation))
+            .await
+    }
+
+    async fn is_own_output(
+        &self,
+        surface: &str,
+        remote_id: &str,
+    ) -> Result<Option<DaemonKey>, StoreError> {
+        let surface = surface.to_owned();
+        let remote_id = remote_id.to_owned();
+        self.read("look an output up", move |tx| {
+            output::is_own(tx, &surface, &remote_id)
+        })
+        .await
+    }
+
+    async fn outputs(&self, query: &Query) -> Result<Page<Output>, StoreError> {
+        let query = query.clone();
+        self.read("list outputs", move |tx| listing::outputs(tx, &query))
+            .await
+    }
+}
+
+#[async_trait]
+impl Hosting for SqliteStore {
+    async fn begin_epoch(&self, _now: Timestamp) -> Result<HostEpoch, StoreError> {
+        self.write("begin an epoch", hosting::begin_epoch).await
+    }
+
+    async fn epoch(&self) -> Result<HostEpoch, StoreError> {
+        self.read("read the epoch", hosting::epoch).await
+    }
+
+    async fn retain(
+        &self,
+        payloads: Timestamp,
+        ids: Timestamp,
+        ticks: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.write("forget what is old", move |tx| {
+            event::retain(tx, payloads, ids, ticks)
+        })
+        .await
+    }
+
+    async fn counts(&self) -> Result<Counts, StoreError> {
+        self.read("count rows", hosting::counts).await
+    }
+
+    async fn probe(&self) -> Result<(), StoreError> {
+        self.write("probe the store", hosting::probe).await
+    }
+}

@@ -1,0 +1,294 @@
+//! The one writer: operations queue, transactions take what queued during the last one.
+//!
+//! Each operation runs under a savepoint of its own, so one that fails takes back only itself. Nobody is told before the
+//! commit has returned. There is no timer: an idle store commits an operation at once, a busy one commits up to
+//! [`BATCH`] together.
+
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+
+use daemon_store::StoreError;
+use rusqlite::{Connection, ErrorCode};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::failure::{Failure, Outcome};
+use crate::log;
+
+/// The most operations of one transaction.
+const BATCH: usize = 256;
+/// How many operations may queue; more wait at their senders.
+const QUEUE: usize = 1_024;
+
+/// The sender's side of the writer.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    // `None` only while it is dropped.
+    queue: Option<mpsc::Sender<Box<dyn Operation>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Starts the writer over a connection.
+    pub(crate) fn start(conn: Connection, path: &Path) -> Result<Self, StoreError> {
+        let (queue, operations) = mpsc::channel(QUEUE);
+        let desk = Desk {
+            conn,
+            log: log::path_of(path),
+            broken: None,
+        };
+        let thread = std::thread::Builder::new()
+            .name("store-writer".to_owned())
+            .spawn(move || desk.work(operations))
+            .map_err(|error| StoreError::Unavailable {
+                context: "start the writer".to_owned(),
+                source: Some(Box::new(error)),
+            })?;
+        Ok(Self {
+            queue: Some(queue),
+            thread: Some(thread),
+        })
+    }
+
+    /// Runs an operation inside a transaction and returns once that is durable.
+    pub(crate) async fn run<T, F>(
+        &self,
+        context: &'static str,
+        operation: F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let queued = Box::new(Queued {
+            context,
+            operation: Some(operation),
+            result: None,
+            reply,
+        });
+        let queue = self.queue.as_ref().expect("the writer is being dropped");
+        let gone = || StoreError::Unavailable {
+            context: format!("{context}: the writer has ended"),
+            source: None,
+        };
+        if queue.send(queued).await.is_err() {
+            return Err(gone());
+        }
+        answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+}
+
+impl Drop for Writer {
+    /// Ends the writer once what is queued is done, and merges the log.
+    fn drop(&mut self) {
+        drop(self.queue.take());
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            // A panic of the writer has been printed where it happened; its senders were told.
+        }
+    }
+}
+
+/// An operation on its way through the writer.
+trait Operation: Send {
+    fn context(&self) -> &'static str;
+    /// Runs it; the result is kept for the reply.
+    fn run(&mut self, conn: &Connection) -> Kept;
+    /// Tells the sender.
+    fn reply(self: Box<Self>, end: End);
+}
+
+/// Whether the writes of an operation are kept.
+enum Kept {
+    Yes,
+    No,
+    /// The disk is at fault: nothing of the transaction can be kept.
+    Disk(Failure),
+}
+
+/// How the transaction ended.
+enum End {
+    Committed,
+    Lost(StoreError),
+}
+
+struct Queued<T, F> {
+    context: &'static str,
+    operation: Option<F>,
+    result: Option<Result<T, StoreError>>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, F> Operation for Queued<T, F>
+where
+    T: Send + 'static,
+    F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+{
+    fn context(&self) -> &'static str {
+        self.context
+    }
+
+    fn run(&mut self, conn: &Connection) -> Kept {
+        let operation = self.operation.take().expect("an operation runs once");
+        match operation(conn) {
+            Ok(value) => {
+                self.result = Some(Ok(value));
+                Kept::Yes
+            }
+            Err(failure) if failure.is_of_the_disk() => Kept::Disk(failure),
+            Err(failure) => {
+                self.result = Some(Err(failure.into_error(self.context)));
+                Kept::No
+            }
+        }
+    }
+
+    fn reply(self: Box<Self>, end: End) {
+        let result = match (end, self.result) {
+            (End::Lost(error), _) => Err(error),
+            (End::Committed, Some(result)) => result,
+            (End::Committed, None) => unreachable!("a committed operation has run"),
+        };
+        // The sender may have stopped waiting; what was written stays.
+        drop(self.reply.send(result));
+    }
+}
+
+/// The writer's own side.
+struct Desk {
+    conn: Connection,
+    log: PathBuf,
+    /// What was being tried when the disk failed.
+    broken: Option<String>,
+}
+
+impl Desk {
+    fn work(mut self, mut operations: mpsc::Receiver<Box<dyn Operation>>) {
+        let mut batch: Vec<Box<dyn Operation>> = Vec::with_capacity(BATCH);
+        while let Some(first) = operations.blocking_recv() {
+            batch.push(first);
+            while batch.len() < BATCH
+                && let Ok(next) = operations.try_recv()
+            {
+                batch.push(next);
+            }
+            self.transact(&mut batch);
+        }
+        // A failure here costs nothing: the log is merged at the next start.
+        if self.broken.is_none() {
+            drop(log::merge(&self.conn));
+        }
+    }
+
+    fn transact(&mut self, batch: &mut Vec<Box<dyn Operation>>) {
+        let result = match &self.broken {
+            Some(context) => Err(Trouble::Broken(context.clone())),
+            None => self.commit(batch),
+        };
+        match result {
+            Ok(()) => {
+                for operation in batch.drain(..) {
+                    operation.reply(End::Committed);
+                }
+                if let Err(failure) = log::merge_if_long(&self.conn, &self.log) {
+                    self.note(failure, "merge the log");
+                }
+            }
+            Err(trouble) => {
+                if let Trouble::Broken(context) = &trouble {
+                    self.broken = Some(context.clone());
+                }
+                for operation in batch.drain(..) {
+                    let error = trouble.error(operation.context());
+                    operation.reply(End::Lost(error));
+                }
+            }
+        }
+    }
+
+    /// Runs a batch in one transaction; on trouble nothing of it is kept.
+    fn commit(&self, batch: &mut [Box<dyn Operation>]) -> Result<(), Trouble> {
+        let result = self.try_commit(batch);
+        if result.is_err() && !self.conn.is_autocommit() {
+            // Where even this fails the connection stays inside the transaction and the next BEGIN tells.
+            drop(self.conn.execute_batch("ROLLBACK"));
+        }
+        result
+    }
+
+    fn try_commit(&self, batch: &mut [Box<dyn Operation>]) -> Result<(), Trouble> {
+        self.statement("BEGIN IMMEDIATE")?;
+        for operation in batch {
+            self.statement("SAVEPOINT operation")?;
+            let kept = operation.run(&self.conn);
+            if let Kept::Disk(failure) = kept {
+                return Err(Trouble::of(failure, operation.context()));
+            }
+            if let Kept::No = kept {
+                self.statement("ROLLBACK TO operation")?;
+            }
+            self.statement("RELEASE operation")?;
+        }
+        self.statement("COMMIT")
+    }
+
+    fn statement(&self, sql: &'static str) -> Result<(), Trouble> {
+        self.conn
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.execute([]))
+            .map(drop)
+            .map_err(|error| Trouble::of(Failure::Sql(error), sql))
+    }
+
+    fn note(&mut self, failure: Failure, context: &str) {
+        if let Trouble::Broken(context) = Trouble::of(failure, context) {
+            self.broken = Some(context);
+        }
+    }
+}
+
+/// Why a transaction was lost.
+#[derive(Debug)]
+enum Trouble {
+    /// It may pass: the disk is full, or another process holds the lock.
+    Passing(Failure),
+    /// It will not: writes or syncs fail, or the file is damaged.
+    Broken(String),
+}
+
+impl Trouble {
+    fn of(failure: Failure, context: &str) -> Self {
+        let code = match &failure {
+            Failure::Sql(error) => error.sqlite_error_code(),
+            Failure::Store(_) => None,
+        };
+        match code {
+            Some(
+                ErrorCode::DiskFull
+                | ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::ReadOnly
+                | ErrorCode::PermissionDenied
+                | ErrorCode::OutOfMemory
+                | ErrorCode::OperationInterrupted
+                | ErrorCode::CannotOpen,
+            ) => Self::Passing(failure),
+            // An fsync that failed is never tried again: the kernel may have dropped the pages and call the next one
+            // a success.
+            _ => Self::Broken(format!("{context}: {failure}")),
+        }
+    }
+
+    fn error(&self, context: &str) -> StoreError {
+        match self {
+            Self::Passing(failure) => StoreError::Unavailable {
+                context: format!("{context}: {failure}"),
+                source: None,
+            },
+            Self::Broken(context) => StoreError::Broken {
+                context: context.clone(),
+            },
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The SQLite store under the conformance suite, and what only files can suffer.
+
+mod conformance;
