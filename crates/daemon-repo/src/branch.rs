@@ -3,6 +3,7 @@
 use crate::error::{GitError, Problem};
 use crate::mark::Mark;
 use crate::object::{InvalidName, ObjectId, RefName};
+use crate::refs::RefSnapshot;
 use crate::repository::Repository;
 
 /// Where a daemon's branch goes.
@@ -18,22 +19,30 @@ pub enum Remote {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteName(Box<str>);
 
-impl std::str::FromStr for Remote {
+impl std::str::FromStr for RemoteName {
     type Err = InvalidName;
 
-    /// Reads `.` as the repository itself, anything else as a remote.
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         let is_plain =
             !text.is_empty() && !text.starts_with('-') && !text.contains(char::is_control);
         // This form runs a program of the writer's choice.
         let runs_a_program = text.starts_with("ext::");
+        if is_plain && !runs_a_program {
+            Ok(Self(text.into()))
+        } else {
+            Err(InvalidName::new(text, "the name of a remote, or a URL"))
+        }
+    }
+}
+
+impl std::str::FromStr for Remote {
+    type Err = InvalidName;
+
+    /// Reads `.` as the repository itself, anything else as a remote.
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
         match text {
             "." => Ok(Self::Here),
-            _ if is_plain && !runs_a_program => Ok(Self::Named(RemoteName(text.into()))),
-            _ => Err(InvalidName::new(
-                text,
-                "`.`, the name of a remote, or a URL",
-            )),
+            _ => text.parse().map(Self::Named),
         }
     }
 }
@@ -145,6 +154,29 @@ impl Repository {
             )
         };
         Ok(is_taken.then(taken))
+    }
+
+    /// Fetches the branches and tags of a remote, and returns them under the names they have there.
+    ///
+    /// They are kept below `refs/daemon/`, apart from everything a person works with. Their objects are those of this
+    /// repository from then on, so that commits can be discovered and moves told like local ones.
+    ///
+    /// # Errors
+    /// [`GitError`] when the remote cannot be read; what was fetched before stays.
+    pub fn fetch(&self, remote: &RemoteName) -> Result<RefSnapshot, GitError> {
+        self.call("fetch")
+            .args([
+                "--quiet",
+                "--prune",
+                "--no-tags",
+                "--no-write-fetch-head",
+                "--no-recurse-submodules",
+            ])
+            .operand(&*remote.0)
+            .operand("+refs/heads/*:refs/daemon/heads/*")
+            .operand("+refs/tags/*:refs/daemon/tags/*")
+            .stdout()?;
+        self.refs_below("refs/daemon/")
     }
 
     fn remote_tip(

@@ -349,3 +349,29 @@ fn whole_fields(output: &[u8]) -> impl Iterator<Item = &[u8]> {
         .split_inclusive(|byte| *byte == 0)
         .map(|field| &field[..field.len() - 1])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_output_panics(output in "([0-9a-f]{40}|[AMD]|[\\x00\n ]|-?[0-9]{1,20}|[a-z]{0,5}){0,30}") {
+            let _commits: Option<Vec<Commit>> = parse_commits(output.as_bytes());
+            let _files: ChangedFiles = parse_changes(output.as_bytes());
+            let _by_commit: HashMap<ObjectId, ChangedFiles> = parse_changes_by_commit(output.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_torn_record_is_dropped_and_a_flood_is_cut() {
+        assert_eq!(parse_changes(b"A\0a\0M\0b").paths(), ["a"]);
+        let flood = "A\0x\0".repeat(MAX_CHANGED_FILES + 1);
+        let files = parse_changes(flood.as_bytes());
+        assert_eq!(
+            (files.paths().len(), files.is_cut),
+            (MAX_CHANGED_FILES, true)
+        );
+    }
+}

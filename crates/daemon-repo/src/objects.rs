@@ -130,4 +130,11 @@ mod tests {
             );
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_batch_panics(output in "([0-9a-f]{40}| blob | missing|[0-9]{1,25}|\n|[a-z ]{0,5}){0,12}") {
+            let _read: Option<()> = parse_batch(output.as_bytes(), &mut Blobs::new());
+        }
+    }
 }

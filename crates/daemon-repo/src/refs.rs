@@ -57,7 +57,9 @@ impl FromIterator<(RefName, ObjectId)> for RefSnapshot {
 }
 
 /// Reads lines of `<object> NUL <symref> NUL <ref>`; returns `None` when one has another shape.
-pub(crate) fn parse_refs(output: &[u8]) -> Option<RefSnapshot> {
+///
+/// Names below `root` are given as those below `refs/`.
+pub(crate) fn parse_refs(output: &[u8], root: &str) -> Option<RefSnapshot> {
     let mut acc = RefSnapshot::default();
     for line in output
         .split(|byte| *byte == b'\n')
@@ -71,14 +73,14 @@ pub(crate) fn parse_refs(output: &[u8]) -> Option<RefSnapshot> {
             acc.origin_head = target
                 .strip_prefix("refs/remotes/origin/")
                 .and_then(|branch| RefName::branch(branch).ok());
-        } else if let Some(name) = std::str::from_utf8(name)
+            continue;
+        }
+        let below = std::str::from_utf8(name)
             .ok()
-            .and_then(|name| name.parse().ok())
-        {
-            acc.refs
-                .insert(name, std::str::from_utf8(object).ok()?.parse().ok()?);
-        } else {
-            acc.unnamable.push(text.into_owned());
+            .and_then(|name| name.strip_prefix(root));
+        match below.and_then(|below| format!("refs/{below}").parse().ok()) {
+            Some(name) => acc.insert(name, std::str::from_utf8(object).ok()?.parse().ok()?),
+            None => acc.unnamable.push(text.into_owned()),
         }
     }
     Some(acc)

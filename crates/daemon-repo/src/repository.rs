@@ -137,19 +137,22 @@ impl Repository {
     pub fn refs(&self) -> Result<RefSnapshot, GitError> {
         match read_ref_files(&self.common_dir) {
             Some(refs) => Ok(refs),
-            None => self.refs_by_git(),
+            None => self.refs_below("refs/"),
         }
     }
 
-    fn refs_by_git(&self) -> Result<RefSnapshot, GitError> {
+    /// Lists the branches and tags of a namespace that has the shape of `refs/`.
+    pub(crate) fn refs_below(&self, root: &'static str) -> Result<RefSnapshot, GitError> {
         let call = self
             .call("for-each-ref")
             .arg("--format=%(objectname)%00%(symref)%00%(refname)")
-            .args(["refs/heads", "refs/tags", "refs/remotes/origin/HEAD"]);
+            .arg(format!("{root}heads"))
+            .arg(format!("{root}tags"))
+            .arg("refs/remotes/origin/HEAD");
         let malformed = call.error(Problem::Malformed {
             what: "a list of refs",
         });
-        parse_refs(&call.stdout()?).ok_or(malformed)
+        parse_refs(&call.stdout()?, root).ok_or(malformed)
     }
 
     /// Finds the default branch among `refs`: that of `origin/HEAD`, else `main`, `master`, or HEAD's.

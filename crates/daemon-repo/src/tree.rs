@@ -131,4 +131,11 @@ mod tests {
             assert_eq!(parse_listing(broken.as_bytes()), None, "{broken:?}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_listing_panics(listing in "([0-9a-f]{0,44}|[ \t\\x00]|blob|-|[a-z/.]{0,5}){0,20}") {
+            let _entries: Option<Vec<RawEntry>> = parse_listing(listing.as_bytes());
+        }
+    }
 }

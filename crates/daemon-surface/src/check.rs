@@ -2,6 +2,7 @@
 
 use daemon_event::{ActivationId, DaemonId};
 use daemon_repo::{Changes, FileChange, RefName, TreePath, daemon_branch};
+use daemon_validate::find_secret;
 
 /// The most lines that a branch may add and remove, in all.
 pub const MAX_DIFF_LINES: u64 = 5_000;
@@ -51,6 +52,17 @@ pub enum BranchRefusal {
         /// The path, with replacement characters.
         path: String,
     },
+    /// An added line, or the message, holds a secret.
+    #[error("{place} holds what looks like {what}")]
+    Secret {
+        /// Where it was found; the secret itself is not repeated.
+        place: &'static str,
+        /// What it looks like.
+        what: &'static str,
+    },
+    /// There is more than is searched for secrets.
+    #[error("the changes are too large to be searched for secrets")]
+    Unsearchable,
     /// The difference is too large to be looked at.
     #[error("{lines} lines changed, at most {MAX_DIFF_LINES} are pushed")]
     TooLarge {
@@ -103,6 +115,17 @@ pub fn check_branch(changes: &Changes) -> Result<(), BranchRefusal> {
     match changes.lines() {
         lines if lines > MAX_DIFF_LINES => Err(BranchRefusal::TooLarge { lines }),
         _ => Ok(()),
+    }
+}
+
+/// Checks a text that would leave with the branch; `place` names it in the refusal.
+///
+/// # Errors
+/// Says what looks like a secret.
+pub fn check_text(place: &'static str, text: &str) -> Result<(), BranchRefusal> {
+    match find_secret(text) {
+        Some(what) => Err(BranchRefusal::Secret { place, what }),
+        None => Ok(()),
     }
 }
 

@@ -30,6 +30,8 @@ mod check;
 mod git_branch;
 mod plan;
 
-pub use check::{BranchRefusal, BranchRules, MAX_DIFF_LINES, check_branch, check_target};
+pub use check::{
+    BranchRefusal, BranchRules, MAX_DIFF_LINES, check_branch, check_target, check_text,
+};
 pub use git_branch::{GIT, GitBranch};
 pub use plan::{BranchPlan, plan_branch};

@@ -2,10 +2,10 @@
 
 use daemon_engine::{NewOutput, OutputKey, OutputState};
 use daemon_event::{ActivationId, DaemonKey};
-use daemon_repo::{Changes, GitError, Mark, Worktree, daemon_branch};
+use daemon_repo::{Changes, GitError, Mark, Problem, RefName, Worktree, daemon_branch};
 use jiff::Timestamp;
 
-use crate::check::{BranchRefusal, BranchRules, check_branch, check_target};
+use crate::check::{BranchRefusal, BranchRules, check_branch, check_target, check_text};
 use crate::git_branch::{GIT, Pushed};
 
 /// Who pushes, and why.
@@ -38,8 +38,6 @@ pub fn plan_branch(
     let daemon = &plan.daemon.id;
     let target = daemon_branch(daemon, plan.activation);
     let key = OutputKey::derive(plan.activation, plan.ordinal, GIT, target.as_str());
-    let checked =
-        check_target(&target, daemon, plan.activation, rules).and_then(|()| check_branch(changes));
     let output = |content, state, error: Option<BranchRefusal>| NewOutput {
         key: key.clone(),
         ordinal: plan.ordinal,
@@ -49,7 +47,7 @@ pub fn plan_branch(
         state,
         error: error.map(|refusal| refusal.to_string()),
     };
-    if let Err(refusal) = checked {
+    if let Err(refusal) = check(worktree, changes, &target, plan, rules)? {
         return Ok(output("{}".to_owned(), OutputState::Refused, Some(refusal)));
     }
     let mark = Mark {
@@ -61,4 +59,27 @@ pub fn plan_branch(
     let commit = worktree.commit(changes, message, &mark, plan.at)?;
     let content = Pushed::new(&commit, changes).to_json();
     Ok(output(content, OutputState::Planned, None))
+}
+
+/// Runs every check, the cheap ones first: the lines are read only when there are few.
+fn check(
+    worktree: &Worktree,
+    changes: &Changes,
+    target: &RefName,
+    plan: &BranchPlan<'_>,
+    rules: &BranchRules,
+) -> Result<Result<(), BranchRefusal>, GitError> {
+    let shape = check_target(target, &plan.daemon.id, plan.activation, rules)
+        .and_then(|()| check_branch(changes));
+    if shape.is_err() {
+        return Ok(shape);
+    }
+    let lines = match worktree.added_lines(changes) {
+        Err(error) if matches!(error.problem(), Problem::TooMuchOutput) => {
+            return Ok(Err(BranchRefusal::Unsearchable));
+        }
+        lines => lines?,
+    };
+    let message = plan.message.unwrap_or_default();
+    Ok(check_text("an added line", &lines).and_then(|()| check_text("the message", message)))
 }

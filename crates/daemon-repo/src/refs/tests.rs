@@ -74,7 +74,7 @@ fn lines_of_refs_are_read_and_odd_names_are_reported() {
         [one.as_str().as_bytes(), b"\0\0refs/heads/\xff\n"].concat(),
     ]
     .concat();
-    let refs = parse_refs(&output).unwrap();
+    let refs = parse_refs(&output, "refs/").unwrap();
     assert_eq!(
         refs.iter()
             .map(|(name, _)| name.short())
@@ -83,10 +83,15 @@ fn lines_of_refs_are_read_and_odd_names_are_reported() {
     );
     assert_eq!(refs.origin_head(), Some(&name("trunk")));
     assert_eq!(refs.unnamable(), ["refs/heads/\u{fffd}"]);
-    assert_eq!(parse_refs(b"x\n"), None);
+    assert_eq!(parse_refs(b"x\n", "refs/"), None);
 }
 
 proptest! {
+    #[test]
+    fn no_listing_panics(output in prop::collection::vec(prop_oneof![Just(0u8), Just(b'\n'), any::<u8>()], 0..200)) {
+        let _refs: Option<RefSnapshot> = parse_refs(&output, "refs/");
+    }
+
     #[test]
     fn told_moves_replay_to_the_same_refs_and_no_number_repeats(
         steps in prop::collection::vec(prop::collection::btree_map(0u8..4, 1u8..4, 0..4), 1..20)

@@ -291,3 +291,51 @@ fn a_pull_request_changes_what_its_head_has_since_the_fork() {
         .unwrap();
     assert_eq!(repository.pull_request_files(&base, &orphan).unwrap(), None);
 }
+
+#[test]
+fn moves_of_a_remote_are_told_like_local_ones() {
+    let scratch = Scratch::new();
+    let first = scratch.write("a", "1").commit("first");
+    let path = scratch.beside("remote.git");
+    let path = path.to_str().unwrap();
+    scratch.git(&["clone", "-q", "--bare", ".", path]);
+    let (repository, remote) = (scratch.open(), path.parse().unwrap());
+    let fetched = repository.fetch(&remote).unwrap();
+    assert_eq!(
+        fetched
+            .iter()
+            .map(|(name, at)| (name.as_str(), at))
+            .collect::<Vec<_>>(),
+        [("refs/heads/main", &first)]
+    );
+    let cursor = RefCursor::baseline(&fetched);
+
+    let other = scratch.beside("other");
+    scratch.git(&["clone", "-q", path, other.to_str().unwrap()]);
+    let there = |args: &[&str]| scratch.git(&[&["-C", other.to_str().unwrap()], args].concat());
+    there(&["commit", "-q", "--allow-empty", "-m", "from elsewhere"]);
+    there(&["push", "-q", "origin", "main", "main:refs/heads/feature"]);
+    let (_, moves) = cursor.advance(&repository.fetch(&remote).unwrap());
+    let main = RefName::branch("main").unwrap();
+    let events: Vec<_> = moves
+        .iter()
+        .flat_map(|one| repository.events_of(one, &main).unwrap())
+        .collect();
+    assert_eq!(
+        told(&events),
+        [
+            ("create", "git:widgets:refs/heads/feature:1"),
+            ("push", "git:widgets:refs/heads/main:1")
+        ]
+    );
+    assert_eq!(
+        body(&events[1])["head_commit"]["message"],
+        json!("from elsewhere")
+    );
+    let local = repository.refs().unwrap();
+    assert_eq!(local.iter().map(|(_, at)| at).collect::<Vec<_>>(), [&first]);
+
+    there(&["push", "-q", "origin", ":feature"]);
+    assert_eq!(repository.fetch(&remote).unwrap().iter().count(), 1);
+    repository.fetch(&"/absent".parse().unwrap()).unwrap_err();
+}

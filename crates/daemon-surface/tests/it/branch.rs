@@ -308,6 +308,8 @@ fn what_may_not_be_pushed_is_a_refused_output_with_its_reason() {
         let output = scene.plan();
         (output.state, output.error.unwrap_or_default())
     };
+    // Put together here, so that no reader takes this file for a leak.
+    let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
     let long = "x\n".repeat(5_001);
     let allowed = "x\n".repeat(4_998);
     for (change, error) in [
@@ -326,6 +328,14 @@ fn what_may_not_be_pushed_is_a_refused_output_with_its_reason() {
         (
             &|scene| _ = scene.change("docs/b.md", &long),
             "5001 lines changed, at most 5000 are pushed",
+        ),
+        (
+            &|scene| _ = scene.change("docs/b.md", &format!("fine\nkey: {token}\n")),
+            "an added line holds what looks like a GitHub token",
+        ),
+        (
+            &|scene| _ = scene.change("docs/b.bin", &format!("\0{token}\0")),
+            "an added line holds what looks like a GitHub token",
         ),
         (
             &|scene| _ = scene.change("docs/bad\nname", "x"),

@@ -82,6 +82,17 @@ static BEGINNINGS: LazyLock<AhoCorasick> = LazyLock::new(|| {
 /// Most characters of a token; the longest in use have a few thousand.
 const MAX_TOKEN_CHARS: usize = 8_192;
 
+/// Names the first thing in a text that looks like a token or a private key: `a GitHub token`.
+///
+/// ```
+/// let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+/// assert_eq!(daemon_validate::find_secret(&format!("push with {token}")), Some("a GitHub token"));
+/// assert_eq!(daemon_validate::find_secret("push with your own token"), None);
+/// ```
+pub fn find_secret(text: &str) -> Option<&'static str> {
+    tokens(text).next().map(|token| token.what)
+}
+
 pub(crate) fn secret(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let text = subject.text();
     for found in tokens(text) {
