@@ -78,8 +78,15 @@ pub enum RunEvent {
         /// What it cut.
         detail: String,
     },
-    /// The run proposes an output, as the JSON object it wrote.
+    /// The run proposes an output, as the JSON object it wrote, and waits for no answer.
+    ///
+    /// Whoever reads the events hands it to the validators. A provider that asks [`Grants::propose`](crate::Grants::propose)
+    /// yields no such event for the same output.
     Proposed(serde_json::Value),
+    /// The provider is about to stop its own process, for this reason; the run's outcome may still be its own.
+    ///
+    /// It comes before the first signal where the provider decides, so that the reason can be stored first.
+    Stopping(crate::CancelReason),
     /// The run ended; no event follows.
     Terminal {
         /// How it ended.

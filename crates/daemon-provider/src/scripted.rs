@@ -22,7 +22,7 @@ pub enum Step {
     Event(RunEvent),
     /// Writes this file, relative to the worktree.
     Write(PathBuf, Vec<u8>),
-    /// Proposes this output through the grants, and yields `Proposed` or `Denied`.
+    /// Proposes this output through the grants; a refusal is yielded as `Denied`.
     Propose(Value),
     /// Sets this value of the state through the grants; a refusal is yielded as `Denied`.
     SetState(String, Value),
@@ -163,16 +163,16 @@ impl ScriptedRun {
                 })?;
                 Ok(None)
             }
-            Some(Step::Propose(output)) => Ok(Some(
-                match self.request.grants.propose(output.clone()).await {
-                    Ok(Verdict::Accepted) => RunEvent::Proposed(output.clone()),
-                    Ok(Verdict::Refused(detail)) => RunEvent::Denied {
+            Some(Step::Propose(output)) => {
+                Ok(match self.request.grants.propose(output.clone()).await {
+                    Ok(Verdict::Accepted) => None,
+                    Ok(Verdict::Refused(detail)) => Some(RunEvent::Denied {
                         name: "propose_output".to_owned(),
                         detail,
-                    },
-                    Err(error) => denied("propose_output", error),
-                },
-            )),
+                    }),
+                    Err(error) => Some(denied("propose_output", error)),
+                })
+            }
             Some(Step::SetState(key, value)) => {
                 let answer = self.request.grants.state_set(key, value.clone()).await;
                 Ok(answer.err().map(|error| denied("state_set", error)))

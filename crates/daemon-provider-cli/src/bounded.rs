@@ -1,0 +1,143 @@
+//! Text of any length, of which the beginning and the end are kept.
+
+use std::collections::VecDeque;
+
+/// What is kept at each end.
+const KEPT: usize = 8 << 20;
+
+/// Lines of output: the first and the last 8 MiB.
+#[derive(Debug)]
+pub(crate) struct BoundedText {
+    kept: usize,
+    head: Option<String>,
+    tail: VecDeque<String>,
+    tail_bytes: usize,
+    dropped: u64,
+}
+
+impl Default for BoundedText {
+    fn default() -> Self {
+        Self::keeping(KEPT)
+    }
+}
+
+impl BoundedText {
+    fn keeping(kept: usize) -> Self {
+        Self {
+            kept,
+            head: None,
+            tail: VecDeque::new(),
+            tail_bytes: 0,
+            dropped: 0,
+        }
+    }
+
+    pub(crate) fn push(&mut self, line: &str) {
+        let head_bytes = self.head.as_ref().map_or(0, String::len);
+        if self.tail.is_empty() && head_bytes + line.len() < self.kept {
+            match &mut self.head {
+                Some(head) => {
+                    head.push('\n');
+                    head.push_str(line);
+                }
+                None => self.head = Some(line.to_owned()),
+            }
+            return;
+        }
+        self.tail_bytes += line.len();
+        self.tail.push_back(line.to_owned());
+        while self.tail_bytes > self.kept && self.tail.len() > 1 {
+            let gone = self.tail.pop_front().expect("more than one line is there");
+            self.tail_bytes -= gone.len();
+            self.dropped += gone.len() as u64;
+        }
+    }
+
+    /// Returns the lines joined, with a mark where some are missing.
+    pub(crate) fn join(&self) -> String {
+        let gap = (self.dropped > 0).then(|| format!("[{} bytes left out]", self.dropped));
+        let tail = self.tail.iter().map(String::as_str);
+        let parts: Vec<&str> = self
+            .head
+            .as_deref()
+            .into_iter()
+            .chain(gap.as_deref())
+            .chain(tail)
+            .collect();
+        parts.join("\n")
+    }
+}
+
+/// The last lines of a program's complaints.
+#[derive(Debug, Default)]
+pub(crate) struct LastLines {
+    lines: VecDeque<String>,
+}
+
+const LAST_LINES: usize = 20;
+const LAST_CHARACTERS: usize = 500;
+
+impl LastLines {
+    pub(crate) fn push(&mut self, line: &str) {
+        if self.lines.len() == LAST_LINES {
+            self.lines.pop_front();
+        }
+        // No more than this of one line can be shown.
+        self.lines.push_back(last_characters(line).to_owned());
+    }
+
+    /// Returns the last 500 characters of the last 20 lines; empty if there are none.
+    pub(crate) fn join(&self) -> String {
+        let text: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+        last_characters(text.join("\n").trim()).to_owned()
+    }
+}
+
+fn last_characters(text: &str) -> &str {
+    match text.char_indices().nth_back(LAST_CHARACTERS - 1) {
+        Some((begin, _)) => &text[begin..],
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beginning_and_end_are_kept() {
+        let table: [(&[&str], &str); 6] = [
+            (&[], ""),
+            (&["", "a", ""], "\na\n"),
+            (&["ab", "cd"], "ab\ncd"),
+            (&["ab", "cdef", "gh"], "ab\ncdef\ngh"),
+            (
+                &["ab", "cdef", "gh", "ijkl"],
+                "ab\n[4 bytes left out]\ngh\nijkl",
+            ),
+            (&["abcdefghijkl", "m"], "[12 bytes left out]\nm"),
+        ];
+        for (lines, expected) in table {
+            let mut text = BoundedText::keeping(6);
+            for line in lines {
+                text.push(line);
+            }
+            assert_eq!(
+                text.join().trim_start_matches('\n'),
+                expected.trim_start_matches('\n')
+            );
+        }
+    }
+
+    #[test]
+    fn the_last_words_are_the_last_500_characters_of_20_lines() {
+        let mut lines = LastLines::default();
+        for n in 0..30 {
+            lines.push(&format!("line {n}"));
+        }
+        let expected: Vec<String> = (10..30).map(|n| format!("line {n}")).collect();
+        assert_eq!(lines.join(), expected.join("\n"));
+        lines.push(&"é".repeat(600));
+        assert_eq!(lines.join(), "é".repeat(500));
+    }
+}
