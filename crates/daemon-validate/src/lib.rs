@@ -63,4 +63,4 @@ pub use subject::Subject;
 pub use support_entry::{SupportEntry, SupportKind};
 pub use table::{Mend, RuleEntry, rule, rules};
 pub use validate::{MAX_PER_CODE, Rule, registrable, validate, weigh};
-pub use verdict::{ConditionStatus, ConditionVerdict, Correction, Deed};
+pub use verdict::{ConditionStatus, ConditionVerdict, Correction};

@@ -4,8 +4,7 @@ use daemon_spec::{Code, Diagnostic, Severity};
 
 use crate::rules::{
     activation, assigned_secrets, body, conditions, deny, hidden_text, identity, keys, lists,
-    machine_path, own_output, placeholder, placement, purpose, routines, schedule, secrets,
-    support,
+    machine_path, placeholder, placement, purpose, routines, schedule, secrets, support,
 };
 use crate::{Profile, Rule, Subject, page};
 
@@ -254,7 +253,7 @@ table! {
         => "a misspelt word was read as another";
     310 "inert" Warning/Error ByHand Subject(conditions::inert)
         => "nothing can wake this daemon here";
-    311 "watch-loop" Advice/Advice ByHand Subject(own_output::own_output)
+    311 "watch-loop" Advice/Advice ByHand Subject(conditions::loops)
         => "the daemon's own output could match the condition";
     400 "routines-missing" Error/Error ByHand Subject(routines::missing)
         => "`routines` is missing or empty";

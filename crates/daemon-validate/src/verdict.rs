@@ -44,8 +44,8 @@ pub struct ConditionVerdict {
     pub same_as: Option<usize>,
     /// An instruction inside the condition.
     pub instruction: Option<Range<usize>>,
-    /// What somebody did when an event meets it; left out are deeds that its filters leave to people.
-    pub deeds: Vec<Deed>,
+    /// Whether what the daemon itself produces could match.
+    pub may_match_own_output: bool,
     /// Whether reading it takes phrasings beyond those the format lists.
     pub is_local: bool,
 }
@@ -62,7 +62,7 @@ impl ConditionVerdict {
             contradiction: Vec::new(),
             same_as: None,
             instruction: None,
-            deeds: Vec::new(),
+            may_match_own_output: false,
             is_local: false,
         }
     }
@@ -72,31 +72,6 @@ impl ConditionVerdict {
     pub const fn can_wake(&self) -> bool {
         self.status.can_wake() && self.contradiction.is_empty()
     }
-}
-
-/// What an event tells that somebody did, as far as a daemon could do it too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Deed {
-    /// Wrote a comment or a reply.
-    Comment,
-    /// Pushed commits, to a branch or a pull request.
-    Push,
-    /// Opened a pull request.
-    OpenPullRequest,
-    /// Opened an issue.
-    OpenIssue,
-    /// Added or removed a label.
-    Label,
-    /// Submitted a review.
-    Review,
-    /// Posted a message in a channel.
-    Message,
-    /// Merged a pull request.
-    Merge,
-    /// Closed a pull request or an issue.
-    Close,
-    /// Changed a title, a text, an assignee or another property.
-    Edit,
 }
 
 /// A word that was read as another.

@@ -1,4 +1,4 @@
-//! D300 to D310 and D601: what the interpreter made of the conditions.
+//! D300 to D311 and D601: what the interpreter made of the conditions.
 
 use std::ops::Range;
 
@@ -196,6 +196,19 @@ pub(crate) fn inert(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     }
 }
 
+pub(crate) fn loops(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
+    for (condition, _) in verdicts(subject).filter(|(_, verdict)| verdict.may_match_own_output) {
+        acc.push(
+            report(
+                311,
+                condition.span,
+                format!("its own output could match `{}`", shown(&condition.value)),
+            )
+            .with_help("a daemon never wakes on its own marked output here; narrow it for others"),
+        );
+    }
+}
+
 pub(crate) fn local_source(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     for (condition, _) in verdicts(subject).filter(|(_, verdict)| verdict.is_local) {
         let message = format!(
@@ -211,9 +224,7 @@ pub(crate) fn local_source(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
 }
 
 /// Walks the conditions that have a verdict.
-pub(super) fn verdicts<'a>(
-    subject: &Subject<'a>,
-) -> impl Iterator<Item = (&'a Text, &'a ConditionVerdict)> {
+fn verdicts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = (&'a Text, &'a ConditionVerdict)> {
     let list = subject.file().watch().value();
     list.into_iter()
         .flat_map(List::texts)
@@ -291,7 +302,7 @@ fn is_state(condition: &str) -> bool {
         })
 }
 
-pub(super) fn shown(text: &str) -> String {
+fn shown(text: &str) -> String {
     let text = text.trim();
     match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),

@@ -10,7 +10,6 @@ pub(crate) mod identity;
 pub(crate) mod keys;
 pub(crate) mod lists;
 pub(crate) mod machine_path;
-pub(crate) mod own_output;
 pub(crate) mod placeholder;
 pub(crate) mod placement;
 pub(crate) mod purpose;
