@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use daemon_cron::Zone;
 use daemon_spec::{Code, DaemonFile, Diagnostic, Parse, Severity, Source, Span, parse};
@@ -11,6 +13,9 @@ use jiff::Timestamp;
 
 use crate::discovery::Found;
 use crate::{conditions::Conditions, disk, support_tree};
+
+/// Fewer files than this are not worth a thread.
+const MIN_PER_THREAD: usize = 32;
 
 /// What every file is judged by.
 pub(crate) struct Judge {
@@ -64,9 +69,33 @@ pub(crate) struct Given<'a> {
 impl Judge {
     /// Lints files on disk, in their order.
     pub(crate) fn lint_all(&self, files: &[Found]) -> Vec<Linted> {
-        let mut acc: Vec<Linted> = files.iter().map(|found| self.lint_file(found)).collect();
+        let mut acc = self.lint_each(files);
         self.compare(&mut acc);
         acc
+    }
+
+    /// Lints each file by itself, on as many threads as there are processors.
+    fn lint_each(&self, files: &[Found]) -> Vec<Linted> {
+        let n_threads = thread::available_parallelism().map_or(1, usize::from);
+        let per_thread = files.len().div_ceil(n_threads).max(MIN_PER_THREAD);
+        let lint = |part: &[Found]| {
+            part.iter()
+                .map(|found| self.lint_file(found))
+                .collect::<Vec<_>>()
+        };
+        if files.len() <= per_thread {
+            return lint(files);
+        }
+        thread::scope(|scope| {
+            let threads: Vec<_> = files
+                .chunks(per_thread)
+                .map(|part| scope.spawn(move || lint(part)))
+                .collect();
+            let parts = threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            parts.flatten().collect()
+        })
     }
 
     fn lint_file(&self, found: &Found) -> Linted {
