@@ -1,14 +1,104 @@
 //! What the interpreter makes of a file's conditions, as data for the rules.
 
-use daemon_spec::DaemonFile;
-use daemon_validate::ConditionVerdict;
+use daemon_event::Source;
+use daemon_spec::{DaemonFile, List};
+use daemon_validate::{ConditionStatus, ConditionVerdict, Correction};
+use daemon_watch::{Interpretation, Interpreter, Span, Status, TimeKind};
 
-/// Interprets conditions.
-pub(crate) struct Conditions;
+use crate::own_output::could_match_own_output;
 
-impl Conditions {
-    /// Returns the verdicts on the entries of `watch` that are text, in order.
-    pub(crate) fn verdicts(&self, _file: &DaemonFile) -> Vec<ConditionVerdict> {
-        Vec::new()
+/// Returns the verdicts on the entries of `watch` that are text, in order.
+pub(crate) fn verdicts(interpreter: &dyn Interpreter, file: &DaemonFile) -> Vec<ConditionVerdict> {
+    let conditions = file.watch().value().into_iter().flat_map(List::texts);
+    let routines: Vec<String> = file
+        .routines()
+        .value()
+        .into_iter()
+        .flat_map(List::texts)
+        .map(|routine| routine.value.to_lowercase())
+        .collect();
+    let mut meanings: Vec<Interpretation> = Vec::new();
+    let mut acc = Vec::new();
+    for condition in conditions {
+        let meaning = interpreter.interpret(&condition.value);
+        let mut verdict = verdict(&meaning);
+        verdict.same_as = meanings
+            .iter()
+            .position(|earlier| earlier.means_the_same_as(&meaning));
+        verdict.may_match_own_output = could_match_own_output(&meaning, &routines);
+        meanings.push(meaning);
+        acc.push(verdict);
     }
+    acc
+}
+
+fn verdict(meaning: &Interpretation) -> ConditionVerdict {
+    let range = |span: &Span| span.start..span.end;
+    let corrections = meaning
+        .corrections
+        .iter()
+        .map(|mended| Correction {
+            range: range(&mended.span),
+            spelling: mended.replacement.clone(),
+        })
+        .collect();
+    ConditionVerdict {
+        remainder: meaning.remainder.iter().map(range).collect(),
+        suggestion: match &meaning.time {
+            Some(TimeKind::Schedule(expression)) => expression.clone(),
+            Some(TimeKind::Elapsed) => None,
+            None => meaning.suggestion.clone(),
+        },
+        corrections,
+        contradiction: contradiction(meaning).iter().map(range).collect(),
+        instruction: meaning.instruction.as_ref().map(range),
+        is_local: is_local(meaning),
+        ..ConditionVerdict::new(status(meaning))
+    }
+}
+
+fn status(meaning: &Interpretation) -> ConditionStatus {
+    match (meaning.status, &meaning.time) {
+        (Status::Mapped, _) => ConditionStatus::Mapped,
+        (Status::Partial, _) => ConditionStatus::Partial,
+        (Status::Unmapped, _) => ConditionStatus::Unmapped,
+        (Status::TimeBased, Some(TimeKind::Elapsed)) => ConditionStatus::Elapsed,
+        (Status::TimeBased, _) => ConditionStatus::Time,
+        (Status::Vague, _) => ConditionStatus::Vague,
+    }
+}
+
+/// The words that exclude each other, when every alternative holds such a pair.
+fn contradiction(meaning: &Interpretation) -> Vec<Span> {
+    let pairs = meaning.contradictions();
+    let is_impossible = |filters: &[usize]| {
+        pairs
+            .iter()
+            .any(|(first, second)| filters.contains(first) && filters.contains(second))
+    };
+    let Some((first, second)) = pairs.first() else {
+        return Vec::new();
+    };
+    if !meaning
+        .clauses
+        .iter()
+        .all(|clause| is_impossible(&clause.filters))
+    {
+        return Vec::new();
+    }
+    [first, second]
+        .into_iter()
+        .filter_map(|&index| meaning.filters.get(index))
+        .map(|filter| filter.span)
+        .collect()
+}
+
+/// Only the moves of a local repository tell of it, which other runtimes need not watch.
+fn is_local(meaning: &Interpretation) -> bool {
+    let mut events = meaning
+        .clauses
+        .iter()
+        .flat_map(|clause| &clause.events)
+        .peekable();
+    events.peek().is_some() && events.all(|event| event.source == Source::Git)
 }

@@ -25,8 +25,8 @@
 //! this one as a command. [`command`] is the command line as data.
 //!
 //! # What this crate does not do
-//! It judges nothing itself: reading is `daemon-spec`'s, the rules are `daemon-validate`'s. It finds
-//! files, brings the two together, and prints. It reads no environment, no clock and no working
+//! It judges nothing itself: reading is `daemon-spec`'s, the meaning of conditions `daemon-watch`'s and
+//! the rules `daemon-validate`'s. It finds files, brings the three together, and prints. It reads no environment, no clock and no working
 //! directory; the program around it passes them in. It knows no host and opens no store.
 //!
 //! # Guarantees
@@ -41,6 +41,7 @@ mod disk;
 pub mod exit;
 mod fix;
 mod lint;
+mod own_output;
 mod report;
 mod run;
 mod support_tree;

@@ -9,10 +9,11 @@ use std::thread;
 use daemon_cron::Zone;
 use daemon_spec::{Code, DaemonFile, Diagnostic, Parse, Severity, Source, Span, parse};
 use daemon_validate::{Profile, Subject, SupportEntry, validate, validate_repository, weigh};
+use daemon_watch::Grammar;
 use jiff::Timestamp;
 
 use crate::discovery::Found;
-use crate::{conditions::Conditions, disk, support_tree};
+use crate::{conditions, disk, support_tree};
 
 /// Fewer files than this are not worth a thread.
 const MIN_PER_THREAD: usize = 32;
@@ -22,7 +23,7 @@ pub(crate) struct Judge {
     pub(crate) profile: Profile,
     pub(crate) zone: Zone,
     pub(crate) now: Timestamp,
-    pub(crate) conditions: Conditions,
+    pub(crate) interpreter: Grammar,
 }
 
 /// A file after linting.
@@ -138,7 +139,7 @@ impl Judge {
         found: Option<&Found>,
         support: Option<&[SupportEntry]>,
     ) -> Vec<Diagnostic> {
-        let verdicts = self.conditions.verdicts(&parsed.file);
+        let verdicts = conditions::verdicts(&self.interpreter, &parsed.file);
         let mut subject = Subject::new(parsed)
             .with_conditions(&verdicts)
             .in_zone(&self.zone)

@@ -8,10 +8,10 @@ use clap::Parser as _;
 use clap::error::ErrorKind;
 use daemon_cron::Zone;
 use daemon_spec::limits::MAX_FILE_BYTES;
+use daemon_watch::Grammar;
 use jiff::tz::TimeZone;
 
 use crate::arguments::Cli;
-use crate::conditions::Conditions;
 use crate::discovery::{self, Found};
 use crate::lint::{Given, Judge, Linted};
 use crate::report::{Report, Warnings, failure};
@@ -159,7 +159,7 @@ impl Run<'_> {
             profile: self.lint.profile.into(),
             zone: Zone::new(zone),
             now: self.surroundings.now,
-            conditions: Conditions,
+            interpreter: Grammar,
         })
     }
 

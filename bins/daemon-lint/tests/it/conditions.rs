@@ -1,0 +1,131 @@
+//! What the interpreter's verdicts become in a report.
+
+use crate::world::{CLEAN, World};
+
+/// Lints a daemon with these conditions and lists `code line:column message` about them.
+fn findings(conditions: &[&str], routine: &str) -> Vec<String> {
+    let list: String = conditions
+        .iter()
+        .map(|condition| format!("  - {condition}\n"))
+        .collect();
+    let text = CLEAN
+        .replace("  - when a pull request is opened\n", &list)
+        .replace(
+            "  - list broken links in one comment\n",
+            &format!("  - {routine}\n"),
+        );
+    let report = World::of_daemon(&text).run(&["--json"]).json();
+    let found = report["files"][0]["diagnostics"]
+        .as_array()
+        .expect("a list of findings");
+    found
+        .iter()
+        .map(|found| {
+            let text = |name: &str| found[name].as_str().expect("a string");
+            let start = &found["start"];
+            format!(
+                "{} {}:{} {}",
+                text("code"),
+                start["line"],
+                start["column"],
+                text("message")
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn a_condition_that_is_understood_is_not_spoken_of() {
+    let conditions = ["when a pull request is opened", "when an issue is closed"];
+    assert_eq!(
+        findings(&conditions, "list broken links in a report"),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn what_names_no_event_is_an_error_at_the_condition() {
+    let found = findings(
+        &["when a pull request is opened", "'when something happens'"],
+        "list broken links",
+    );
+    assert_eq!(found, ["D300 6:6 `when something happens` names no event"]);
+}
+
+#[test]
+fn a_time_is_told_from_an_event_and_leaves_the_daemon_inert() {
+    let found = findings(&["every morning"], "list broken links");
+    assert_eq!(
+        found,
+        [
+            "D310 4:1 nothing can wake this daemon here",
+            "D302 5:5 `every morning` is a time, not an event",
+        ]
+    );
+}
+
+#[test]
+fn an_event_nobody_emits_names_the_sources() {
+    let found = findings(
+        &[
+            "when a pull request is opened",
+            "when a Kubernetes pod crashes",
+        ],
+        "list broken links",
+    );
+    assert_eq!(
+        found,
+        ["D304 6:5 no known source emits `when a Kubernetes pod crashes`"]
+    );
+}
+
+#[test]
+fn the_words_that_were_not_understood_have_their_own_place() {
+    let found = findings(
+        &["\"when a large pull request is opened\""],
+        "list broken links",
+    );
+    assert_eq!(found, ["D305 5:11 not understood: `a large`"]);
+}
+
+#[test]
+fn conditions_of_one_meaning_are_reported_at_the_later_one() {
+    let found = findings(
+        &["when a pull request is opened", "when a PR is opened"],
+        "list broken links",
+    );
+    assert_eq!(
+        found,
+        ["D307 6:5 this means the same as entry 1 of `watch`"]
+    );
+}
+
+#[test]
+fn a_typo_is_mended_in_place() {
+    let world = World::of_daemon(&CLEAN.replace("is opened", "is sychronized"));
+    assert_eq!(
+        world.run(&["--json"]).findings(),
+        [".agents/daemons/tidy/DAEMON.md D309 5:28"]
+    );
+    world.run(&["--fix"]);
+    assert!(
+        world
+            .read(".agents/daemons/tidy/DAEMON.md")
+            .contains("  - when a pull request is synchronized\n")
+    );
+}
+
+#[test]
+fn only_a_routine_that_produces_the_event_is_warned_of_a_loop() {
+    let comment = ["when an issue comment is created"];
+    assert_eq!(
+        findings(&comment, "reply to each question"),
+        ["D311 5:5 its own output could match `when an issue comment is created`"]
+    );
+    assert_eq!(findings(&comment, "set the priority"), Vec::<String>::new());
+    let by_a_human = ["when an issue comment is created by a human"];
+    assert_eq!(
+        findings(&by_a_human, "reply to each question"),
+        Vec::<String>::new()
+    );
+}
