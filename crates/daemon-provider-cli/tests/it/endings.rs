@@ -1,0 +1,220 @@
+//! How runs of programs end.
+
+use std::fs;
+
+use daemon_process::ChildLimits;
+use daemon_provider::Class::{Final, Retryable};
+use daemon_provider::FailureKind::{Exit as ExitKind, Protocol, Provider, Resource, Terminated};
+use daemon_provider::{CancelReason, Class, Exit, Failure, FailureKind, Outcome, RunEvent};
+use daemon_provider_cli::ResultRule;
+
+use crate::kit::{Bench, done, story, until};
+
+fn failed(kind: FailureKind, class: Class, message: &str, text: &str) -> Option<(Outcome, String)> {
+    let failure = Failure {
+        kind,
+        class,
+        message: message.to_owned(),
+    };
+    Some((Outcome::Failed(failure), text.to_owned()))
+}
+
+fn stopped(reason: CancelReason, text: &str) -> Option<(Outcome, String)> {
+    Some((Outcome::Stopped(reason), text.to_owned()))
+}
+
+const GOOD: &str = r#"echo '{"daemon":"result","ok":true,"text":"fixed"}'"#;
+const BAD: &str = r#"echo '{"daemon":"result","ok":false,"text":"quota"}'"#;
+
+#[tokio::test]
+async fn codes_and_results_become_outcomes() {
+    let bench = Bench::new();
+    let table = [
+        ("echo a; echo; echo b".to_owned(), done("a\n\nb")),
+        (format!("echo a; {GOOD}"), done("fixed")),
+        (BAD.to_owned(), failed(Provider, Final, "quota", "quota")),
+        (format!("{BAD}; {GOOD}"), done("fixed")),
+        (
+            "echo a; exit 75".to_owned(),
+            failed(ExitKind, Retryable, "exit code 75", "a"),
+        ),
+        (
+            "exit 3".to_owned(),
+            failed(ExitKind, Final, "exit code 3", ""),
+        ),
+        (
+            format!("{GOOD}; exit 9"),
+            failed(ExitKind, Final, "exit code 9", "fixed"),
+        ),
+    ];
+    for (script, end) in table {
+        assert_eq!(bench.play(&script).await.end, end, "{script}");
+    }
+}
+
+#[tokio::test]
+async fn a_required_result_that_is_missing_fails_the_run() {
+    let bench = Bench::new();
+    let mut config = bench.config("echo text");
+    config.result = ResultRule::Required;
+    let message = "the program ended without a result";
+    assert_eq!(
+        bench.story(config.clone()).await.end,
+        failed(Protocol, Retryable, message, "text")
+    );
+    config.args = vec!["-c".to_owned(), GOOD.to_owned()];
+    assert_eq!(bench.story(config).await.end, done("fixed"));
+}
+
+#[tokio::test]
+async fn the_last_words_of_a_failed_program_are_told() {
+    let bench = Bench::new();
+    let story = bench
+        .play("seq 1 100 >&2; yes | tr -d '\\n' | head -c 480 >&2; exit 1")
+        .await;
+    let expected = format!("exit code 1: {}\n99\n100\n{}", "..", "y".repeat(480));
+    let Some((Outcome::Failed(failure), _)) = story.end else {
+        panic!("a failure")
+    };
+    let tail: String = failure.message.chars().rev().take(486).collect();
+    assert_eq!(tail, expected.chars().rev().take(486).collect::<String>());
+    assert_eq!(failure.message.len(), "exit code 1: ".len() + 500);
+    assert_eq!((failure.kind, failure.class), (ExitKind, Final));
+}
+
+#[tokio::test]
+async fn a_flood_of_complaints_beside_a_silent_stdout_does_not_deadlock() {
+    let bench = Bench::new();
+    let story = bench
+        .play("yes 0123456789abcde | head -c 10000000 >&2; echo done")
+        .await;
+    assert_eq!((story.stderr.len(), story.end), (625_000, done("done")));
+}
+
+#[tokio::test]
+async fn a_foreign_signal_is_a_termination_by_somebody_unknown() {
+    let bench = Bench::new();
+    for (script, code) in [("kill -TERM $$", -15), ("exit 143", 143)] {
+        let message = format!("terminated by an unknown sender (SIGTERM, code {code})");
+        assert_eq!(
+            bench.play(script).await.end,
+            failed(Terminated, Retryable, &message, "")
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_child_and_grandchild_that_ignore_sigterm_die_of_a_cancel() {
+    let bench = Bench::new();
+    let script = "trap '' TERM; (trap '' TERM; while :; do sleep 1000; done) & echo $! > pid; \
+                  echo up; while :; do sleep 1000; done";
+    let mut run = bench.start(bench.config(script)).await.unwrap();
+    until(&mut *run, "up").await;
+    run.cancel(CancelReason::Timeout).await.unwrap();
+    let story = story(&mut *run).await;
+    assert_eq!(
+        (story.exit, story.end),
+        (Some(Exit::Signal(9)), stopped(CancelReason::Timeout, "up"))
+    );
+    let pid = fs::read_to_string(bench.path("worktree/pid")).unwrap();
+    let state = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "{state}");
+}
+
+#[tokio::test]
+async fn the_first_reason_stays() {
+    let bench = Bench::new();
+    let mut run = bench
+        .start(bench.config("echo up; exec sleep 1000"))
+        .await
+        .unwrap();
+    until(&mut *run, "up").await;
+    run.cancel(CancelReason::Timeout).await.unwrap();
+    run.cancel(CancelReason::Reclaim).await.unwrap();
+    assert_eq!(
+        story(&mut *run).await.end,
+        stopped(CancelReason::Timeout, "up")
+    );
+}
+
+#[tokio::test]
+async fn a_cancel_between_the_last_output_and_exit_0_cancels_and_counts_nothing() {
+    let bench = Bench::new();
+    let script = r#"trap 'exit 0' TERM; echo '{"daemon":"usage","input":5}'; echo last;
+        while :; do sleep 0.01; done 2>/dev/null"#;
+    let mut run = bench.start(bench.config(script)).await.unwrap();
+    until(&mut *run, "last").await;
+    run.cancel(CancelReason::Reclaim).await.unwrap();
+    let story = story(&mut *run).await;
+    let expected = (
+        Some(Exit::Code(0)),
+        vec![],
+        stopped(CancelReason::Reclaim, "last"),
+    );
+    assert_eq!((story.exit, story.events, story.end), expected);
+}
+
+#[tokio::test]
+async fn a_cancel_after_the_exit_but_before_the_end_is_told_still_cancels() {
+    let bench = Bench::new();
+    let mut run = bench
+        .start(bench.config(r#"echo '{"daemon":"usage","input":5}'"#))
+        .await
+        .unwrap();
+    while !matches!(run.next().await.unwrap(), Some(RunEvent::Exited(_))) {}
+    run.cancel(CancelReason::LostLease).await.unwrap();
+    let expected = RunEvent::terminal(Outcome::Stopped(CancelReason::LostLease), "");
+    assert_eq!(run.next().await.unwrap(), Some(expected));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_that_stays_after_its_result_is_stopped_and_its_result_stands() {
+    let bench = Bench::new();
+    let started = tokio::time::Instant::now();
+    let mut run = bench
+        .start(bench.config(&format!("{GOOD}; exec sleep 1000")))
+        .await
+        .unwrap();
+    let story = story(&mut *run).await;
+    assert_eq!(story.events, [RunEvent::Stopping(CancelReason::Grace)]);
+    assert_eq!(
+        (story.exit, story.end),
+        (Some(Exit::Signal(15)), done("fixed"))
+    );
+    // The paused clock jumps to the deadline as soon as nothing else is left to do.
+    assert_eq!(started.elapsed().as_secs(), 20);
+}
+
+#[tokio::test]
+async fn a_program_that_takes_too_much_is_stopped_for_it() {
+    let bench = Bench::new();
+    let mut config = bench.config("for i in 1 2 3 4 5 6; do sleep 1000 & done; wait");
+    config.limits = ChildLimits {
+        processes: 3,
+        ..ChildLimits::default()
+    };
+    let story = bench.story(config).await;
+    assert_eq!(story.events, [RunEvent::Stopping(CancelReason::Resource)]);
+    let message = "started more processes than it may";
+    assert_eq!(story.end, failed(Resource, Final, message, ""));
+}
+
+#[tokio::test]
+async fn one_run_that_is_stopped_leaves_the_other_alone() {
+    let bench = Bench::new();
+    let mut long = bench
+        .start(bench.config("echo up; exec sleep 1000"))
+        .await
+        .unwrap();
+    let mut short = bench
+        .start(bench.config("echo up; read line; echo fixed"))
+        .await
+        .unwrap();
+    until(&mut *long, "up").await;
+    long.cancel(CancelReason::Timeout).await.unwrap();
+    assert_eq!(
+        story(&mut *long).await.end,
+        stopped(CancelReason::Timeout, "up")
+    );
+    assert_eq!(story(&mut *short).await.end, done("up\nfixed"));
+}

@@ -1,0 +1,10 @@
+//! Programs as providers, played by shell scripts.
+
+#[cfg(test)]
+mod command;
+#[cfg(test)]
+mod conformance;
+#[cfg(test)]
+mod endings;
+#[cfg(test)]
+mod kit;
