@@ -51,7 +51,7 @@ fn linter() -> Result<PathBuf> {
         .with_file_name(format!("daemon-lint{}", std::env::consts::EXE_SUFFIX));
     ensure!(
         path.is_file(),
-        "`{}` is not built; run `cargo build --release -p daemon-lint`",
+        "`{}` is not built; build it with the same profile",
         path.display()
     );
     Ok(path)
