@@ -5,6 +5,7 @@ mod discovery;
 mod lint;
 mod parse;
 mod schedule;
+mod watch;
 
 use anyhow::{Result, bail};
 
@@ -51,6 +52,18 @@ const ROWS: &[Entry] = &[
     Entry {
         name: "discovery",
         measure: discovery::measure,
+    },
+    Entry {
+        name: "watch-interpret",
+        measure: watch::interpret_one,
+    },
+    Entry {
+        name: "watch-match",
+        measure: watch::match_many,
+    },
+    Entry {
+        name: "watch-match-one",
+        measure: watch::match_one_repository,
     },
 ];
 
