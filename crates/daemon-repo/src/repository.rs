@@ -1,6 +1,8 @@
 //! A repository: where it is, what it is called, which branch counts.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use daemon_event::RepoName;
@@ -51,35 +53,38 @@ impl Repository {
         let call = call.args([
             "--path-format=absolute",
             "--show-object-format",
+            "--is-bare-repository",
             "--git-dir",
             "--git-common-dir",
-            "--is-bare-repository",
             "--show-toplevel",
         ]);
         let output = call.output()?;
         // A bare repository prints everything but its top level, and fails for that.
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let lines: Vec<&str> = text.lines().collect();
-        let (format, git_dir, common_dir, work_tree) = match lines.as_slice() {
-            [format, git_dir, common_dir, "true", ..] => (format, git_dir, common_dir, None),
-            [format, git_dir, common_dir, "false", root] => {
-                (format, git_dir, common_dir, Some(PathBuf::from(root)))
-            }
-            // Git prints no top level for a path inside the git directory of a work tree.
-            [format, git_dir, common_dir, "false"] => (format, git_dir, common_dir, None),
-            [] if is_not_a_repository(&output.stderr) => {
-                return Err(call.error(Problem::NotARepository));
-            }
-            _ => return Err(call.failed(&output)),
+        let printed = output.stdout.strip_suffix(b"\n").unwrap_or_default();
+        let lines: Vec<&OsStr> = printed
+            .split(|byte| *byte == b'\n')
+            .map(OsStr::from_bytes)
+            .collect();
+        let [format, is_bare, git_dir, common_dir, rest @ ..] = lines.as_slice() else {
+            return Err(match is_not_a_repository(&output.stderr) {
+                true => call.error(Problem::NotARepository),
+                false => call.failed(&output),
+            });
+        };
+        // Git prints no top level for a path inside the git directory of a work tree either.
+        let work_tree = match rest {
+            [root] if *is_bare == "false" => Some(PathBuf::from(root)),
+            _ => None,
         };
         let mut repository = Self {
             git: git.clone(),
             git_dir: PathBuf::from(git_dir),
             common_dir: PathBuf::from(common_dir),
             work_tree,
-            format: match *format {
-                "sha256" => ObjectFormat::Sha256,
-                _ => ObjectFormat::Sha1,
+            format: if *format == "sha256" {
+                ObjectFormat::Sha256
+            } else {
+                ObjectFormat::Sha1
             },
             name: "repository"
                 .parse()

@@ -149,3 +149,40 @@ fn read_bytes(root: BorrowedFd<'_>, path: &[u8]) -> std::io::Result<Vec<u8>> {
         Ok(bytes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn what_became_a_link_after_it_was_listed_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("real")).unwrap();
+        std::fs::write(dir.path().join("real/file"), "secret").unwrap();
+        symlink("real", dir.path().join("directory")).unwrap();
+        symlink("file", dir.path().join("real/link")).unwrap();
+        let root = File::open(dir.path()).unwrap();
+        let read = |path: &str| read_bytes(root.as_fd(), path.as_bytes()).ok();
+        assert_eq!(read("real/file"), Some(b"secret".to_vec()));
+        assert_eq!(
+            (
+                read("directory/file"),
+                read("real/link"),
+                read("real"),
+                read("")
+            ),
+            (None, None, None, None)
+        );
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_directory_holds_no_daemons() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("elsewhere/daemons/a")).unwrap();
+        std::fs::write(dir.path().join("elsewhere/daemons/a/DAEMON.md"), "a").unwrap();
+        symlink("elsewhere", dir.path().join(".agents")).unwrap();
+        let found = discover_working_tree(dir.path(), ObjectFormat::Sha1).unwrap();
+        assert_eq!(found, Discovery::default());
+    }
+}

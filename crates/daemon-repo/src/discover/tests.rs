@@ -208,7 +208,13 @@ fn a_revision_follows_every_byte_and_nothing_else() {
         rev(&[base[0].clone(), file(".agents/daemons/a/scripts/y", "1")]),
         rev(&[
             base[0].clone(),
-            of_kind(".agents/daemons/a/scripts/x", EntryKind::Executable),
+            (
+                RawEntry {
+                    kind: EntryKind::Executable,
+                    ..base[1].0.clone()
+                },
+                b"1".to_vec(),
+            ),
         ]),
         rev(&with(file(".agents/daemons/a/references/x", "1"))),
         rev(&with(of_kind(

@@ -1,4 +1,6 @@
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
@@ -249,4 +251,22 @@ fn refs_are_those_that_git_lists_however_they_are_stored() {
     );
     scratch.git(&["symbolic-ref", "refs/heads/alias", "refs/heads/main"]);
     assert_eq!(agrees("symbolic"), (3, Some("refs/heads/trunk".to_owned())));
+}
+
+#[test]
+fn a_repository_may_stand_at_a_path_that_is_not_utf8() {
+    let scratch = Scratch::new();
+    let commit = scratch
+        .write(".agents/daemons/a/DAEMON.md", "a")
+        .commit("first");
+    let odd = scratch
+        .root()
+        .with_file_name(OsStr::from_bytes(b"odd \xff name"));
+    fs::rename(scratch.root(), &odd).unwrap();
+    let repository = Repository::open(&git(), &odd).unwrap();
+    assert_eq!(
+        (repository.work_tree(), name_of(&repository)),
+        (Some(odd.as_path()), "odd \u{fffd} name")
+    );
+    assert_eq!(repository.discover(&commit).unwrap().daemons.len(), 1);
 }
