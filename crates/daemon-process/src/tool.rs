@@ -8,7 +8,10 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, kill_process_group, pidfd_open, waitpgid,
+};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
@@ -153,14 +156,14 @@ impl Tool {
             Watch::new(&mut child, timeout).and_then(|watch| watch.follow(&self.stdin, cap));
         // The group goes before the leader is reaped: until then its number cannot be given to another group.
         kill_group_of(&child);
-        let status = child.wait();
+        let status = reap_group_of(&child);
         let watch_error = |source| ToolError::Watch {
             program: self.program.clone(),
             source,
         };
         match watched.map_err(watch_error)? {
             Some([stdout, stderr]) => Ok(ToolOutput {
-                status: status.map_err(watch_error)?.into(),
+                status: status.map_err(watch_error)?,
                 truncated: stdout.truncated || stderr.truncated,
                 stdout: stdout.bytes,
                 stderr: stderr.bytes,
@@ -359,6 +362,26 @@ fn pid_of(child: &Child) -> Pid {
 fn kill_group_of(child: &Child) {
     // The only possible failure is that no member of the group is left.
     kill_process_group(pid_of(child), Signal::KILL).unwrap_or(());
+}
+
+/// Reaps the leader, and what of its killed group was handed to this process, where that is the one orphans go to.
+fn reap_group_of(child: &Child) -> io::Result<ExitStatus> {
+    let leader = pid_of(child);
+    let mut ended = None;
+    loop {
+        match waitpgid(leader, WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == leader => ended = Some(status),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(Errno::CHILD) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let status = ended.ok_or(Errno::CHILD)?;
+    let killed = Signal::KILL.as_raw();
+    Ok(status.exit_status().map_or_else(
+        || ExitStatus::Signal(status.terminating_signal().unwrap_or(killed)),
+        ExitStatus::Code,
+    ))
 }
 
 #[cfg(test)]

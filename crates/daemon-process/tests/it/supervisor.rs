@@ -144,6 +144,43 @@ fn orphans_handed_to_this_process_leave_no_zombie() {
 }
 
 #[test]
+fn a_tool_leaves_no_zombie_to_the_process_that_orphans_go_to() {
+    let _supervisor = Supervisor::start().unwrap();
+    let output = Tool::new("/bin/sh")
+        .args(["-c", "(sleep 1000 & echo $!); sleep 1000 & echo $!; exit 3"])
+        .env("PATH", "/usr/bin:/bin")
+        .run(Duration::from_secs(60), ByteCount(100))
+        .unwrap();
+    assert_eq!(output.status, ExitStatus::Code(3));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let left: Vec<&str> = text
+        .lines()
+        .filter(|pid| fs::exists(format!("/proc/{pid}")).unwrap())
+        .collect();
+    assert_eq!((text.lines().count(), left), (2, vec![]));
+}
+
+#[test]
+fn a_deep_tree_of_sessions_that_ignore_sigterm_dies_within_ten_seconds() {
+    let home = tempfile::tempdir().unwrap();
+    let script = home.path().join("wild");
+    // Every process starts two more in sessions of their own, ignores SIGTERM, and lets its parents die first.
+    let text = "trap '' TERM\n\
+        if [ $1 -gt 0 ]; then for i in 1 2; do (setsid sh $0 $(($1 - 1)) &); done; fi\n\
+        echo $$\n\
+        exec sleep 1000\n";
+    fs::write(&script, text).unwrap();
+    let launch = shell(&format!("exec sh {} 4", script.display()));
+    let mut child = Supervisor::start().unwrap().spawn(launch).unwrap();
+    let pids: Vec<String> = (0..31).map(|_| first_line(&mut child)).collect();
+    child.stop();
+    // Five seconds after SIGTERM comes SIGKILL, and three more are all it may take.
+    assert_eq!(story(&mut child).other, [stopped(ExitStatus::Signal(9))]);
+    let alive: Vec<&String> = pids.iter().filter(|pid| is_alive(pid)).collect();
+    assert_eq!(alive, Vec::<&String>::new());
+}
+
+#[test]
 fn a_dropped_child_dies() {
     let supervisor = Supervisor::start().unwrap();
     let mut child = supervisor.spawn(shell("echo $$; exec sleep 1000")).unwrap();
