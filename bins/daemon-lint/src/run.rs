@@ -186,7 +186,7 @@ impl Run<'_> {
                 }
             }
         }
-        if files.is_empty() {
+        if files.is_empty() && !self.common.quiet {
             writeln!(
                 streams.notes,
                 "warning: no daemon file found; they stand at `.agents/daemons/<id>/DAEMON.md`"

@@ -22,19 +22,17 @@ pub(crate) fn holds_nul(at: usize) -> Diagnostic {
     error(1, Span::new(at, at + 1), "the file holds a NUL byte").with_help("save the file as UTF-8")
 }
 
-pub(crate) fn file_too_large(bytes: usize) -> Diagnostic {
+pub(crate) fn file_too_large() -> Diagnostic {
     too_large(
         Span::at(0),
-        format!("the file has {bytes} bytes, more than the {MAX_FILE_BYTES} allowed"),
+        format!("the file has more than {MAX_FILE_BYTES} bytes"),
     )
 }
 
-pub(crate) fn front_matter_too_large(open: Span, bytes: usize) -> Diagnostic {
+pub(crate) fn front_matter_too_large(open: Span) -> Diagnostic {
     too_large(
         open,
-        format!(
-            "the front matter has {bytes} bytes, more than the {MAX_FRONT_MATTER_BYTES} allowed"
-        ),
+        format!("the front matter has more than {MAX_FRONT_MATTER_BYTES} bytes"),
     )
 }
 

@@ -77,7 +77,7 @@ impl Reader {
     fn read(&mut self) -> Outcome {
         let Self { source, acc } = self;
         if source.len() > MAX_FILE_BYTES {
-            acc.push(codes::file_too_large(source.len()));
+            acc.push(codes::file_too_large());
             return Outcome::default();
         }
         let Some(text) = source.text() else {
@@ -105,10 +105,7 @@ impl Reader {
             return read_unclosed(text, frame, acc);
         }
         if frame.yaml.end - frame.yaml.start > MAX_FRONT_MATTER_BYTES {
-            acc.push(codes::front_matter_too_large(
-                frame.open,
-                frame.yaml.end - frame.yaml.start,
-            ));
+            acc.push(codes::front_matter_too_large(frame.open));
             return Outcome {
                 frame: Some(frame),
                 ..Outcome::default()

@@ -3,6 +3,7 @@
 mod cli;
 mod conditions;
 mod fixes;
+mod fixtures;
 mod formats;
 mod program;
 mod repositories;
