@@ -250,11 +250,24 @@ fn remainder(reader: &Reader<'_>) -> Vec<Span> {
             }
             next += 1;
         }
+        // `first comment`: a count is nothing without what it counts.
+        let counts = reader
+            .unit(end - 1)
+            .is_some_and(|unit| COUNTS.contains(&unit.text.as_str()));
+        if counts && (reader.is_noun(end) || reader.part(end).is_some()) {
+            end += 1;
+        }
         spans.push(reader.span(&(start..end)));
         at = end;
     }
     spans
 }
+
+/// Words that count what follows them.
+const COUNTS: &[&str] = &[
+    "first", "second", "third", "fourth", "fifth", "last", "next", "two", "three", "four", "five",
+    "many", "several", "multiple", "few", "most", "final", "more", "no", "tenth",
+];
 
 /// Words that carry nothing by themselves: they are only ever left over beside others.
 const SMALL: &[Class] = &[
@@ -327,8 +340,6 @@ const UNSUPPORTED: &[&str] = &[
     "conflicted",
     "conflicting",
     "coverage",
-    "reacts",
-    "react",
     "yanked",
     "disk",
     "cpu",

@@ -64,7 +64,11 @@ impl Scanner<'_> {
             let close = self.line[end..].chars().next().map_or(0, char::len_utf8);
             let text = inner.of(self.line).to_owned();
             self.push(TokenKind::Quoted, Span::new(self.at, end + close), text);
-        } else if is_mark(first) {
+        } else if let Some(name) = emoji(rest) {
+            let span = Span::new(self.at, self.at + name.len() + 2);
+            let text = name.to_owned();
+            self.push(TokenKind::Code, span, text);
+        } else if is_mark(first) && !is_extension(rest) {
             self.push(
                 TokenKind::Mark,
                 Span::new(self.at, self.at + first.len_utf8()),
@@ -254,6 +258,26 @@ fn is_mark(c: char) -> bool {
             | '„'
             | '‚'
     )
+}
+
+/// An emoji's name between colons: `:eyes:`.
+fn emoji(rest: &str) -> Option<&str> {
+    let (name, _) = rest.strip_prefix(':')?.split_once(':')?;
+    let is_name = !name.is_empty()
+        && name.len() <= 64
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_+-".contains(&b));
+    is_name.then_some(name)
+}
+
+/// Whether a full stop begins a name: `.sql`, `.github/workflows`.
+fn is_extension(rest: &str) -> bool {
+    let mut chars = rest.chars();
+    chars.next() == Some('.')
+        && chars
+            .next()
+            .is_some_and(|c| c.is_alphanumeric() || c == '/')
 }
 
 /// The mark under its plain name.

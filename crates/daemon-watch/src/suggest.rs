@@ -60,9 +60,7 @@ pub(crate) fn nearest(reader: &Reader<'_>) -> Option<String> {
             .iter()
             .any(|unit| unit.text.split(' ').any(|word| word == *wanted))
     };
-    let found = PHRASES
-        .iter()
-        .find(|(names, _)| names.iter().any(|name| words(&name)));
+    let found = PHRASES.iter().find(|(names, _)| names.iter().any(&words));
     found
         .map(|(_, phrase)| (*phrase).to_owned())
         .or_else(|| Some("when a pull request is opened".to_owned()))

@@ -52,6 +52,12 @@ const ADVERBS: &[(&str, Option<&str>)] = &[
     ("routinely", None),
 ];
 
+/// Words before a duration.
+const LASTING: &[&str] = &[
+    "for", "than", "after", "least", "last", "within", "over", "in", "about", "past", "of",
+    "every", "already", "nearly", "exceeds", "exceed", "is", "been",
+];
+
 /// The words of a line, without marks and quotations.
 pub(crate) struct Words<'t> {
     words: Vec<&'t str>,
@@ -140,34 +146,12 @@ impl<'t> Words<'t> {
                 && (is_plain_unit(self.at(at + 1))
                     || is_count(self.at(at + 1)) && is_plain_unit(self.at(at + 2)));
             let lead = at.checked_sub(1).map_or("", |before| self.at(before));
-            counted
-                && matches!(
-                    lead,
-                    "for"
-                        | "than"
-                        | "after"
-                        | "least"
-                        | "last"
-                        | "within"
-                        | "over"
-                        | "in"
-                        | "about"
-                        | "past"
-                        | "of"
-                        | "every"
-                        | "least,"
-                        | "already"
-                        | "nearly"
-                        | "exceeds"
-                        | "exceed"
-                        | ""
-                )
-                || counted
-                    && matches!(
-                        self.at(at + 2),
-                        "old" | "ago" | "long" | "later" | "without" | "stale"
-                    )
-                || counted && matches!(lead, "is" | "been")
+            let is_behind = LASTING.contains(&lead) || lead.is_empty();
+            let is_before = matches!(
+                self.at(at + 2),
+                "old" | "ago" | "long" | "later" | "without" | "stale"
+            );
+            counted && (is_behind || is_before)
         })
     }
 

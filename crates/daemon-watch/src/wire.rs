@@ -137,7 +137,7 @@ impl InterpretationWire {
                     got: decided.and_then(|decided| decided.got.clone()),
                     needs: decided
                         .and_then(|decided| decided.needs)
-                        .map(|need| need.as_str()),
+                        .map(super::filter::Need::as_str),
                 }
             });
         let clauses = interpretation

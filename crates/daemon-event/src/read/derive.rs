@@ -361,6 +361,9 @@ fn sentry(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
     if let Some(actor) = raw.text("actor.name") {
         facts.set_text(Field::Actor, actor);
     }
+    if kind == "comment" {
+        facts.set_text(Field::CommentOn, "issue");
+    }
     if kind == "metric_alert"
         && let Some(level @ ("critical" | "warning")) = raw.text("action")
     {

@@ -26,7 +26,7 @@ nouns! {
     /// A pull request.
     PullRequest = ["pull request", "pr", "pull-request", "pullrequest", "merge request", "mr", "pull_request"],
     /// An issue of GitHub, Linear or Sentry.
-    Issue = ["issue", "ticket", "bug report", "bug ticket", "github issue"],
+    Issue = ["issue", "ticket", "bug report", "bug ticket"],
     /// A comment in a conversation.
     Comment = ["comment", "remark", "issue_comment"],
     /// An inline comment on a diff.
@@ -47,7 +47,7 @@ nouns! {
     /// A tag.
     Tag = ["tag", "git tag", "version tag", "release tag"],
     /// A release.
-    Release = ["release", "version", "github release"],
+    Release = ["release", "version"],
     /// Files of the repository.
     File = ["file"],
     /// A check run or a commit status.
@@ -59,24 +59,24 @@ nouns! {
     /// A commit status.
     Status = ["commit status", "status check", "commit status check", "status context"],
     /// A workflow run.
-    Workflow = ["workflow", "workflow run", "github actions workflow", "actions workflow", "github actions run",
+    Workflow = ["workflow", "workflow run", "github actions workflow", "actions workflow", "github actions run", "github actions workflow run", "actions workflow run",
         "actions run", "workflow_run", "github action", "github actions"],
     /// A job of a workflow.
     Job = ["workflow job", "github actions job", "actions job", "job", "ci job", "workflow_job", "build job"],
     /// Continuous integration, whatever runs it.
     Ci = ["ci", "build", "ci run", "ci build", "ci pipeline", "continuous integration", "pipeline"],
     /// A deployment.
-    Deployment = ["deployment", "deploy", "github deployment"],
+    Deployment = ["deployment", "deploy"],
     /// A status of a deployment.
-    DeploymentStatus = ["deployment status", "deployment's status", "deployment_status"],
+    DeploymentStatus = ["deployment status", "deployment_status"],
     /// A discussion.
-    Discussion = ["discussion", "github discussion"],
+    Discussion = ["discussion"],
     /// A milestone.
     Milestone = ["milestone"],
     /// A label itself, not its presence on something.
     RepositoryLabel = ["repository label", "repo label", "label definition"],
     /// The repository.
-    Repository = ["repository", "repo", "project repository"],
+    Repository = ["repository", "repo"],
     /// The wiki.
     Wiki = ["wiki", "wiki page"],
     /// A star.
@@ -110,11 +110,11 @@ nouns! {
     /// A mention of the app.
     Mention = ["mention", "app mention", "app_mention", "@mention", "@-mention"],
     /// A direct message.
-    DirectMessage = ["direct message", "dm", "private message", "slack dm"],
+    DirectMessage = ["direct message", "dm", "private message"],
     /// An emoji reaction.
     Reaction = ["reaction", "emoji reaction", "reacji"],
     /// A channel.
-    Channel = ["channel", "slack channel"],
+    Channel = ["channel"],
     /// A custom emoji.
     Emoji = ["custom emoji", "emoji"],
     /// A pinned message.
@@ -122,9 +122,9 @@ nouns! {
     /// A file shared in a channel.
     SharedFile = ["shared file", "file upload", "uploaded file"],
     /// The Slack workspace.
-    Workspace = ["workspace", "slack workspace", "slack team"],
+    Workspace = ["workspace"],
     /// A Linear project.
-    Project = ["project", "linear project"],
+    Project = ["project"],
     /// An update posted on a Linear project.
     ProjectUpdate = ["project update", "project status update"],
     /// A cycle.
@@ -140,7 +140,7 @@ nouns! {
     /// A label of a Linear workspace.
     IssueLabel = ["issue label"],
     /// An alert of Sentry, of any sort.
-    Alert = ["alert", "sentry alert", "alert rule"],
+    Alert = ["alert", "alert rule"],
     /// An issue alert.
     IssueAlert = ["issue alert", "event alert", "event_alert", "error alert"],
     /// A metric alert.

@@ -24,7 +24,7 @@ macro_rules! verbs {
 
 verbs! {
     /// It comes into being.
-    Create = ["open", "create", "raise", "file", "submit", "appear", "make", "log", "report", "emerge", "introduce",
+    Create = ["open", "create", "raise", "file", "submit", "appear", "log", "report", "emerge", "introduce",
         "show up", "detect", "flag", "find", "write up", "publish a new"],
     /// Its text changes.
     Edit = ["edit", "reword", "rewrite", "amend", "revise"],
@@ -58,7 +58,7 @@ verbs! {
     Reassign = ["reassign"],
     /// A draft becomes ready.
     ReadyForReview = ["ready for review", "ready_for_review", "mark ready for review", "mark as ready for review",
-        "become ready for review", "leave draft", "undraft", "come out of draft", "convert to a regular pull request", "convert to a regular pr",
+        "become ready for review", "become ready", "get marked ready", "leave draft", "undraft", "come out of draft", "convert to a regular pull request", "convert to a regular pr",
         "convert to a normal pull request", "convert to a normal pr", "convert from draft", "convert from a draft",
         "move out of draft", "promote from draft", "stop being a draft", "take out of draft", "exit draft", "mark ready", "mark as ready"],
     /// It becomes a draft again.
@@ -193,5 +193,5 @@ verbs! {
     /// Somebody is asked to become a member.
     Invite = ["invite"],
     /// Files are changed by it.
-    Touch = ["touch", "change", "modify", "edit", "update", "alter", "affect", "hit"],
+    Touch = ["touch", "change", "modify", "edit", "update", "alter", "affect"],
 }

@@ -29,6 +29,10 @@ pub(crate) struct Draft {
     pub(crate) has_be: bool,
     /// The clause follows its predecessor by `and`: a sequence, not an alternative.
     pub(crate) is_sequel: bool,
+    /// Files are said to be touched, by a verb.
+    pub(crate) touches: bool,
+    /// The next clause has the same subject.
+    pub(crate) continues: bool,
     pub(crate) range: Range<usize>,
 }
 
@@ -84,8 +88,6 @@ pub(crate) struct ModHit {
     pub(crate) mark: Mark,
     /// How many verbs stood before it.
     pub(crate) n_verbs: usize,
-    /// How many nouns stood before it.
-    pub(crate) n_nouns: usize,
 }
 
 /// What a modifier says.
@@ -121,8 +123,6 @@ pub(crate) enum Mod {
     /// Whose review is asked for, who is assigned.
     Target(Vec<String>),
     Team(Vec<String>),
-    /// The pull request a check belongs to.
-    OnPullRequest,
 }
 
 /// Where a text is looked for.
@@ -145,7 +145,7 @@ pub(crate) enum Who {
     Outsider,
     FirstTimer,
     Named(Vec<String>),
-    Not(Box<Who>),
+    Not(Box<Self>),
 }
 
 /// What a person has to do with the event.

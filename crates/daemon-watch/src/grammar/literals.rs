@@ -1,6 +1,30 @@
 //! Lists of literals: labels, branches, states.
 
 use crate::grammar::reader::Reader;
+
+/// Words before `branch` that describe it instead of naming it.
+pub(crate) const NOT_A_BRANCH: &[&str] = &[
+    "protected",
+    "feature",
+    "topic",
+    "long-lived",
+    "own",
+    "working",
+    "source",
+    "personal",
+    "stale",
+    "unmerged",
+    "old",
+    "different",
+    "other",
+    "same",
+    "important",
+    "unprotected",
+    "temporary",
+    "short-lived",
+    "hotfix-like",
+];
+
 use crate::lexicon::{Class, KNOWN_BRANCHES, WORKFLOW_STATES};
 use crate::normalise::TokenKind;
 
@@ -36,6 +60,7 @@ impl Reader<'_> {
     pub(crate) fn branch(&self, at: usize) -> Option<(String, usize)> {
         use daemon_event::vocabulary::Noun;
         let unit = self.unit(at)?;
+        let is_ordinary = NOT_A_BRANCH.contains(&unit.text.as_str());
         let next_is_branch = self
             .sense(at + 1)
             .is_some_and(|sense| sense.nouns.contains(&Noun::Branch));
@@ -50,6 +75,7 @@ impl Reader<'_> {
                 && unit.text.contains(['-', '_']))
             || (unit.kind == TokenKind::Word && next_is_branch && unit.sense.is_none());
         let is_version = unit.kind == TokenKind::Number;
+        (!is_ordinary).then_some(())?;
         (is_known || is_literal || (is_version && next_is_branch))
             .then(|| (self.value(at), at + 1 + usize::from(next_is_branch)))
     }

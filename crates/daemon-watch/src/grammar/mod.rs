@@ -1,9 +1,16 @@
 //! From a line to drafts of clauses.
 
+mod agents;
+mod attributes;
 mod clause;
 pub(crate) mod draft;
-mod literals;
+mod labels;
+pub(crate) mod literals;
 mod modifiers;
+mod names;
 mod paths;
 mod people;
 pub(crate) mod reader;
+mod special;
+mod texts;
+mod verbs;

@@ -189,6 +189,9 @@ impl Reader<'_> {
                 return false;
             }
         }
+        if self.is_repository(draft, at) {
+            return false;
+        }
         let Some((mut paths, mut end)) = self.path_list(at) else {
             return false;
         };
@@ -228,16 +231,14 @@ impl Reader<'_> {
         let start = negation.unwrap_or(start);
         self.take(start..end);
         self.at = end;
-        let verb = touch_verb.filter(|_| op != Op::None);
+        draft.touches |= touch_verb.is_some();
         draft.mods.push(ModHit {
             kind: Mod::Files(op, paths),
             negated: false,
             range: start..end,
             mark: Mark::Exact,
             n_verbs: draft.verbs.len(),
-            n_nouns: draft.nouns.len(),
         });
-        let _main_verb_is_touch = verb;
         true
     }
 
@@ -274,10 +275,10 @@ impl Reader<'_> {
             .verbs
             .iter()
             .any(|verb| !verb.verbs.contains(&Verb::Touch));
-        !next_is_branch
-            && !names_refs
-            && !(is_quoted && has_event && start == path)
-            && !self.is_any(start, &[Class::To, Class::Of])
+        let is_text = is_quoted && has_event && start == path;
+        let names_other =
+            next_is_branch || names_refs || is_text || self.is_any(start, &[Class::To, Class::Of]);
+        !names_other
     }
 }
 

@@ -18,13 +18,26 @@ impl Reader<'_> {
         if negated {
             who = Who::Not(Box::new(who));
         }
-        loop {
-            let Some((next, end)) = self.qualifier(&who, at) else {
-                return Some((who, end_of(self, at)));
-            };
+        let unqualified = at;
+        while let Some((next, end)) = self.qualifier(&who, at) {
             who = next;
             at = end;
         }
+        // `someone on the platform team` is not just someone.
+        let place = self.skip(at, &[Class::On, Class::From, Class::In, Class::Article]);
+        let of_a_team = place > at
+            && (place..place + 3).any(|at| self.part(at) == Some(crate::lexicon::Part::Team));
+        if who == Who::Anyone && of_a_team {
+            return None;
+        }
+        Some((
+            who,
+            if at > unqualified {
+                end_of(self, at)
+            } else {
+                at
+            },
+        ))
     }
 
     fn who_alone(&self, at: usize) -> Option<(Who, usize)> {
@@ -68,7 +81,8 @@ impl Reader<'_> {
         let is_name = match unit.kind {
             TokenKind::User => true,
             TokenKind::Quoted => !unit.text.contains(' '),
-            TokenKind::Word | TokenKind::Code => {
+            TokenKind::Code => unit.text.ends_with("[bot]"),
+            TokenKind::Word => {
                 unit.sense.is_some_and(|sense| sense.is_bot)
                     || (unit.sense.is_none()
                         && (unit.text.contains(['-', '[', '_'])
@@ -211,14 +225,17 @@ impl Reader<'_> {
             range,
             mark: Mark::Exact,
             n_verbs: draft.verbs.len(),
-            n_nouns: draft.nouns.len(),
         });
     }
 }
 
 /// A closing bracket after a qualifier belongs to it.
 fn end_of(reader: &Reader<'_>, at: usize) -> usize {
-    at + usize::from(reader.unit(at).is_some_and(|unit| unit.is_mark(")")))
+    at + usize::from(
+        reader
+            .unit(at)
+            .is_some_and(|unit| unit.is_mark(")") || unit.is_mark(",")),
+    )
 }
 
 /// A person who is not a bot is a person.

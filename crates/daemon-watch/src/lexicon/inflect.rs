@@ -116,6 +116,13 @@ pub(crate) fn verb_forms(phrase: &str) -> Vec<(String, Forms)> {
         Some((verb, rest)) => (verb, format!(" {rest}")),
         None => (phrase, String::new()),
     };
+    if verb == "force" {
+        // The verb is the second word: `force pushed`.
+        let forms = verb_forms(rest.trim_start()).into_iter();
+        return forms
+            .map(|(form, kind)| (format!("force {form}"), kind))
+            .collect();
+    }
     if verb.contains('_') || matches!(verb, "ready" | "auto-merge") {
         return vec![(
             phrase.to_owned(),

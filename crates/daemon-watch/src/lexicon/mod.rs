@@ -1,6 +1,7 @@
 //! The words that conditions are made of, built once from the vocabulary and the closed lists.
 
 mod inflect;
+mod names;
 mod typo;
 mod words;
 
@@ -11,7 +12,8 @@ use daemon_event::Source;
 use daemon_event::vocabulary::{Noun, Verb};
 
 pub(crate) use inflect::Forms;
-pub(crate) use words::{Class, KNOWN_BRANCHES, Part, WORKFLOW_STATES};
+pub(crate) use names::{KNOWN_BRANCHES, WORKFLOW_STATES};
+pub(crate) use words::{Class, Part};
 
 /// All that a phrase can be.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -91,12 +93,12 @@ fn build() -> Lexicon {
         }
     }
     for (class, phrases) in words::CLASSES {
-        for phrase in *phrases {
+        for phrase in listed(phrases) {
             sense(phrase, &mut |sense| sense.classes.push(*class));
         }
     }
     for (part, phrases) in words::PARTS {
-        for phrase in *phrases {
+        for phrase in listed(phrases) {
             sense(phrase, &mut |sense| sense.part = Some(*part));
             sense(&inflect::plural(phrase), &mut |sense| {
                 sense.part = Some(*part);
@@ -104,18 +106,18 @@ fn build() -> Lexicon {
             });
         }
     }
-    for value in words::VALUES {
+    for value in listed(names::VALUES) {
         sense(value, &mut |sense| sense.is_value = true);
     }
-    for bot in words::KNOWN_BOTS {
+    for bot in listed(names::KNOWN_BOTS) {
         sense(bot, &mut |sense| sense.is_bot = true);
         sense(&format!("{bot}[bot]"), &mut |sense| sense.is_bot = true);
     }
-    for service in words::FOREIGN {
+    for service in listed(names::FOREIGN) {
         sense(service, &mut |sense| sense.is_foreign = true);
     }
-    for (source, phrases) in words::SOURCES {
-        for phrase in *phrases {
+    for (source, phrases) in names::SOURCES {
+        for phrase in listed(phrases) {
             sense(phrase, &mut |sense| sense.source = Some(*source));
         }
     }
@@ -138,6 +140,11 @@ fn build() -> Lexicon {
         });
     }
     Lexicon { phrases, typos }
+}
+
+/// The phrases of a list that is written with bars between them.
+fn listed(phrases: &str) -> impl Iterator<Item = &str> {
+    phrases.split('|').map(str::trim)
 }
 
 /// Finds the longest phrase at the beginning of `words`: its sense, and how many words it takes.

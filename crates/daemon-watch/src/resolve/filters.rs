@@ -66,7 +66,17 @@ pub(super) fn tests(
             };
             one(field, is, values.clone())
         }
-        Mod::Conclusion(values) => one(Field::Conclusion, is, values.clone()),
+        Mod::Conclusion(values) => {
+            // A list that spells the conclusions out says more than the word before it.
+            let is_spelt_out = draft.mods.iter().any(|other| {
+                matches!(&other.kind, Mod::Value(None, values) if values.iter().all(|value| CONCLUSIONS.contains(&normal(value).as_str())))
+            });
+            if is_spelt_out {
+                Some(Vec::new())
+            } else {
+                one(Field::Conclusion, is, values.clone())
+            }
+        }
         Mod::State(state) => {
             if matches!(subject.verb, Verb::Close | Verb::Merge | Verb::Reopen) {
                 return Some(Vec::new());
@@ -76,7 +86,7 @@ pub(super) fn tests(
         Mod::Label(values) => one(Field::Labels, is, values.clone()),
         Mod::TopLevel | Mod::Inline => Some(Vec::new()),
         Mod::Value(part, values) => value(subject, source, kind, hit, *part, values),
-        Mod::Target(_) | Mod::OnPullRequest => Some(Vec::new()),
+        Mod::Target(_) => Some(Vec::new()),
         Mod::Team(values) => {
             let names = values
                 .iter()
@@ -145,6 +155,11 @@ fn person(draft: &Draft, subject: &Subject, hit: &ModHit, who: &Who, role: Role)
         }
         Who::Human => (kind, Op::Is, owned(&["human"])),
         Who::Bot => (kind, Op::Is, owned(&["bot"])),
+        Who::Maintainer | Who::Outsider | Who::FirstTimer
+            if matches!(subject.noun, Noun::Channel | Noun::Workspace) =>
+        {
+            return Some(Vec::new());
+        }
         Who::Maintainer => (association?, Op::Is, owned(INSIDERS)),
         Who::Outsider => (association?, Op::IsNot, owned(INSIDERS)),
         Who::FirstTimer => (
@@ -329,6 +344,20 @@ fn value(
     let _ = subject;
     Some(vec![(Test::new(field, op, folded), hit.mark)])
 }
+
+/// How checks end, as GitHub spells it.
+const CONCLUSIONS: &[&str] = &[
+    "success",
+    "failure",
+    "error",
+    "timed_out",
+    "cancelled",
+    "action_required",
+    "neutral",
+    "skipped",
+    "stale",
+    "startup_failure",
+];
 
 /// The services' spelling of a value.
 fn normal(value: &str) -> String {

@@ -1,6 +1,10 @@
 //! From drafts to events and filters, by the vocabulary.
 
+mod compose;
 mod filters;
+mod happening;
+mod nouns;
+mod parts;
 mod subject;
 
 use daemon_event::vocabulary::{self, Guard, Noun, Row, Verb};
@@ -71,7 +75,7 @@ pub(crate) fn resolve(
     let subjects = subject::subjects(reader, draft)?;
     let mut n_clauses = 0;
     for subject in &subjects {
-        let meanings = meanings(reader, draft, subject);
+        let meanings = meanings(draft, subject);
         if meanings.is_empty() {
             continue;
         }
@@ -107,7 +111,7 @@ fn resolve_raw(reader: &mut Reader<'_>, draft: &Draft, found: &mut Found, span: 
 }
 
 /// The rows that a noun and a verb name, of the sources that are meant.
-fn meanings(reader: &Reader<'_>, draft: &Draft, subject: &Subject) -> Vec<Meaning> {
+fn meanings(draft: &Draft, subject: &Subject) -> Vec<Meaning> {
     let mut meanings = Vec::new();
     let ends_otherwise = draft
         .mods
@@ -120,7 +124,7 @@ fn meanings(reader: &Reader<'_>, draft: &Draft, subject: &Subject) -> Vec<Meanin
         subject.verb
     };
     for kind in vocabulary::kinds() {
-        if !subject.sources.contains(&kind.source) {
+        if !subject.sources.contains(&kind.source) || subject.without == Some(kind.name) {
             continue;
         }
         let rows = kind
@@ -138,7 +142,6 @@ fn meanings(reader: &Reader<'_>, draft: &Draft, subject: &Subject) -> Vec<Meanin
             meanings.push(Meaning { pattern, guards });
         }
     }
-    let _ = reader;
     meanings
 }
 
@@ -279,9 +282,7 @@ fn modifiers(
 ) -> Vec<usize> {
     let mut filters = Vec::new();
     for hit in &draft.mods {
-        if subject.is_of_another_verb(draft, hit)
-            || matches!(hit.kind, Mod::Target(_) | Mod::OnPullRequest)
-        {
+        if subject.is_of_another_verb(draft, hit) || matches!(hit.kind, Mod::Target(_)) {
             continue;
         }
         match filters::tests(draft, subject, source, kind, hit) {

@@ -1,0 +1,299 @@
+//! Literals that name what they stand beside.
+
+use daemon_event::Field;
+use daemon_event::vocabulary::{Noun, Verb};
+
+use crate::filter::Op;
+use crate::grammar::draft::{Draft, Mod, Role, Who};
+use crate::grammar::reader::Reader;
+use crate::lexicon::{Class, Part};
+use crate::normalise::TokenKind;
+
+impl Reader<'_> {
+    /// `#41`, `#incidents`.
+    pub(crate) fn try_reference(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        match self.kind(at) {
+            Some(TokenKind::Reference) => {
+                let number = self.value(at);
+                self.push_mod(draft, Mod::Is(Field::Number, vec![number]), at..at + 1);
+                true
+            }
+            Some(TokenKind::Channel) => {
+                let list = self.list(at, |reader, at| {
+                    (reader.kind(at) == Some(TokenKind::Channel))
+                        .then(|| (reader.value(at), at + 1))
+                });
+                let Some((channels, end)) = list else {
+                    return false;
+                };
+                self.push_mod(draft, Mod::Is(Field::Channel, channels), at..end);
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    /// A literal before or behind the noun that it names: `the "Nightly" workflow`, `the bug label`.
+    pub(crate) fn try_name(&mut self, draft: &mut Draft) -> bool {
+        let start = self.at;
+        if self.is(start, Class::Matching) && self.try_name_behind(draft) {
+            return true;
+        }
+        if self.is_emoji(self.skip(start, &[Class::With, Class::Article])) {
+            let at = self.skip(start, &[Class::With, Class::Article]);
+            let name = self.value(at).trim_matches(':').to_owned();
+            self.push_mod(draft, Mod::Is(Field::Reaction, vec![name]), start..at + 1);
+            return true;
+        }
+        let Some((values, end)) = self.list(start, |reader, at| {
+            let is_label_list = reader.is_literal(at)
+                || reader.sense(at).is_some_and(|sense| sense.is_bot)
+                || reader.is_capital_name(at);
+            is_label_list.then(|| (reader.value(at), at + 1))
+        }) else {
+            return false;
+        };
+        let is_named = |noun: Noun| self.has_noun(end, noun);
+        let is_bot = self.sense(start).is_some_and(|sense| sense.is_bot)
+            || self.kind(start) == Some(TokenKind::User);
+        let takes_author = [
+            Noun::PullRequest,
+            Noun::Issue,
+            Noun::Comment,
+            Noun::Review,
+            Noun::Commit,
+        ]
+        .into_iter()
+        .any(is_named)
+            || self
+                .unit(end)
+                .is_some_and(|unit| unit.is(Class::Possessive));
+        if takes_author
+            && (is_bot
+                || self
+                    .unit(end)
+                    .is_some_and(|unit| unit.is(Class::Possessive))
+                    && self.person_name(start).is_some())
+        {
+            let end = end + usize::from(self.is(end, Class::Possessive));
+            let who = Who::Named(values);
+            self.push_person(draft, who, Role::Author, start..end);
+            return true;
+        }
+        let kind = if self.part(end) == Some(Part::Team)
+            && draft
+                .nouns
+                .iter()
+                .any(|hit| hit.nouns.contains(&Noun::Issue) || hit.nouns.contains(&Noun::Project))
+            && !draft
+                .sources
+                .iter()
+                .any(|(source, _)| *source == daemon_event::Source::Github)
+            && self.is_any(
+                self.before_article(start),
+                &[Class::In, Class::On, Class::For, Class::To, Class::From],
+            ) {
+            self.push_mod(draft, Mod::Is(Field::Team, values), start..end + 1);
+            return true;
+        } else if [
+            Noun::Workflow,
+            Noun::Check,
+            Noun::CheckRun,
+            Noun::Status,
+            Noun::Job,
+            Noun::Ci,
+            Noun::CheckSuite,
+        ]
+        .into_iter()
+        .any(is_named)
+        {
+            Mod::Name(values)
+        } else if is_named(Noun::Discussion) && self.kind(start) == Some(TokenKind::Quoted) {
+            Mod::Is(Field::Category, values)
+        } else if is_named(Noun::Deployment) {
+            Mod::Is(Field::Environment, values)
+        } else if is_named(Noun::Channel) {
+            Mod::Is(Field::Channel, values)
+        } else if is_named(Noun::Tag) && self.is_path(start) {
+            Mod::Test(Field::Tag, Op::Matches, values)
+        } else if self.has_noun(end, Noun::Repository) || self.is_repository(draft, start) {
+            Mod::Is(Field::Repo, values)
+        } else if self.part(end) == Some(Part::Team) && self.kind(start) != Some(TokenKind::Quoted)
+            || self.is_team(start)
+        {
+            let end = end + usize::from(self.part(end) == Some(Part::Team));
+            if draft
+                .verbs
+                .iter()
+                .any(|verb| verb.verbs.contains(&Verb::Request))
+                || self.request_ahead(end)
+                || draft
+                    .nouns
+                    .iter()
+                    .any(|noun| noun.nouns.contains(&Noun::Review))
+            {
+                self.push_mod(draft, Mod::Team(values), start..end);
+                return true;
+            }
+            return false;
+        } else if [Noun::Reaction, Noun::Emoji].into_iter().any(is_named) {
+            Mod::Is(
+                Field::Reaction,
+                values
+                    .into_iter()
+                    .map(|value| value.trim_matches(':').to_owned())
+                    .collect(),
+            )
+        } else if [Noun::MetricAlert, Noun::IssueAlert, Noun::Alert]
+            .into_iter()
+            .any(is_named)
+            && self.kind(start) == Some(TokenKind::Quoted)
+        {
+            Mod::Is(Field::Name, values)
+        } else if is_named(Noun::Project) && self.kind(start) == Some(TokenKind::Quoted)
+            || is_named(Noun::Milestone)
+        {
+            let field = if is_named(Noun::Milestone) {
+                Field::Milestone
+            } else {
+                Field::Project
+            };
+            Mod::Is(field, values)
+        } else {
+            return false;
+        };
+        let end = end
+            + usize::from(
+                matches!(kind, Mod::Is(Field::Repo, _)) && self.has_noun(end, Noun::Repository),
+            );
+        self.push_mod(draft, kind, start..end);
+        true
+    }
+
+    /// `a workflow named "CI"`, `tags matching v*`.
+    pub(crate) fn try_name_behind(&mut self, draft: &mut Draft) -> bool {
+        let start = self.at;
+        let list = self.list(start + 1, |reader, at| {
+            let capital = reader.written(at).starts_with(char::is_uppercase)
+                && reader.kind(at) == Some(TokenKind::Word);
+            (reader.is_literal(at) || capital).then(|| (reader.value(at), at + 1))
+        });
+        let Some((values, end)) = list else {
+            return false;
+        };
+        let Some(noun) = draft.nouns.last().filter(|hit| hit.at + 1 == start) else {
+            return false;
+        };
+        let is_about = |nouns: &[Noun]| noun.nouns.iter().any(|noun| nouns.contains(noun));
+        let kind = if is_about(&[
+            Noun::Workflow,
+            Noun::Check,
+            Noun::CheckRun,
+            Noun::Status,
+            Noun::Job,
+            Noun::Ci,
+        ]) {
+            Mod::Name(values)
+        } else if is_about(&[Noun::Tag]) {
+            Mod::Test(Field::Tag, Op::Matches, values)
+        } else if is_about(&[Noun::Branch]) {
+            Mod::Branch(values)
+        } else if is_about(&[
+            Noun::Project,
+            Noun::Document,
+            Noun::Initiative,
+            Noun::Alert,
+            Noun::MetricAlert,
+            Noun::IssueAlert,
+            Noun::Package,
+            Noun::RepositoryLabel,
+            Noun::IssueLabel,
+        ]) {
+            Mod::Is(Field::Name, values)
+        } else {
+            return false;
+        };
+        self.push_mod(draft, kind, start..end);
+        true
+    }
+
+    pub(crate) fn before_article(&self, at: usize) -> usize {
+        let mut before = at.wrapping_sub(1);
+        while self.is(before, Class::Article) {
+            before = before.wrapping_sub(1);
+        }
+        before
+    }
+
+    pub(crate) fn is_emoji(&self, at: usize) -> bool {
+        self.kind(at) == Some(TokenKind::Code) && self.written(at).starts_with(':')
+    }
+
+    /// `the Deploy workflow`: a word with a sense, written as a name before what it names.
+    pub(crate) fn is_capital_name(&self, at: usize) -> bool {
+        let named = [Noun::Workflow, Noun::Check, Noun::CheckRun, Noun::Job];
+        at > 0
+            && self.kind(at) == Some(TokenKind::Word)
+            && self
+                .sense(at)
+                .is_some_and(|sense| sense.source.is_none() && !sense.is(Class::Article))
+            && self.written(at).starts_with(char::is_uppercase)
+            && !self.has_noun(at, Noun::PullRequest)
+            && named.into_iter().any(|noun| self.has_noun(at + 1, noun))
+    }
+
+    pub(crate) fn is_team(&self, at: usize) -> bool {
+        self.kind(at) == Some(TokenKind::User) && self.value(at).contains('/')
+    }
+
+    pub(crate) fn request_ahead(&self, at: usize) -> bool {
+        (at..at + 4).any(|next| {
+            self.has_verb(next, Verb::Request) || self.has_verb(next, Verb::RequestReview)
+        })
+    }
+
+    /// `in fernworks/kettle`: one slash, no glob, no extension, where no file is meant.
+    pub(crate) fn is_repository(&self, draft: &Draft, at: usize) -> bool {
+        let value = self.value(at);
+        let is_shape = value.matches('/').count() == 1
+            && !value.contains(['*', '{'])
+            && !value.starts_with('/')
+            && !value.ends_with('/')
+            && !value
+                .split('/')
+                .next_back()
+                .is_some_and(|last| last.contains('.'));
+        let is_place = self.is_any(
+            at.wrapping_sub(1),
+            &[Class::In, Class::Of, Class::On, Class::For],
+        );
+        let first = value.split('/').next().unwrap_or_default().to_owned();
+        let is_folder = matches!(
+            first.as_str(),
+            "src"
+                | "docs"
+                | "doc"
+                | "lib"
+                | "tests"
+                | "test"
+                | "crates"
+                | "packages"
+                | "apps"
+                | "web"
+                | ".github"
+                | "scripts"
+                | "app"
+                | "bin"
+                | "cmd"
+                | "pkg"
+                | "internal"
+        );
+        let on_files = draft
+            .nouns
+            .iter()
+            .any(|noun| noun.nouns.contains(&Noun::File))
+            || draft.verbs.is_empty() && draft.nouns.is_empty();
+        is_shape && is_place && !is_folder && !on_files && self.kind(at) == Some(TokenKind::Code)
+    }
+}

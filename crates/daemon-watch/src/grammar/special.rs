@@ -1,0 +1,198 @@
+//! Turns of phrase whose words mean something else together.
+
+use daemon_event::vocabulary::{self, Noun, Verb};
+
+use crate::filter::Mark;
+use crate::grammar::draft::{Draft, Mod, ModHit, NounHit, VerbHit};
+use crate::grammar::reader::Reader;
+use crate::lexicon::{Class, Forms, Part};
+
+impl Reader<'_> {
+    /// `pull_request.synchronize`, `issues:labeled`.
+    pub(crate) fn try_raw(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let text = self.value(at).to_lowercase();
+        let Some((kind, action)) = text.split_once(['.', ':', '/']) else {
+            return false;
+        };
+        let found = vocabulary::kinds()
+            .iter()
+            .find(|known| known.name.eq_ignore_ascii_case(kind));
+        let Some(found) = found else { return false };
+        let row = found.rows.iter().find(|row| row.action == Some(action));
+        let Some(row) = row else { return false };
+        draft.raw.push((found.name, row.action, at..at + 1));
+        self.take(at..at + 1);
+        self.at += 1;
+        true
+    }
+
+    /// Turns of phrase whose words mean something else together.
+    pub(crate) fn try_special(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let text = |at: usize| self.unit(at).map_or("", |unit| unit.text.as_str());
+        // `changes are requested`
+        if matches!(text(at), "changes" | "change")
+            && self.is(at + 1, Class::Be)
+            && matches!(text(at + 2), "requested")
+        {
+            self.push_verb(draft, vec![Verb::RequestChanges], at..at + 3);
+            return true;
+        }
+        // `closed without being merged`
+        let without = self.skip(at, &[Class::But]);
+        if self.is_any(without, &[Class::Without, Class::Not]) {
+            let verb = self.skip(without + 1, &[Class::Be, Class::Its]);
+            let closes = draft
+                .verbs
+                .last()
+                .is_some_and(|hit| hit.verbs.contains(&Verb::Close));
+            if closes && (self.has_verb(verb, Verb::Merge) || matches!(text(verb), "a merge")) {
+                self.take(at..verb + 1);
+                self.at = verb + 1;
+                return true;
+            }
+        }
+        // `a protected branch`: which branches are, no payload says.
+        if crate::grammar::literals::NOT_A_BRANCH.contains(&text(at))
+            && self
+                .sense(at + 1)
+                .is_some_and(|sense| sense.nouns.contains(&Noun::Branch))
+        {
+            self.at += 2;
+            return true;
+        }
+        // `updated by a push`
+        if self.is(at, Class::By)
+            && text(self.skip(at + 1, &[Class::Article, Class::New])) == "push"
+        {
+            let end = self.skip(at + 1, &[Class::Article, Class::New]) + 1;
+            self.take(at..end);
+            self.at = end;
+            return true;
+        }
+        // `Dependabot, secret scanning or code scanning alert`
+        if text(at) == "dependabot" && self.alerts_follow(at + 1) {
+            draft.nouns.push(NounHit {
+                nouns: &[Noun::DependabotAlert],
+                at,
+                group: 0,
+                plural: false,
+                n_verbs: draft.verbs.len(),
+            });
+            self.take(at..at + 1);
+            self.at += 1;
+            return true;
+        }
+        // `(not a pull request)`, `rather than a pull request`, `the target is an issue`
+        if self.is_any(at, &[Class::Not, Class::Except]) {
+            let noun = self.skip(at + 1, &[Class::Article, Class::On]);
+            let excludes_other = self.is_noun(noun) && self.other_noun(draft, noun);
+            if excludes_other {
+                self.take(at..noun + 1);
+                self.at = noun + 1;
+                return true;
+            }
+        }
+        // `auto-merge is enabled`
+        if self.part(at) == Some(Part::AutoMerge) {
+            let be = self.skip(at + 1, &[Class::Be, Class::Get]);
+            let verb = match text(be) {
+                "enabled" | "activated" | "on" => Verb::EnableAutoMerge,
+                "disabled" | "deactivated" | "off" => Verb::DisableAutoMerge,
+                _ => return false,
+            };
+            self.push_verb(draft, vec![verb], at..be + 1);
+            return true;
+        }
+        if matches!(text(at), "enables" | "enable" | "disables" | "disable")
+            && self.part(at + 1) == Some(Part::AutoMerge)
+        {
+            let verb = if text(at).starts_with("enable") {
+                Verb::EnableAutoMerge
+            } else {
+                Verb::DisableAutoMerge
+            };
+            self.push_verb(draft, vec![verb], at..at + 2);
+            return true;
+        }
+        // `the daemon's bot user`, `the bot`, where the app itself is meant
+        if matches!(text(at), "daemon")
+            && self.is(at + 1, Class::Possessive)
+            && self.is(at + 2, Class::Bot)
+        {
+            self.take(at..at + 3);
+            self.at += 3;
+            return true;
+        }
+        // `a line of the diff`
+        if matches!(text(at), "line" | "lines" | "diff") && self.comments(draft) {
+            draft.mods.push(ModHit {
+                kind: Mod::Inline,
+                negated: false,
+                range: at..at + 1,
+                mark: Mark::Exact,
+                n_verbs: draft.verbs.len(),
+            });
+            self.take(at..at + 1);
+            self.at += 1;
+            return true;
+        }
+        false
+    }
+
+    pub(crate) fn alerts_follow(&self, from: usize) -> bool {
+        let joined = self
+            .unit(from)
+            .is_some_and(|unit| unit.is_mark(",") || unit.is(Class::Or) || unit.is(Class::And));
+        let at = self.skip(from + 1, &[Class::Or, Class::And, Class::Article]);
+        joined
+            && self.sense(at).is_some_and(|sense| {
+                sense
+                    .nouns
+                    .iter()
+                    .any(|noun| matches!(noun, Noun::SecretAlert | Noun::CodeScanningAlert))
+            })
+    }
+
+    pub(crate) fn comments(&self, draft: &Draft) -> bool {
+        draft
+            .verbs
+            .iter()
+            .any(|hit| hit.verbs.contains(&Verb::Comment))
+            || draft.nouns.iter().any(|hit| {
+                hit.nouns.contains(&Noun::Comment) || hit.nouns.contains(&Noun::ReviewComment)
+            })
+    }
+
+    /// Whether a noun is another than those named so far: what it excludes was never included.
+    pub(crate) fn other_noun(&self, draft: &Draft, at: usize) -> bool {
+        let Some(sense) = self.sense(at) else {
+            return false;
+        };
+        !draft.nouns.is_empty()
+            && draft
+                .nouns
+                .iter()
+                .all(|hit| hit.nouns.iter().all(|noun| !sense.nouns.contains(noun)))
+    }
+
+    pub(crate) fn push_verb(
+        &mut self,
+        draft: &mut Draft,
+        verbs: Vec<Verb>,
+        range: std::ops::Range<usize>,
+    ) {
+        self.take(range.clone());
+        self.at = range.end;
+        draft.verbs.push(VerbHit {
+            verbs,
+            forms: Forms::PAST,
+            at: range.start,
+            values: Vec::new(),
+            negated_values: false,
+            range,
+            is_sequel: false,
+        });
+    }
+}

@@ -1,0 +1,337 @@
+//! Verbs, and the values that stand behind them.
+
+use daemon_event::vocabulary::{Noun, Verb};
+
+use crate::grammar::draft::{Draft, Joint, Mod, VerbHit};
+use crate::grammar::reader::Reader;
+use crate::lexicon::{Class, Forms, Part};
+use crate::normalise::TokenKind;
+
+impl Reader<'_> {
+    pub(crate) fn try_verb(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let Some(sense) = self.sense(at) else {
+            return false;
+        };
+        if self.is(at, Class::Get) {
+            let next = self.skip(at + 1, &[Class::Filler]);
+            let is_auxiliary = self.has_form(next, Forms::PAST) && !self.is_noun(next)
+                || self.has_form(next, Forms::PAST)
+                    && self
+                        .sense(next)
+                        .is_some_and(|sense| !sense.forms.has(Forms::BASE));
+            if !is_auxiliary {
+                draft.gains = Some(at);
+            } else {
+                draft.has_be = true;
+            }
+            self.take(at..at + 1);
+            self.at += 1;
+            return true;
+        }
+        if self.is(at, Class::Lose) {
+            draft.loses = Some(at);
+            self.take(at..at + 1);
+            self.at += 1;
+            return true;
+        }
+        if self.is_any(at, &[Class::Be, Class::Have]) {
+            draft.has_be = true;
+            return false;
+        }
+        if !sense.is_verb() || (self.is_noun_here(draft, at)) {
+            return false;
+        }
+        let follows_be = at > 0 && self.is_any(self.before_filler(at), &[Class::Be]);
+        if follows_be && !sense.forms.has(Forms::PAST) && !sense.forms.has(Forms::GERUND) {
+            return false;
+        }
+        if let Some(not) = self.negation_before(at)
+            && !(draft
+                .verbs
+                .last()
+                .is_some_and(|hit| hit.verbs.contains(&Verb::Close)))
+        {
+            // What does not happen is no event.
+            draft.foreign = draft.foreign.or(Some(not));
+        }
+        let is_sequel = draft
+            .last_connector
+            .is_some_and(|(joint, next)| joint == Joint::And && next == at)
+            && !draft.verbs.is_empty();
+        self.take(at..at + 1);
+        self.at = at + 1;
+        let mut hit = VerbHit {
+            verbs: sense.verbs.clone(),
+            forms: sense.forms,
+            at,
+            values: Vec::new(),
+            negated_values: false,
+            range: at..at + 1,
+            is_sequel,
+        };
+        self.verb_values(draft, &mut hit);
+        draft.verbs.push(hit);
+        true
+    }
+
+    /// Whether a word that can be both stands here as a noun.
+    pub(crate) fn is_noun_here(&self, draft: &Draft, at: usize) -> bool {
+        let Some(sense) = self.sense(at) else {
+            return false;
+        };
+        if sense.nouns.is_empty() && sense.part.is_none() {
+            return false;
+        }
+        if sense.forms.has(Forms::PAST) && !sense.forms.has(Forms::BASE)
+            || sense.forms == Forms::GERUND
+        {
+            return false;
+        }
+        let mut follows = at.checked_sub(1);
+        while follows.is_some_and(|before| self.kind(before) == Some(TokenKind::Mark)) {
+            follows = follows.and_then(|before| before.checked_sub(1));
+        }
+        let after_noun_word = follows.is_none_or(|before| {
+            self.is_any(
+                before,
+                &[
+                    Class::Article,
+                    Class::New,
+                    Class::Lead,
+                    Class::Of,
+                    Class::On,
+                    Class::In,
+                    Class::To,
+                    Class::With,
+                    Class::Its,
+                    Class::Draft,
+                    Class::TopLevel,
+                    Class::Inline,
+                    Class::Possessive,
+                    Class::For,
+                    Class::From,
+                    Class::Prerelease,
+                    Class::Stable,
+                    Class::Open,
+                ],
+            ) || self
+                .sense(before)
+                .is_some_and(|sense| sense.source.is_some() || sense.is_value)
+                || self.is_literal(before) && draft.agent.is_none()
+                || self.has_form(before, Forms::PAST)
+                || self.has_form(before, Forms::GERUND)
+        });
+        if after_noun_word {
+            return true;
+        }
+        if let Some((_, next)) = draft.last_connector.filter(|(_, next)| *next == at) {
+            let before = draft.verbs.last().is_some_and(|verb| {
+                verb.at < next && draft.nouns.last().is_none_or(|noun| noun.at < verb.at)
+            });
+            return !before;
+        }
+        let after_agent = draft.agent.is_some() && draft.verbs.is_empty();
+        if after_agent {
+            return false;
+        }
+        // `a PR comment`, `a pull request review`: a noun upon a noun; `the workflow run ...` is one phrase.
+        let after_noun = follows.is_some_and(|before| self.is_noun(before));
+        let is_compound = sense.nouns.iter().any(|noun| {
+            matches!(
+                noun,
+                Noun::Comment
+                    | Noun::Review
+                    | Noun::Check
+                    | Noun::Commit
+                    | Noun::Reaction
+                    | Noun::Mention
+            )
+        });
+        let is_only_verb =
+            draft.verbs.is_empty() && sense.forms.has(Forms::THIRD) && !self.verb_ahead(at);
+        after_noun && (is_compound || !is_only_verb)
+    }
+
+    pub(crate) fn before_filler(&self, at: usize) -> usize {
+        let mut before = at.saturating_sub(1);
+        while before > 0 && self.is(before, Class::Filler) {
+            before -= 1;
+        }
+        before
+    }
+
+    pub(crate) fn verb_ahead(&self, at: usize) -> bool {
+        (at + 1..self.units.len()).any(|next| {
+            self.is_any(next, &[Class::Be, Class::Get])
+                || (self.is_verb(next) && !self.is_noun(next))
+        })
+    }
+
+    /// What stands behind a verb and belongs to it: labels, states, texts, names.
+    pub(crate) fn verb_values(&mut self, draft: &mut Draft, hit: &mut VerbHit) {
+        let has = |verb: Verb| hit.verbs.contains(&verb);
+        if has(Verb::Label) || has(Verb::Unlabel) {
+            let mut from = self.skip(
+                self.at,
+                &[Class::With, Class::As, Class::Article, Class::Anything],
+            );
+            if self.is_any(from, &[Class::Except, Class::Not]) {
+                hit.negated_values = true;
+                from = self.skip(from + 1, &[Class::Article]);
+            }
+            let list = self
+                .label_before_word(from)
+                .or_else(|| self.list(from, Self::label));
+            match list {
+                Some((values, end)) => self.claim(hit, values, end),
+                None => hit.negated_values = false,
+            }
+            return;
+        }
+        if has(Verb::Assign) || has(Verb::Unassign) {
+            if !self.is_any(self.at, &[Class::To, Class::From]) {
+                return;
+            }
+            let names = self.list(self.at + 1, |reader, at| {
+                reader.person_name(at).map(|name| (name, at + 1))
+            });
+            if let Some((values, end)) = names {
+                self.claim(hit, values, end);
+            }
+            return;
+        }
+        if has(Verb::Request) || has(Verb::RequestReview) {
+            if self.is(self.at, Class::From) {
+                let from = self.skip(self.at + 1, &[Class::Article]);
+                if self.part(from + 1) == Some(Part::Team) {
+                    return;
+                }
+                let names = self.list(from, |reader, at| {
+                    reader
+                        .person_name(at)
+                        .filter(|name| !name.contains('/'))
+                        .map(|name| (name, at + 1))
+                });
+                if let Some((values, end)) = names {
+                    self.claim(hit, values, end);
+                }
+            }
+            return;
+        }
+        if has(Verb::Move) {
+            let mut from = self.skip(
+                self.at,
+                &[Class::To, Class::Into, Class::Article, Class::As],
+            );
+            if self.is(from, Class::In) && self.state(from).is_none() {
+                from = self.skip(from, &[Class::In, Class::Article]);
+            }
+            while self.sense(from).is_some_and(|sense| sense.source.is_some()) {
+                let source = self.sense(from).and_then(|sense| sense.source);
+                draft.sources.extend(source.map(|source| (source, from)));
+                from += 1;
+            }
+            let concerns_issue = draft.nouns.iter().any(|noun| {
+                noun.nouns
+                    .iter()
+                    .any(|noun| matches!(noun, Noun::Issue | Noun::Project))
+            }) || !draft.parts.is_empty();
+            let has_base = draft
+                .nouns
+                .iter()
+                .any(|noun| noun.nouns.contains(&Noun::PullRequest));
+            if !concerns_issue || has_base {
+                return;
+            }
+            let list = self.list(from, |reader, at| {
+                reader.value_word(at).or_else(|| reader.state(at))
+            });
+            if let Some((values, end)) = list {
+                self.take(self.at..end);
+                self.claim(hit, values, end);
+            }
+        }
+    }
+
+    pub(crate) fn claim(&mut self, hit: &mut VerbHit, values: Vec<String>, end: usize) {
+        self.take(hit.at..end);
+        self.at = end;
+        hit.values = values;
+        hit.range = hit.at..end;
+    }
+
+    /// A participle behind its noun, when the main verb is elsewhere: `a PR opened by X is merged`.
+    pub(crate) fn try_reduced(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        if !self.is_reduced_relative(draft, at) {
+            return false;
+        }
+        let is_authorship = self.has_verb(at, Verb::Create) || self.has_verb(at, Verb::Post);
+        if is_authorship && self.is(at + 1, Class::By) && self.who(at + 2).is_some() {
+            self.take(at..at + 1);
+            self.at += 1;
+            return true;
+        }
+        if self.has_verb(at, Verb::Assign) && self.is(at + 1, Class::To) {
+            let names = self.list(at + 2, |reader, at| {
+                reader.person_name(at).map(|name| (name, at + 1))
+            });
+            if let Some((values, end)) = names {
+                self.push_mod(
+                    draft,
+                    Mod::Is(daemon_event::Field::Assignees, values),
+                    at..end,
+                );
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether a participle here qualifies the noun before it, because the main verb is elsewhere.
+    pub(crate) fn is_reduced_relative(&self, draft: &Draft, at: usize) -> bool {
+        if draft.has_be && draft.verbs.is_empty() {
+            return false;
+        }
+        let follows_noun = draft.nouns.last().is_some_and(|noun| noun.at < at);
+        let is_past = self.has_form(at, Forms::PAST)
+            && !self.is(at.wrapping_sub(1), Class::Be)
+            && !self.is(at.wrapping_sub(1), Class::Get);
+        if !follows_noun || !is_past {
+            return false;
+        }
+        if !draft.verbs.is_empty() {
+            return draft
+                .nouns
+                .last()
+                .is_some_and(|noun| noun.n_verbs > 0 && noun.at + 1 == at);
+        }
+        let mut later = at + 1;
+        let mut depth = 0;
+        while let Some(unit) = self.unit(later) {
+            if unit.is_mark("(") {
+                depth += 1;
+            }
+            let is_main = (unit.is(Class::Be)
+                && !self.is(later.wrapping_sub(1), Class::That)
+                && !self.is(later.wrapping_sub(1), Class::Whose)
+                && depth == 0)
+                || unit.is(Class::Get)
+                || unit.is(Class::Lose)
+                || (self.has_form(later, Forms::THIRD)
+                    && !self.has_form(later, Forms::NOMINAL)
+                    && !self.is(later.wrapping_sub(1), Class::That)
+                    && !self.is_noun(later)
+                    && self.part(later.wrapping_sub(1)).is_none());
+            if is_main {
+                return true;
+            }
+            if unit.is_mark(",") || unit.is(Class::But) {
+                return false;
+            }
+            later += 1;
+        }
+        false
+    }
+}

@@ -1,0 +1,142 @@
+//! Parts of issues and pull requests that come, go or change.
+
+use daemon_event::vocabulary::{Noun, Verb};
+use daemon_event::{Field, Source};
+
+use super::happening::Happening;
+use super::subject::Subject;
+use super::subject::{has_row, verb_extras};
+use crate::filter::Op;
+use crate::grammar::draft::{Draft, PartHit};
+use crate::grammar::reader::Reader;
+use crate::lexicon::Part;
+use crate::span::Span;
+
+/// The subjects that a part makes with what happens to it.
+pub(super) fn of_part(
+    reader: &Reader<'_>,
+    draft: &Draft,
+    part: &PartHit,
+    owners: &[Noun],
+    happening: &Happening,
+) -> Vec<Subject> {
+    let has = |verb: Verb| happening.verbs.contains(&verb);
+    let adds = has(Verb::Add)
+        || has(Verb::Create)
+        || has(Verb::Post)
+        || has(Verb::Label) && part.part != Part::Label;
+    let removes = has(Verb::Remove) || has(Verb::Delete);
+    let span = reader.span(&part.range);
+    let hit = happening.index.map(|index| &draft.verbs[index]);
+    let values = hit.map(|hit| hit.values.clone()).unwrap_or_default();
+    let owners: Vec<Noun> = if owners.is_empty() {
+        vec![Noun::PullRequest, Noun::Issue]
+    } else {
+        owners.to_vec()
+    };
+    let mut subjects = Vec::new();
+    for noun in owners {
+        let mut subject = Subject {
+            verb_index: happening.index,
+            mark: happening.mark,
+            ..Subject::plain(noun, Verb::Edit, happening.span)
+        };
+        let verb = match part.part {
+            Part::Label if removes || has(Verb::Unlabel) => Verb::Unlabel,
+            Part::Label if adds || has(Verb::Label) => Verb::Label,
+            Part::Label if changes(happening) => Verb::Relabel,
+            Part::Assignee if removes => Verb::Unassign,
+            Part::Assignee if adds || has(Verb::Assign) => Verb::Assign,
+            Part::Assignee => Verb::Reassign,
+            Part::Reviewer if removes => Verb::UnrequestReview,
+            Part::Reviewer if adds || has(Verb::Request) || has(Verb::Assign) => {
+                Verb::RequestReview
+            }
+            Part::Approval => Verb::Approve,
+            Part::Title | Part::Body | Part::Base | Part::Name
+                if changes(happening) || adds || removes =>
+            {
+                Verb::Edit
+            }
+            Part::Priority | Part::Estimate | Part::DueDate | Part::Cycle | Part::Team
+                if noun == Noun::Issue && (changes(happening) || adds || removes) =>
+            {
+                Verb::Update
+            }
+
+            Part::Status if changes(happening) || has(Verb::Move) => Verb::Move,
+            _ => continue,
+        };
+        subject.verb = verb;
+        if !has_row(noun, verb) {
+            continue;
+        }
+        part_extras(part, &mut subject, span, &values);
+        verb_extras(
+            reader,
+            draft,
+            &mut subject,
+            hit.filter(|_| part.part != Part::Label),
+        );
+        subjects.push(subject);
+    }
+    subjects
+}
+
+pub(super) fn changes(happening: &Happening) -> bool {
+    happening.verbs.iter().any(|verb| {
+        matches!(
+            verb,
+            Verb::Change
+                | Verb::Update
+                | Verb::Edit
+                | Verb::Move
+                | Verb::Touch
+                | Verb::Prioritize
+                | Verb::Rename
+        )
+    })
+}
+
+pub(super) fn part_extras(part: &PartHit, subject: &mut Subject, span: Span, values: &[String]) {
+    let changed = |subject: &mut Subject, name: &str| {
+        subject.require(Field::Changed, Op::Is, &[name.to_owned()], span);
+    };
+    let op = if part.negated { Op::IsNot } else { Op::Is };
+    match part.part {
+        Part::Label if !part.values.is_empty() => {
+            let field = match subject.verb {
+                Verb::Label => Field::LabelAdded,
+                Verb::Unlabel => Field::LabelRemoved,
+                _ => Field::Labels,
+            };
+            subject.require(field, op, &part.values, span);
+        }
+        Part::Title => changed(subject, "title"),
+        Part::Body => changed(subject, "body"),
+        Part::Base => changed(subject, "base"),
+        Part::Name => changed(subject, "name"),
+        Part::Priority => {
+            changed(subject, "priority");
+            subject.sources.retain(|source| *source == Source::Linear);
+            let values = if values.is_empty() {
+                &part.values
+            } else {
+                values
+            };
+            if !values.is_empty() {
+                subject.require(Field::Priority, Op::Is, values, span);
+            }
+        }
+        Part::Estimate => linear_attribute(subject, "estimate", span),
+        Part::DueDate => linear_attribute(subject, "due date", span),
+        Part::Cycle => linear_attribute(subject, "cycle", span),
+        Part::Team => linear_attribute(subject, "team", span),
+        _ => {}
+    }
+}
+
+pub(super) fn linear_attribute(subject: &mut Subject, name: &str, span: Span) {
+    subject.require(Field::Changed, Op::Is, &[name.to_owned()], span);
+    subject.sources.retain(|source| *source == Source::Linear);
+}
