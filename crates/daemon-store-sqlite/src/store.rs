@@ -15,8 +15,9 @@ use crate::writer::Writer;
 /// Dropping it ends the writer, after what is queued was committed, and merges the log into the file.
 #[derive(Debug)]
 pub struct SqliteStore {
-    writer: Writer,
+    // Dropped before the writer, whose connection merges the log if it is the last.
     readers: Readers,
+    writer: Writer,
     path: PathBuf,
 }
 

@@ -33,12 +33,13 @@ impl Writer {
         let (queue, operations) = mpsc::channel(QUEUE);
         let desk = Desk {
             conn,
+            operations,
             log: log::path_of(path),
             broken: None,
         };
         let thread = std::thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(move || desk.work(operations))
+            .spawn(move || desk.work())
             .map_err(|error| StoreError::Unavailable {
                 context: "start the writer".to_owned(),
                 source: Some(Box::new(error)),
@@ -158,21 +159,17 @@ where
 /// The writer's own side.
 struct Desk {
     conn: Connection,
+    operations: mpsc::Receiver<Box<dyn Operation>>,
     log: PathBuf,
     /// What was being tried when the disk failed.
     broken: Option<String>,
 }
 
 impl Desk {
-    fn work(mut self, mut operations: mpsc::Receiver<Box<dyn Operation>>) {
+    fn work(mut self) {
         let mut batch: Vec<Box<dyn Operation>> = Vec::with_capacity(BATCH);
-        while let Some(first) = operations.blocking_recv() {
+        while let Some(first) = self.operations.blocking_recv() {
             batch.push(first);
-            while batch.len() < BATCH
-                && let Ok(next) = operations.try_recv()
-            {
-                batch.push(next);
-            }
             self.transact(&mut batch);
         }
         // A failure here costs nothing: the log is merged at the next start.
@@ -181,6 +178,7 @@ impl Desk {
         }
     }
 
+    /// Commits what is in the batch and what else has queued, and tells the senders.
     fn transact(&mut self, batch: &mut Vec<Box<dyn Operation>>) {
         let result = match &self.broken {
             Some(context) => Err(Trouble::Broken(context.clone())),
@@ -208,7 +206,7 @@ impl Desk {
     }
 
     /// Runs a batch in one transaction; on trouble nothing of it is kept.
-    fn commit(&self, batch: &mut [Box<dyn Operation>]) -> Result<(), Trouble> {
+    fn commit(&mut self, batch: &mut Vec<Box<dyn Operation>>) -> Result<(), Trouble> {
         let result = self.try_commit(batch);
         if result.is_err() && !self.conn.is_autocommit() {
             // Where even this fails the connection stays inside the transaction and the next BEGIN tells.
@@ -217,20 +215,31 @@ impl Desk {
         result
     }
 
-    fn try_commit(&self, batch: &mut [Box<dyn Operation>]) -> Result<(), Trouble> {
+    fn try_commit(&mut self, batch: &mut Vec<Box<dyn Operation>>) -> Result<(), Trouble> {
         self.statement("BEGIN IMMEDIATE")?;
-        for operation in batch {
-            self.statement("SAVEPOINT operation")?;
-            let kept = operation.run(&self.conn);
-            if let Kept::Disk(failure) = kept {
-                return Err(Trouble::of(failure, operation.context()));
+        let mut n_run = 0;
+        while let Some(operation) = batch.get_mut(n_run) {
+            n_run += 1;
+            self.run_one(operation.as_mut())?;
+            // Those just answered send their next while this transaction works; taking them along keeps one half of
+            // the senders from waiting for the other half's sync.
+            while batch.len() < BATCH
+                && let Ok(next) = self.operations.try_recv()
+            {
+                batch.push(next);
             }
-            if let Kept::No = kept {
-                self.statement("ROLLBACK TO operation")?;
-            }
-            self.statement("RELEASE operation")?;
         }
         self.statement("COMMIT")
+    }
+
+    fn run_one(&self, operation: &mut dyn Operation) -> Result<(), Trouble> {
+        self.statement("SAVEPOINT operation")?;
+        match operation.run(&self.conn) {
+            Kept::Disk(failure) => return Err(Trouble::of(failure, operation.context())),
+            Kept::No => self.statement("ROLLBACK TO operation")?,
+            Kept::Yes => {}
+        }
+        self.statement("RELEASE operation")
     }
 
     fn statement(&self, sql: &'static str) -> Result<(), Trouble> {
@@ -292,3 +301,6 @@ impl Trouble {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use daemon_store::memory::MemoryStore;
 use daemon_store_sqlite::SqliteStore;
 use tokio::runtime::{Builder, Runtime};
 
-fn runtime() -> Runtime {
+pub(crate) fn runtime() -> Runtime {
     Builder::new_current_thread()
         .build()
         .expect("a runtime of one thread")

@@ -1,0 +1,205 @@
+//! Files that are not, or no longer, a store: refused with a remedy, and left as they were.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use daemon_engine::HostEpoch;
+use daemon_store::{Hosting as _, StoreError};
+use daemon_store_sqlite::SqliteStore;
+use jiff::Timestamp;
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use crate::conformance::runtime;
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
+}
+
+/// Makes a store with some epochs begun.
+fn made(n_epochs: u64) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    runtime().block_on(async {
+        for _ in 0..n_epochs {
+            store.begin_epoch(Timestamp::UNIX_EPOCH).await.unwrap();
+        }
+    });
+    drop(store);
+    (folder, path)
+}
+
+fn epoch(path: &Path) -> HostEpoch {
+    let store = SqliteStore::open(path).unwrap();
+    runtime().block_on(store.epoch()).unwrap()
+}
+
+/// Checks that a file is refused with a message, and not touched.
+fn check_refused(path: &Path, expected: &str) {
+    let before = fs::read(path).ok();
+    let error = SqliteStore::open(path).expect_err("the file is refused");
+    let message = error.to_string();
+    assert!(message.contains(expected), "{message}");
+    assert_eq!(fs::read(path).ok(), before, "{expected}");
+}
+
+#[test]
+fn a_store_is_whole_after_closing_and_alone_in_its_folder() {
+    let (folder, path) = made(3);
+    assert_eq!(epoch(&path), HostEpoch(3));
+    let files: Vec<_> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(files, ["store.db"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_owner_may_read_a_store() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (_folder, path) = made(0);
+    let mode = fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn an_empty_file_is_refused() {
+    let (_folder, path) = made(1);
+    fs::write(&path, b"").unwrap();
+    check_refused(&path, "it is empty; restore it from a backup");
+}
+
+#[test]
+fn a_file_of_something_else_is_refused() {
+    let (_folder, path) = made(1);
+    fs::write(&path, b"dear diary, ".repeat(1000)).unwrap();
+    check_refused(&path, "restore it from a backup");
+    fs::remove_file(&path).unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("CREATE TABLE t (a)").unwrap();
+    drop(other);
+    check_refused(&path, "it belongs to another program");
+}
+
+#[test]
+fn a_newer_version_is_refused() {
+    let (_folder, path) = made(1);
+    let conn = Connection::open(&path).unwrap();
+    conn.pragma_update(None, "user_version", 99).unwrap();
+    drop(conn);
+    let error = SqliteStore::open(&path).unwrap_err();
+    assert!(
+        matches!(error, StoreError::Newer { found: 99, .. }),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn a_truncated_file_is_refused() {
+    let (_folder, path) = made(1);
+    let whole = fs::read(&path).unwrap();
+    for part in [100, 4096, whole.len() / 2, whole.len() - 4096] {
+        fs::write(&path, &whole[..part]).unwrap();
+        check_refused(&path, "restore it from a backup");
+    }
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(epoch(&path), HostEpoch(1));
+}
+
+#[test]
+fn a_flipped_page_is_refused() {
+    let (_folder, path) = made(1);
+    let whole = fs::read(&path).unwrap();
+    for page in 1..8 {
+        let mut flipped = whole.clone();
+        for byte in &mut flipped[page * 4096..page * 4096 + 64] {
+            *byte ^= 0xFF;
+        }
+        fs::write(&path, &flipped).unwrap();
+        check_refused(&path, "restore it from a backup");
+    }
+}
+
+/// Copies a store as a crash would leave it: with a log that was never merged.
+fn crashed() -> (TempDir, PathBuf) {
+    let (folder, path) = made(1);
+    let store = SqliteStore::open(&path).unwrap();
+    runtime()
+        .block_on(store.begin_epoch(Timestamp::UNIX_EPOCH))
+        .unwrap();
+    let copy = folder.path().join("copy.db");
+    fs::copy(&path, &copy).unwrap();
+    fs::copy(beside(&path, "-wal"), beside(&copy, "-wal")).unwrap();
+    drop(store);
+    (folder, copy)
+}
+
+#[test]
+fn what_a_crash_left_is_read_from_the_log() {
+    let (_folder, path) = crashed();
+    assert_eq!(epoch(&path), HostEpoch(2));
+}
+
+#[test]
+fn a_missing_log_is_noticed() {
+    let (_folder, path) = crashed();
+    fs::remove_file(beside(&path, "-wal")).unwrap();
+    let error = SqliteStore::open(&path).expect_err("the log is missing");
+    let message = error.to_string();
+    assert!(
+        message.contains("its write-ahead log (`-wal`) is missing"),
+        "{message}"
+    );
+}
+
+#[test]
+fn another_program_may_look_inside_after_a_crash() {
+    let (_folder, path) = crashed();
+    let other = Connection::open(&path).unwrap();
+    let n: i64 = other
+        .query_row("SELECT epoch FROM host", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(n, 2);
+    drop(other);
+    assert!(!beside(&path, "-wal").exists(), "it merged the log");
+    assert_eq!(epoch(&path), HostEpoch(2));
+}
+
+#[test]
+fn a_log_without_its_store_is_not_begun_anew() {
+    let (_folder, path) = crashed();
+    fs::remove_file(&path).unwrap();
+    check_refused(&path, "its write-ahead log is there and it is not");
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_half_made_store_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    fs::write(beside(&path, ".new"), b"half").unwrap();
+    fs::write(beside(&path, ".new-journal"), b"half").unwrap();
+    assert_eq!(epoch(&path), HostEpoch(0));
+}
+
+#[test]
+fn a_store_that_cannot_be_reached_says_which() {
+    let folder = tempfile::tempdir().unwrap();
+    let nowhere = folder.path().join("no/such/folder/store.db");
+    let error = SqliteStore::open(&nowhere).unwrap_err();
+    let message = error.to_string();
+    assert!(
+        matches!(error, StoreError::Unavailable { .. })
+            && message.contains("no/such/folder/store.db"),
+        "{message}"
+    );
+    let error = SqliteStore::open(folder.path()).unwrap_err();
+    assert!(
+        matches!(&error, StoreError::Damaged { context, .. } if context.ends_with("it is not a file")),
+        "{error:?}"
+    );
+}

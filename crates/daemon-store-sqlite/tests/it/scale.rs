@@ -1,0 +1,57 @@
+//! Many rows: what must not look at each of them does not.
+
+use std::path::Path;
+
+use daemon_store_sqlite::SqliteStore;
+use rusqlite::Connection;
+
+/// The statements of the hot paths, and a word that their plans must not contain.
+const HOT: &[&str] = &[
+    "SELECT id, busy FROM lane WHERE ready = 1 AND persons > 0 AND busy < 1 ORDER BY turn",
+    "SELECT id, busy FROM lane WHERE ready = 1 AND pending > 0 AND busy < 1 ORDER BY turn",
+    "SELECT 1 FROM activation WHERE lane = 1 AND state = 'pending' AND not_before <= 5 LIMIT 1",
+    "SELECT a.number FROM activation AS a WHERE a.lane = 1 AND a.state = 'pending' AND a.has_person = 0 \
+     AND a.not_before <= 5 AND (1 = 0 OR NOT EXISTS (SELECT 1 FROM activation AS b WHERE b.lane = 1 \
+     AND b.subject IS a.subject AND b.state IN ('claimed', 'running', 'delivering'))) ORDER BY a.number LIMIT 1",
+    "SELECT min(not_before) FROM activation WHERE state = 'pending' AND not_before > 5",
+    "SELECT number, id FROM activation WHERE lane = 1 AND subject IS 'x' AND state = 'pending' ORDER BY number LIMIT 1",
+    "SELECT number, id FROM activation WHERE lane = 1 AND subject IS NULL AND state = 'pending' ORDER BY number LIMIT 1",
+    "SELECT seq FROM event WHERE due = 1 ORDER BY seq LIMIT 256",
+    "SELECT seq, stored_at FROM identity WHERE key = 'x'",
+    "SELECT key FROM wake WHERE activation = 1 ORDER BY place",
+    "SELECT number FROM wake WHERE key = 'event:x' ORDER BY number",
+    "SELECT number FROM output WHERE state IN ('planned', 'ambiguous') AND not_before <= 5",
+    "SELECT number FROM output AS o WHERE o.surface = 'git' AND o.remote_id = 'x'",
+    "SELECT number FROM activation AS a WHERE a.state IN ('claimed', 'running', 'delivering') \
+     AND a.state <> 'delivering' AND a.owner < 2",
+    "SELECT number FROM activation AS a WHERE (a.created_at, a.number) < (5, 5) \
+     ORDER BY a.created_at DESC, a.number DESC LIMIT 51",
+    "SELECT number FROM activation AS a WHERE a.state = 'failed' ORDER BY a.created_at DESC, a.number DESC LIMIT 51",
+    "SELECT number FROM tick AS t ORDER BY t.scheduled_at DESC, t.number DESC LIMIT 51",
+    "SELECT count(*) FROM activation WHERE lane = 1 AND finished_at > 5",
+];
+
+fn plan(conn: &Connection, sql: &str) -> Vec<String> {
+    let mut explain = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let rows = explain.query_map([], |row| row.get("detail")).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
+}
+
+fn opened(path: &Path) -> Connection {
+    drop(SqliteStore::open(path).unwrap());
+    Connection::open(path).unwrap()
+}
+
+#[test]
+fn hot_statements_use_an_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let conn = opened(&folder.path().join("store.db"));
+    for sql in HOT {
+        let plan = plan(&conn, sql);
+        let is_scan = plan.iter().any(|step| {
+            // A scan in the order of an index, with a limit, ends early; one of a table does not.
+            step.starts_with("SCAN") && !step.contains("USING")
+        });
+        assert!(!is_scan, "{sql}: {plan:?}");
+    }
+}
