@@ -33,6 +33,7 @@
 //! recording fails. Each tick of a span is in exactly one row of its plan. A plan costs no more for
 //! ten years than for a day. A cursor in the future never mutes its key.
 
+mod group;
 mod index;
 mod policy;
 mod recurrence;

@@ -1,12 +1,12 @@
 //! The scheduler: keys go in with their schedules, `now` goes in, due keys come out.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hash, RandomState};
 
 use daemon_cron::{CronExpr, Schedule, Zone};
 use hashbrown::HashTable;
 use jiff::Timestamp;
 
+use crate::group::{Group, OddCursors};
 use crate::index::ZoneIndex;
 
 /// A longer absence is searched expression by expression instead of minute by minute.
@@ -28,12 +28,12 @@ pub struct Scheduler<K> {
     hasher: RandomState,
     groups: Vec<Group>,
     vacant: Vec<u32>,
-    by_schedule: HashMap<(CronExpr, u32), u32>,
+    by_schedule: HashTable<u32>,
     zones: Vec<ZoneIndex>,
     /// Slots whose cursor may lie before a tick that has passed.
     behind: Vec<u32>,
-    /// Cursors that are not whole minutes: those of coverages just begun.
-    odd_cursors: HashMap<u32, Timestamp>,
+    /// Cursors that differ from their group's: those set since the group last fired.
+    odd_cursors: OddCursors,
     /// The minute up to which every key has been reported.
     reached: Option<i64>,
 }
@@ -42,17 +42,6 @@ pub struct Scheduler<K> {
 struct Slot<K> {
     key: K,
     group: u32,
-    /// The cursor in minutes since the epoch, rounded down; see `odd_cursors`.
-    cursor: u32,
-}
-
-/// The keys of one expression in one zone.
-#[derive(Debug)]
-struct Group {
-    schedule: Schedule,
-    zone: u32,
-    position: u32,
-    members: Vec<u32>,
 }
 
 /// A key with ticks to record.
@@ -88,10 +77,10 @@ impl<K> Default for Scheduler<K> {
             hasher: RandomState::new(),
             groups: Vec::new(),
             vacant: Vec::new(),
-            by_schedule: HashMap::new(),
+            by_schedule: HashTable::new(),
             zones: Vec::new(),
             behind: Vec::new(),
-            odd_cursors: HashMap::new(),
+            odd_cursors: OddCursors::new(),
             reached: None,
         }
     }
@@ -116,14 +105,10 @@ impl<K: Hash + Eq> Scheduler<K> {
     /// Registers a key, replacing what it had: ticks later than `cursor` are reported.
     pub fn insert(&mut self, key: K, expr: CronExpr, zone: &Zone, cursor: Timestamp) {
         self.remove(&key);
-        let group = self.group_of(expr, zone);
+        let group = self.group_of(expr, zone, cursor);
         let slot = index(self.slots.len());
         let hash = self.hasher.hash_one(&key);
-        self.slots.push(Slot {
-            key,
-            group,
-            cursor: 0,
-        });
+        self.slots.push(Slot { key, group });
         let Self {
             by_key,
             slots,
@@ -131,7 +116,12 @@ impl<K: Hash + Eq> Scheduler<K> {
             ..
         } = self;
         by_key.insert_unique(hash, slot, |slot| hasher.hash_one(&slots[at(*slot)].key));
-        self.groups[at(group)].members.push(slot);
+        let members = &mut self.groups[at(group)].members;
+        if members.len() == members.capacity() {
+            // A quarter more, where doubling would leave a third of the memory unused.
+            members.reserve_exact(members.len() / 4 + 1);
+        }
+        members.push(slot);
         self.put_cursor(slot, cursor);
         self.behind.push(slot);
     }
@@ -145,8 +135,8 @@ impl<K: Hash + Eq> Scheduler<K> {
             .ok()?;
         let (slot, _) = entry.remove();
         let cursor = self.cursor_of(slot);
+        self.forget_odd(slot);
         self.leave_group(slot);
-        self.odd_cursors.remove(&slot);
         self.behind.retain(|behind| *behind != slot);
         self.slots.swap_remove(at(slot));
         let moved = index(self.slots.len());
@@ -222,27 +212,46 @@ impl<K: Hash + Eq> Scheduler<K> {
     pub fn step_back(&mut self, now: Timestamp) {
         let minute = now.as_second().div_euclid(60);
         self.reached = self.reached.map(|reached| reached.min(minute));
-        for slot in (0..self.slots.len()).map(index) {
-            if self.cursor_of(slot) > now {
-                self.put_cursor(slot, now);
-            }
-        }
+        let odd = self.odd_cursors.values_mut();
+        let shared = self.groups.iter_mut().map(|group| &mut group.cursor);
+        odd.chain(shared)
+            .for_each(|cursor| *cursor = (*cursor).min(now));
     }
 
     /// Reports those whose cursor was set, by their own cursor.
     fn report_behind(&mut self, minute: i64, report: &mut impl FnMut(Due<'_, K>)) {
-        let until = instant(minute);
-        let mut latest: HashMap<u32, Option<Timestamp>> = HashMap::new();
-        for slot in std::mem::take(&mut self.behind) {
-            let group = self.slots[at(slot)].group;
-            let schedule = &self.groups[at(group)].schedule;
-            let latest = latest
-                .entry(group)
-                .or_insert_with(|| schedule.latest_until(until));
-            let from = self.cursor_of(slot);
-            if latest.is_some_and(|tick| tick > from) {
-                self.report_slot(slot, from, minute, report);
+        let to = instant(minute);
+        let mut behind = std::mem::take(&mut self.behind);
+        let Self {
+            slots: entries,
+            groups,
+            odd_cursors,
+            ..
+        } = self;
+        let group_of = |slot: &u32| entries[at(*slot)].group;
+        behind.sort_unstable_by_key(|slot| (group_of(slot), *slot));
+        behind.dedup();
+        for slots in behind.chunk_by(|one, other| group_of(one) == group_of(other)) {
+            let group = &mut groups[at(entries[at(slots[0])].group)];
+            let Some(latest) = group.schedule.latest_until(to) else {
+                continue;
+            };
+            let mut due = Vec::new();
+            for slot in slots {
+                let from = group.cursor_of(*slot, odd_cursors);
+                if latest > from {
+                    let (key, schedule) = (&entries[at(*slot)].key, &group.schedule);
+                    report(Due {
+                        key,
+                        schedule,
+                        from,
+                        after: from,
+                        to,
+                    });
+                    due.push(*slot);
+                }
             }
+            group.record(&due, to, odd_cursors);
         }
     }
 
@@ -254,37 +263,54 @@ impl<K: Hash + Eq> Scheduler<K> {
         minute: i64,
         report: &mut impl FnMut(Due<'_, K>),
     ) {
-        for position in 0..self.groups[at(group)].members.len() {
-            let slot = self.groups[at(group)].members[position];
-            let cursor = i64::from(self.slots[at(slot)].cursor);
-            // A cursor in between was set after `since` and was reported by itself.
-            if cursor <= since {
-                self.report_slot(slot, self.cursor_of(slot), minute, report);
-            } else if cursor > minute {
-                // One in the future must not mute its key.
-                self.report_slot(slot, instant(since), minute, report);
+        let Self {
+            slots,
+            groups,
+            odd_cursors,
+            ..
+        } = self;
+        let group = &mut groups[at(group)];
+        let (start, to) = (instant(since), instant(minute));
+        // One in the future must not mute its key; one in between was set after `since` and was
+        // reported by itself.
+        let after = |from: Timestamp| match from.as_second().div_euclid(60) {
+            cursor if cursor <= since => Some(from),
+            cursor if cursor > minute => Some(start),
+            _ => None,
+        };
+        if group.n_odd == 0 {
+            let Some(after) = after(group.cursor) else {
+                return;
+            };
+            let (schedule, from) = (&group.schedule, group.cursor);
+            for slot in &group.members {
+                report(Due {
+                    key: &slots[at(*slot)].key,
+                    schedule,
+                    from,
+                    after,
+                    to,
+                });
+            }
+            group.cursor = to;
+            return;
+        }
+        let mut due = Vec::new();
+        for slot in &group.members {
+            let from = group.cursor_of(*slot, odd_cursors);
+            if let Some(after) = after(from) {
+                let (key, schedule) = (&slots[at(*slot)].key, &group.schedule);
+                report(Due {
+                    key,
+                    schedule,
+                    from,
+                    after,
+                    to,
+                });
+                due.push(*slot);
             }
         }
-    }
-
-    fn report_slot(
-        &mut self,
-        slot: u32,
-        after: Timestamp,
-        minute: i64,
-        report: &mut impl FnMut(Due<'_, K>),
-    ) {
-        let from = self.cursor_of(slot);
-        let to = instant(minute);
-        self.put_cursor(slot, to);
-        let Slot { key, group, .. } = &self.slots[at(slot)];
-        report(Due {
-            key,
-            schedule: &self.groups[at(*group)].schedule,
-            from,
-            after,
-            to,
-        });
+        group.record(&due, to, odd_cursors);
     }
 
     /// Finds the groups that fire later than minute `since` and not later than `minute`.
@@ -317,7 +343,7 @@ impl<K: Hash + Eq> Scheduler<K> {
         due
     }
 
-    fn group_of(&mut self, expr: CronExpr, zone: &Zone) -> u32 {
+    fn group_of(&mut self, expr: CronExpr, zone: &Zone, cursor: Timestamp) -> u32 {
         let zone_at = match self.zones.iter().position(|index| index.zone() == zone) {
             Some(position) => position,
             None => {
@@ -325,26 +351,32 @@ impl<K: Hash + Eq> Scheduler<K> {
                 self.zones.len() - 1
             }
         };
-        if let Some(group) = self.by_schedule.get(&(expr, index(zone_at))) {
+        let zone_index = index(zone_at);
+        let Self {
+            groups,
+            hasher,
+            by_schedule,
+            ..
+        } = self;
+        let hash = hasher.hash_one((expr, zone_index));
+        let is_it = |group: &Group| group.zone == zone_index && group.schedule.expr() == expr;
+        if let Some(group) = by_schedule.find(hash, |group| is_it(&groups[at(*group)])) {
             return *group;
         }
-        let group = self
-            .vacant
-            .pop()
-            .unwrap_or_else(|| index(self.groups.len()));
-        let position = self.zones[zone_at].insert(&expr, group);
-        let schedule = Schedule::new(expr, zone.clone());
+        let group = self.vacant.pop().unwrap_or_else(|| index(groups.len()));
         let entry = Group {
-            schedule,
-            zone: index(zone_at),
-            position,
+            schedule: Schedule::new(expr, zone.clone()),
+            zone: zone_index,
+            position: self.zones[zone_at].insert(&expr, group),
             members: Vec::new(),
+            cursor,
+            n_odd: 0,
         };
-        match self.groups.get_mut(at(group)) {
+        match groups.get_mut(at(group)) {
             Some(vacant) => *vacant = entry,
-            None => self.groups.push(entry),
+            None => groups.push(entry),
         }
-        self.by_schedule.insert((expr, index(zone_at)), group);
+        by_schedule.insert_unique(hash, group, |group| groups[at(*group)].hash(hasher));
         group
     }
 
@@ -355,9 +387,14 @@ impl<K: Hash + Eq> Scheduler<K> {
             group.members.swap_remove(position);
         }
         if group.members.is_empty() {
-            let (zone, position, expr) = (group.zone, group.position, group.schedule.expr());
+            let (zone, position, hash) = (group.zone, group.position, group.hash(&self.hasher));
             self.zones[at(zone)].remove(position);
-            self.by_schedule.remove(&(expr, zone));
+            if let Ok(entry) = self
+                .by_schedule
+                .find_entry(hash, |group| *group == group_at)
+            {
+                entry.remove();
+            }
             self.vacant.push(group_at);
         }
     }
@@ -390,23 +427,17 @@ impl<K: Hash + Eq> Scheduler<K> {
     }
 
     fn cursor_of(&self, slot: u32) -> Timestamp {
-        let whole = || instant(i64::from(self.slots[at(slot)].cursor));
-        if self.odd_cursors.is_empty() {
-            return whole();
-        }
-        self.odd_cursors.get(&slot).copied().unwrap_or_else(whole)
+        self.groups[at(self.slots[at(slot)].group)].cursor_of(slot, &self.odd_cursors)
     }
 
     fn put_cursor(&mut self, slot: u32, cursor: Timestamp) {
-        let minute = u32::try_from(cursor.as_second().div_euclid(60)).unwrap_or(0);
-        self.slots[at(slot)].cursor = minute;
-        if instant(i64::from(minute)) == cursor {
-            if !self.odd_cursors.is_empty() {
-                self.odd_cursors.remove(&slot);
-            }
-        } else {
-            self.odd_cursors.insert(slot, cursor);
-        }
+        let group = &mut self.groups[at(self.slots[at(slot)].group)];
+        group.put_cursor(slot, cursor, &mut self.odd_cursors);
+    }
+
+    fn forget_odd(&mut self, slot: u32) {
+        let group = &mut self.groups[at(self.slots[at(slot)].group)];
+        group.forget_odd(slot, &mut self.odd_cursors);
     }
 }
 
