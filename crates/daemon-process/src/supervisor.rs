@@ -171,7 +171,7 @@ impl SupervisedChild {
 
     /// Waits for the next event; `None` after [`ChildEvent::Exited`].
     ///
-    /// Works on any executor, and loses no event when its future is dropped. While nobody waits, at most some 256 KiB of
+    /// Works on any executor, and loses no event when its future is dropped. While nobody waits, at most some 64 KiB of
     /// output are queued; then the pipes fill and the child waits.
     pub async fn next(&mut self) -> Option<ChildEvent> {
         poll_fn(|context| self.channel.poll(context)).await

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use super::ChildEvent;
 
 /// Above this the pipes are not read until the owner has caught up.
-const MOST_QUEUED: usize = 256 << 10;
+const MOST_QUEUED: usize = 64 << 10;
 /// What an event takes beside its text.
 const EVENT_OVERHEAD: usize = 64;
 

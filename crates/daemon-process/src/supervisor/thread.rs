@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How often it is looked at on its way out.
 const QUICK_LOOK: Duration = Duration::from_millis(20);
 /// What the unfinished long lines of all children may take together.
-const LONG_LINES: usize = 32 << 20;
+const LONG_LINES: usize = 16 << 20;
 
 /// The wish for a child, and where to answer it.
 pub(crate) struct Order {
