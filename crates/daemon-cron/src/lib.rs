@@ -39,6 +39,7 @@ mod civil;
 mod describe;
 mod expr;
 mod field;
+mod help;
 mod note;
 mod parse;
 mod print;

@@ -100,12 +100,24 @@ impl CronExpr {
     /// Returns the earliest tick in a zone strictly later than `after`; see [`Schedule`].
     ///
     /// None when it never fires, and outside the years 1972 to 9998.
+    #[inline]
     pub fn next_after_in(&self, zone: &Zone, after: Timestamp) -> Option<Timestamp> {
-        if self.never_fires() {
-            return None;
-        }
         // The tick strictly later than an instant lies on a later second.
         let second = second_of(after)? + 1;
+        // Nearly every tick lies in the stretch of the instant, away from changes of the clocks.
+        if let Some(stretch) = zone.tabulated(second)
+            && second >= stretch.settled
+        {
+            let found = self.first_from(minute_from(second + stretch.offset))?;
+            let tick = i64::from(found) * 60 - stretch.offset;
+            if tick < stretch.end {
+                return in_domain(tick);
+            }
+        }
+        self.next_across_changes(zone, second)
+    }
+
+    fn next_across_changes(&self, zone: &Zone, second: i64) -> Option<Timestamp> {
         let mut stretch = zone.stretch_at(second);
         if second == stretch.start && Clock::new(*self, stretch).is_made_up_at_start() {
             return in_domain(second);

@@ -1,10 +1,10 @@
 //! Finding matching wall minutes. A wall minute is counted from 1970-01-01T00:00 on the clock
 //! in question; the search jumps months, days and hours and never walks minutes.
 
-use crate::CronExpr;
 use crate::civil::{
     Date, FIRST_YEAR, LAST_YEAR, MINUTES_PER_DAY, date, day_number, month_length, weekday,
 };
+use crate::{CronExpr, Field};
 
 impl CronExpr {
     /// Returns the first matching wall minute that is not before `minute`.
@@ -13,6 +13,10 @@ impl CronExpr {
         if self.is_weekly() {
             return Some(self.first_in_week(minute));
         }
+        self.first_by_date(minute)
+    }
+
+    fn first_by_date(&self, minute: u32) -> Option<u32> {
         if self.never_fires() {
             return None;
         }
@@ -22,8 +26,9 @@ impl CronExpr {
             month,
             day: of_month,
         } = date(day);
+        let first = day - (of_month - 1);
         if self.months >> month & 1 != 0 {
-            let mask = self.days_of(year, month, day - (of_month - 1));
+            let mask = self.days_of(year, month, first);
             if mask >> of_month & 1 != 0
                 && let Some(time) = self.first_time(minute % MINUTES_PER_DAY)
             {
@@ -32,6 +37,15 @@ impl CronExpr {
             let later = mask & (u32::MAX << of_month << 1);
             if later != 0 {
                 let day = day - of_month + later.trailing_zeros();
+                return Some(day * MINUTES_PER_DAY + self.earliest_time());
+            }
+        }
+        // Most often the month that follows is listed and has a day.
+        if month < 12 && self.months >> (month + 1) & 1 != 0 {
+            let first = first + month_length(year, month);
+            let mask = self.days_of(year, month + 1, first);
+            if mask != 0 {
+                let day = first + mask.trailing_zeros() - 1;
                 return Some(day * MINUTES_PER_DAY + self.earliest_time());
             }
         }
@@ -160,6 +174,11 @@ impl CronExpr {
     /// first day.
     #[inline]
     fn days_of(&self, year: u32, month: u32, first: u32) -> u32 {
+        // Bits 1 to `length`; the shift stays below 32.
+        let valid = u32::MAX >> (31 - month_length(year, month)) & !1;
+        if self.is_star(Field::DayOfWeek) {
+            return self.days & valid;
+        }
         // Six weeks of weekday bits, shifted so that bit 1 is the first of the month.
         const WEEKS: u64 = 1 | 1 << 7 | 1 << 14 | 1 << 21 | 1 << 28 | 1 << 35;
         let weeks = u64::from(self.weekdays) * WEEKS;
@@ -169,8 +188,7 @@ impl CronExpr {
         } else {
             self.days & by_weekday
         };
-        // Bits 1 to `length`; the shift stays below 32.
-        days & (u32::MAX >> (31 - month_length(year, month)) & !1)
+        days & valid
     }
 
     /// Counts the matching days from day number `first` until just before `last`.

@@ -34,6 +34,8 @@ pub(crate) struct Stretch {
     pub(crate) before: i64,
     /// The offset from `end` on.
     pub(crate) after: i64,
+    /// From here on no minute is a second pass and no gap has just ended.
+    pub(crate) settled: i64,
 }
 
 const TABLE_END: i64 = 4_102_444_800;
@@ -89,8 +91,16 @@ impl Zone {
     }
 
     /// Returns the stretch `second` lies in.
-    #[inline]
     pub(crate) fn stretch_at(&self, second: i64) -> Stretch {
+        match self.tabulated(second) {
+            Some(stretch) => *stretch,
+            None => stretch_of(&self.0.zone, second),
+        }
+    }
+
+    /// Returns the stretch `second` lies in unless it is beyond the table.
+    #[inline]
+    pub(crate) fn tabulated(&self, second: i64) -> Option<&Stretch> {
         let Table {
             stretches, index, ..
         } = &*self.0;
@@ -98,13 +108,9 @@ impl Zone {
         let first = index
             .get(span)
             .map_or(stretches.len() - 1, |at| usize::from(*at));
-        match stretches[first..]
+        stretches[first..]
             .iter()
             .find(|stretch| second < stretch.end)
-        {
-            Some(stretch) => *stretch,
-            None => stretch_of(&self.0.zone, second),
-        }
     }
 }
 
@@ -137,12 +143,14 @@ fn stretch_of(zone: &TimeZone, second: i64) -> Stretch {
         .map(|transition| transition.timestamp().as_second())
         .take_while(|transition| *transition <= LAST_SECOND)
         .find(changed);
+    let before = start.map_or(offset, |start| offset_at(start - 1));
     Stretch {
         start: start.unwrap_or(i64::MIN),
         end: end.unwrap_or(i64::MAX),
         offset,
-        before: start.map_or(offset, |start| offset_at(start - 1)),
+        before,
         after: end.map_or(offset, offset_at),
+        settled: start.map_or(i64::MIN, |start| start + 1 + (before - offset).max(0)),
     }
 }
 
