@@ -173,7 +173,8 @@ impl Writer {
         create_file(&folder.outputs())?;
         create_file(&folder.heartbeat())?;
         let lock = lock(folder)?;
-        write_whole(&folder.prompt(), &start.prompt, Durability::Synced)?;
+        // Evidence only: the one synced write of a start is the document's, which makes the folder a run.
+        write_whole(&folder.prompt(), &start.prompt, Durability::Unsynced)?;
         let mut events = Lines::open(folder.events())?;
         events.append(&Row::new(&LogEvent::DaemonStart, now))?;
         let document = document(folder, start, now);

@@ -45,8 +45,9 @@ impl Writer {
     ) -> Result<(), FolderError> {
         self.document.child = Some(child);
         self.document.backend_argv = Some(argv);
-        // Without it a boot after a crash would have to find the child by its marker alone.
-        self.write(Durability::Synced, now)
+        // At once, so that a boot after a crash of the host finds the child; not synced, since no child survives a crash of
+        // the machine.
+        self.write(Durability::Unsynced, now)
     }
 
     /// Records that the process was reaped and its whole tree is dead.
