@@ -38,6 +38,7 @@ mod arguments;
 mod conditions;
 mod discovery;
 mod disk;
+mod embed;
 pub mod exit;
 mod fix;
 mod lint;
@@ -48,5 +49,6 @@ mod support_tree;
 mod surroundings;
 
 pub use arguments::{Color, CommonArguments, Format, LintArguments, ProfileName, command};
+pub use embed::{Given, Judged, judge};
 pub use run::{run, run_with};
 pub use surroundings::{ColourWish, Streams, Surroundings};

@@ -12,7 +12,7 @@ use daemon_spec::Severity;
 use crate::lint::Linted;
 use crate::{Format, exit};
 
-pub(crate) use json::failure;
+pub(crate) use json::{failure, findings};
 
 /// What came of linting.
 pub(crate) struct Report<'a> {

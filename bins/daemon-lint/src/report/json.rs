@@ -111,6 +111,15 @@ pub(crate) fn failure(code: &str, message: &str, help: Option<&str>) -> String {
     serde_json::to_string(&wire).expect("strings and numbers have a JSON form")
 }
 
+/// Writes the findings of one file as the array of a report.
+pub(crate) fn findings(source: &Source, diagnostics: &[Diagnostic]) -> serde_json::Value {
+    let wires: Vec<DiagnosticWire<'_>> = diagnostics
+        .iter()
+        .map(|found| diagnostic(found, Some(source)))
+        .collect();
+    serde_json::to_value(&wires).expect("strings and numbers have a JSON form")
+}
+
 fn file<'a>(report: &Report<'_>, linted: &'a Linted) -> FileWire<'a> {
     FileWire {
         path: &linted.path,
