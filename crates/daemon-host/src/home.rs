@@ -2,7 +2,9 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -12,8 +14,13 @@ use crate::random;
 /// The parts of a home that a host makes.
 const DIRECTORIES: [&str; 4] = ["daemons", "logs", "run", "worktrees"];
 /// File systems on which neither `flock` nor SQLite's log can be relied on.
-const NETWORK_FILE_SYSTEMS: [(u32, &str); 5] =
-    [(0x6969, "NFS"), (0x517B, "SMB"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB2"), (0x0102_1997, "9P")];
+const NETWORK_FILE_SYSTEMS: [(u32, &str); 5] = [
+    (0x6969, "NFS"),
+    (0x517B, "SMB"),
+    (0xFF53_4D42, "CIFS"),
+    (0xFE53_4D42, "SMB2"),
+    (0x0102_1997, "9P"),
+];
 /// The shortest bearer token, in bytes.
 pub const MIN_TOKEN_BYTES: usize = 32;
 
@@ -86,7 +93,9 @@ impl Home {
 
     /// Names a home without making anything, for reading.
     pub fn existing(root: &Path) -> Option<Self> {
-        root.join("state.db").is_file().then(|| Self { root: root.to_owned() })
+        root.join("state.db").is_file().then(|| Self {
+            root: root.to_owned(),
+        })
     }
 
     /// Returns its directory.
@@ -135,7 +144,10 @@ impl Home {
             .map_err(io_error(&path, "open"))?;
         if let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
             if error == rustix::io::Errno::WOULDBLOCK {
-                return Err(HomeError::Owned { home: self.root.clone(), pid: read_pid(&mut file) });
+                return Err(HomeError::Owned {
+                    home: self.root.clone(),
+                    pid: read_pid(&mut file),
+                });
             }
             return Err(io_error(&path, "lock")(error.into()));
         }
@@ -172,7 +184,10 @@ impl Home {
         let path = self.below(file);
         match fs::metadata(&path) {
             Ok(metadata) if metadata.permissions().mode() & 0o077 != 0 => {
-                return Err(HomeError::Unsafe { path, problem: "is open to other users; make it 0600".to_owned() });
+                return Err(HomeError::Unsafe {
+                    path,
+                    problem: "is open to other users; make it 0600".to_owned(),
+                });
             }
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -180,9 +195,15 @@ impl Home {
             }
             Err(error) => return Err(io_error(&path, "read")(error)),
         }
-        let token = fs::read_to_string(&path).map_err(io_error(&path, "read"))?.trim().to_owned();
+        let token = fs::read_to_string(&path)
+            .map_err(io_error(&path, "read"))?
+            .trim()
+            .to_owned();
         if token.len() < MIN_TOKEN_BYTES {
-            let problem = format!("holds a token of {} bytes, at least {MIN_TOKEN_BYTES} are needed", token.len());
+            let problem = format!(
+                "holds a token of {} bytes, at least {MIN_TOKEN_BYTES} are needed",
+                token.len()
+            );
             return Err(HomeError::Unsafe { path, problem });
         }
         Ok(token)
@@ -210,19 +231,30 @@ fn make_directory(path: &Path) -> Result<(), HomeError> {
     }
     let metadata = fs::metadata(path).map_err(io_error(path, "read"))?;
     if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(HomeError::Unsafe { path: path.to_owned(), problem: "belongs to another user".to_owned() });
+        return Err(HomeError::Unsafe {
+            path: path.to_owned(),
+            problem: "belongs to another user".to_owned(),
+        });
     }
     if metadata.permissions().mode() & 0o077 != 0 {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(io_error(path, "close to others"))?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700))
+            .map_err(io_error(path, "close to others"))?;
     }
     Ok(())
 }
 
 fn refuse_network(root: &Path) -> Result<(), HomeError> {
-    let status = rustix::fs::statfs(root).map_err(|error| io_error(root, "examine")(error.into()))?;
+    let status =
+        rustix::fs::statfs(root).map_err(|error| io_error(root, "examine")(error.into()))?;
     let magic = u32::try_from(status.f_type & 0xFFFF_FFFF).expect("masked to 32 bits");
-    match NETWORK_FILE_SYSTEMS.iter().find(|(known, _)| *known == magic) {
-        Some((_, kind)) => Err(HomeError::Network { home: root.to_owned(), kind }),
+    match NETWORK_FILE_SYSTEMS
+        .iter()
+        .find(|(known, _)| *known == magic)
+    {
+        Some((_, kind)) => Err(HomeError::Network {
+            home: root.to_owned(),
+            kind,
+        }),
         None => Ok(()),
     }
 }
@@ -235,7 +267,11 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), HomeError> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let temporary = directory.join(format!(".{}.tmp", random::hex(8)));
     let written = (|| {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&temporary)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&temporary, path)?;
@@ -259,7 +295,10 @@ mod tests {
         let scratch = tempfile::tempdir().expect("a scratch directory");
         let home = Home::open(&scratch.path().join("home")).expect("it opens");
         for part in ["", "daemons", "run", "worktrees", "logs"] {
-            let mode = std::fs::metadata(home.root().join(part)).expect(part).permissions().mode();
+            let mode = std::fs::metadata(home.root().join(part))
+                .expect(part)
+                .permissions()
+                .mode();
             assert_eq!(mode & 0o777, 0o700, "{part:?}");
         }
     }
@@ -274,7 +313,10 @@ mod tests {
             Err(HomeError::Owned { pid, .. }) => assert_eq!(pid, std::process::id()),
             other => panic!("a second owner was let in: {other:?}"),
         }
-        assert_eq!(home.owner().expect("the lock can be asked"), Some(std::process::id()));
+        assert_eq!(
+            home.owner().expect("the lock can be asked"),
+            Some(std::process::id())
+        );
         drop(first);
         drop(home.own().expect("the home is free again"));
     }
@@ -285,12 +327,22 @@ mod tests {
         let home = Home::open(scratch.path()).expect("it opens");
         let token = home.token(Path::new("token")).expect("a token is made");
         assert_eq!(token.len(), 64);
-        assert_eq!(home.token(Path::new("token")).expect("it is read again"), token);
+        assert_eq!(
+            home.token(Path::new("token")).expect("it is read again"),
+            token
+        );
         let path = home.root().join("token");
         std::fs::write(&path, "short").expect("it can be written");
-        assert!(matches!(home.token(Path::new("token")), Err(HomeError::Unsafe { .. })));
+        assert!(matches!(
+            home.token(Path::new("token")),
+            Err(HomeError::Unsafe { .. })
+        ));
         std::fs::write(&path, &token).expect("it can be written");
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).expect("its mode can be set");
-        assert!(matches!(home.token(Path::new("token")), Err(HomeError::Unsafe { .. })));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644))
+            .expect("its mode can be set");
+        assert!(matches!(
+            home.token(Path::new("token")),
+            Err(HomeError::Unsafe { .. })
+        ));
     }
 }

@@ -12,10 +12,12 @@ use jiff::Timestamp;
 pub fn hex(n: usize) -> String {
     let mut bytes = vec![0; n];
     getrandom::fill(&mut bytes).expect("the system gives randomness");
-    bytes.iter().fold(String::with_capacity(2 * n), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
-        text
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(2 * n), |mut text, byte| {
+            write!(text, "{byte:02x}").expect("writing to a string cannot fail");
+            text
+        })
 }
 
 /// Returns ten random bytes, as an identifier needs.
@@ -38,7 +40,6 @@ pub fn jitter() -> u32 {
 
 /// Returns the instant by the wall clock.
 pub fn now() -> Timestamp {
-    #[expect(clippy::disallowed_methods, reason = "this is the one place where the host reads the clock")]
     Timestamp::now()
 }
 
@@ -54,4 +55,19 @@ pub fn event_id(now: Timestamp) -> EventId {
 /// Makes an activation id.
 pub fn activation_id(now: Timestamp) -> ActivationId {
     ActivationId::new(millis(now), ten())
+}
+
+/// Returns a variable of the environment, for what the configuration names in it.
+pub fn environment(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name)
+}
+
+/// Draws 128 random bits for the boundary of a context.
+///
+/// # Panics
+/// If the system has no randomness.
+pub fn boundary() -> u128 {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).expect("the system gives randomness");
+    u128::from_be_bytes(bytes)
 }

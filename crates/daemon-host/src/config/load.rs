@@ -38,7 +38,11 @@ pub fn schema() -> serde_json::Value {
 }
 
 fn at(text: &str, byte: usize, message: String) -> ConfigError {
-    let before = &text[..text.floor_char_boundary(byte.min(text.len()))];
+    let mut end = byte.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let before = &text[..end];
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     ConfigError {
         message,

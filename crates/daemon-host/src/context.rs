@@ -1,0 +1,379 @@
+//! What a provider receives for an activation, gathered from what the host knows.
+
+use daemon_context::{
+    Budget, Context, ContextError, Counter, Limits as ContextLimits, Missed, Parts, Payload,
+    Reason, Remainder, State, Support, SupportRow,
+};
+use daemon_engine::{Activation, DaemonState};
+use daemon_event::TriggerKey;
+use daemon_provider::Limits;
+use daemon_store::EventRow;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::config::Capability;
+use crate::random;
+use crate::registry::Registered;
+
+/// What goes into a context.
+pub struct Ingredients<'a> {
+    /// The daemon.
+    pub daemon: &'a Registered,
+    /// Its file.
+    pub file: &'a [u8],
+    /// Why it woke.
+    pub activation: &'a Activation,
+    /// The events of its triggers, oldest first.
+    pub events: &'a [EventRow],
+    /// What it remembers.
+    pub state: &'a DaemonState,
+    /// What it may do.
+    pub capability: Capability,
+    /// How long it may take and what it may cost.
+    pub limits: &'a Limits,
+    /// The most bytes its provider takes.
+    pub cap: Option<u64>,
+    /// The instant of the attempt.
+    pub now: Timestamp,
+}
+
+/// A context, and what else is told of the same things.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// The context.
+    pub context: Context,
+    /// The bytes that the provider receives.
+    pub bytes: Vec<u8>,
+    /// What the run is about, in a sentence.
+    pub task: String,
+    /// Why it woke, in a few words.
+    pub why: String,
+    /// The trigger, for programs.
+    pub trigger: Value,
+    /// The state, for programs.
+    pub state: Value,
+}
+
+/// The verbs that each capability may propose.
+const READ_VERBS: [&str; 2] = ["state", "no_op"];
+const PROPOSE_VERBS: [&str; 3] = ["push_branch", "state", "no_op"];
+
+/// Builds the context of an activation.
+///
+/// # Errors
+/// If the daemon file alone does not fit what the provider takes.
+pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
+    let local = local_times(from);
+    let conditions = conditions_met(from);
+    let missed = missed(from);
+    let reasons = reasons(from, &conditions, &local, &missed);
+    let remainders = remainders(from);
+    let payloads: Vec<Payload<'_>> = from
+        .events
+        .iter()
+        .rev()
+        .map(|row| Payload {
+            event: &row.event,
+            whole_in: "event.json",
+        })
+        .collect();
+    let values: Vec<(&str, &str)> = from
+        .state
+        .values
+        .iter()
+        .map(|(key, json)| (key.as_str(), json.as_str()))
+        .collect();
+    let counters = [
+        Counter {
+            name: "activations in the last 24 hours",
+            value: from.state.activations_today,
+        },
+        Counter {
+            name: "outputs in the last 24 hours",
+            value: from.state.outputs_today,
+        },
+    ];
+    let history: Vec<daemon_context::PastActivation<'_>> =
+        from.state.history.iter().map(past).collect();
+    let support: Vec<SupportRow<'_>> = from
+        .daemon
+        .definition
+        .support
+        .iter()
+        .map(|file| SupportRow {
+            path: &file.path,
+            size: file.bytes,
+            mode: if file.executable { "755" } else { "644" },
+        })
+        .collect();
+    let left_out: Vec<&str> = from
+        .daemon
+        .source
+        .iter()
+        .flat_map(|source| &source.support.left_out)
+        .map(daemon_repo::TreePath::as_str)
+        .collect();
+    let row = &from.daemon.row;
+    let parts = Parts {
+        daemon: row.key.id.as_str(),
+        repo: row.key.repo.as_str(),
+        path: &row.path,
+        file: from.file,
+        reasons: &reasons,
+        remainders: &remainders,
+        payloads: &payloads,
+        state: State {
+            values: &values,
+            counters: &counters,
+            history: &history,
+            open_outputs: &[],
+        },
+        support: Support {
+            files: &support,
+            left_out: &left_out,
+            n_left_out: from
+                .daemon
+                .source
+                .as_ref()
+                .map_or(0, |source| source.support.n_left_out),
+        },
+        capability: daemon_context::Capability {
+            name: from.capability.as_str(),
+            verbs: if from.capability == Capability::Read {
+                &READ_VERBS
+            } else {
+                &PROPOSE_VERBS
+            },
+            budget: from.limits.budget.map(|budget| Budget {
+                activation_cents: budget.0 / 10_000,
+                day_cents: budget.0 / 10_000,
+            }),
+            deadline: from.now.checked_add(from.limits.wall).ok(),
+        },
+    };
+    let limits = ContextLimits {
+        context_bytes: from
+            .cap
+            .map(|cap| usize::try_from(cap).unwrap_or(usize::MAX)),
+    };
+    let context = Context::build(&parts, limits, random::boundary)?;
+    let why = why(from);
+    Ok(Built {
+        bytes: context.bytes().to_vec(),
+        context,
+        task: format!("{} woke: {why}", row.key.id),
+        why,
+        trigger: trigger_json(from),
+        state: state_json(from.state),
+    })
+}
+
+/// Says why the daemon woke, in a few words.
+fn why(from: &Ingredients<'_>) -> String {
+    match (
+        from.events.last(),
+        from.activation.triggers.last().map(|trigger| &trigger.key),
+    ) {
+        (Some(row), _) => {
+            let event = &row.event;
+            let action = event
+                .action
+                .as_ref()
+                .map(|action| format!(".{action}"))
+                .unwrap_or_default();
+            let subject = event
+                .subject
+                .as_ref()
+                .map(|subject| format!(" on {subject}"))
+                .unwrap_or_default();
+            format!("{} {}{action}{subject}", event.source, event.kind)
+        }
+        (None, Some(TriggerKey::Tick(at))) => format!("its schedule at {at}"),
+        (None, _) => "a person asked".to_owned(),
+    }
+}
+
+/// The clocks of the daemon's zone at each tick.
+fn local_times(from: &Ingredients<'_>) -> Vec<String> {
+    let zone = from
+        .daemon
+        .schedule
+        .as_ref()
+        .map(|schedule| schedule.zone().time_zone().clone());
+    from.activation
+        .triggers
+        .iter()
+        .map(|trigger| match (&trigger.key, &zone) {
+            (TriggerKey::Tick(at), Some(zone)) => at
+                .to_zoned(zone.clone())
+                .strftime("%Y-%m-%d %H:%M %:z")
+                .to_string(),
+            (TriggerKey::Tick(at), None) => at.to_string(),
+            _ => String::new(),
+        })
+        .collect()
+}
+
+/// The conditions that each trigger met, with the author's words.
+fn conditions_met<'a>(from: &Ingredients<'a>) -> Vec<Vec<(u32, &'a str)>> {
+    let watch = &from.daemon.definition.watch;
+    let words = |index: &u32| Some((*index, watch.get(usize::try_from(*index).ok()?)?.as_str()));
+    from.activation
+        .triggers
+        .iter()
+        .map(|trigger| trigger.conditions.iter().filter_map(words).collect())
+        .collect()
+}
+
+/// The ticks that joined the newest one.
+fn missed(from: &Ingredients<'_>) -> Vec<Timestamp> {
+    let mut ticks: Vec<Timestamp> = from
+        .activation
+        .triggers
+        .iter()
+        .filter_map(|trigger| {
+            if let TriggerKey::Tick(at) = trigger.key {
+                Some(at)
+            } else {
+                None
+            }
+        })
+        .collect();
+    ticks.sort_unstable();
+    ticks.pop();
+    ticks
+}
+
+fn reasons<'a>(
+    from: &Ingredients<'a>,
+    conditions: &'a [Vec<(u32, &'a str)>],
+    local: &'a [String],
+    missed: &'a [Timestamp],
+) -> Vec<Reason<'a>> {
+    let schedule = from.daemon.schedule_text();
+    let newest_tick = from
+        .activation
+        .triggers
+        .iter()
+        .rposition(|trigger| matches!(trigger.key, TriggerKey::Tick(_)));
+    let mut reasons = Vec::new();
+    for (index, trigger) in from.activation.triggers.iter().enumerate().rev() {
+        match &trigger.key {
+            TriggerKey::Event(id) => {
+                if let Some(row) = from.events.iter().find(|row| row.event.id == *id) {
+                    reasons.push(Reason::Event {
+                        event: &row.event,
+                        conditions: &conditions[index],
+                    });
+                }
+            }
+            TriggerKey::Tick(at) if newest_tick == Some(index) => {
+                let (expression, zone) = schedule.unwrap_or(("", "UTC"));
+                let missed = match (missed.first(), missed.last()) {
+                    (Some(first), Some(last)) => Some(Missed {
+                        count: u64::try_from(missed.len()).expect("a count fits"),
+                        first: *first,
+                        last: *last,
+                        list: &missed[missed.len().saturating_sub(100)..],
+                    }),
+                    _ => None,
+                };
+                reasons.push(Reason::Tick {
+                    expression,
+                    zone,
+                    scheduled_at: *at,
+                    local: &local[index],
+                    lateness: from.now.duration_since(*at),
+                    missed,
+                });
+            }
+            TriggerKey::Tick(_) => {}
+            TriggerKey::Person(_) => {
+                let by = trigger.by.as_deref().unwrap_or("a person");
+                reasons.push(Reason::Person {
+                    by,
+                    at: trigger.recorded_at,
+                });
+            }
+        }
+    }
+    reasons
+}
+
+/// The words of the met conditions that no filter stands for.
+fn remainders<'a>(from: &Ingredients<'a>) -> Vec<Remainder<'a>> {
+    let mut met: Vec<u32> = from
+        .activation
+        .triggers
+        .iter()
+        .flat_map(|trigger| trigger.conditions.iter().copied())
+        .collect();
+    met.sort_unstable();
+    met.dedup();
+    let mut remainders = Vec::new();
+    for index in met {
+        let Ok(at) = usize::try_from(index) else {
+            continue;
+        };
+        let daemon = from.daemon;
+        let (Some(line), Some(reading)) =
+            (daemon.definition.watch.get(at), daemon.readings.get(at))
+        else {
+            continue;
+        };
+        remainders.extend(reading.remainder.iter().map(|span| Remainder {
+            condition: index,
+            text: span.of(line),
+        }));
+    }
+    remainders
+}
+
+fn past(past: &daemon_engine::PastActivation) -> daemon_context::PastActivation<'_> {
+    daemon_context::PastActivation {
+        id: past.id.as_str(),
+        trigger: &past.trigger,
+        outcome: past.state.as_str(),
+        finished_at: past.finished_at,
+        outputs: &[],
+        summary: past.summary.as_deref(),
+    }
+}
+
+fn trigger_json(from: &Ingredients<'_>) -> Value {
+    let triggers: Vec<Value> = from
+        .activation
+        .triggers
+        .iter()
+        .map(|trigger| {
+            json!({
+                "key": trigger.key.to_string(),
+                "conditions": trigger.conditions,
+                "by": trigger.by,
+                "recorded_at": trigger.recorded_at.to_string(),
+            })
+        })
+        .collect();
+    json!({
+        "version": 1,
+        "activation_id": from.activation.id.as_str(),
+        "daemon_id": from.daemon.row.key.id.as_str(),
+        "repo": from.daemon.row.key.repo.as_str(),
+        "rev": from.daemon.row.rev,
+        "triggers": triggers,
+    })
+}
+
+fn state_json(state: &DaemonState) -> Value {
+    let values: serde_json::Map<String, Value> = state
+        .values
+        .iter()
+        .map(|(key, json)| {
+            (
+                key.clone(),
+                serde_json::from_str(json).unwrap_or(Value::Null),
+            )
+        })
+        .collect();
+    json!({"version": 1, "values": values})
+}

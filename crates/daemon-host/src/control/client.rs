@@ -1,0 +1,109 @@
+//! A client of the control socket, for the command line and for tests.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+
+use super::PROTOCOL_VERSION;
+use super::wire::{ClientMessage, ErrorBody, RequestId, ServerMessage};
+
+/// Why a call got no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// No host listens there, or it went away.
+    #[error("no host answers")]
+    Unreachable(#[source] std::io::Error),
+    /// What it sent is not of the protocol.
+    #[error("the host sent something that is not of the protocol")]
+    Garbled(#[source] serde_json::Error),
+    /// It said no.
+    #[error("{}", .0.message)]
+    Refused(ErrorBody),
+}
+
+/// A connection that asks one thing at a time.
+#[derive(Debug)]
+pub struct Client {
+    reading: BufReader<OwnedReadHalf>,
+    writing: OwnedWriteHalf,
+    next: i64,
+}
+
+impl Client {
+    /// Connects and agrees on the protocol.
+    ///
+    /// # Errors
+    /// If nobody listens, or the host speaks another version.
+    pub async fn connect(socket: &Path) -> Result<Self, CallError> {
+        let stream = UnixStream::connect(socket)
+            .await
+            .map_err(CallError::Unreachable)?;
+        let (reading, writing) = stream.into_split();
+        let mut client = Self {
+            reading: BufReader::new(reading),
+            writing,
+            next: 0,
+        };
+        let hello = json!({
+            "protocol_version": PROTOCOL_VERSION,
+            "client": {"name": "daemon-run", "version": env!("CARGO_PKG_VERSION")},
+        });
+        let Value::Object(hello) = hello else {
+            unreachable!("it is written as an object")
+        };
+        client.call("initialize", hello).await?;
+        Ok(client)
+    }
+
+    /// Asks one thing and waits for the answer.
+    ///
+    /// # Errors
+    /// If the host goes away, or says no.
+    pub async fn call(
+        &mut self,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> Result<Map<String, Value>, CallError> {
+        self.next += 1;
+        let id = RequestId::Number(self.next);
+        let message = ClientMessage {
+            jsonrpc: "2.0".to_owned(),
+            id: Some(id.clone()),
+            method: method.to_owned(),
+            params,
+        };
+        let mut line = serde_json::to_vec(&message).expect("a message is representable");
+        line.push(b'\n');
+        self.writing
+            .write_all(&line)
+            .await
+            .map_err(CallError::Unreachable)?;
+        loop {
+            let mut answer = Vec::new();
+            let read = self
+                .reading
+                .read_until(b'\n', &mut answer)
+                .await
+                .map_err(CallError::Unreachable)?;
+            if read == 0 {
+                return Err(CallError::Unreachable(
+                    std::io::ErrorKind::UnexpectedEof.into(),
+                ));
+            }
+            let answer: ServerMessage =
+                serde_json::from_slice(&answer).map_err(CallError::Garbled)?;
+            if answer.id.as_ref().is_some_and(|found| *found != id) {
+                continue;
+            }
+            return match (answer.result, answer.error) {
+                (Some(result), _) => Ok(result),
+                (None, Some(error)) => Err(CallError::Refused(error)),
+                (None, None) => Ok(Map::new()),
+            };
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! One client of the control socket.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::UnixStream;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::server::Control;
+use super::wire::{ClientMessage, RequestId, ServerMessage};
+use super::{MAX_LINE, MAX_OPEN, PROTOCOL_VERSION};
+
+/// Answers that may wait for a slow reader.
+const REPLY_QUEUE: usize = 256;
+/// How long a full queue of answers is waited for before the client is given up.
+const SLOW_READER: Duration = Duration::from_secs(10);
+
+/// One line from a client.
+enum Line {
+    Whole(Vec<u8>),
+    TooLong,
+    End,
+}
+
+/// Serves one client until it leaves, misbehaves, or the host stops.
+pub(super) async fn serve_client(
+    stream: UnixStream,
+    control: Arc<Control>,
+    stop: CancellationToken,
+) {
+    let (reading, mut writing) = stream.into_split();
+    let (replies, mut queue) = mpsc::channel::<ServerMessage>(REPLY_QUEUE);
+    let writer = async move {
+        while let Some(message) = queue.recv().await {
+            let mut line = serde_json::to_vec(&message).expect("a message is representable");
+            line.push(b'\n');
+            match tokio::time::timeout(SLOW_READER, writing.write_all(&line)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return,
+            }
+        }
+    };
+    let reader = read_requests(BufReader::new(reading), control, replies, stop);
+    tokio::join!(writer, reader);
+}
+
+async fn read_requests(
+    mut reading: impl AsyncBufRead + Unpin,
+    control: Arc<Control>,
+    replies: mpsc::Sender<ServerMessage>,
+    stop: CancellationToken,
+) {
+    let open = Arc::new(Mutex::new(BTreeSet::new()));
+    let requests = TaskTracker::new();
+    let mut is_initialized = false;
+    loop {
+        let line = tokio::select! {
+            () = stop.cancelled() => break,
+            () = replies.closed() => break,
+            line = next_line(&mut reading) => line,
+        };
+        let bytes = match line {
+            Ok(Line::Whole(bytes)) => bytes,
+            Ok(Line::TooLong) => {
+                let message = format!("a line has more than {MAX_LINE} bytes");
+                reply(
+                    &replies,
+                    ServerMessage::error(None, -32006, "too-large", message),
+                )
+                .await;
+                break;
+            }
+            Ok(Line::End) | Err(_) => break,
+        };
+        let message = match read_message(&bytes) {
+            Ok(message) => message,
+            Err(refusal) => {
+                reply(&replies, *refusal).await;
+                continue;
+            }
+        };
+        // A notification: nothing here is cancelled by one, and an unknown one is ignored.
+        let Some(id) = message.id.clone() else {
+            continue;
+        };
+        if let Some(refusal) = admit(&message, &id, is_initialized, &open) {
+            reply(&replies, refusal).await;
+            continue;
+        }
+        match message.method.as_str() {
+            "initialize" => {
+                let answer = initialize(id, &message.params, &control);
+                is_initialized |= answer.result.is_some();
+                reply(&replies, answer).await;
+            }
+            "ping" => reply(&replies, ServerMessage::result(id, ping(&control))).await,
+            _ => {
+                open.lock().expect("no holder panics").insert(id.clone());
+                let (control, replies, open) =
+                    (Arc::clone(&control), replies.clone(), Arc::clone(&open));
+                requests.spawn(async move {
+                    let answer = match control
+                        .operations
+                        .call(&message.method, message.params)
+                        .await
+                    {
+                        Ok(result) => ServerMessage::result(id.clone(), result),
+                        Err(error) => ServerMessage::op_error(id.clone(), &error),
+                    };
+                    open.lock().expect("no holder panics").remove(&id);
+                    reply(&replies, answer).await;
+                });
+            }
+        }
+    }
+    requests.close();
+    requests.wait().await;
+}
+
+/// Says why a request is not taken up, if it is not.
+fn admit(
+    message: &ClientMessage,
+    id: &RequestId,
+    is_initialized: bool,
+    open: &Mutex<BTreeSet<RequestId>>,
+) -> Option<ServerMessage> {
+    let refuse =
+        |code, word, text: &str| Some(ServerMessage::error(Some(id.clone()), code, word, text));
+    if !id.is_valid() {
+        return refuse(-32600, "invalid-request", "an id has more than 128 bytes");
+    }
+    if !is_initialized && !matches!(message.method.as_str(), "initialize" | "ping") {
+        return refuse(-32001, "not-initialized", "send `initialize` first");
+    }
+    let open = open.lock().expect("no holder panics");
+    if open.contains(id) {
+        return refuse(-32600, "invalid-request", "a request of this id is open");
+    }
+    if open.len() >= MAX_OPEN {
+        return refuse(-32007, "busy", "64 requests are open");
+    }
+    None
+}
+
+async fn reply(replies: &mpsc::Sender<ServerMessage>, message: ServerMessage) {
+    if replies.send_timeout(message, SLOW_READER).await.is_err() {
+        tracing::debug!("a control client does not read its answers");
+    }
+}
+
+async fn next_line(reading: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Line> {
+    let mut line = Vec::new();
+    loop {
+        let available = reading.fill_buf().await?;
+        if available.is_empty() {
+            // A line cut by the end of input is never executed.
+            return Ok(Line::End);
+        }
+        let (taken, ended) = match available.iter().position(|byte| *byte == b'\n') {
+            Some(at) => (at, true),
+            None => (available.len(), false),
+        };
+        if line.len() + taken > MAX_LINE {
+            return Ok(Line::TooLong);
+        }
+        line.extend_from_slice(&available[..taken]);
+        reading.consume(taken + usize::from(ended));
+        if ended {
+            return Ok(Line::Whole(line));
+        }
+    }
+}
+
+fn read_message(bytes: &[u8]) -> Result<ClientMessage, Box<ServerMessage>> {
+    let refuse =
+        |id, code, word, text: String| Err(Box::new(ServerMessage::error(id, code, word, text)));
+    let value: Value = match serde_json::from_slice(bytes) {
+        Ok(value) => value,
+        Err(error) => return refuse(None, -32700, "parse-error", error.to_string()),
+    };
+    if value.is_array() {
+        return refuse(
+            None,
+            -32600,
+            "invalid-request",
+            "batches are not served".to_owned(),
+        );
+    }
+    let id = value
+        .get("id")
+        .and_then(|id| serde_json::from_value(id.clone()).ok());
+    match serde_json::from_value::<ClientMessage>(value) {
+        Ok(message) if message.jsonrpc == "2.0" => Ok(message),
+        Ok(_) => refuse(
+            id,
+            -32600,
+            "invalid-request",
+            "`jsonrpc` must be \"2.0\"".to_owned(),
+        ),
+        Err(error) => refuse(id, -32600, "invalid-request", error.to_string()),
+    }
+}
+
+fn initialize(id: RequestId, params: &Map<String, Value>, control: &Control) -> ServerMessage {
+    match params.get("protocol_version").and_then(Value::as_u64) {
+        Some(version) if version == u64::from(PROTOCOL_VERSION) => {}
+        Some(version) => {
+            let message = format!("version {version} is not served, {PROTOCOL_VERSION} is");
+            return ServerMessage::error(Some(id), -32014, "unsupported-version", message);
+        }
+        None => {
+            return ServerMessage::error(
+                Some(id),
+                -32602,
+                "invalid-params",
+                "`protocol_version` is missing",
+            );
+        }
+    }
+    for name in params.keys() {
+        if !matches!(name.as_str(), "protocol_version" | "client" | "token") {
+            let message = format!(
+                "`{}` is not a parameter here",
+                name.chars().take(80).collect::<String>()
+            );
+            return ServerMessage::error(Some(id), -32602, "invalid-params", message);
+        }
+    }
+    let result = json!({
+        "protocol_version": PROTOCOL_VERSION,
+        "host": {"name": "daemon-run", "version": env!("CARGO_PKG_VERSION"), "epoch": control.epoch},
+        "actor": control.actor,
+        "scope": "admin",
+        "limits": {"line_bytes": MAX_LINE, "open_requests": MAX_OPEN},
+    });
+    match result {
+        Value::Object(map) => ServerMessage::result(id, map),
+        _ => ServerMessage::error(Some(id), -32603, "internal", "the answer is not an object"),
+    }
+}
+
+fn ping(control: &Control) -> Map<String, Value> {
+    let mut map = Map::new();
+    let uptime = control.started.elapsed().as_millis();
+    map.insert(
+        "uptime_ms".to_owned(),
+        json!(u64::try_from(uptime).unwrap_or(u64::MAX)),
+    );
+    map
+}

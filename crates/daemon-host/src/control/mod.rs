@@ -1,0 +1,20 @@
+//! The control protocol: JSON-RPC 2.0, one message a line, over the home's socket.
+
+mod client;
+mod connection;
+mod server;
+mod wire;
+
+pub use client::{CallError, Client};
+pub use server::{Control, bind, serve};
+pub use wire::{ClientMessage, ErrorBody, ErrorData, RequestId, ServerMessage, protocol_schema};
+
+/// The version that `initialize` agrees on.
+pub const PROTOCOL_VERSION: u32 = 1;
+/// The longest line, in bytes without its end.
+pub const MAX_LINE: usize = 16 * 1024 * 1024;
+/// Open requests of one client.
+pub const MAX_OPEN: usize = 64;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! The control socket: who may connect, and how many.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::connection::serve_client;
+use crate::ops::Operations;
+
+/// What the control socket serves.
+#[derive(Debug)]
+pub struct Control {
+    /// The operations.
+    pub operations: Operations,
+    /// The host's epoch.
+    pub epoch: u64,
+    /// The name of the caller, who is always the owner of the home.
+    pub actor: String,
+    /// When the host started.
+    pub started: Instant,
+    /// How many clients may be connected.
+    pub clients: usize,
+}
+
+/// Binds the socket (0600), replacing one that a dead host left behind.
+///
+/// The caller owns the home, so a socket that is there has no listener.
+///
+/// # Errors
+/// If the path is too long, is something other than a socket, or cannot be bound.
+pub fn bind(path: &Path) -> io::Result<UnixListener> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.file_type().is_socket() => fs::remove_file(path)?,
+        Ok(_) => {
+            let problem = format!("`{}` is there and is not a socket", path.display());
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, problem));
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let listener = UnixListener::bind(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+/// Serves clients until told to stop.
+pub async fn serve(listener: UnixListener, control: Arc<Control>, stop: CancellationToken) {
+    let clients = TaskTracker::new();
+    let places = Arc::new(Semaphore::new(control.clients));
+    loop {
+        let accepted = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "accepting a control client failed");
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        if let Err(reason) = admit(&stream) {
+            tracing::warn!(reason, "a control client was refused");
+            continue;
+        }
+        // Over the limit a client is let go at once: it may come again.
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            continue;
+        };
+        let (control, stop) = (Arc::clone(&control), stop.clone());
+        clients.spawn(async move {
+            serve_client(stream, control, stop).await;
+            drop(place);
+        });
+    }
+    clients.close();
+    clients.wait().await;
+}
+
+/// Lets in the owner of the home, unless the host itself started the process that calls.
+fn admit(stream: &UnixStream) -> Result<(), &'static str> {
+    let Ok(peer) = stream.peer_cred() else {
+        return Err("its credentials cannot be read");
+    };
+    if peer.uid() != rustix::process::geteuid().as_raw() {
+        return Err("it belongs to another user");
+    }
+    if peer.pid().is_some_and(is_our_run) {
+        return Err("it belongs to a run of this host");
+    }
+    Ok(())
+}
+
+/// Reports whether a process carries the marker of a run in its environment.
+fn is_our_run(pid: i32) -> bool {
+    match fs::read(format!("/proc/{pid}/environ")) {
+        Ok(environ) => environ
+            .split(|byte| *byte == 0)
+            .any(|entry| entry.starts_with(b"DAEMON_RUN_ID=")),
+        Err(_) => false,
+    }
+}

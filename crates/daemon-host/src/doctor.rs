@@ -1,0 +1,249 @@
+//! Examining a host and its surroundings.
+
+use std::path::Path;
+
+use daemon_store::Validity;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::driver::Inner;
+use crate::ops::chain;
+use crate::random;
+
+/// Free bytes below which the disk counts as full.
+pub const LOW_DISK: u64 = 256 * 1024 * 1024;
+/// No clock that is right shows an earlier instant.
+const BUILD_DATE: Timestamp = Timestamp::constant(1_767_225_600, 0);
+
+/// How a check went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckStatus {
+    /// Nothing is wrong.
+    Ok,
+    /// Something is missing that not everybody needs.
+    Warn,
+    /// Something does not work.
+    Fail,
+}
+
+impl CheckStatus {
+    /// Returns the word used in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// One check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What was checked.
+    pub name: String,
+    /// How it went.
+    pub status: CheckStatus,
+    /// What was found.
+    pub detail: String,
+    /// What to do about it.
+    pub remedy: Option<String>,
+}
+
+impl Check {
+    /// Says that nothing is wrong.
+    pub fn ok(name: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            status: CheckStatus::Ok,
+            detail: detail.into(),
+            remedy: None,
+        }
+    }
+
+    /// Says that something is missing that not everybody needs.
+    pub fn warn(
+        name: impl Into<String>,
+        detail: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            status: CheckStatus::Warn,
+            detail: detail.into(),
+            remedy: Some(remedy.into()),
+        }
+    }
+
+    /// Says that something does not work.
+    pub fn fail(
+        name: impl Into<String>,
+        detail: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            status: CheckStatus::Fail,
+            detail: detail.into(),
+            remedy: Some(remedy.into()),
+        }
+    }
+}
+
+/// Writes checks as programs read them.
+pub fn checks_json(checks: &[Check]) -> Value {
+    let ok = checks.iter().all(|check| check.status != CheckStatus::Fail);
+    let checks: Vec<Value> = checks
+        .iter()
+        .map(|check| {
+            json!({"name": check.name, "status": check.status.as_str(), "detail": check.detail, "remedy": check.remedy})
+        })
+        .collect();
+    json!({"ok": ok, "checks": checks})
+}
+
+/// Says whether enough of the disk is free.
+///
+/// # Errors
+/// Says what is wrong.
+pub fn disk(path: &Path) -> Result<(), String> {
+    let status =
+        rustix::fs::statvfs(path).map_err(|error| format!("cannot be examined: {error}"))?;
+    let free = status.f_bavail.saturating_mul(status.f_frsize);
+    if free < LOW_DISK {
+        Err(format!("{} MiB are free", free >> 20))
+    } else {
+        Ok(())
+    }
+}
+
+/// Says whether the clock can be right.
+///
+/// # Errors
+/// Says what is wrong.
+pub fn clock(now: Timestamp) -> Result<(), String> {
+    if now < BUILD_DATE {
+        Err(format!("it shows {now}, before this program was built"))
+    } else {
+        Ok(())
+    }
+}
+
+/// Examines what every home has: disk, clock, zones.
+pub fn examine_machine(home: &Path, now: Timestamp) -> Vec<Check> {
+    let disk = match disk(home) {
+        Ok(()) => Check::ok("disk", "enough is free"),
+        Err(problem) => Check::fail("disk", problem, "free at least 256 MiB"),
+    };
+    let clock = match clock(now) {
+        Ok(()) => Check::ok("clock", now.to_string()),
+        Err(problem) => Check::fail("clock", problem, "set the clock"),
+    };
+    let tzdb = match jiff::tz::TimeZone::get("Europe/Berlin") {
+        Ok(_) => Check::ok("tzdb", "zones can be looked up"),
+        Err(error) => Check::fail("tzdb", error.to_string(), "install tzdata"),
+    };
+    vec![disk, clock, tzdb]
+}
+
+/// Examines a running host.
+pub async fn examine(inner: &Inner) -> Value {
+    let mut checks = examine_machine(inner.home.root(), random::now());
+    let runtime = inner.runtime();
+    let (level, detail) = &runtime.parts.sandbox;
+    checks.push(Check::ok("sandbox", format!("level {level}: {detail}")));
+    checks.push(match inner.store.probe().await {
+        Ok(()) => Check::ok("store", inner.home.store().display().to_string()),
+        Err(error) => Check::fail("store", chain(&error), "see the log"),
+    });
+    let providers = runtime
+        .parts
+        .providers
+        .keys()
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    checks.push(
+        if runtime
+            .parts
+            .providers
+            .contains_key(&runtime.config.provider.default)
+        {
+            Check::ok("providers", providers)
+        } else {
+            let detail = format!("no provider `{}`", runtime.config.provider.default);
+            Check::fail("providers", detail, "set provider.default to one of them")
+        },
+    );
+    checks.push(match &runtime.config.sources.github {
+        Some(_) => Check::ok("github", "a webhook secret is set"),
+        None => Check::warn(
+            "github",
+            "no webhook secret",
+            "set sources.github.secret_file",
+        ),
+    });
+    for (name, state) in inner.repo_states() {
+        checks.push(match (&state.problem, &state.commit) {
+            (Some(problem), _) => Check::fail(
+                format!("repository {name}"),
+                problem.clone(),
+                "see that git can read it",
+            ),
+            (None, Some(commit)) => {
+                Check::ok(format!("repository {name}"), format!("read at {commit}"))
+            }
+            (None, None) => Check::warn(
+                format!("repository {name}"),
+                "not read yet",
+                "wait a moment",
+            ),
+        });
+    }
+    for daemon in inner.registry.get().iter() {
+        checks.push(daemon_check(daemon));
+    }
+    checks_json(&checks)
+}
+
+/// Says whether a daemon can wake.
+pub fn daemon_check(daemon: &crate::registry::Registered) -> Check {
+    let name = format!("daemon {}", daemon.row.key);
+    if daemon.row.validity == Validity::Invalid {
+        let first = first_error(&daemon.row.diagnostics);
+        return Check::fail(
+            name,
+            format!("does not wake: {first}"),
+            format!("daemon-run lint {}", daemon.row.path),
+        );
+    }
+    match daemon.row.gate {
+        daemon_engine::Gate::Open => Check::ok(
+            name,
+            format!("rev {}", &daemon.row.rev[..daemon.row.rev.len().min(12)]),
+        ),
+        daemon_engine::Gate::Held => {
+            Check::warn(name, "held", format!("daemon-run go {}", daemon.row.key.id))
+        }
+        daemon_engine::Gate::Tripped => Check::fail(
+            name,
+            "tripped: it failed too often in a row",
+            format!("mend it, then daemon-run go {}", daemon.row.key.id),
+        ),
+    }
+}
+
+fn first_error(diagnostics: &str) -> String {
+    let all: Vec<Value> = serde_json::from_str(diagnostics).unwrap_or_default();
+    let first = all
+        .iter()
+        .find(|diagnostic| diagnostic["severity"] == "error");
+    match first {
+        Some(error) => format!(
+            "{}: {}",
+            error["code"].as_str().unwrap_or("?"),
+            error["message"].as_str().unwrap_or("")
+        ),
+        None => "its file has errors".to_owned(),
+    }
+}

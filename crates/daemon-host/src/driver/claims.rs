@@ -1,0 +1,138 @@
+//! The claim loop: ready activations are leased and executed, as many at once as there are slots.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use daemon_engine::Activation;
+use daemon_provider::CancelReason;
+use daemon_store::{ClaimRequest, StoreError};
+use jiff::SignedDuration;
+use tokio::task::JoinSet;
+
+use super::Inner;
+use crate::random;
+
+/// How long a lease lasts.
+pub(super) const LEASE: SignedDuration = SignedDuration::from_secs(60);
+/// How often leases are renewed.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+/// How long the loop sleeps when nothing wakes it.
+const IDLE: Duration = Duration::from_secs(15);
+/// How long the loop waits after the store failed.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// Claims and executes until told to stop, then waits for what is running.
+pub(super) async fn run(inner: Arc<Inner>) {
+    let mut attempts = JoinSet::new();
+    while !inner.stop.is_cancelled() {
+        let pause = match claim_ready(&inner, &mut attempts).await {
+            Ok(pause) => pause,
+            Err(error) => {
+                tracing::error!(%error, "claims cannot reach the store");
+                AFTER_FAILURE
+            }
+        };
+        tokio::select! {
+            () = inner.stop.cancelled() => {}
+            () = inner.signals.claims.notified() => {}
+            Some(ended) = attempts.join_next() => report(ended),
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+    drain(&inner, &mut attempts).await;
+}
+
+async fn claim_ready(
+    inner: &Arc<Inner>,
+    attempts: &mut JoinSet<()>,
+) -> Result<Duration, StoreError> {
+    while let Some(ended) = attempts.try_join_next() {
+        report(ended);
+    }
+    let config = inner.config();
+    let slots = usize::try_from(config.limits.host).expect("a limit fits");
+    while attempts.len() < slots && !inner.stop.is_cancelled() {
+        let Some(activation) = inner.store.claim(&inner.claim_request(&config)).await? else {
+            break;
+        };
+        crate::failpoint::hit("R1");
+        let inner = Arc::clone(inner);
+        attempts.spawn(async move { execute(&inner, activation).await });
+    }
+    let now = random::now();
+    Ok(match inner.store.next_claim_at(now).await? {
+        Some(at) => at.duration_since(now).unsigned_abs().min(IDLE),
+        None => IDLE,
+    })
+}
+
+async fn execute(inner: &Arc<Inner>, activation: Activation) {
+    let id = activation.id.clone();
+    if let Err(error) = crate::execute::attempt(inner, activation, None).await {
+        tracing::error!(activation = %id, error = %crate::ops::chain(&error), "an attempt could not be ended");
+    }
+    inner.signals.claims.notify_one();
+    inner.signals.outputs.notify_one();
+    inner.signals.ended.notify_waiters();
+}
+
+/// One panicking attempt does not stop the host: its lease expires and it is taken back.
+fn report(ended: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(%error, "an attempt panicked; its lease will expire");
+    }
+}
+
+/// Lets runs go on for the drain, then ends them.
+async fn drain(inner: &Inner, attempts: &mut JoinSet<()>) {
+    let drain = inner.config().host.drain.unsigned();
+    let gentle = drain.saturating_sub(Duration::from_secs(5));
+    let wait = async |attempts: &mut JoinSet<()>| while attempts.join_next().await.is_some() {};
+    if tokio::time::timeout(gentle, wait(attempts)).await.is_ok() {
+        return;
+    }
+    inner.stop_runs(CancelReason::AgentStop);
+    if tokio::time::timeout(Duration::from_secs(10), wait(attempts))
+        .await
+        .is_err()
+    {
+        tracing::warn!("runs did not end in time; the next start takes them back");
+        attempts.abort_all();
+    }
+}
+
+/// Renews the leases of what is running until told to stop, and a little longer, while runs drain.
+pub(super) async fn heartbeat(inner: Arc<Inner>) {
+    loop {
+        tokio::select! {
+            () = inner.finished.cancelled() => return,
+            () = tokio::time::sleep(HEARTBEAT) => {}
+        }
+        let leases = inner.leases();
+        if leases.is_empty() {
+            continue;
+        }
+        match inner.store.renew(leases, random::now() + LEASE).await {
+            Ok(lost) => {
+                for id in lost {
+                    inner.stop_run(&id, CancelReason::LostLease);
+                }
+            }
+            Err(error) => tracing::warn!(%error, "leases could not be renewed"),
+        }
+    }
+}
+
+impl Inner {
+    /// Asks for one activation under this host's slots and lease.
+    pub(crate) fn claim_request(&self, config: &crate::config::Config) -> ClaimRequest {
+        let now = random::now();
+        ClaimRequest {
+            owner: self.epoch,
+            now,
+            lease_until: now + LEASE,
+            host_slots: config.limits.host,
+            daemon_slots: config.limits.daemon,
+        }
+    }
+}

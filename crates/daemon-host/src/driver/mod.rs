@@ -1,0 +1,546 @@
+//! The driver: the tasks of a host, and what they share.
+
+pub(crate) mod claims;
+pub(crate) mod matching;
+pub(crate) mod outbox;
+pub mod repos;
+pub(crate) mod ticking;
+mod upkeep;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, RwLock};
+
+use daemon_engine::{HostEpoch, RunLease, Surface};
+use daemon_event::{ActivationId, RepoName};
+use daemon_provider::{CancelReason, Provider};
+use daemon_repo::Discovery;
+use daemon_store::Store;
+use serde_json::Value;
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::Config;
+use crate::execute;
+use crate::home::Home;
+use crate::registry::SharedRegistry;
+use repos::Watched;
+
+/// What a daemon file was found to be.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// Its purpose, as far as it could be read.
+    pub purpose: String,
+    /// Its conditions.
+    pub watch: Vec<String>,
+    /// Its schedule, where it is valid.
+    pub schedule: Option<String>,
+    /// What was found, as the linter's array.
+    pub diagnostics: Value,
+    /// Whether it may wake.
+    pub is_registrable: bool,
+}
+
+/// Judges the daemon files of a repository; the binary brings the linter.
+pub trait Checker: Send + Sync {
+    /// Judges every daemon of a discovery, in its order; `zone_of` names the zone of a daemon's schedule.
+    fn check(&self, discovery: &Discovery, zone_of: &dyn Fn(&str) -> String) -> Vec<Checked>;
+}
+
+/// The changes of a run, to become a branch.
+#[derive(Clone, Debug)]
+pub struct Push {
+    /// The repository.
+    pub repo: Arc<Watched>,
+    /// Where the run worked.
+    pub worktree: daemon_repo::Worktree,
+    /// The daemon.
+    pub daemon: daemon_event::DaemonKey,
+    /// The activation.
+    pub activation: ActivationId,
+    /// The place among the activation's outputs.
+    pub ordinal: u32,
+    /// The commit message.
+    pub message: String,
+    /// The time the commit carries.
+    pub at: jiff::Timestamp,
+    /// Whether the run may push at all.
+    pub permission: PushPermission,
+    /// Whether the run asked for it.
+    pub wish: Wish,
+}
+
+/// Whether a run may push at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PushPermission {
+    /// It may.
+    Allowed,
+    /// Its capability is to read; a changed worktree is a refused output.
+    ReadOnly,
+}
+
+/// Whether a run asked for a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// It did; an unchanged worktree is a refused output.
+    Proposed,
+    /// It did not; a changed worktree becomes one all the same, an unchanged one nothing.
+    IfChanged,
+}
+
+/// Plans the branch of a run; the binary brings the surface's planner. It blocks.
+pub trait Planner: Send + Sync {
+    /// Plans an output, or none where nothing changed and nothing was asked.
+    ///
+    /// # Errors
+    /// Says why the changes could not be read or written.
+    fn plan(&self, push: &Push) -> Result<Option<daemon_engine::NewOutput>, String>;
+}
+
+/// What the binary composes from the configuration.
+#[derive(Clone)]
+pub struct Parts {
+    /// The judge of daemon files.
+    pub checker: Arc<dyn Checker>,
+    /// The planner of branches.
+    pub planner: Arc<dyn Planner>,
+    /// Providers by name.
+    pub providers: BTreeMap<String, Arc<dyn Provider>>,
+    /// Surfaces by name.
+    pub surfaces: BTreeMap<String, Arc<dyn Surface>>,
+    /// The repositories.
+    pub repos: Vec<Arc<Watched>>,
+    /// The sandbox level that children of this host reach, with how it was found.
+    pub sandbox: (u8, String),
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts")
+            .field("repos", &self.repos)
+            .field("sandbox", &self.sandbox)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The configuration and what it was composed to; replaced whole by a reload.
+#[derive(Debug)]
+pub struct Runtime {
+    /// The configuration.
+    pub config: Arc<Config>,
+    /// The parts.
+    pub parts: Parts,
+    /// How often it was replaced.
+    pub generation: u64,
+}
+
+/// What wakes the loops.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    pub(crate) matches: Notify,
+    pub(crate) claims: Notify,
+    pub(crate) outputs: Notify,
+    pub(crate) ticks: Notify,
+    pub(crate) repos: Notify,
+    pub(crate) ended: Notify,
+}
+
+/// One run that this host executes.
+#[derive(Debug)]
+struct Running {
+    lease: RunLease,
+    cancel: watch::Sender<Option<CancelReason>>,
+}
+
+/// What is known of a repository.
+#[derive(Clone, Debug, Default)]
+pub struct RepoState {
+    /// The commit its registry was read at.
+    pub commit: Option<String>,
+    /// Why it cannot be read.
+    pub problem: Option<String>,
+    is_forced: bool,
+}
+
+/// What the tasks of a host share.
+pub struct Inner {
+    pub(crate) home: Home,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) registry: SharedRegistry,
+    pub(crate) epoch: HostEpoch,
+    pub(crate) signals: Signals,
+    /// Begins the stop.
+    pub(crate) stop: CancellationToken,
+    /// Ends what must outlive the drain of runs.
+    pub(crate) finished: CancellationToken,
+    /// Held for reading by what decides with the registry, for writing by what replaces it.
+    pub(crate) registering: tokio::sync::RwLock<()>,
+    runtime: RwLock<Arc<Runtime>>,
+    state: Mutex<State>,
+    backlog: std::sync::atomic::AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    running: HashMap<ActivationId, Running>,
+    handles: HashMap<String, std::num::NonZeroU32>,
+    repos: BTreeMap<RepoName, RepoState>,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner")
+            .field("home", &self.home)
+            .field("epoch", &self.epoch)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    /// Puts together what tasks share.
+    pub fn new(home: Home, store: Arc<dyn Store>, epoch: HostEpoch, runtime: Runtime) -> Arc<Self> {
+        Arc::new(Self {
+            home,
+            store,
+            registry: SharedRegistry::default(),
+            epoch,
+            signals: Signals::default(),
+            stop: CancellationToken::new(),
+            finished: CancellationToken::new(),
+            registering: tokio::sync::RwLock::new(()),
+            runtime: RwLock::new(Arc::new(runtime)),
+            state: Mutex::new(State::default()),
+            backlog: std::sync::atomic::AtomicU64::new(0),
+        })
+    }
+
+    /// Returns the configuration and parts as they are.
+    pub fn runtime(&self) -> Arc<Runtime> {
+        Arc::clone(&self.runtime.read().expect("no holder panics"))
+    }
+
+    /// Returns the configuration.
+    pub fn config(&self) -> Arc<Config> {
+        Arc::clone(&self.runtime().config)
+    }
+
+    /// Returns the registry.
+    pub fn registry(&self) -> &SharedRegistry {
+        &self.registry
+    }
+
+    /// Returns the store.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Replaces configuration and parts.
+    pub(crate) fn replace_runtime(&self, config: Config, parts: Parts) -> u64 {
+        let mut runtime = self.runtime.write().expect("no holder panics");
+        let generation = runtime.generation + 1;
+        *runtime = Arc::new(Runtime {
+            config: Arc::new(config),
+            parts,
+            generation,
+        });
+        generation
+    }
+
+    /// Notes events that were stored, and has them matched.
+    pub(crate) fn events_accepted(&self, accepted: &[daemon_store::Accepted]) {
+        let new = accepted
+            .iter()
+            .filter(|one| one.freshness == daemon_store::Freshness::New)
+            .count();
+        self.backlog.fetch_add(
+            u64::try_from(new).expect("a count fits"),
+            std::sync::atomic::Ordering::Relaxed,
+        );
+        self.signals.matches.notify_one();
+    }
+
+    /// Notes how many events are known to wait.
+    pub(crate) fn set_backlog(&self, waiting: u64) {
+        self.backlog
+            .store(waiting, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// Returns about how many events wait to be matched.
+    pub(crate) fn backlog(&self) -> u64 {
+        self.backlog.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// Returns a surface.
+    pub(crate) fn surface(&self, name: &str) -> Option<Arc<dyn Surface>> {
+        self.runtime().parts.surfaces.get(name).cloned()
+    }
+
+    /// Returns a watched repository, whatever the case of its name.
+    pub(crate) fn repo(&self, name: &RepoName) -> Option<Arc<Watched>> {
+        let folded = name.folded();
+        self.runtime()
+            .parts
+            .repos
+            .iter()
+            .find(|repo| repo.name.folded() == folded)
+            .cloned()
+    }
+
+    /// Notes a run that begins, and returns what tells it to stop.
+    pub(crate) fn begin_run(
+        &self,
+        id: &ActivationId,
+        lease: RunLease,
+    ) -> watch::Receiver<Option<CancelReason>> {
+        let (cancel, stopped) = watch::channel(None);
+        self.state()
+            .running
+            .insert(id.clone(), Running { lease, cancel });
+        stopped
+    }
+
+    /// Counts the runs of one parent, from 1 after each start.
+    pub(crate) fn next_handle(&self, parent: &str) -> std::num::NonZeroU32 {
+        let mut state = self.state();
+        let next = state
+            .handles
+            .get(parent)
+            .map_or(std::num::NonZeroU32::MIN, |last| last.saturating_add(1));
+        state.handles.insert(parent.to_owned(), next);
+        next
+    }
+
+    /// Notes a run that ended.
+    pub(crate) fn end_run(&self, id: &ActivationId) {
+        self.state().running.remove(id);
+    }
+
+    /// Tells one run to stop; the first reason counts.
+    pub(crate) fn stop_run(&self, id: &ActivationId, why: CancelReason) {
+        if let Some(running) = self.state().running.get(id) {
+            running
+                .cancel
+                .send_if_modified(|reason| reason.is_none() && reason.replace(why).is_none());
+        }
+    }
+
+    /// Tells every run to stop.
+    pub(crate) fn stop_runs(&self, why: CancelReason) {
+        for running in self.state().running.values() {
+            running
+                .cancel
+                .send_if_modified(|reason| reason.is_none() && reason.replace(why).is_none());
+        }
+    }
+
+    /// Returns the leases of what is running.
+    pub(crate) fn leases(&self) -> Vec<(ActivationId, RunLease)> {
+        self.state()
+            .running
+            .iter()
+            .map(|(id, running)| (id.clone(), running.lease))
+            .collect()
+    }
+
+    /// Returns what is known of each repository.
+    pub fn repo_states(&self) -> BTreeMap<RepoName, RepoState> {
+        self.state().repos.clone()
+    }
+
+    pub(crate) fn registered_at(&self, repo: &RepoName) -> Option<String> {
+        self.state()
+            .repos
+            .get(repo)
+            .and_then(|state| state.commit.clone())
+    }
+
+    pub(crate) fn note_registered(&self, repo: &RepoName, commit: &str) {
+        self.state().repos.entry(repo.clone()).or_default().commit = Some(commit.to_owned());
+    }
+
+    pub(crate) fn note_repo(&self, repo: &RepoName, problem: Option<String>) {
+        self.state().repos.entry(repo.clone()).or_default().problem = problem;
+    }
+
+    /// Makes every repository be read again, and its daemons be registered again.
+    pub(crate) fn force_repos(&self) {
+        for state in self.state().repos.values_mut() {
+            state.is_forced = true;
+            state.commit = None;
+        }
+        self.signals.repos.notify_waiters();
+    }
+
+    pub(crate) fn take_forced(&self, repo: &RepoName) -> bool {
+        self.state()
+            .repos
+            .get_mut(repo)
+            .is_some_and(|state| std::mem::take(&mut state.is_forced))
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
+    }
+
+    /// Empties the registry of repositories that are watched no longer, and reads those that are for the first time.
+    ///
+    /// # Errors
+    /// If the store fails. A repository that cannot be read is noted and does not hinder the others.
+    pub async fn first_sight(&self) -> Result<(), daemon_store::StoreError> {
+        let watched: BTreeSet<RepoName> = self
+            .runtime()
+            .parts
+            .repos
+            .iter()
+            .map(|repo| repo.name.clone())
+            .collect();
+        let stored = self.store.daemons().await?;
+        let left: BTreeSet<RepoName> = stored
+            .iter()
+            .map(|row| row.key.repo.clone())
+            .filter(|repo| !watched.contains(repo))
+            .collect();
+        for repo in left {
+            let now = crate::random::now();
+            let none = daemon_store::Registration {
+                repo,
+                commit: String::new(),
+                daemons: Vec::new(),
+                now,
+            };
+            self.store.register(none).await?;
+        }
+        // What is stored serves until its repository was read: one that is unreachable keeps its daemons.
+        for repo in &watched {
+            let rows = stored.iter().filter(|row| row.key.repo == *repo).cloned();
+            self.registry
+                .replace(repo, rows.map(crate::registry::Registered::new).collect());
+        }
+        self.read_repos().await
+    }
+
+    /// Reads the watched repositories, and leaves those of others as they are stored.
+    ///
+    /// # Errors
+    /// If the store fails. A repository that cannot be read is noted.
+    pub async fn read_repos(&self) -> Result<(), daemon_store::StoreError> {
+        for repo in &self.runtime().parts.repos {
+            let problem = repos::sync(self, repo)
+                .await
+                .err()
+                .map(|error| crate::ops::chain(&error));
+            self.note_repo(&repo.name, problem);
+        }
+        Ok(())
+    }
+
+    /// Matches everything that waits.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn match_events(&self) -> Result<(), daemon_store::StoreError> {
+        matching::match_waiting(self).await
+    }
+
+    /// Takes back what earlier hosts of this home left leased, after their process trees were ended.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn take_back(&self) -> Result<(), daemon_store::StoreError> {
+        upkeep::take_back(self).await
+    }
+
+    /// Returns the directory of one attempt's worktree.
+    pub(crate) fn worktree(&self, id: &ActivationId, lease: RunLease) -> PathBuf {
+        self.home.worktrees().join(format!("{id}-{}", lease.0))
+    }
+}
+
+/// Executes one activation to its end, outputs included, without the loops of a host.
+///
+/// # Errors
+/// If the store fails.
+pub async fn run_one(
+    inner: &Arc<Inner>,
+    id: &ActivationId,
+    provider: Option<&str>,
+) -> Result<(), crate::ops::OpError> {
+    let heartbeat = claims::heartbeat(Arc::clone(inner));
+    tokio::select! {
+        () = heartbeat => Ok(()),
+        ended = to_its_end(inner, id, provider) => ended,
+    }
+}
+
+async fn to_its_end(
+    inner: &Arc<Inner>,
+    id: &ActivationId,
+    provider: Option<&str>,
+) -> Result<(), crate::ops::OpError> {
+    loop {
+        let request = inner.claim_request(&inner.config());
+        if let Some(activation) = inner.store.claim_one(id, &request).await? {
+            execute::attempt(inner, activation, provider).await?;
+        }
+        let pause = outbox::deliver_due(inner).await?;
+        let found = inner.store.activation(id).await?;
+        let activation =
+            found.ok_or_else(|| crate::ops::OpError::not_found("activation", id.as_str()))?;
+        if activation.state.is_final() {
+            return Ok(());
+        }
+        let wait = match activation.state {
+            daemon_engine::ActivationState::Pending => activation
+                .not_before
+                .duration_since(crate::random::now())
+                .try_into()
+                .unwrap_or_default(),
+            _ => pause,
+        };
+        tokio::time::sleep(wait.max(std::time::Duration::from_millis(20))).await;
+    }
+}
+
+/// Starts the loops; they end after [`Inner::stop`] and the drain of runs.
+pub fn start(inner: &Arc<Inner>) -> TaskTracker {
+    let tasks = TaskTracker::new();
+    tasks.spawn(matching::run(Arc::clone(inner)));
+    tasks.spawn(ticking::run(Arc::clone(inner)));
+    tasks.spawn(outbox::run(Arc::clone(inner)));
+    tasks.spawn(upkeep::run(Arc::clone(inner)));
+    tasks.spawn(claims::heartbeat(Arc::clone(inner)));
+    tasks.spawn(watch_repos(Arc::clone(inner)));
+    let claiming = Arc::clone(inner);
+    tasks.spawn(async move {
+        claims::run(Arc::clone(&claiming)).await;
+        claiming.finished.cancel();
+    });
+    tasks.close();
+    tasks
+}
+
+/// Looks after the configured repositories; a reload that changes them begins anew.
+async fn watch_repos(inner: Arc<Inner>) {
+    while !inner.stop.is_cancelled() {
+        let runtime = inner.runtime();
+        let stop = inner.stop.child_token();
+        let watchers = TaskTracker::new();
+        for repo in &runtime.parts.repos {
+            watchers.spawn(repos::run(
+                Arc::clone(&inner),
+                Arc::clone(repo),
+                stop.clone(),
+            ));
+        }
+        watchers.close();
+        while !inner.stop.is_cancelled() && inner.runtime().generation == runtime.generation {
+            tokio::select! {
+                () = inner.stop.cancelled() => {}
+                () = inner.signals.repos.notified() => {}
+            }
+        }
+        stop.cancel();
+        watchers.wait().await;
+    }
+}

@@ -1,0 +1,427 @@
+//! The repositories: moves of refs become events, and the default branch's tree becomes the registry.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use daemon_event::RepoName;
+use daemon_repo::{
+    DaemonSource, Discovery, ObjectId, RefCursor, RefName, RefPosition, RefSnapshot, Repository,
+};
+use daemon_store::{
+    DaemonRow, Identity, Matching, Modes, NewEvent, Registration, ScheduleText, Validity,
+};
+use jiff::SignedDuration;
+use notify::Watcher as _;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::Inner;
+use crate::random;
+use crate::registry::{Definition, Registered, SupportEntry};
+
+/// How long the same move told by a webhook counts as its duplicate.
+pub(crate) const SAME_MOVE: SignedDuration = SignedDuration::from_hours(1);
+/// How long notices of the file system are collected before refs are read.
+const SETTLE: Duration = Duration::from_millis(20);
+
+/// One watched repository.
+#[derive(Debug)]
+pub struct Watched {
+    /// Its name.
+    pub name: RepoName,
+    /// The repository.
+    pub repository: Repository,
+    /// The configured branch.
+    pub branch: Option<String>,
+    /// The zone of its daemons' schedules.
+    pub zone: Option<String>,
+    /// How often its refs are looked at in any case.
+    pub poll: Duration,
+}
+
+/// What went wrong with a repository.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RepoError {
+    /// Git failed.
+    #[error("git failed in `{repo}`")]
+    Git {
+        /// The repository.
+        repo: RepoName,
+        /// The cause.
+        #[source]
+        source: daemon_repo::GitError,
+    },
+    /// The store failed.
+    #[error("the registry of `{repo}` could not be stored")]
+    Store {
+        /// The repository.
+        repo: RepoName,
+        /// The cause.
+        #[source]
+        source: daemon_store::StoreError,
+    },
+    /// A task panicked.
+    #[error("reading `{repo}` panicked")]
+    Panicked {
+        /// The repository.
+        repo: RepoName,
+        /// The cause.
+        #[source]
+        source: tokio::task::JoinError,
+    },
+}
+
+/// Looks after one repository until told to stop.
+pub(super) async fn run(inner: Arc<Inner>, repo: Arc<Watched>, stop: CancellationToken) {
+    let moved = Arc::new(Notify::new());
+    let watcher = watch(&repo, Arc::clone(&moved));
+    let mut seen = None;
+    while !stop.is_cancelled() {
+        let fingerprint = repo.repository.refs_fingerprint().ok();
+        let is_forced = inner.take_forced(&repo.name);
+        if fingerprint.is_none() || fingerprint != seen || is_forced {
+            match sync(&inner, &repo).await {
+                Ok(()) => {
+                    inner.note_repo(&repo.name, None);
+                    seen = fingerprint;
+                }
+                Err(error) => {
+                    let text = crate::ops::chain(&error);
+                    tracing::error!(repo = %repo.name, error = text, "a repository could not be read");
+                    inner.note_repo(&repo.name, Some(text));
+                }
+            }
+        }
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = inner.signals.repos.notified() => {}
+            () = moved.notified() => tokio::time::sleep(SETTLE).await,
+            () = tokio::time::sleep(repo.poll) => {}
+        }
+    }
+    drop(watcher);
+}
+
+/// Watches the refs of a repository for changes; without a watcher, polling alone tells them.
+fn watch(repo: &Watched, moved: Arc<Notify>) -> Option<notify::RecommendedWatcher> {
+    let tell = move |event: notify::Result<notify::Event>| {
+        if event.is_ok_and(|event| !event.kind.is_access()) {
+            moved.notify_one();
+        }
+    };
+    let begin = || -> notify::Result<notify::RecommendedWatcher> {
+        let mut watcher = notify::recommended_watcher(tell)?;
+        let common: PathBuf = repo.repository.common_dir().to_owned();
+        watcher.watch(&common, notify::RecursiveMode::NonRecursive)?;
+        watcher.watch(&common.join("refs"), notify::RecursiveMode::Recursive)?;
+        Ok(watcher)
+    };
+    match begin() {
+        Ok(watcher) => Some(watcher),
+        Err(error) => {
+            tracing::warn!(repo = %repo.name, %error, "refs cannot be watched; they are polled");
+            None
+        }
+    }
+}
+
+/// What was read of a repository in one go.
+struct Sight {
+    refs: RefSnapshot,
+    branch: RefName,
+    tip: ObjectId,
+}
+
+/// Tells the moves of refs since the last sight, then makes the registry what the default branch holds.
+///
+/// # Errors
+/// If git or the store fails; everything is done again then.
+pub(crate) async fn sync(inner: &Inner, repo: &Arc<Watched>) -> Result<(), RepoError> {
+    let sight = blocking(repo, |repo| {
+        let refs = repo.repository.refs()?;
+        let branch = match &repo.branch {
+            Some(name) => repo.repository.find_ref(name, &refs)?,
+            None => repo.repository.default_branch(&refs)?,
+        };
+        let tip = refs
+            .get(&branch)
+            .expect("a default branch is one of the refs")
+            .clone();
+        let tip = repo.repository.commit_of(&tip)?;
+        Ok(Sight { refs, branch, tip })
+    })
+    .await?;
+    let sight = Arc::new(sight);
+    tell_moves(inner, repo, &sight).await?;
+    register(inner, repo, &sight.tip).await
+}
+
+async fn tell_moves(
+    inner: &Inner,
+    repo: &Arc<Watched>,
+    sight: &Arc<Sight>,
+) -> Result<(), RepoError> {
+    let stored = inner
+        .store
+        .ref_cursors(&repo.name)
+        .await
+        .map_err(|source| store_failed(repo, source))?;
+    if stored.is_empty() {
+        let cursors = rows(&RefCursor::baseline(&sight.refs));
+        let accepted = inner
+            .store
+            .accept_moves(&repo.name, cursors, Vec::new())
+            .await;
+        return accepted
+            .map(drop)
+            .map_err(|source| store_failed(repo, source));
+    }
+    let (next, moves) = cursor(stored).advance(&sight.refs);
+    if moves.is_empty() {
+        return Ok(());
+    }
+    crate::failpoint::hit("N1");
+    let told = Arc::clone(sight);
+    let events = blocking(repo, move |repo| {
+        let mut events = Vec::new();
+        for one in &moves {
+            events.extend(repo.repository.events_of(one, &told.branch)?);
+        }
+        Ok(events)
+    })
+    .await?;
+    let now = random::now();
+    let events = events
+        .into_iter()
+        .filter_map(|event| new_event(repo, event, now))
+        .collect();
+    let accepted = inner
+        .store
+        .accept_moves(&repo.name, rows(&next), events)
+        .await;
+    let accepted = accepted.map_err(|source| store_failed(repo, source))?;
+    crate::failpoint::hit("N3");
+    metrics::counter!("daemon_events_accepted_total", "source" => "git")
+        .increment(u64::try_from(accepted.len()).unwrap_or(0));
+    inner.signals.matches.notify_one();
+    Ok(())
+}
+
+fn new_event(
+    repo: &Watched,
+    event: daemon_repo::GitEvent,
+    now: jiff::Timestamp,
+) -> Option<NewEvent> {
+    let mut identities = vec![Identity {
+        key: format!("id:git:{}", event.delivery),
+        within: None,
+    }];
+    if let Some(moved) = &event.moved {
+        let key = format!("move:{}:{moved}", repo.name.folded());
+        identities.push(Identity {
+            key,
+            within: Some(SAME_MOVE),
+        });
+    }
+    match event.into_event(random::event_id(now), now) {
+        Ok(event) => Some(NewEvent {
+            event,
+            identities,
+            matching: Matching::Due,
+        }),
+        Err(error) => {
+            tracing::error!(repo = %repo.name, %error, "a move of a ref could not be told");
+            None
+        }
+    }
+}
+
+fn cursor(stored: Vec<daemon_store::RefCursor>) -> RefCursor {
+    let positions = stored.into_iter().filter_map(|row| {
+        let at = match row.commit {
+            Some(commit) => Some(commit.parse().ok()?),
+            None => None,
+        };
+        Some((
+            row.name.parse().ok()?,
+            RefPosition {
+                at,
+                n_moves: row.moves,
+            },
+        ))
+    });
+    positions.collect()
+}
+
+fn rows(cursor: &RefCursor) -> Vec<daemon_store::RefCursor> {
+    let row = |(name, position): (&RefName, &RefPosition)| daemon_store::RefCursor {
+        name: name.as_str().to_owned(),
+        commit: position.at.as_ref().map(|at| at.as_str().to_owned()),
+        moves: position.n_moves,
+    };
+    cursor.iter().map(row).collect()
+}
+
+/// Makes the registry of a repository what a commit holds.
+async fn register(inner: &Inner, repo: &Arc<Watched>, tip: &ObjectId) -> Result<(), RepoError> {
+    if inner.registered_at(&repo.name).as_deref() == Some(tip.as_str()) {
+        return Ok(());
+    }
+    let commit = tip.clone();
+    let discovery = blocking(repo, move |repo| repo.repository.discover(&commit)).await?;
+    let now = random::now();
+    let rows = daemon_rows(inner, repo, &discovery, tip, now);
+    crate::failpoint::hit("D2");
+    let registering = inner.registering.write().await;
+    let registration = Registration {
+        repo: repo.name.clone(),
+        commit: tip.as_str().to_owned(),
+        daemons: rows,
+        now,
+    };
+    let change = inner
+        .store
+        .register(registration)
+        .await
+        .map_err(|source| store_failed(repo, source))?;
+    let stored = inner
+        .store
+        .daemons()
+        .await
+        .map_err(|source| store_failed(repo, source))?;
+    let known = inner.registry.get();
+    let mut sources: BTreeMap<String, DaemonSource> = discovery
+        .daemons
+        .into_iter()
+        .map(|source| (source.path(), source))
+        .collect();
+    let daemons = stored
+        .into_iter()
+        .filter(|row| row.key.repo == repo.name)
+        .map(|row| {
+            let source = sources.remove(&row.path);
+            let daemon = match known.find_key(&row.key) {
+                Some(old) if old.row.rev == row.rev && old.row.schedule == row.schedule => {
+                    Registered {
+                        row,
+                        ..Registered::clone(old)
+                    }
+                }
+                _ => Registered::new(row),
+            };
+            match source {
+                Some(source) => daemon.with_source(source),
+                None => daemon,
+            }
+        });
+    inner.registry.replace(&repo.name, daemons.collect());
+    inner.note_registered(&repo.name, tip.as_str());
+    drop(registering);
+    crate::failpoint::hit("D4");
+    tracing::info!(
+        repo = %repo.name, commit = tip.as_str(), added = change.added.len(), modified = change.modified.len(),
+        removed = change.removed.len(), "registered"
+    );
+    inner.signals.ticks.notify_one();
+    inner.signals.claims.notify_one();
+    Ok(())
+}
+
+fn daemon_rows(
+    inner: &Inner,
+    repo: &Watched,
+    discovery: &Discovery,
+    tip: &ObjectId,
+    now: jiff::Timestamp,
+) -> Vec<DaemonRow> {
+    let runtime = inner.runtime();
+    let config = &runtime.config;
+    let zone_of = |id: &str| {
+        let own = config
+            .policy
+            .daemon
+            .get(id)
+            .and_then(|policy| policy.zone.as_ref());
+        own.or(repo.zone.as_ref())
+            .unwrap_or(&config.schedule.zone)
+            .clone()
+    };
+    let checked = runtime.parts.checker.check(discovery, &zone_of);
+    let rows = discovery
+        .daemons
+        .iter()
+        .zip(checked)
+        .filter_map(|(source, checked)| {
+            let id = source.dir.as_str().parse().ok()?;
+            let support = source.support.files.iter().map(|file| SupportEntry {
+                path: file.path.as_str().to_owned(),
+                bytes: file.size,
+                executable: file.executable,
+            });
+            let definition = Definition {
+                v: 1,
+                watch: checked.watch,
+                support: support.collect(),
+            };
+            let schedule = checked.schedule.map(|expression| ScheduleText {
+                expression,
+                zone: zone_of(source.dir.as_str()),
+            });
+            Some(DaemonRow {
+                key: daemon_event::DaemonKey {
+                    repo: repo.name.clone(),
+                    id,
+                },
+                path: source.path(),
+                rev: source.rev.as_str().to_owned(),
+                commit: tip.as_str().to_owned(),
+                purpose: checked.purpose,
+                validity: if checked.is_registrable {
+                    Validity::Valid
+                } else {
+                    Validity::Invalid
+                },
+                diagnostics: checked.diagnostics.to_string(),
+                modes: Modes {
+                    watch: !definition.watch.is_empty(),
+                    schedule: schedule.is_some(),
+                },
+                definition: serde_json::to_string(&definition)
+                    .expect("a definition is representable"),
+                schedule,
+                gate: daemon_engine::Gate::Open,
+                failures: 0,
+                since_seq: 0,
+                registered_at: now,
+            })
+        });
+    rows.collect()
+}
+
+/// Runs git on a thread that may block.
+async fn blocking<T: Send + 'static>(
+    repo: &Arc<Watched>,
+    work: impl FnOnce(&Watched) -> Result<T, daemon_repo::GitError> + Send + 'static,
+) -> Result<T, RepoError> {
+    let on_thread = Arc::clone(repo);
+    match tokio::task::spawn_blocking(move || work(&on_thread)).await {
+        Ok(result) => result.map_err(|source| RepoError::Git {
+            repo: repo.name.clone(),
+            source,
+        }),
+        Err(source) => Err(RepoError::Panicked {
+            repo: repo.name.clone(),
+            source,
+        }),
+    }
+}
+
+fn store_failed(repo: &Watched, source: daemon_store::StoreError) -> RepoError {
+    RepoError::Store {
+        repo: repo.name.clone(),
+        source,
+    }
+}

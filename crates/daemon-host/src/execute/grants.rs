@@ -1,0 +1,220 @@
+//! What a run may ask of the host while it works; kept only if it ends well.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use daemon_engine::{Proposal, StateChange, apply};
+use daemon_provider::{GrantError, Grants, MicroUsd, Reservation, Verdict};
+use serde_json::Value;
+
+use crate::config::Capability;
+
+/// The grants of one run.
+#[derive(Debug)]
+pub(super) struct RunGrants {
+    capability: Capability,
+    state: Mutex<Pending>,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    values: BTreeMap<String, String>,
+    changes: Vec<StateChange>,
+    proposals: Vec<Proposal>,
+    refused: Vec<(String, String)>,
+    reservations: u64,
+}
+
+/// What a run proposed and changed.
+#[derive(Debug, Default)]
+pub(super) struct Granted {
+    pub(super) changes: Vec<StateChange>,
+    pub(super) proposals: Vec<Proposal>,
+    /// What was proposed and why it was refused.
+    pub(super) refused: Vec<(String, String)>,
+}
+
+impl RunGrants {
+    pub(super) fn new(values: BTreeMap<String, String>, capability: Capability) -> Self {
+        Self {
+            capability,
+            state: Mutex::new(Pending {
+                values,
+                ..Pending::default()
+            }),
+        }
+    }
+
+    /// Takes one proposal, as a line of JSON.
+    pub(super) fn take(&self, line: &str) -> Verdict {
+        let verdict = match Proposal::parse(line) {
+            Ok(proposal) => self.admit(proposal),
+            Err(error) => Verdict::Refused(error.to_string()),
+        };
+        if let Verdict::Refused(reason) = &verdict {
+            let shown = line.chars().take(200).collect();
+            self.pending().refused.push((shown, reason.clone()));
+        }
+        verdict
+    }
+
+    fn admit(&self, proposal: Proposal) -> Verdict {
+        let mut pending = self.pending();
+        match &proposal {
+            Proposal::PushBranch { .. } if self.capability < Capability::Propose => {
+                return Verdict::Refused(format!(
+                    "the capability is `{}`",
+                    self.capability.as_str()
+                ));
+            }
+            Proposal::PushBranch { .. } => {
+                let is_second = pending
+                    .proposals
+                    .iter()
+                    .any(|known| matches!(known, Proposal::PushBranch { .. }));
+                if is_second {
+                    return Verdict::Refused("one branch is pushed per activation".to_owned());
+                }
+            }
+            Proposal::State(changes) => {
+                if let Err(error) = apply(&mut pending.values, changes) {
+                    return Verdict::Refused(error.to_string());
+                }
+                pending.changes.extend(changes.iter().cloned());
+            }
+            Proposal::NoOp { .. } => {}
+        }
+        pending.proposals.push(proposal);
+        Verdict::Accepted
+    }
+
+    /// Returns what was proposed and changed.
+    pub(super) fn taken(&self) -> Granted {
+        let mut pending = self.pending();
+        Granted {
+            changes: std::mem::take(&mut pending.changes),
+            proposals: std::mem::take(&mut pending.proposals),
+            refused: std::mem::take(&mut pending.refused),
+        }
+    }
+
+    fn pending(&self) -> std::sync::MutexGuard<'_, Pending> {
+        self.state.lock().expect("no holder panics")
+    }
+}
+
+#[async_trait]
+impl Grants for RunGrants {
+    async fn state_get(&self, key: &str) -> Result<Option<Value>, GrantError> {
+        let pending = self.pending();
+        Ok(pending
+            .values
+            .get(key)
+            .and_then(|json| serde_json::from_str(json).ok()))
+    }
+
+    async fn state_set(&self, key: &str, value: Value) -> Result<(), GrantError> {
+        let change = StateChange::Set {
+            key: key.to_owned(),
+            json: value.to_string(),
+        };
+        let mut pending = self.pending();
+        match apply(&mut pending.values, std::slice::from_ref(&change)) {
+            Ok(()) => {
+                pending.changes.push(change);
+                Ok(())
+            }
+            Err(error) => Err(GrantError::Refused {
+                reason: error.to_string(),
+            }),
+        }
+    }
+
+    async fn propose(&self, output: Value) -> Result<Verdict, GrantError> {
+        Ok(self.take(&output.to_string()))
+    }
+
+    async fn reserve(&self, _: MicroUsd) -> Result<Reservation, GrantError> {
+        let mut pending = self.pending();
+        pending.reservations += 1;
+        Ok(Reservation(pending.reservations))
+    }
+
+    async fn settle(&self, _: Reservation, _: MicroUsd) -> Result<(), GrantError> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RunGrants;
+    use crate::config::Capability;
+    use daemon_provider::{Grants as _, Verdict};
+    use serde_json::json;
+
+    fn refusal(capability: Capability, lines: &[&str]) -> Vec<String> {
+        let grants = RunGrants::new([("seen".to_owned(), "1".to_owned())].into(), capability);
+        let verdicts = lines.iter().map(|line| grants.take(line));
+        verdicts
+            .map(|verdict| {
+                if let Verdict::Refused(reason) = verdict {
+                    reason
+                } else {
+                    String::new()
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_reader_proposes_only_state_and_nothing() {
+        let lines = [
+            r#"{"v":1,"verb":"push_branch"}"#,
+            r#"{"v":1,"verb":"state","set":{"a":1}}"#,
+            r#"{"v":1,"verb":"no_op","reason":"clean"}"#,
+        ];
+        assert_eq!(
+            refusal(Capability::Read, &lines),
+            ["the capability is `read`", "", ""]
+        );
+        assert_eq!(refusal(Capability::Propose, &lines), ["", "", ""]);
+    }
+
+    #[test]
+    fn what_is_not_served_is_refused_with_its_reason() {
+        let lines = [
+            r#"{"v":1,"verb":"merge","target":"github:o/r#1"}"#,
+            "{",
+            r#"{"v":2,"verb":"state"}"#,
+        ];
+        let reasons = refusal(Capability::Write, &lines);
+        assert_eq!(reasons[0], "no surface here serves the verb `merge`");
+        assert!(reasons[1].starts_with("not a proposal: "), "{reasons:?}");
+        assert_eq!(
+            reasons[2],
+            "version 2 of the proposal form is not served, 1 is"
+        );
+    }
+
+    #[test]
+    fn one_branch_is_pushed_per_activation() {
+        let push = r#"{"v":1,"verb":"push_branch"}"#;
+        assert_eq!(
+            refusal(Capability::Propose, &[push, push]),
+            ["", "one branch is pushed per activation"]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_run_reads_its_own_changes() {
+        let grants = RunGrants::new(
+            [("seen".to_owned(), "1".to_owned())].into(),
+            Capability::Propose,
+        );
+        assert_eq!(grants.state_get("seen").await, Ok(Some(json!(1))));
+        assert_eq!(grants.state_set("seen", json!(2)).await, Ok(()));
+        assert_eq!(grants.state_get("seen").await, Ok(Some(json!(2))));
+        assert_eq!(grants.taken().changes.len(), 1);
+    }
+}

@@ -1,0 +1,137 @@
+//! One attempt at an activation: worktree, context, run, outputs.
+
+mod collect;
+mod grants;
+mod place;
+mod supervise;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use daemon_engine::{Activation, AttemptEnd, AttemptOutcome};
+use daemon_repo::Worktree;
+use daemon_store::{Ended, StoreError};
+
+pub(crate) use place::Prepared;
+
+use crate::driver::Inner;
+use crate::driver::repos::Watched;
+use crate::random;
+use grants::RunGrants;
+
+/// Why an attempt ended before its provider began.
+pub(crate) struct Refusal {
+    outcome: AttemptOutcome,
+}
+
+impl Refusal {
+    /// Trying again may help.
+    pub(crate) fn retryable(reason: impl Into<String>) -> Self {
+        Self {
+            outcome: AttemptOutcome::Retryable {
+                reason: reason.into(),
+            },
+        }
+    }
+
+    /// Trying again cannot help.
+    pub(crate) fn final_(reason: impl Into<String>) -> Self {
+        Self {
+            outcome: AttemptOutcome::Final {
+                reason: reason.into(),
+            },
+        }
+    }
+
+    fn end(self) -> AttemptEnd {
+        AttemptEnd {
+            outcome: self.outcome,
+            outputs: Vec::new(),
+            state: Vec::new(),
+            tokens: None,
+            cost_usd: None,
+            summary: None,
+            at: random::now(),
+            jitter: random::jitter(),
+        }
+    }
+}
+
+/// Executes a claimed activation and commits how the attempt ended.
+///
+/// `None` means that the lease was lost: somebody else owns the activation, and nothing of this attempt is kept.
+///
+/// # Errors
+/// If the store fails; the lease will expire, and the attempt be taken back.
+pub(crate) async fn attempt(
+    inner: &Arc<Inner>,
+    activation: Activation,
+    provider: Option<&str>,
+) -> Result<Option<Ended>, StoreError> {
+    let (id, lease) = (activation.id.clone(), activation.run_lease);
+    let mut stopped = inner.begin_run(&id, lease);
+    let worked = work(inner, &activation, provider, &mut stopped).await;
+    let (end, worktree) = match worked {
+        Ok((end, worktree)) => (end, Some(worktree)),
+        Err(refusal) => (refusal.end(), None),
+    };
+    crate::failpoint::hit("R8");
+    let outcome = end.outcome.clone();
+    let ended = inner.store.end_attempt(&id, lease, end).await;
+    crate::failpoint::hit("R9");
+    inner.end_run(&id);
+    if let Some(worktree) = worktree {
+        remove(worktree).await;
+    }
+    match ended {
+        Ok(ended) => {
+            tracing::info!(
+                activation = %id, daemon = %activation.daemon, state = ended.activation.state.as_str(),
+                reason = ended.activation.reason.as_deref().unwrap_or(""), "activation"
+            );
+            metrics::counter!("daemon_attempts_total", "state" => ended.activation.state.as_str())
+                .increment(1);
+            inner.registry.set_gate(&activation.daemon, ended.gate);
+            Ok(Some(ended))
+        }
+        Err(StoreError::LeaseLost) => {
+            tracing::warn!(activation = %id, ?outcome, "the lease was lost; nothing of the attempt is kept");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn work(
+    inner: &Arc<Inner>,
+    activation: &Activation,
+    provider: Option<&str>,
+    stopped: &mut tokio::sync::watch::Receiver<Option<daemon_provider::CancelReason>>,
+) -> Result<(AttemptEnd, Worktree), Refusal> {
+    let prepared = place::prepare(inner, activation, provider).await?;
+    let grants = Arc::new(RunGrants::new(prepared.state.clone(), prepared.capability));
+    let supervised =
+        supervise::run(inner, activation, &prepared, Arc::clone(&grants), stopped).await?;
+    let end = collect::end(inner, activation, &prepared, &grants, supervised).await;
+    Ok((end, prepared.worktree))
+}
+
+async fn remove(worktree: Worktree) {
+    let dir = worktree.dir().to_owned();
+    match tokio::task::spawn_blocking(move || worktree.remove()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::warn!(dir = %dir.display(), %error, "a worktree could not be removed");
+        }
+        Err(error) => tracing::error!(%error, "removing a worktree panicked"),
+    }
+}
+
+/// Removes what is left of a worktree.
+pub(crate) async fn remove_worktree(repo: &Arc<Watched>, dir: &Path) {
+    let (repo, dir) = (Arc::clone(repo), dir.to_owned());
+    let removed = tokio::task::spawn_blocking(move || repo.repository.remove_worktree(&dir)).await;
+    if let Ok(Err(error)) = removed {
+        tracing::debug!(%error, "no worktree was left to remove");
+    }
+}

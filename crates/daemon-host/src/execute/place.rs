@@ -1,0 +1,307 @@
+//! What an attempt needs before its provider begins: the daemon, its files, the commit, the context.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use daemon_engine::Activation;
+use daemon_event::{Field, TriggerKey};
+use daemon_provider::{Limits, MicroUsd, Permissions, Provider, RunId, RunRequest};
+use daemon_repo::{ObjectId, Worktree};
+use daemon_store::{EventRow, StoreError};
+
+use super::Refusal;
+use super::grants::RunGrants;
+use crate::config::{Capability, Config};
+use crate::context::Built;
+use crate::driver::Inner;
+use crate::driver::repos::Watched;
+use crate::random;
+use crate::registry::Registered;
+use crate::runs::Record;
+
+/// What an attempt needs before its provider begins.
+pub(crate) struct Prepared {
+    pub(crate) daemon: Arc<Registered>,
+    pub(crate) repo: Arc<Watched>,
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) capability: Capability,
+    pub(crate) limits: Limits,
+    pub(crate) environment: BTreeMap<std::ffi::OsString, std::ffi::OsString>,
+    pub(crate) state: BTreeMap<String, String>,
+    pub(crate) events: Vec<EventRow>,
+    pub(crate) worktree: Worktree,
+    pub(crate) context: Built,
+    pub(crate) sandbox: (u8, String),
+    pub(crate) daemon_file: Arc<[u8]>,
+    pub(crate) support: daemon_repo::SupportTree,
+}
+
+impl Prepared {
+    /// Makes the request that the provider receives.
+    pub(super) fn request(&self, record: &Record, grants: Arc<RunGrants>) -> RunRequest {
+        let run_id: RunId = record
+            .id()
+            .parse()
+            .expect("a run's id is one for providers too");
+        RunRequest {
+            task: self.context.task.clone(),
+            prompt: self.context.bytes.clone(),
+            home: record.home(),
+            context: Some(record.context()),
+            outputs: Some(record.spool()),
+            environment: self.environment.clone(),
+            files: self.files(),
+            renames: Vec::new(),
+            limits: self.limits,
+            permissions: match self.capability {
+                Capability::Read => Permissions::Read,
+                Capability::Propose => Permissions::Propose,
+                Capability::Write => Permissions::Write,
+            },
+            resume: None,
+            grants,
+            ..RunRequest::new(run_id, self.worktree.dir().to_owned())
+        }
+    }
+
+    /// Returns the files that the newest event names, as far as they are relative paths below the worktree.
+    fn files(&self) -> Vec<PathBuf> {
+        let Some(newest) = self.events.last() else {
+            return Vec::new();
+        };
+        let files = newest
+            .event
+            .facts
+            .texts(Field::ChangedFiles)
+            .map(PathBuf::from);
+        files
+            .filter(|path| {
+                path.components()
+                    .all(|part| matches!(part, std::path::Component::Normal(_)))
+            })
+            .collect()
+    }
+}
+
+/// Gathers everything and makes the worktree.
+///
+/// # Errors
+/// Says whether trying again may help.
+pub(super) async fn prepare(
+    inner: &Arc<Inner>,
+    activation: &Activation,
+    provider: Option<&str>,
+) -> Result<Prepared, Refusal> {
+    let runtime = inner.runtime();
+    let config = &runtime.config;
+    let daemon = registered(inner, activation).await?;
+    let repo = inner.repo(&activation.daemon.repo).ok_or_else(|| {
+        Refusal::final_(format!(
+            "no repository `{}` is watched here",
+            activation.daemon.repo
+        ))
+    })?;
+    let id = activation.daemon.id.as_str();
+    let own = config.policy.daemon.get(id);
+    let name = provider
+        .or(own.and_then(|own| own.provider.as_deref()))
+        .unwrap_or(&config.provider.default);
+    let provider = runtime
+        .parts
+        .providers
+        .get(name)
+        .cloned()
+        .ok_or_else(|| Refusal::final_(format!("no provider `{name}` is configured")))?;
+    let needed = own
+        .and_then(|own| own.sandbox_min)
+        .unwrap_or(config.policy.sandbox_min);
+    let sandbox = runtime.parts.sandbox.clone();
+    if sandbox.0 < needed {
+        let reason = format!(
+            "the sandbox reaches level {}, policy asks for {needed}: {}",
+            sandbox.0, sandbox.1
+        );
+        return Err(Refusal::final_(reason));
+    }
+    let unreachable = |error: StoreError| Refusal::retryable(crate::ops::chain(&error));
+    let events = trigger_events(inner, activation)
+        .await
+        .map_err(unreachable)?;
+    let state = inner
+        .store
+        .state(&activation.daemon, random::now())
+        .await
+        .map_err(unreachable)?;
+    let capability = own
+        .and_then(|own| own.capability)
+        .unwrap_or(config.policy.capability);
+    let limits = limits(config);
+    let (daemon_file, support) = source(&daemon)?;
+    let parts = crate::context::Ingredients {
+        daemon: &daemon,
+        file: &daemon_file,
+        activation,
+        events: &events,
+        state: &state,
+        capability,
+        limits: &limits,
+        cap: config
+            .provider
+            .named
+            .get(name)
+            .and_then(|provider| provider.context_bytes),
+        now: random::now(),
+    };
+    let context =
+        crate::context::build(&parts).map_err(|error| Refusal::final_(error.to_string()))?;
+    let worktree = worktree(inner, &repo, activation, &events, &daemon).await?;
+    Ok(Prepared {
+        environment: environment(config, name),
+        state: state.values,
+        daemon_file,
+        support,
+        daemon,
+        repo,
+        provider,
+        capability,
+        limits,
+        events,
+        worktree,
+        context,
+        sandbox,
+    })
+}
+
+/// Returns the daemon at the revision that was claimed.
+async fn registered(inner: &Inner, activation: &Activation) -> Result<Arc<Registered>, Refusal> {
+    // A registration that is being written has changed the store and not yet the memory; it is waited for.
+    let reading = inner.registering.read().await;
+    let registry = inner.registry.get();
+    drop(reading);
+    let daemon = registry
+        .find_key(&activation.daemon)
+        .filter(|daemon| daemon.is_valid())
+        .cloned()
+        .ok_or_else(|| {
+            Refusal::final_(format!(
+                "`{}` is no longer a valid daemon",
+                activation.daemon
+            ))
+        })?;
+    if daemon.row.rev != activation.rev {
+        return Err(Refusal::retryable(
+            "the daemon file changed while it was claimed",
+        ));
+    }
+    Ok(daemon)
+}
+
+/// Returns the file and support tree that were registered.
+fn source(daemon: &Registered) -> Result<(Arc<[u8]>, daemon_repo::SupportTree), Refusal> {
+    let source = daemon
+        .source
+        .as_ref()
+        .ok_or_else(|| Refusal::retryable("its repository could not be read yet"))?;
+    match &source.content {
+        daemon_repo::Content::Text(bytes) => Ok((Arc::clone(bytes), source.support.clone())),
+        _ => Err(Refusal::final_("its file could not be read")),
+    }
+}
+
+/// Returns the events of an activation's triggers, oldest first.
+///
+/// # Errors
+/// If the store fails.
+pub(crate) async fn trigger_events(
+    inner: &Inner,
+    activation: &Activation,
+) -> Result<Vec<EventRow>, StoreError> {
+    let mut events = Vec::new();
+    for trigger in &activation.triggers {
+        if let TriggerKey::Event(id) = &trigger.key {
+            events.extend(inner.store.event(id).await?);
+        }
+    }
+    Ok(events)
+}
+
+fn limits(config: &Config) -> Limits {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a budget is checked to be finite and not negative"
+    )]
+    let budget = MicroUsd((config.budget.activation_usd * 1_000_000.0) as u64);
+    Limits {
+        wall: config.limits.wall.unsigned(),
+        idle: Some(config.limits.idle.unsigned()),
+        max_turns: None,
+        budget: Some(budget),
+    }
+}
+
+/// Takes the variables that the configuration lets a provider see.
+fn environment(
+    config: &Config,
+    provider: &str,
+) -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {
+    let Some(provider) = config.provider.named.get(provider) else {
+        return BTreeMap::new();
+    };
+    let named = provider
+        .env
+        .iter()
+        .filter_map(|name| Some((name.into(), random::environment(name)?)));
+    named.collect()
+}
+
+async fn worktree(
+    inner: &Inner,
+    repo: &Arc<Watched>,
+    activation: &Activation,
+    events: &[EventRow],
+    daemon: &Registered,
+) -> Result<Worktree, Refusal> {
+    let dir = inner.worktree(&activation.id, activation.run_lease);
+    let wanted = events
+        .iter()
+        .rev()
+        .filter_map(|row| commit_of(&row.event.payload))
+        .collect::<Vec<_>>();
+    let fallback: ObjectId = daemon
+        .row
+        .commit
+        .parse()
+        .map_err(|error| Refusal::final_(format!("the registered commit: {error}")))?;
+    let repo = Arc::clone(repo);
+    let made = tokio::task::spawn_blocking(move || {
+        let mut commit = fallback;
+        for candidate in wanted {
+            if repo.repository.has_commit(&candidate)? {
+                commit = candidate;
+                break;
+            }
+        }
+        repo.repository.create_worktree(&commit, &dir)
+    });
+    match made.await {
+        Ok(Ok(worktree)) => Ok(worktree),
+        Ok(Err(error)) => Err(Refusal::retryable(format!(
+            "the worktree: {}",
+            crate::ops::chain(&error)
+        ))),
+        Err(error) => Err(Refusal::retryable(format!(
+            "making the worktree panicked: {error}"
+        ))),
+    }
+}
+
+/// Names the commit that an event is about: the pull request's head, or the pushed commit.
+pub(crate) fn commit_of(payload: &[u8]) -> Option<ObjectId> {
+    let payload: serde_json::Value = serde_json::from_slice(payload).ok()?;
+    let head = payload
+        .pointer("/pull_request/head/sha")
+        .or_else(|| payload.get("after"));
+    head?.as_str()?.parse().ok()
+}

@@ -1,0 +1,288 @@
+//! Firing: a person wakes a daemon, by an event, a tick, or just so.
+
+use std::sync::Arc;
+
+use daemon_engine::{Admission, Gate, Joining, NewTrigger, Trigger};
+use daemon_event::{
+    ActivationId, DeliveryId, Enrichment, Event, RepoName, Source, TriggerKey, read,
+};
+use daemon_store::{Freshness, Matching, Store};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::intake;
+use crate::ops::{OpError, OpErrorKind, Params};
+use crate::random;
+use crate::registry::{Registered, Registry};
+
+/// What a person asks for.
+#[derive(Clone, Debug)]
+pub struct Fire {
+    /// The daemon.
+    pub daemon: String,
+    /// Its repository, where two share the id.
+    pub repo: Option<RepoName>,
+    /// Why it shall wake.
+    pub trigger: FireTrigger,
+    /// Who asks.
+    pub by: Option<String>,
+}
+
+/// Why a daemon shall wake.
+#[derive(Clone, Debug)]
+pub enum FireTrigger {
+    /// Because a person says so; the id makes a repeated request the same.
+    Person(String),
+    /// As its schedule would.
+    Tick(Timestamp),
+    /// As an event would.
+    Event(Box<FiredEvent>),
+}
+
+/// An event that a person gives.
+#[derive(Clone, Debug)]
+pub struct FiredEvent {
+    /// Where it comes from.
+    pub source: Source,
+    /// The source's name for it.
+    pub kind: String,
+    /// Its body.
+    pub body: Vec<u8>,
+    /// The sender's id; else the body's hash names it.
+    pub delivery: Option<String>,
+    /// Facts that the body lacks.
+    pub enrichment: Enrichment,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fired {
+    /// The activation; `None` where the event meets no condition.
+    pub activation: Option<ActivationId>,
+    /// Whether the same had been asked before.
+    pub is_duplicate: bool,
+}
+
+impl FiredEvent {
+    /// Reads the body into an event.
+    ///
+    /// # Errors
+    /// If the body is not what the source and kind promise.
+    pub fn event(&self, now: Timestamp) -> Result<Event, OpError> {
+        let refused =
+            |message: String| OpError::new(OpErrorKind::InvalidInput, "invalid-event", message);
+        let reading = read(self.source, &self.kind, &self.body, &self.enrichment)
+            .map_err(|error| refused(error.to_string()))?;
+        let delivery = match &self.delivery {
+            Some(delivery) => delivery
+                .parse()
+                .map_err(|error| refused(format!("delivery id: {error}")))?,
+            None => body_delivery(&self.body),
+        };
+        Ok(Event {
+            id: random::event_id(now),
+            source: self.source,
+            kind: self.kind.clone(),
+            action: reading.action,
+            subject: reading.subject,
+            actor: reading.actor,
+            repo: reading.repo,
+            time: reading.time.unwrap_or(now),
+            received_at: now,
+            delivery,
+            facts: reading.facts,
+            payload: Arc::from(self.body.as_slice()),
+        })
+    }
+}
+
+fn body_delivery(body: &[u8]) -> DeliveryId {
+    format!("sha256:{}", daemon_run_folder::sha256(body))
+        .parse()
+        .expect("a hash is a delivery id")
+}
+
+impl FireTrigger {
+    /// Takes the trigger out of parameters: `event`, `tick`, or neither.
+    ///
+    /// # Errors
+    /// If they make no sense together.
+    pub(crate) fn take(params: &mut Params) -> Result<Self, OpError> {
+        let tick = params.text("tick")?;
+        let event = params.value("event");
+        let request = params.text("request_id")?;
+        match (event, tick) {
+            (Some(_), Some(_)) => Err(OpError::invalid("`event` and `tick` exclude each other")),
+            (None, Some(tick)) => {
+                let at = tick
+                    .parse()
+                    .map_err(|error| OpError::invalid(format!("`tick`: {error}")))?;
+                Self::tick(at)
+            }
+            (Some(Value::Object(map)), None) => {
+                Ok(Self::Event(Box::new(take_event(Params::new(map))?)))
+            }
+            (Some(_), None) => Err(OpError::invalid("`event` must be an object")),
+            (None, None) => Ok(Self::Person(request.unwrap_or_else(|| random::hex(8)))),
+        }
+    }
+
+    /// Makes a trigger of a tick.
+    ///
+    /// # Errors
+    /// If the instant is not a whole minute.
+    pub fn tick(at: Timestamp) -> Result<Self, OpError> {
+        if at.as_second() % 60 != 0 || at.subsec_nanosecond() != 0 {
+            return Err(OpError::invalid(format!(
+                "a tick is on a whole minute, found {at}"
+            )));
+        }
+        Ok(Self::Tick(at))
+    }
+}
+
+fn take_event(mut params: Params) -> Result<FiredEvent, OpError> {
+    let source = params.required("source")?;
+    let source = source
+        .parse()
+        .map_err(|error| OpError::invalid(format!("`source`: {error}")))?;
+    let kind = params.required("kind")?;
+    let body = match params.value("payload") {
+        Some(Value::String(text)) => text.into_bytes(),
+        Some(value) => value.to_string().into_bytes(),
+        None => return Err(OpError::invalid("`payload` is missing")),
+    };
+    let delivery = params.text("delivery_id")?;
+    let changed_files = match params.value("changed_files") {
+        None => None,
+        Some(value) => Some(
+            serde_json::from_value(value)
+                .map_err(|error| OpError::invalid(format!("`changed_files`: {error}")))?,
+        ),
+    };
+    params.finish()?;
+    Ok(FiredEvent {
+        source,
+        kind,
+        body,
+        delivery,
+        enrichment: Enrichment {
+            changed_files,
+            ..Default::default()
+        },
+    })
+}
+
+/// Takes a request by the path that events and ticks take.
+///
+/// # Errors
+/// If there is no such daemon, it is invalid, held or tripped, the host is held, or a queue is full.
+pub async fn submit(
+    store: &dyn Store,
+    registry: &Registry,
+    fire: &Fire,
+    now: Timestamp,
+) -> Result<Fired, OpError> {
+    let daemon = registry.find(&fire.daemon, fire.repo.as_ref())?;
+    may_start(daemon)?;
+    if store.host_gate().await? != Gate::Open {
+        return Err(
+            OpError::new(OpErrorKind::Busy, "held", "the host is held").with_help("daemon-run go")
+        );
+    }
+    let (key, subject, conditions, joining) = match &fire.trigger {
+        FireTrigger::Person(request) => (
+            TriggerKey::Person(request.as_str().into()),
+            None,
+            Vec::new(),
+            Joining::Separate,
+        ),
+        FireTrigger::Tick(at) => (TriggerKey::Tick(*at), None, Vec::new(), Joining::Separate),
+        FireTrigger::Event(fired) => {
+            let event = fired.event(now)?;
+            let conditions = daemon.met_by(&event);
+            if conditions.is_empty() {
+                return Ok(Fired {
+                    activation: None,
+                    is_duplicate: false,
+                });
+            }
+            let subject = event.subject.clone();
+            let accepted = store
+                .accept(vec![intake::new_event(event, Matching::Done)])
+                .await?;
+            let stored = accepted.into_iter().next().ok_or_else(|| {
+                OpError::new(
+                    OpErrorKind::Internal,
+                    "internal",
+                    "the store answered for no event",
+                )
+            })?;
+            debug_assert!(matches!(
+                stored.freshness,
+                Freshness::New | Freshness::Duplicate
+            ));
+            (
+                TriggerKey::Event(stored.id),
+                subject,
+                conditions,
+                Joining::Coalesce,
+            )
+        }
+    };
+    let trigger = NewTrigger {
+        daemon: daemon.row.key.clone(),
+        rev: daemon.row.rev.clone(),
+        subject,
+        trigger: Trigger {
+            key,
+            conditions,
+            by: fire.by.clone(),
+            recorded_at: now,
+        },
+        activation_id: random::activation_id(now),
+        not_before: now,
+        joining,
+    };
+    match store.enqueue(trigger).await? {
+        Admission::Enqueued(id) | Admission::Joined(id) => Ok(Fired {
+            activation: Some(id),
+            is_duplicate: false,
+        }),
+        Admission::Duplicate(id) => Ok(Fired {
+            activation: Some(id),
+            is_duplicate: true,
+        }),
+        Admission::Refused(limit) => Err(OpError::new(
+            OpErrorKind::Busy,
+            limit.as_str(),
+            format!("a queue is full: {}", limit.as_str()),
+        )),
+    }
+}
+
+/// Says why a daemon may not start, if it may not.
+fn may_start(daemon: &Registered) -> Result<(), OpError> {
+    let id = daemon.row.key.id.as_str();
+    if !daemon.is_valid() {
+        let error = OpError::new(
+            OpErrorKind::InvalidInput,
+            "invalid-daemon",
+            format!("the file of `{id}` has errors"),
+        );
+        return Err(error.with_help(format!("daemon-run lint {}", daemon.row.path)));
+    }
+    match daemon.row.gate {
+        Gate::Open => Ok(()),
+        Gate::Held => Err(
+            OpError::new(OpErrorKind::Busy, "held", format!("`{id}` is held"))
+                .with_help(format!("daemon-run go {id}")),
+        ),
+        Gate::Tripped => Err(OpError::new(
+            OpErrorKind::Busy,
+            "tripped",
+            format!("`{id}` failed too often in a row"),
+        )
+        .with_help(format!("mend it, then daemon-run go {id}"))),
+    }
+}

@@ -1,0 +1,153 @@
+//! Who may use the HTTP door.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use axum::http::{HeaderMap, StatusCode, header};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+use crate::random;
+
+/// The name of the login cookie.
+const COOKIE: &str = "daemon_session";
+/// How many login links and sessions are kept; the oldest go first.
+const KEPT: usize = 64;
+
+/// The bearer token, one-time login links, and the sessions they opened.
+#[derive(Debug)]
+pub struct Access {
+    token: [u8; 32],
+    hosts: BTreeSet<String>,
+    state: Mutex<Logins>,
+}
+
+#[derive(Debug, Default)]
+struct Logins {
+    links: Vec<String>,
+    sessions: Vec<String>,
+}
+
+/// The cookie that a login link was exchanged for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session(String);
+
+impl Session {
+    /// Returns the value of a `Set-Cookie` header.
+    pub fn set_cookie(&self) -> String {
+        format!("{COOKIE}={}; HttpOnly; SameSite=Strict; Path=/", self.0)
+    }
+}
+
+impl Access {
+    /// Makes access by a token, for requests addressed to one of the given hosts (`127.0.0.1:7777`).
+    pub fn new(token: &str, hosts: impl IntoIterator<Item = String>) -> Self {
+        Self {
+            token: digest(token),
+            hosts: hosts.into_iter().collect(),
+            state: Mutex::new(Logins::default()),
+        }
+    }
+
+    /// Makes a one-time login code.
+    pub fn login_code(&self) -> String {
+        let code = random::hex(24);
+        let mut state = self.state.lock().expect("no holder panics");
+        keep(&mut state.links, code.clone());
+        code
+    }
+
+    /// Exchanges a login code for a session; a code works once.
+    pub fn log_in(&self, code: &str) -> Option<Session> {
+        let mut state = self.state.lock().expect("no holder panics");
+        let place = state.links.iter().position(|known| same(known, code))?;
+        state.links.remove(place);
+        let session = random::hex(24);
+        keep(&mut state.sessions, session.clone());
+        Some(Session(session))
+    }
+
+    /// Checks `Host` and `Origin`: a page of another site, or a name that was rebound to us, is refused.
+    ///
+    /// # Errors
+    /// 403.
+    pub fn check_host(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let (Some(host), None) = (hosts.next(), hosts.next()) else {
+            return Err(StatusCode::FORBIDDEN);
+        };
+        let host = host.to_str().unwrap_or_default().to_ascii_lowercase();
+        if !self.hosts.contains(&host) {
+            return Err(StatusCode::FORBIDDEN);
+        }
+        match headers.get(header::ORIGIN) {
+            None => Ok(()),
+            Some(origin) => {
+                let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
+                let own = origin
+                    .strip_prefix("http://")
+                    .is_some_and(|origin| origin == host);
+                if own {
+                    Ok(())
+                } else {
+                    Err(StatusCode::FORBIDDEN)
+                }
+            }
+        }
+    }
+
+    /// Checks the bearer token or the login cookie, in constant time.
+    ///
+    /// # Errors
+    /// 401.
+    pub fn check_caller(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
+        let mut bearers = headers.get_all(header::AUTHORIZATION).iter();
+        if let Some(bearer) = bearers.next() {
+            let presented = bearer
+                .to_str()
+                .ok()
+                .and_then(|text| text.strip_prefix("Bearer "));
+            let right =
+                presented.is_some_and(|token| self.is_token(token)) && bearers.next().is_none();
+            return if right {
+                Ok(())
+            } else {
+                Err(StatusCode::UNAUTHORIZED)
+            };
+        }
+        let cookies = headers
+            .get_all(header::COOKIE)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
+        let sessions = cookies
+            .flat_map(|cookies| cookies.split(';'))
+            .filter_map(|cookie| cookie.trim().strip_prefix(COOKIE)?.strip_prefix('='));
+        let state = self.state.lock().expect("no holder panics");
+        for session in sessions {
+            if state.sessions.iter().any(|known| same(known, session)) {
+                return Ok(());
+            }
+        }
+        Err(StatusCode::UNAUTHORIZED)
+    }
+
+    /// Reports whether a text is the bearer token.
+    pub fn is_token(&self, presented: &str) -> bool {
+        self.token.ct_eq(&digest(presented)).into()
+    }
+}
+
+fn keep(list: &mut Vec<String>, value: String) {
+    if list.len() >= KEPT {
+        list.remove(0);
+    }
+    list.push(value);
+}
+
+fn same(known: &str, presented: &str) -> bool {
+    digest(known).ct_eq(&digest(presented)).into()
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text).into()
+}

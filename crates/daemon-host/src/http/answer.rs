@@ -1,0 +1,82 @@
+//! Answers: one JSON envelope for everything.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use serde_json::{Map, Value, json};
+
+use crate::ops::OpError;
+use crate::wire::SCHEMA_VERSION;
+
+/// Answers with members beside the version.
+pub(super) fn members(status: StatusCode, members: Map<String, Value>) -> Response<Body> {
+    let mut envelope = Map::new();
+    envelope.insert("schema_version".to_owned(), json!(SCHEMA_VERSION));
+    envelope.extend(members);
+    raw(status, &Value::Object(envelope))
+}
+
+/// Answers with a failure.
+pub(super) fn failure(
+    status: StatusCode,
+    code: &str,
+    message: &str,
+    help: Option<&str>,
+) -> Response<Body> {
+    let error = json!({"code": code, "message": message, "help": help});
+    raw(
+        status,
+        &json!({"schema_version": SCHEMA_VERSION, "ok": false, "error": error}),
+    )
+}
+
+/// Answers with why an operation was not done.
+pub(super) fn op_error(error: &OpError) -> Response<Body> {
+    let status =
+        StatusCode::from_u16(error.kind.http_status()).expect("every kind has a valid status");
+    let mut answer = failure(status, &error.code, &error.message, error.help.as_deref());
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        answer
+            .headers_mut()
+            .insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+    }
+    answer
+}
+
+/// Answers with a status and its usual words.
+pub(super) fn status(status: StatusCode) -> Response<Body> {
+    let words = status
+        .canonical_reason()
+        .unwrap_or("failed")
+        .to_ascii_lowercase();
+    failure(status, &words.replace(' ', "-"), &words, None)
+}
+
+/// Asks the sender to come again.
+pub(super) fn unavailable(message: &str) -> Response<Body> {
+    let mut answer = failure(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "unavailable",
+        message,
+        None,
+    );
+    answer
+        .headers_mut()
+        .insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
+    answer
+}
+
+fn raw(status: StatusCode, value: &Value) -> Response<Body> {
+    let mut response = Response::new(Body::from(format!("{value}\n")));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    response
+}

@@ -1,0 +1,14 @@
+//! The HTTP door: signed webhooks in, health, metrics and the operations out.
+
+mod access;
+mod answer;
+mod api;
+mod hooks;
+mod server;
+
+pub use access::{Access, Session};
+pub use hooks::{Admit, Hooks};
+pub use server::{Doors, Health, bind, serve};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,215 @@
+//! The listener and its limits.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Query, Request, State};
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::routing::{get, post};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use serde_json::{Map, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::access::Access;
+use super::hooks::Hooks;
+use super::{answer, api, hooks};
+use crate::ops::Operations;
+
+/// Connections at once.
+const MAX_CONNECTIONS: usize = 1_024;
+/// Headers of one request.
+const MAX_HEADERS: usize = 100;
+/// Bytes of all headers of one request.
+const HEADER_BYTES: usize = 64 * 1024;
+/// How long a sender may take for its headers.
+const HEADER_TIME: Duration = Duration::from_secs(10);
+
+/// Says what is up and what is not.
+#[async_trait]
+pub trait Health: Send + Sync {
+    /// Returns each part that must be up, with what is wrong with it.
+    async fn parts(&self) -> Vec<(&'static str, Result<(), String>)>;
+
+    /// Returns the metrics in the text form of Prometheus.
+    async fn metrics(&self) -> String;
+}
+
+/// Everything behind the HTTP door.
+pub struct Doors {
+    /// Who may come in.
+    pub access: Access,
+    /// What callers may ask.
+    pub operations: Operations,
+    /// Where webhooks go.
+    pub hooks: Hooks,
+    /// What is up.
+    pub health: Arc<dyn Health>,
+}
+
+impl std::fmt::Debug for Doors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Doors").finish_non_exhaustive()
+    }
+}
+
+/// Serves connections until told to stop, then lets requests that are under way finish.
+pub async fn serve(listener: TcpListener, doors: Arc<Doors>, stop: CancellationToken) {
+    let router = router(doors);
+    let connections = TaskTracker::new();
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        let place = tokio::select! {
+            () = stop.cancelled() => break,
+            place = Arc::clone(&places).acquire_owned() => place.expect("the semaphore is never closed"),
+        };
+        let accepted = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _peer)) => {
+                let (router, stop) = (router.clone(), stop.clone());
+                connections.spawn(async move {
+                    serve_connection(stream, router, stop).await;
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "accepting a connection failed");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+    connections.close();
+    connections.wait().await;
+}
+
+async fn serve_connection(stream: TcpStream, router: Router, stop: CancellationToken) {
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIME)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(HEADER_BYTES)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let mut connection = std::pin::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+fn router(doors: Arc<Doors>) -> Router {
+    let guarded = Router::new()
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .route("/login", get(login))
+        .merge(api::router())
+        .layer(from_fn_with_state(Arc::clone(&doors), check_host));
+    // A webhook is let in by its signature alone: a proxy in front of the host passes its own name on.
+    Router::new()
+        .route("/webhooks/{source}", post(hooks::receive))
+        .merge(guarded)
+        .fallback(async || answer::status(StatusCode::NOT_FOUND))
+        .method_not_allowed_fallback(async || answer::status(StatusCode::METHOD_NOT_ALLOWED))
+        .layer(DefaultBodyLimit::disable())
+        .with_state(doors)
+}
+
+async fn check_host(
+    State(doors): State<Arc<Doors>>,
+    request: Request,
+    next: Next,
+) -> Response<Body> {
+    match doors.access.check_host(request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(status) => answer::status(status),
+    }
+}
+
+async fn healthz() -> Response<Body> {
+    let mut map = Map::new();
+    map.insert("ok".to_owned(), json!(true));
+    answer::members(StatusCode::OK, map)
+}
+
+async fn readyz(State(doors): State<Arc<Doors>>) -> Response<Body> {
+    let parts = doors.health.parts().await;
+    let ok = parts.iter().all(|(_, state)| state.is_ok());
+    let parts: Map<_, _> = parts
+        .into_iter()
+        .map(|(name, state)| {
+            (
+                name.to_owned(),
+                json!(state.err().unwrap_or_else(|| "ok".to_owned())),
+            )
+        })
+        .collect();
+    let mut map = Map::new();
+    map.insert("ok".to_owned(), json!(ok));
+    map.insert("parts".to_owned(), parts.into());
+    answer::members(
+        if ok {
+            StatusCode::OK
+        } else {
+            StatusCode::SERVICE_UNAVAILABLE
+        },
+        map,
+    )
+}
+
+async fn metrics(State(doors): State<Arc<Doors>>, request: Request) -> Response<Body> {
+    if let Err(status) = doors.access.check_caller(request.headers()) {
+        return answer::status(status);
+    }
+    let mut response = Response::new(Body::from(doors.health.metrics().await));
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}
+
+async fn login(
+    State(doors): State<Arc<Doors>>,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Response<Body> {
+    let code = query
+        .iter()
+        .find(|(name, _)| name == "code")
+        .map(|(_, code)| code.as_str());
+    let Some(session) = code.and_then(|code| doors.access.log_in(code)) else {
+        return answer::status(StatusCode::UNAUTHORIZED);
+    };
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    let headers = response.headers_mut();
+    headers.insert(
+        header::LOCATION,
+        HeaderValue::from_static("/api/v1/daemons"),
+    );
+    let cookie = HeaderValue::from_str(&session.set_cookie()).expect("a session is hexadecimal");
+    headers.insert(header::SET_COOKIE, cookie);
+    response
+}
+
+/// Binds the listener.
+///
+/// # Errors
+/// If the address cannot be bound.
+pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    TcpListener::bind(address).await
+}

@@ -1,0 +1,160 @@
+//! Operations that change something.
+
+use daemon_engine::{ActivationState, Gate};
+use daemon_event::ActivationId;
+use serde_json::{Map, Value};
+
+use super::error::{OpError, OpErrorKind};
+use super::{Operations, Params, members, value};
+use crate::fire::{Fire, FireTrigger};
+use crate::wire::OutputObject;
+
+impl Operations {
+    pub(super) async fn daemon_gate(
+        &self,
+        mut params: Params,
+        gate: Gate,
+    ) -> Result<Map<String, Value>, OpError> {
+        let id = params.required("id")?;
+        let repo = params.repo()?;
+        params.finish()?;
+        let key = self
+            .registry
+            .get()
+            .find(&id, repo.as_ref())?
+            .row
+            .key
+            .clone();
+        self.store.set_gate(&key, gate).await?;
+        self.registry.set_gate(&key, gate);
+        self.live.nudge();
+        let registry = self.registry.get();
+        let found = registry.find(&id, Some(&key.repo))?;
+        members(&self.daemon_object(&found.row).await?)
+    }
+
+    pub(super) async fn host_gate(
+        &self,
+        params: Params,
+        gate: Gate,
+    ) -> Result<Map<String, Value>, OpError> {
+        params.finish()?;
+        self.store.set_host_gate(gate).await?;
+        self.live.nudge();
+        let mut map = Map::new();
+        map.insert("gate".to_owned(), Value::String(gate.as_str().to_owned()));
+        Ok(map)
+    }
+
+    pub(super) async fn activation_retry(
+        &self,
+        mut params: Params,
+    ) -> Result<Map<String, Value>, OpError> {
+        let id = activation_id(&mut params)?;
+        params.finish()?;
+        let activation = self.store.retry(&id, self.live.now()).await?;
+        self.live.nudge();
+        members(&self.activation_object(&activation).await?)
+    }
+
+    pub(super) async fn activation_cancel(
+        &self,
+        mut params: Params,
+    ) -> Result<Map<String, Value>, OpError> {
+        let id = activation_id(&mut params)?;
+        let reason = params
+            .text("reason")?
+            .unwrap_or_else(|| "cancelled by a person".to_owned());
+        params.finish()?;
+        let ended = self.store.cancel(&id, &reason, self.live.now()).await?;
+        self.live.stop_run(&id);
+        self.live.nudge();
+        members(&self.activation_object(&ended.activation).await?)
+    }
+
+    pub(super) async fn daemon_fire(
+        &self,
+        mut params: Params,
+    ) -> Result<Map<String, Value>, OpError> {
+        let fire = Fire {
+            daemon: params.required("id")?,
+            repo: params.repo()?,
+            trigger: FireTrigger::take(&mut params)?,
+            by: params.text("by")?,
+        };
+        params.finish()?;
+        let fired =
+            crate::fire::submit(&*self.store, &self.registry.get(), &fire, self.live.now()).await?;
+        self.live.nudge();
+        let mut map = Map::new();
+        map.insert("dry_run".to_owned(), Value::Bool(false));
+        map.insert("wakes".to_owned(), Value::Bool(fired.activation.is_some()));
+        map.insert("duplicate".to_owned(), Value::Bool(fired.is_duplicate));
+        let (mut activation, mut runs, mut outputs) = (
+            Value::Null,
+            Value::Array(Vec::new()),
+            Value::Array(Vec::new()),
+        );
+        if let Some(id) = &fired.activation {
+            (activation, runs, outputs) = self.activation_whole(id).await?;
+        }
+        map.insert("activation".to_owned(), activation);
+        map.insert("runs".to_owned(), runs);
+        map.insert("outputs".to_owned(), outputs);
+        map.insert("plan".to_owned(), Value::Null);
+        Ok(map)
+    }
+
+    /// Returns an activation's object, its runs and its outputs.
+    ///
+    /// # Errors
+    /// If it does not exist or the store cannot be read.
+    pub async fn activation_whole(
+        &self,
+        id: &ActivationId,
+    ) -> Result<(Value, Value, Value), OpError> {
+        let activation = self
+            .store
+            .activation(id)
+            .await?
+            .ok_or_else(|| OpError::not_found("activation", id.as_str()))?;
+        let mut runs = Vec::new();
+        for row in self.store.runs_of(id).await? {
+            runs.push(self.run_object(&row));
+        }
+        let outputs: Vec<OutputObject> = self
+            .store
+            .outputs_of(id)
+            .await?
+            .iter()
+            .map(OutputObject::new)
+            .collect();
+        Ok((
+            value(&self.activation_object(&activation).await?)?,
+            value(&runs)?,
+            value(&outputs)?,
+        ))
+    }
+
+    /// Reports whether nothing happens to an activation any more.
+    ///
+    /// # Errors
+    /// If it does not exist or the store cannot be read.
+    pub async fn activation_state(&self, id: &ActivationId) -> Result<ActivationState, OpError> {
+        let activation = self.store.activation(id).await?;
+        activation
+            .map(|found| found.state)
+            .ok_or_else(|| OpError::not_found("activation", id.as_str()))
+    }
+}
+
+pub(super) fn activation_id(params: &mut Params) -> Result<ActivationId, OpError> {
+    let text = params.required("id")?;
+    match text.parse() {
+        Ok(id) => Ok(id),
+        Err(_) => Err(OpError {
+            kind: OpErrorKind::NotFound,
+            ..OpError::not_found("activation", &text)
+        }),
+    }
+}

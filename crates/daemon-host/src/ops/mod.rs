@@ -1,0 +1,137 @@
+//! Operations: what can be asked of a host, whatever the door.
+//!
+//! The command line, the HTTP routes and the control protocol all come here, so that they cannot drift apart.
+
+mod act;
+mod error;
+mod list;
+mod params;
+mod show;
+mod table;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use daemon_store::Store;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+pub use error::{OpError, OpErrorKind, chain};
+pub use params::{Params, parse_instant};
+pub use table::{OPERATIONS, Operation, Scope, Verb};
+
+use crate::registry::SharedRegistry;
+
+/// What only a running host, or the binary in its place, can do.
+#[async_trait]
+pub trait Live: Send + Sync {
+    /// Reads the clock.
+    fn now(&self) -> Timestamp;
+
+    /// Says that something may have become claimable.
+    fn nudge(&self);
+
+    /// Ends the process tree of an activation that was cancelled.
+    fn stop_run(&self, activation: &daemon_event::ActivationId);
+
+    /// Reads the configuration and the repositories again.
+    async fn reload(&self) -> Result<Value, OpError>;
+
+    /// Examines the host and its surroundings.
+    async fn doctor(&self) -> Result<Value, OpError>;
+
+    /// Returns numbers about the process.
+    async fn stats(&self) -> Result<Value, OpError>;
+
+    /// Returns the directory of run folders.
+    fn runs(&self) -> std::path::PathBuf;
+}
+
+/// The operations over one store.
+#[derive(Clone)]
+pub struct Operations {
+    store: Arc<dyn Store>,
+    registry: SharedRegistry,
+    live: Arc<dyn Live>,
+}
+
+impl std::fmt::Debug for Operations {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Operations").finish_non_exhaustive()
+    }
+}
+
+impl Operations {
+    /// Puts operations over a store.
+    pub fn new(store: Arc<dyn Store>, registry: SharedRegistry, live: Arc<dyn Live>) -> Self {
+        Self {
+            store,
+            registry,
+            live,
+        }
+    }
+
+    /// Does one operation of [`OPERATIONS`] and returns the members of its answer.
+    ///
+    /// # Errors
+    /// Says why it was not done. Nothing is half-done then.
+    pub async fn call(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> Result<Map<String, Value>, OpError> {
+        let params = Params::new(params);
+        match method {
+            "daemon/list" => self.daemon_list(params).await,
+            "daemon/get" => self.daemon_get(params).await,
+            "daemon/next" => self.daemon_next(params).await,
+            "daemon/fire" => self.daemon_fire(params).await,
+            "daemon/hold" => self.daemon_gate(params, daemon_engine::Gate::Held).await,
+            "daemon/go" => self.daemon_gate(params, daemon_engine::Gate::Open).await,
+            "activation/list" => self.activation_list(params).await,
+            "activation/get" => self.activation_get(params).await,
+            "activation/retry" => self.activation_retry(params).await,
+            "activation/cancel" => self.activation_cancel(params).await,
+            "run/list" => self.run_list(params).await,
+            "run/get" => self.run_get(params).await,
+            "run/log" => self.run_log(params).await,
+            "event/list" => self.event_list(params).await,
+            "event/get" => self.event_get(params).await,
+            "tick/list" => self.tick_list(params).await,
+            "output/list" => self.output_list(params).await,
+            "host/hold" => self.host_gate(params, daemon_engine::Gate::Held).await,
+            "host/go" => self.host_gate(params, daemon_engine::Gate::Open).await,
+            "host/doctor" => object(params.finish().map(|()| self.live.doctor())?.await?),
+            "host/reload" => object(params.finish().map(|()| self.live.reload())?.await?),
+            "host/stats" => object(params.finish().map(|()| self.live.stats())?.await?),
+            _ => Err(OpError::new(
+                OpErrorKind::NotFound,
+                "method-not-found",
+                format!("no method `{method}`"),
+            )),
+        }
+    }
+}
+
+/// Takes the members of an answer.
+fn object(value: Value) -> Result<Map<String, Value>, OpError> {
+    match value {
+        Value::Object(map) => Ok(map),
+        _ => Err(OpError::new(
+            OpErrorKind::Internal,
+            "internal",
+            "an answer is not an object",
+        )),
+    }
+}
+
+/// Turns a wire object into the members of an answer.
+fn members(wire: &impl serde::Serialize) -> Result<Map<String, Value>, OpError> {
+    object(value(wire)?)
+}
+
+/// Turns a wire object into JSON.
+fn value(wire: &impl serde::Serialize) -> Result<Value, OpError> {
+    serde_json::to_value(wire)
+        .map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))
+}

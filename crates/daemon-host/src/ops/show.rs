@@ -1,0 +1,154 @@
+//! Operations that show one thing.
+
+use daemon_store::RunRow;
+use serde_json::{Map, Value, json};
+
+use super::act::activation_id;
+use super::error::OpError;
+use super::{Operations, Params, members, value};
+use crate::wire::{EventObject, RunObject, instant};
+
+/// How many instants `daemon/next` tells where nothing else is asked.
+const DEFAULT_NEXT: u64 = 5;
+/// The most instants `daemon/next` tells.
+const MAX_NEXT: u64 = 1_000;
+
+impl Operations {
+    pub(super) async fn daemon_get(
+        &self,
+        mut params: Params,
+    ) -> Result<Map<String, Value>, OpError> {
+        let id = params.required("id")?;
+        let repo = params.repo()?;
+        params.finish()?;
+        let registry = self.registry.get();
+        let found = registry.find(&id, repo.as_ref())?;
+        let mut map = Map::new();
+        map.insert(
+            "daemon".to_owned(),
+            value(&self.daemon_object(&found.row).await?)?,
+        );
+        map.insert("conditions".to_owned(), found.conditions_json());
+        map.insert("support".to_owned(), value(&found.definition.support)?);
+        Ok(map)
+    }
+
+    pub(super) async fn daemon_next(
+        &self,
+        mut params: Params,
+    ) -> Result<Map<String, Value>, OpError> {
+        let id = params.required("id")?;
+        let repo = params.repo()?;
+        let now = self.live.now();
+        let from = params.instant("from", now)?.unwrap_or(now);
+        let n = params.number("n")?.unwrap_or(DEFAULT_NEXT).min(MAX_NEXT);
+        params.finish()?;
+        let registry = self.registry.get();
+        let found = registry.find(&id, repo.as_ref())?;
+        let (expression, zone) = found.schedule_text().ok_or_else(|| {
+            OpError::not_found("schedule", &id).with_help(format!(
+                "`{id}` has no valid `schedule`; it wakes on events"
+            ))
+        })?;
+        let mut times = Vec::new();
+        let mut at = from;
+        while u64::try_from(times.len()).expect("a length fits") < n {
+            let Some(next) = found.next_after(at) else {
+                break;
+            };
+            times.push(instant(next));
+            at = next;
+        }
+        let mut map = Map::new();
+        map.insert("daemon_id".to_owned(), json!(id));
+        map.insert("expression".to_owned(), json!(expression));
+        map.insert("zone".to_owned(), json!(zone));
+        map.insert("never".to_owned(), json!(times.is_empty() && n > 0));
+        map.insert("times".to_owned(), json!(times));
+        Ok(map)
+    }
+
+    pub(super) async fn activation_get(
+        &self,
+        mut params: Params,
+    ) -> Result<Map<String, Value>, OpError> {
+        let id = activation_id(&mut params)?;
+        params.finish()?;
+        let found = self.store.activation(&id).await?;
+        let activation = found.ok_or_else(|| OpError::not_found("activation", id.as_str()))?;
+        members(&self.activation_object(&activation).await?)
+    }
+
+    pub(super) async fn event_get(
+        &self,
+        mut params: Params,
+    ) -> Result<Map<String, Value>, OpError> {
+        let id = params.required("id")?;
+        params.finish()?;
+        let Ok(event_id) = id.parse() else {
+            return Err(OpError::not_found("event", &id));
+        };
+        let row = self
+            .store
+            .event(&event_id)
+            .await?
+            .ok_or_else(|| OpError::not_found("event", &id))?;
+        let mut object = EventObject::new(&row);
+        self.registry
+            .get()
+            .complete_verdicts(&row.event, &mut object.verdicts);
+        let mut map = members(&object)?;
+        map.insert("payload".to_owned(), payload(&row.event.payload));
+        Ok(map)
+    }
+
+    pub(super) async fn run_get(&self, mut params: Params) -> Result<Map<String, Value>, OpError> {
+        let row = self.find_run(&mut params).await?;
+        params.finish()?;
+        let (timeline, files) = crate::runs::read(&self.live.runs(), &row.id);
+        let mut map = Map::new();
+        map.insert("run".to_owned(), value(&self.run_object(&row))?);
+        map.insert("timeline".to_owned(), value(&timeline)?);
+        map.insert("files".to_owned(), value(&files)?);
+        Ok(map)
+    }
+
+    pub(super) async fn run_log(&self, mut params: Params) -> Result<Map<String, Value>, OpError> {
+        let row = self.find_run(&mut params).await?;
+        let after = params.number("after")?.unwrap_or(0);
+        params.finish()?;
+        let (timeline, _) = crate::runs::read(&self.live.runs(), &row.id);
+        let skip = usize::try_from(after).unwrap_or(usize::MAX);
+        let total = timeline.len();
+        let lines: Vec<_> = timeline.into_iter().skip(skip).collect();
+        let mut map = Map::new();
+        map.insert("id".to_owned(), json!(row.id));
+        map.insert("state".to_owned(), json!(self.run_object(&row).state));
+        map.insert("lines".to_owned(), value(&lines)?);
+        map.insert("next".to_owned(), json!(total));
+        Ok(map)
+    }
+
+    async fn find_run(&self, params: &mut Params) -> Result<RunRow, OpError> {
+        let id = params.required("id")?;
+        self.store
+            .run(&id)
+            .await?
+            .ok_or_else(|| OpError::not_found("run", &id))
+    }
+
+    /// Builds a run's object: of a running one, live fields come from its folder.
+    pub(super) fn run_object(&self, row: &RunRow) -> RunObject {
+        let object = RunObject::from_row(row);
+        if row.finished_at.is_some() {
+            return object;
+        }
+        crate::runs::refresh(&self.live.runs(), object, self.live.now())
+    }
+}
+
+/// Shows a payload: as JSON where it is, else as text.
+fn payload(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes)
+        .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned()))
+}

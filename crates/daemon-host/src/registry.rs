@@ -1,0 +1,334 @@
+//! The registered daemons in memory: their readings, their schedules, and the index that matches events.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, RwLock};
+
+use daemon_cron::Schedule;
+use daemon_engine::Gate;
+use daemon_event::{DaemonKey, Event, RepoName};
+use daemon_repo::DaemonSource;
+use daemon_store::{DaemonRow, Validity};
+use daemon_watch::{Interpretation, InterpretationWire, MatchIndex, Need, Verdict, interpret};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::ops::{OpError, OpErrorKind};
+use crate::wire::VerdictObject;
+
+/// What the store keeps of a daemon beside its row, as JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Definition {
+    /// The version of this form.
+    pub v: u32,
+    /// Its conditions, as written.
+    pub watch: Vec<String>,
+    /// Its support tree.
+    pub support: Vec<SupportEntry>,
+}
+
+/// One file of a support tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SupportEntry {
+    /// Its path from the daemon's directory.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Whether it may be executed.
+    pub executable: bool,
+}
+
+/// One registered daemon.
+#[derive(Clone, Debug)]
+pub struct Registered {
+    /// What the store keeps of it.
+    pub row: DaemonRow,
+    /// Its conditions and support tree.
+    pub definition: Definition,
+    /// How its conditions are read, in their order.
+    pub readings: Vec<Interpretation>,
+    /// Its schedule, if it has a valid one.
+    pub schedule: Option<Schedule>,
+    /// Its file and support tree, once its repository was read.
+    pub source: Option<Arc<DaemonSource>>,
+}
+
+impl Registered {
+    /// Compiles a row.
+    pub fn new(row: DaemonRow) -> Self {
+        let definition: Definition = serde_json::from_str(&row.definition).unwrap_or_default();
+        let readings = definition
+            .watch
+            .iter()
+            .map(|condition| interpret(condition))
+            .collect();
+        let schedule = row.schedule.as_ref().and_then(|text| {
+            let zone = TimeZone::get(&text.zone).ok()?;
+            Some(Schedule::new(
+                text.expression.parse().ok()?,
+                daemon_cron::Zone::new(zone),
+            ))
+        });
+        Self {
+            row,
+            definition,
+            readings,
+            schedule,
+            source: None,
+        }
+    }
+
+    /// Adds what was read of it.
+    #[must_use]
+    pub fn with_source(self, source: DaemonSource) -> Self {
+        Self {
+            source: Some(Arc::new(source)),
+            ..self
+        }
+    }
+
+    /// Reports whether it may wake.
+    pub fn is_valid(&self) -> bool {
+        self.row.validity == Validity::Valid
+    }
+
+    /// Returns its first tick after an instant.
+    pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
+        self.schedule
+            .as_ref()
+            .filter(|_| self.is_valid())?
+            .next_after(after)
+    }
+
+    /// Returns its expression and zone.
+    pub fn schedule_text(&self) -> Option<(&str, &str)> {
+        self.row
+            .schedule
+            .as_ref()
+            .map(|text| (text.expression.as_str(), text.zone.as_str()))
+    }
+
+    /// Returns how its conditions are read, for programs.
+    pub fn conditions_json(&self) -> Value {
+        self.explanations(None)
+    }
+
+    /// Returns how its conditions are read and what each says of an event.
+    pub fn explanations(&self, event: Option<&Event>) -> Value {
+        let wires = self
+            .definition
+            .watch
+            .iter()
+            .zip(&self.readings)
+            .enumerate()
+            .map(|(index, (line, reading))| {
+                let explanation = event.map(|event| reading.explain(event));
+                let mut object = serde_json::to_value(InterpretationWire::new(
+                    line,
+                    reading,
+                    explanation.as_ref(),
+                ))
+                .unwrap_or_default();
+                if let Value::Object(map) = &mut object {
+                    map.insert("index".to_owned(), json!(index));
+                    map.insert("condition".to_owned(), json!(line));
+                }
+                object
+            });
+        Value::Array(wires.collect())
+    }
+
+    /// Returns the indexes of the conditions that an event meets.
+    pub fn met_by(&self, event: &Event) -> Vec<u32> {
+        let met = self
+            .readings
+            .iter()
+            .enumerate()
+            .filter(|(_, reading)| reading.wakes(event) == Verdict::Wakes);
+        met.map(|(index, _)| u32::try_from(index).expect("a list has few entries"))
+            .collect()
+    }
+}
+
+/// All registered daemons.
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    daemons: BTreeMap<DaemonKey, Arc<Registered>>,
+}
+
+impl Registry {
+    /// Walks all daemons by repository and id.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Registered>> {
+        self.daemons.values()
+    }
+
+    /// Finds a daemon.
+    pub fn find_key(&self, key: &DaemonKey) -> Option<&Arc<Registered>> {
+        self.daemons.get(key)
+    }
+
+    /// Finds a daemon by its id, and by its repository where two share it.
+    ///
+    /// # Errors
+    /// If there is none, or more than one.
+    pub fn find(&self, id: &str, repo: Option<&RepoName>) -> Result<&Arc<Registered>, OpError> {
+        let mut found = self.daemons.values().filter(|daemon| {
+            daemon.row.key.id.as_str() == id
+                && repo.is_none_or(|repo| daemon.row.key.repo.folded() == repo.folded())
+        });
+        match (found.next(), found.next()) {
+            (None, _) => Err(OpError::not_found("daemon", id)),
+            (Some(daemon), None) => Ok(daemon),
+            (Some(one), Some(other)) => {
+                let repos = format!("`{}` and `{}`", one.row.key.repo, other.row.key.repo);
+                let error = OpError::new(
+                    OpErrorKind::InvalidParams,
+                    "ambiguous-daemon",
+                    format!("{repos} both have a daemon `{id}`"),
+                );
+                Err(error.with_help("name the repository too"))
+            }
+        }
+    }
+
+    /// Adds to an event's verdicts those of every condition that did not wake its daemon.
+    pub fn complete_verdicts(&self, event: &Event, verdicts: &mut Vec<VerdictObject>) {
+        for daemon in self.daemons.values() {
+            let concerns = match &event.repo {
+                None => true,
+                Some(repo) => repo.folded() == daemon.row.key.repo.folded(),
+            };
+            if !concerns {
+                continue;
+            }
+            for index in 0..daemon.readings.len() {
+                let condition = u32::try_from(index).expect("a list has few entries");
+                let id = daemon.row.key.id.as_str();
+                if !verdicts
+                    .iter()
+                    .any(|known| known.daemon_id == id && known.condition == condition)
+                {
+                    let daemon_id = id.to_owned();
+                    verdicts.push(VerdictObject {
+                        daemon_id,
+                        condition,
+                        wakes: false,
+                        activation_id: None,
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// The registry as the tasks of a host share it.
+#[derive(Clone, Debug, Default)]
+pub struct SharedRegistry {
+    current: Arc<RwLock<Arc<Registry>>>,
+    index: Arc<RwLock<MatchIndex<DaemonKey>>>,
+}
+
+impl SharedRegistry {
+    /// Makes a registry of rows that a store holds.
+    pub fn of(rows: Vec<DaemonRow>) -> Self {
+        let shared = Self::default();
+        shared.change(|_| true, rows.into_iter().map(Registered::new).collect());
+        shared
+    }
+
+    /// Returns the daemons as they are.
+    pub fn get(&self) -> Arc<Registry> {
+        Arc::clone(&self.current.read().expect("no holder panics"))
+    }
+
+    /// Makes the daemons of one repository what they are now.
+    pub fn replace(&self, repo: &RepoName, daemons: Vec<Registered>) {
+        self.change(|key| key.repo == *repo, daemons);
+    }
+
+    fn change(&self, is_replaced: impl Fn(&DaemonKey) -> bool, daemons: Vec<Registered>) {
+        let mut next = Registry::clone(&self.get());
+        let mut index = self.index.write().expect("no holder panics");
+        let kept: BTreeSet<DaemonKey> = daemons
+            .iter()
+            .filter(|new| {
+                next.find_key(&new.row.key)
+                    .is_some_and(|old| reads_alike(old, new))
+            })
+            .map(|new| new.row.key.clone())
+            .collect();
+        let gone: Vec<DaemonKey> = next
+            .daemons
+            .keys()
+            .filter(|key| is_replaced(key))
+            .cloned()
+            .collect();
+        for key in gone {
+            next.daemons.remove(&key);
+            if !kept.contains(&key) {
+                index.remove(&key);
+            }
+        }
+        for daemon in daemons {
+            let key = daemon.row.key.clone();
+            if daemon.is_valid() && !kept.contains(&key) {
+                for (condition, reading) in daemon.readings.iter().enumerate() {
+                    index.insert(&key.repo, &key, condition, reading);
+                }
+            }
+            next.daemons.insert(key, Arc::new(daemon));
+        }
+        *self.current.write().expect("no holder panics") = Arc::new(next);
+    }
+
+    /// Notes a gate that changed.
+    pub fn set_gate(&self, key: &DaemonKey, gate: Gate) {
+        let mut current = self.current.write().expect("no holder panics");
+        let next = Arc::make_mut(&mut current);
+        if let Some(daemon) = next.daemons.get_mut(key) {
+            Arc::make_mut(daemon).row.gate = gate;
+        }
+    }
+
+    /// Returns whom an event wakes, with the conditions that it meets.
+    pub fn matches(&self, event: &Event) -> BTreeMap<DaemonKey, Vec<u32>> {
+        let mut found = Vec::new();
+        self.index
+            .read()
+            .expect("no holder panics")
+            .matches(event, &mut found);
+        let mut woken: BTreeMap<DaemonKey, Vec<u32>> = BTreeMap::new();
+        for (key, condition) in found {
+            woken
+                .entry(key)
+                .or_default()
+                .push(u32::try_from(condition).expect("a list has few entries"));
+        }
+        for conditions in woken.values_mut() {
+            conditions.sort_unstable();
+            conditions.dedup();
+        }
+        woken
+    }
+
+    /// Reports whether any daemon of a repository may need a fact that payloads lack.
+    pub fn needs(&self, repo: &RepoName, need: Need) -> bool {
+        let folded = repo.folded();
+        let registry = self.get();
+        registry
+            .iter()
+            .filter(|daemon| daemon.is_valid() && daemon.row.key.repo.folded() == folded)
+            .any(|daemon| {
+                daemon
+                    .readings
+                    .iter()
+                    .any(|reading| reading.needs().contains(&need))
+            })
+    }
+}
+
+/// Reports whether two states of a daemon match the same events.
+fn reads_alike(old: &Registered, new: &Registered) -> bool {
+    old.row.validity == new.row.validity && old.definition.watch == new.definition.watch
+}

@@ -1,0 +1,186 @@
+//! Showing run folders, and ending what a dead host left running.
+
+use std::path::Path;
+
+use daemon_process::{ProcessId, end_orphans};
+use daemon_run_folder::{Document, Folder, Reading, Writer};
+use daemon_store::RunRow;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::wire::{RunErrorObject, RunObject, TokensObject, instant};
+
+/// How many events of a log are shown at most.
+const MAX_EVENTS: usize = 10_000;
+
+/// One line of a run's timeline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct TimelineEntry {
+    at: String,
+    kind: String,
+    detail: String,
+}
+
+fn folder(runs: &Path, id: &str) -> Option<Folder> {
+    Some(Folder::new(runs, id.parse().ok()?))
+}
+
+/// Reads the timeline of a run and the names of its files.
+pub(crate) fn read(runs: &Path, id: &str) -> (Vec<TimelineEntry>, Vec<String>) {
+    let Some(folder) = folder(runs, id) else {
+        return (Vec::new(), Vec::new());
+    };
+    let log = folder.last_events(MAX_EVENTS).unwrap_or_default();
+    let timeline = log.events.iter().map(|event| {
+        let text = |name: &str| {
+            event
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let kind = text("event");
+        let rest = event
+            .iter()
+            .filter(|(name, _)| !matches!(name.as_str(), "ts" | "event"));
+        let detail = rest.map(|(name, value)| match value {
+            Value::String(text) => format!("{name}={text}"),
+            other => format!("{name}={other}"),
+        });
+        TimelineEntry {
+            at: text("ts"),
+            kind,
+            detail: detail.collect::<Vec<_>>().join(" "),
+        }
+    });
+    (timeline.collect(), files(folder.path(), folder.path()))
+}
+
+fn files(root: &Path, directory: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return names;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            // Neither the child's own home nor what holds secrets is anybody's business.
+            Ok(kind)
+                if kind.is_dir()
+                    && entry.file_name() != "session"
+                    && entry.file_name() != "private" =>
+            {
+                names.extend(files(root, &path));
+            }
+            Ok(kind) if kind.is_file() => {
+                names.extend(
+                    path.strip_prefix(root)
+                        .ok()
+                        .map(|path| path.display().to_string()),
+                );
+            }
+            _ => {}
+        }
+    }
+    names.sort();
+    names
+}
+
+/// Writes a run's document as listings show it.
+pub(super) fn object(document: &Document, folder: &Path, now: Timestamp) -> RunObject {
+    let elapsed = match document.finished_at {
+        Some(_) => document.elapsed_s,
+        None => now
+            .duration_since(document.started_at)
+            .as_secs_f64()
+            .max(0.0),
+    };
+    let link = document.activation.as_ref();
+    let total = |ours: u64, theirs: u64| if ours > 0 { ours } else { theirs };
+    RunObject {
+        id: document.run_id.clone(),
+        activation_id: link.map(|link| link.activation_id.clone()),
+        daemon_id: link.map(|link| link.daemon.clone()),
+        attempt: link.map_or(1, |link| link.attempt),
+        provider: document.backend.clone(),
+        state: document.state.as_str().to_owned(),
+        started_at: instant(document.started_at),
+        finished_at: document.finished_at.map(instant),
+        elapsed_s: (elapsed * 1000.0).round() / 1000.0,
+        turn: u64::from(document.turn),
+        tool_call_count: document.tool_call_count,
+        current_tool: document.current_tool.clone(),
+        tokens: TokensObject {
+            input: total(document.tokens.input, document.cli_tokens.tokens.input),
+            output: total(document.tokens.output, document.cli_tokens.tokens.output),
+        },
+        cost_usd: document.cli_tokens.cost_usd,
+        last_output_at: document.last_output_at.map(instant),
+        result_preview: document.result_preview.clone(),
+        result_path: document.result_path.clone(),
+        error: document.error.as_ref().map(|error| RunErrorObject {
+            kind: error.kind.clone(),
+            message: error.message.clone(),
+        }),
+        folder: folder.display().to_string(),
+    }
+}
+
+/// Brings the live fields of a run's object up to date from its folder.
+pub(crate) fn refresh(runs: &Path, object: RunObject, now: Timestamp) -> RunObject {
+    let Some(folder) = folder(runs, &object.id) else {
+        return object;
+    };
+    match folder.read() {
+        Ok(Reading::Known(document)) => self::object(&document, folder.path(), now),
+        Ok(Reading::Newer(_) | Reading::Broken(_)) | Err(_) => object,
+    }
+}
+
+/// Ends the process tree that a dead host left of a run, and records its end.
+pub(crate) async fn end_orphan(runs: &Path, row: &RunRow, now: Timestamp) {
+    let (runs, id) = (runs.to_owned(), row.id.clone());
+    let ended = tokio::task::spawn_blocking(move || {
+        let Some(folder) = folder(&runs, &id) else {
+            return;
+        };
+        let document = match folder.read() {
+            Ok(Reading::Known(document)) => Some(document),
+            Ok(Reading::Newer(_) | Reading::Broken(_)) | Err(_) => None,
+        };
+        let child = document
+            .as_ref()
+            .and_then(|document| document.child)
+            .map(|child| ProcessId {
+                pid: child.pid,
+                start: child.start,
+            });
+        match end_orphans(child, &id) {
+            Ok(ended) if ended.is_empty() => {}
+            Ok(ended) => tracing::warn!(
+                run = id,
+                processes = ended.len(),
+                "ended what a dead host left running"
+            ),
+            Err(error) => {
+                tracing::error!(run = id, %error, "what a dead host left running could not be ended");
+            }
+        }
+        if let Some(document) = document.filter(|document| !document.state.is_terminal()) {
+            let finished =
+                Writer::adopt(folder, *document, now).map(|mut writer| writer.finish_orphaned(now));
+            if let Err(error) = finished {
+                tracing::warn!(
+                    run = id,
+                    error = crate::ops::chain(&error),
+                    "an orphaned run could not be recorded"
+                );
+            }
+        }
+    });
+    if let Err(error) = ended.await {
+        tracing::error!(%error, "ending an orphan panicked");
+    }
+}

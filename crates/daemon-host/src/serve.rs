@@ -1,0 +1,467 @@
+//! Serving: start, ready, reload, stop.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use daemon_engine::Gate;
+use daemon_event::{ActivationId, Source as SourceName};
+use daemon_ingest::{Github, Secrets, Source};
+use daemon_provider::CancelReason;
+use daemon_store::{Accepted, NewEvent, Store, StoreError};
+use jiff::Timestamp;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::control::{self, Control};
+use crate::driver::{self, Inner, Parts, Runtime};
+use crate::home::Home;
+use crate::http::{self, Access, Admit, Doors, Health, Hooks};
+use crate::ops::{Live, OpError, OpErrorKind, Operations, chain};
+use crate::random;
+
+/// Reads the configuration and composes its parts; the binary brings it.
+pub trait Compose: Send + Sync {
+    /// Reads the configuration again, as flags, environment and file say.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    fn load(&self) -> Result<Config, OpError>;
+
+    /// Makes the parts that a configuration names. It may block.
+    ///
+    /// # Errors
+    /// Says what cannot be made.
+    fn parts(&self, config: &Config) -> Result<Parts, OpError>;
+}
+
+/// What a host starts with.
+pub struct Start {
+    /// Its home, which the caller owns.
+    pub home: Home,
+    /// Its store.
+    pub store: Arc<dyn Store>,
+    /// Its configuration.
+    pub config: Config,
+    /// What reads and composes it again.
+    pub compose: Arc<dyn Compose>,
+}
+
+impl std::fmt::Debug for Start {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Start")
+            .field("home", &self.home)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where a host that is ready can be reached.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// The URL of the HTTP door.
+    pub http: String,
+    /// The path of the control socket.
+    pub socket: PathBuf,
+    /// A link that logs a browser in, once.
+    pub login_url: String,
+}
+
+/// What is asked of a host that serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Stop; said twice, stop at once.
+    Stop,
+    /// Read the configuration again.
+    Reload,
+}
+
+/// Serves until told to stop.
+///
+/// # Errors
+/// If the configuration cannot be used, or the store, an address or the socket fails at the start.
+pub async fn serve<F: Future<Output = Signal>>(
+    start: Start,
+    on_ready: impl FnOnce(Ready) -> Result<(), OpError>,
+    mut signals: impl FnMut() -> F,
+) -> Result<(), OpError> {
+    let started = monotonic();
+    let Start {
+        home,
+        store,
+        config,
+        compose,
+    } = start;
+    let address = listen_address(&config)?;
+    let token_file = config
+        .host
+        .token_file
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("token"));
+    let token = home.token(&token_file).map_err(config_error)?;
+    let sources = sources(&home, &config)?;
+    let parts = compose.parts(&config)?;
+    let socket = home.below(&config.uds.path);
+    let clients = usize::try_from(config.host.clients).unwrap_or(usize::MAX);
+    let hold = config.host.hold;
+    let epoch = store.begin_epoch(random::now()).await?;
+    if hold {
+        store.set_host_gate(Gate::Held).await?;
+    }
+    let runtime = Runtime {
+        config: Arc::new(config),
+        parts,
+        generation: 1,
+    };
+    let inner = Inner::new(home, Arc::clone(&store), epoch, runtime);
+    inner.take_back().await?;
+    inner.first_sight().await?;
+
+    let unusable = |what: String| {
+        move |error: std::io::Error| {
+            OpError::new(
+                OpErrorKind::Config,
+                "cannot-listen",
+                format!("{what}: {error}"),
+            )
+        }
+    };
+    let listener = http::bind(address)
+        .await
+        .map_err(unusable(format!("cannot listen on {address}")))?;
+    let bound = listener
+        .local_addr()
+        .map_err(unusable(format!("cannot listen on {address}")))?;
+    let control_listener =
+        control::bind(&socket).map_err(unusable(format!("cannot bind `{}`", socket.display())))?;
+
+    let live = Arc::new(HostLive {
+        inner: Arc::clone(&inner),
+        compose,
+        started,
+        hooks: std::sync::OnceLock::new(),
+    });
+    let operations = Operations::new(
+        store,
+        inner.registry().clone(),
+        Arc::clone(&live) as Arc<dyn Live>,
+    );
+    let hooks = Hooks::new(
+        sources,
+        Arc::new(Intake {
+            inner: Arc::clone(&inner),
+        }),
+    );
+    let access = Access::new(&token, hosts(bound));
+    let login_url = format!("http://{bound}/login?code={}", access.login_code());
+    let health = Arc::new(HostHealth {
+        inner: Arc::clone(&inner),
+        metrics: recorder(),
+    });
+    let doors = Arc::new(Doors {
+        access,
+        operations: operations.clone(),
+        hooks,
+        health,
+    });
+    live.hooks.set(Arc::clone(&doors)).unwrap_or_default();
+    let control = Control {
+        operations,
+        epoch: epoch.0,
+        actor: "owner".to_owned(),
+        started,
+        clients,
+    };
+
+    let listeners = tokio_util::task::TaskTracker::new();
+    listeners.spawn(http::serve(listener, doors, inner.stop.clone()));
+    listeners.spawn(control::serve(
+        control_listener,
+        Arc::new(control),
+        inner.stop.clone(),
+    ));
+    listeners.close();
+    let tasks = driver::start(&inner);
+    on_ready(Ready {
+        http: format!("http://{bound}"),
+        socket: socket.clone(),
+        login_url,
+    })?;
+
+    loop {
+        match signals().await {
+            Signal::Stop => break,
+            Signal::Reload => match live.reload().await {
+                Ok(told) => tracing::info!(%told, "reloaded"),
+                Err(error) => {
+                    tracing::error!(%error, "the configuration is wrong; the old one stays");
+                }
+            },
+        }
+    }
+    tracing::info!("stopping");
+    inner.stop.cancel();
+    tokio::select! {
+        () = tasks.wait() => {}
+        () = again(&mut signals) => inner.stop_runs(CancelReason::AgentStop),
+    }
+    let last = async {
+        tasks.wait().await;
+        listeners.wait().await;
+    };
+    if tokio::time::timeout(Duration::from_secs(5), last)
+        .await
+        .is_err()
+    {
+        tracing::warn!("some clients did not leave in time");
+    }
+    std::fs::remove_file(&socket).unwrap_or_default();
+    Ok(())
+}
+
+async fn again<F: Future<Output = Signal>>(signals: &mut impl FnMut() -> F) {
+    while signals().await != Signal::Stop {}
+}
+
+/// Reads the monotonic clock, for the uptime.
+fn monotonic() -> Instant {
+    Instant::now()
+}
+
+fn config_error(error: crate::home::HomeError) -> OpError {
+    OpError::new(OpErrorKind::Config, "token", chain(&error))
+}
+
+/// Reads the address, and refuses a public one without a token of its own.
+fn listen_address(config: &Config) -> Result<SocketAddr, OpError> {
+    let text = &config.host.listen;
+    let address: SocketAddr = text.parse().map_err(|error| {
+        OpError::new(OpErrorKind::Config, "listen", format!("`{text}`: {error}"))
+            .with_help("an address and a port, such as 127.0.0.1:7777")
+    })?;
+    if !address.ip().is_loopback() && config.host.token_file.is_none() {
+        let error = OpError::new(
+            OpErrorKind::Config,
+            "public-without-token",
+            format!("{address} is not a loopback address"),
+        );
+        return Err(
+            error.with_help("set host.token_file in the configuration, so that the token is yours")
+        );
+    }
+    Ok(address)
+}
+
+/// Returns the names by which requests may address a listener.
+fn hosts(bound: SocketAddr) -> Vec<String> {
+    let port = bound.port();
+    let mut hosts = vec![
+        bound.to_string(),
+        format!("localhost:{port}"),
+        format!("127.0.0.1:{port}"),
+        format!("[::1]:{port}"),
+    ];
+    if port == 80 {
+        hosts.extend(["localhost".to_owned(), bound.ip().to_string()]);
+    }
+    hosts
+}
+
+/// Makes the sources that have secrets.
+fn sources(home: &Home, config: &Config) -> Result<BTreeMap<SourceName, Arc<dyn Source>>, OpError> {
+    let mut sources: BTreeMap<SourceName, Arc<dyn Source>> = BTreeMap::new();
+    let Some(github) = &config.sources.github else {
+        return Ok(sources);
+    };
+    let wrong = |message: String| OpError::new(OpErrorKind::Config, "source-secret", message);
+    let mut secrets: Vec<String> = Vec::new();
+    if let Some(file) = &github.secret_file {
+        let path = home.below(file);
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            wrong(format!(
+                "sources.github.secret_file: cannot read `{}`: {error}",
+                path.display()
+            ))
+        })?;
+        secrets.extend(
+            text.lines()
+                .filter(|line| !line.trim().is_empty())
+                .map(str::to_owned),
+        );
+    }
+    if let Some(name) = &github.secret_env {
+        let value = random::environment(name).and_then(|value| value.into_string().ok());
+        secrets.push(
+            value
+                .ok_or_else(|| wrong(format!("sources.github.secret_env: `{name}` is not set")))?,
+        );
+    }
+    let secrets =
+        Secrets::new(secrets).map_err(|error| wrong(format!("sources.github: {error}")))?;
+    sources.insert(SourceName::Github, Arc::new(Github::new(secrets)));
+    Ok(sources)
+}
+
+/// Installs the recorder of metrics, once a process.
+fn recorder() -> PrometheusHandle {
+    static RECORDER: std::sync::OnceLock<PrometheusHandle> = std::sync::OnceLock::new();
+    RECORDER
+        .get_or_init(|| {
+            let recorder = PrometheusBuilder::new().build_recorder();
+            let handle = recorder.handle();
+            if metrics::set_global_recorder(recorder).is_err() {
+                tracing::debug!("another recorder of metrics is installed");
+            }
+            handle
+        })
+        .clone()
+}
+
+/// Where webhooks are stored.
+struct Intake {
+    inner: Arc<Inner>,
+}
+
+#[async_trait]
+impl Admit for Intake {
+    async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
+        let accepted = self.inner.store().accept(events).await?;
+        self.inner.events_accepted(&accepted);
+        Ok(accepted)
+    }
+
+    fn backlog(&self) -> u64 {
+        self.inner.backlog()
+    }
+}
+
+/// What is up.
+struct HostHealth {
+    inner: Arc<Inner>,
+    metrics: PrometheusHandle,
+}
+
+#[async_trait]
+impl Health for HostHealth {
+    async fn parts(&self) -> Vec<(&'static str, Result<(), String>)> {
+        let store =
+            match tokio::time::timeout(Duration::from_secs(2), self.inner.store().probe()).await {
+                Ok(probed) => probed.map_err(|error| chain(&error)),
+                Err(_) => Err("the store does not answer".to_owned()),
+            };
+        vec![
+            ("store", store),
+            ("disk", crate::doctor::disk(self.inner.home.root())),
+            ("clock", crate::doctor::clock(random::now())),
+        ]
+    }
+
+    async fn metrics(&self) -> String {
+        if let Ok(counts) = self.inner.store().counts().await {
+            gauges(&counts);
+        }
+        self.metrics.render()
+    }
+}
+
+fn gauges(counts: &daemon_store::Counts) {
+    #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
+    let float = |n: u64| n as f64;
+    metrics::gauge!("daemon_events").set(float(counts.events));
+    metrics::gauge!("daemon_events_unmatched").set(float(counts.unmatched));
+    for (state, n) in &counts.activations {
+        metrics::gauge!("daemon_activations", "state" => state.as_str()).set(float(*n));
+    }
+    for (state, n) in &counts.outputs {
+        metrics::gauge!("daemon_outputs", "state" => state.as_str()).set(float(*n));
+    }
+}
+
+/// What a running host can do.
+struct HostLive {
+    inner: Arc<Inner>,
+    compose: Arc<dyn Compose>,
+    started: Instant,
+    hooks: std::sync::OnceLock<Arc<Doors>>,
+}
+
+#[async_trait]
+impl Live for HostLive {
+    fn now(&self) -> Timestamp {
+        random::now()
+    }
+
+    fn nudge(&self) {
+        self.inner.signals.claims.notify_one();
+        self.inner.signals.outputs.notify_one();
+        self.inner.signals.matches.notify_one();
+    }
+
+    fn stop_run(&self, activation: &ActivationId) {
+        self.inner.stop_run(activation, CancelReason::Reclaim);
+    }
+
+    async fn reload(&self) -> Result<Value, OpError> {
+        let config = self.compose.load()?;
+        let sources = sources(&self.inner.home, &config)?;
+        let (compose, for_parts) = (Arc::clone(&self.compose), config.clone());
+        let parts = tokio::task::spawn_blocking(move || compose.parts(&for_parts)).await;
+        let parts = parts.map_err(|error| {
+            OpError::new(OpErrorKind::Internal, "internal", error.to_string())
+        })??;
+        let old = self.inner.config();
+        let changed = *old != config;
+        let mut needs_restart = Vec::new();
+        for (key, differs) in [
+            ("host.listen", old.host.listen != config.host.listen),
+            ("host.store", old.host.store != config.host.store),
+            (
+                "host.token_file",
+                old.host.token_file != config.host.token_file,
+            ),
+            ("uds.path", old.uds.path != config.uds.path),
+        ] {
+            if differs {
+                needs_restart.push(key);
+            }
+        }
+        if let Some(doors) = self.hooks.get() {
+            doors.hooks.replace(sources);
+        }
+        let generation = self.inner.replace_runtime(config, parts);
+        self.inner.first_sight().await?;
+        self.inner.force_repos();
+        self.inner.signals.ticks.notify_one();
+        self.inner.signals.claims.notify_one();
+        Ok(json!({"generation": generation, "changed": changed, "needs_restart": needs_restart}))
+    }
+
+    async fn doctor(&self) -> Result<Value, OpError> {
+        Ok(crate::doctor::examine(&self.inner).await)
+    }
+
+    async fn stats(&self) -> Result<Value, OpError> {
+        let counts = self.inner.store().counts().await?;
+        let activations: serde_json::Map<String, Value> = counts
+            .activations
+            .iter()
+            .map(|(state, n)| (state.as_str().to_owned(), json!(n)))
+            .collect();
+        Ok(json!({
+            "uptime_s": self.started.elapsed().as_secs(),
+            "daemons": self.inner.registry().get().iter().count(),
+            "running": self.inner.leases().len(),
+            "events": counts.events,
+            "unmatched": counts.unmatched,
+            "activations": activations,
+        }))
+    }
+
+    fn runs(&self) -> PathBuf {
+        self.inner.home.runs()
+    }
+}
