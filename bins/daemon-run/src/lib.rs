@@ -1,4 +1,26 @@
-//! The reference runtime for DAEMON.md.
+//! The reference runtime for DAEMON.md, as a library with a thin `main`.
+//!
+//! ```
+//! let command = daemon_run::command();
+//! assert!(command.get_subcommands().any(|sub| sub.get_name() == "demo"));
+//! ```
+//!
+//! # What this crate does not do
+//! It decides nothing by itself: it reads the command line and the surroundings, composes the libraries, and prints.
+//!
+//! # Guarantees
+//! Data goes to standard output and everything else to standard error; exit codes are those of the command line's contract.
 
-#[cfg(doctest)]
-mod readme;
+mod check;
+mod cli;
+mod commands;
+mod compose;
+mod dispatch;
+mod event_input;
+mod failure;
+mod local;
+mod out;
+mod place;
+mod session;
+
+pub use dispatch::{command, main};

@@ -1,2 +1,7 @@
 //! The reference runtime for DAEMON.md.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    daemon_run::main()
+}

@@ -35,7 +35,6 @@ pub(crate) struct CommandRun {
     text: BoundedText,
     complaints: LastLines,
     result: Option<ToldResult>,
-    lost_event: bool,
     leaving: Leaving,
     limit: Option<LimitReached>,
     cancelled: Option<CancelReason>,
@@ -82,7 +81,6 @@ impl CommandRun {
             text: BoundedText::default(),
             complaints: LastLines::default(),
             result: None,
-            lost_event: false,
             leaving: Leaving::No,
             limit: None,
             cancelled: None,
@@ -114,7 +112,6 @@ impl CommandRun {
     }
 
     fn take_stdout(&mut self, line: Line) {
-        self.lost_event |= line.dropped > 0 && LineEvent::may_begin(&line.text);
         match LineEvent::parse(&line.text).filter(|_| line.dropped == 0) {
             Some(event) => {
                 if let Err(line) = self.take_event(event, line) {
@@ -222,7 +219,6 @@ impl CommandRun {
             overstayed: self.leaving == Leaving::Stopped,
             result: self.result.as_ref(),
             rule: self.rule,
-            lost_event: self.lost_event,
             complaints: self.complaints.join(),
         }
         .outcome();

@@ -146,8 +146,6 @@ pub(crate) enum Who {
     FirstTimer,
     Named(Vec<String>),
     Not(Box<Self>),
-    /// All of these hold.
-    AllOf(Vec<Self>),
 }
 
 /// What a person has to do with the event.

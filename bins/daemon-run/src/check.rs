@@ -1,0 +1,122 @@
+//! Judging the daemon files of a discovery, as the linter does.
+
+use daemon_cron::Zone;
+use daemon_host::driver::Checked;
+use daemon_lint::{Given, Judged, judge};
+use daemon_repo::{Content, DaemonSource, Discovery, EntryKind, Refusal};
+use daemon_validate::{SupportEntry, SupportKind};
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+/// Judges every daemon of a discovery, in its order.
+pub(crate) fn check(discovery: &Discovery, zone_of: &dyn Fn(&str) -> String) -> Vec<Checked> {
+    let given = discovery
+        .daemons
+        .iter()
+        .map(|source| given(source, zone_of))
+        .collect();
+    let judged = judge(given, daemon_host::random::now());
+    discovery
+        .daemons
+        .iter()
+        .zip(judged)
+        .map(|(source, judged)| checked(source, &judged))
+        .collect()
+}
+
+fn given(source: &DaemonSource, zone_of: &dyn Fn(&str) -> String) -> Given {
+    let bytes = match &source.content {
+        Content::Text(bytes) => bytes.to_vec(),
+        Content::TooLarge { .. } | Content::NotAFile(_) | Content::Unreadable(_) => Vec::new(),
+    };
+    let zone = TimeZone::get(&zone_of(source.dir.as_str())).unwrap_or(TimeZone::UTC);
+    Given {
+        path: source.path(),
+        directory: source.dir.as_str().to_owned(),
+        bytes,
+        support: support(source),
+        zone: Zone::new(zone),
+    }
+}
+
+fn support(source: &DaemonSource) -> Vec<SupportEntry> {
+    let files = source.support.files.iter().map(|file| {
+        let mut entry = SupportEntry::file(file.path.as_str(), file.size);
+        if file.executable {
+            entry.permissions = Some(0o755);
+        }
+        if file.lacks_mode {
+            entry.head = b"#!".to_vec();
+        }
+        entry
+    });
+    let refused = source.support.refused.iter().map(|entry| {
+        let kind = match &entry.reason {
+            Refusal::Kind(EntryKind::Symlink) => SupportKind::Symlink,
+            Refusal::Kind(EntryKind::Submodule) => SupportKind::Submodule,
+            Refusal::Kind(EntryKind::Directory) => SupportKind::Directory,
+            Refusal::Kind(_) | Refusal::Name | Refusal::Unreadable(_) => SupportKind::Special,
+        };
+        SupportEntry {
+            kind,
+            ..SupportEntry::file(entry.path.as_str(), 0)
+        }
+    });
+    let left_out = source
+        .support
+        .left_out
+        .iter()
+        .map(|path| SupportEntry::file(path.as_str(), 0));
+    let stray = source
+        .support
+        .stray
+        .iter()
+        .map(|path| SupportEntry::file(path.as_str(), 0));
+    files.chain(refused).chain(left_out).chain(stray).collect()
+}
+
+fn checked(source: &DaemonSource, judged: &Judged) -> Checked {
+    let file = &judged.file;
+    let text = |field: &daemon_spec::Field<daemon_spec::Text>| {
+        field.value().map(|text| text.value.clone())
+    };
+    let unreadable = unreadable(source);
+    let is_registrable = unreadable.is_none() && judged.is_registrable();
+    let schedule = text(file.schedule())
+        .filter(|schedule| is_registrable && schedule.parse::<daemon_cron::CronExpr>().is_ok());
+    Checked {
+        purpose: text(file.purpose()).unwrap_or_default(),
+        watch: file.watch().value().map_or_else(Vec::new, |list| {
+            list.texts().map(|text| text.value.clone()).collect()
+        }),
+        schedule,
+        diagnostics: unreadable.unwrap_or_else(|| judged.diagnostics_json()),
+        is_registrable,
+    }
+}
+
+/// Writes the finding of a file that was not read.
+fn unreadable(source: &DaemonSource) -> Option<Value> {
+    let (code, message, help) = match &source.content {
+        Content::Text(_) => return None,
+        Content::TooLarge { size } => (
+            "D002",
+            format!("the file has {size} bytes, at most 262144 are read"),
+            "move detail to `references/`".to_owned(),
+        ),
+        Content::NotAFile(kind) => (
+            "D000",
+            "cannot read the file".to_owned(),
+            format!("it is {kind:?}, not a regular file"),
+        ),
+        Content::Unreadable(reason) => (
+            "D000",
+            "cannot read the file".to_owned(),
+            reason.to_string(),
+        ),
+    };
+    let place = json!({"line": 1, "column": 1, "byte": 0});
+    Some(json!([{
+        "code": code, "severity": "error", "message": message, "start": place, "end": place, "help": help, "fix": null,
+    }]))
+}

@@ -1,0 +1,106 @@
+//! Tables for people.
+
+use serde_json::Value;
+
+/// One column: its title, and where its value stands in a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    /// The title.
+    pub(crate) title: &'static str,
+    /// A JSON pointer.
+    pub(crate) pointer: &'static str,
+}
+
+/// The widest cell; longer ones are cut.
+const WIDEST: usize = 60;
+
+/// Lays rows out under their titles.
+pub(crate) fn table(columns: &[Column], rows: &[Value]) -> String {
+    let cells: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            columns
+                .iter()
+                .map(|column| cell(row.pointer(column.pointer)))
+                .collect()
+        })
+        .collect();
+    let width = |index: usize, column: &Column| {
+        let widest = cells
+            .iter()
+            .filter_map(|row| row.get(index))
+            .map(|cell| cell.chars().count())
+            .max();
+        widest.unwrap_or(0).max(column.title.len())
+    };
+    let widths: Vec<usize> = columns
+        .iter()
+        .enumerate()
+        .map(|(index, column)| width(index, column))
+        .collect();
+    let titles: Vec<String> = columns
+        .iter()
+        .map(|column| column.title.to_owned())
+        .collect();
+    let mut text = String::new();
+    for row in std::iter::once(&titles).chain(&cells) {
+        let line: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
+        text.push_str(line.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Writes one value; control characters of strangers' text never reach the terminal.
+fn cell(value: Option<&Value>) -> String {
+    let text = match value {
+        None | Some(Value::Null) => "-".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(values)) => values
+            .iter()
+            .map(|value| cell(Some(value)))
+            .collect::<Vec<_>>()
+            .join(", "),
+        Some(other) => other.to_string(),
+    };
+    let clean: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    if clean.chars().count() <= WIDEST {
+        return clean;
+    }
+    clean.chars().take(WIDEST - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Column, table};
+    use serde_json::json;
+
+    #[test]
+    fn strangers_text_cannot_steer_the_terminal() {
+        let columns = [
+            Column {
+                title: "A",
+                pointer: "/a",
+            },
+            Column {
+                title: "B",
+                pointer: "/b/c",
+            },
+        ];
+        let rows = [
+            json!({"a": "x\u{1b}[31m", "b": {"c": null}}),
+            json!({"a": "longer one", "b": {"c": [1, 2]}}),
+        ];
+        assert_eq!(
+            table(&columns, &rows),
+            "A           B\nx [31m      -\nlonger one  1, 2\n"
+        );
+    }
+}

@@ -1,0 +1,70 @@
+//! `demo`: a daemon wakes on a real commit, in a scratch repository, with real parts and no model.
+
+mod scratch;
+mod tour;
+
+use serde_json::{Map, Value, json};
+
+use crate::cli::{Demo, Global};
+use crate::failure::Failure;
+use crate::out::Out;
+use crate::place::Place;
+
+/// One step of the tour.
+#[derive(Debug)]
+pub(crate) struct Step {
+    name: &'static str,
+    is_ok: bool,
+    detail: String,
+    ids: Value,
+}
+
+/// Shows the tour, and returns whether every step went well.
+pub(crate) async fn run(
+    args: &Demo,
+    global: &Global,
+    place: &Place,
+    out: Out,
+) -> Result<bool, Failure> {
+    let scratch = scratch::Scratch::make(place)?;
+    let steps = tour::walk(&scratch, place, out).await?;
+    let ok = steps.iter().all(|step| step.is_ok);
+    if out.is_json() {
+        let objects: Vec<Value> = steps
+            .iter()
+            .map(|step| json!({"name": step.name, "ok": step.is_ok, "detail": step.detail, "ids": step.ids}))
+            .collect();
+        let mut map = Map::new();
+        map.insert("ok".to_owned(), json!(ok));
+        map.insert("dir".to_owned(), json!(scratch.dir().display().to_string()));
+        map.insert("steps".to_owned(), Value::Array(objects));
+        out.envelope(map)?;
+    }
+    if args.serve {
+        out.note(&format!(
+            "serving {}; stop with ctrl-c",
+            scratch.repository().display()
+        ));
+        serve(&scratch, global, place, out).await?;
+    }
+    if args.keep {
+        out.note(&format!("kept: {}", scratch.keep().display()));
+    }
+    Ok(ok)
+}
+
+/// Goes on serving the scratch repository.
+async fn serve(
+    scratch: &scratch::Scratch,
+    global: &Global,
+    place: &Place,
+    out: Out,
+) -> Result<(), Failure> {
+    let args = crate::cli::Serve {
+        repo: vec![scratch.repository()],
+        listen: Some("127.0.0.1:0".to_owned()),
+        store: None,
+        hold: false,
+    };
+    super::serve::run(&args, global, &scratch.place(place), out).await
+}

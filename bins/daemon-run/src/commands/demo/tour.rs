@@ -1,0 +1,335 @@
+//! The steps of the tour.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use daemon_engine::ActivationState;
+use daemon_event::EventId;
+use daemon_host::driver::{Inner, Runtime, run_one};
+use daemon_host::home::Home;
+use daemon_host::ops::{OpError, Operations, chain};
+use daemon_host::random;
+use daemon_host::serve::Compose as _;
+use daemon_store::{Freshness, Query, Store};
+use serde_json::{Value, json};
+
+use super::Step;
+use super::scratch::Scratch;
+use crate::compose::{Composer, Overrides, open_store};
+use crate::failure::Failure;
+use crate::out::Out;
+use crate::place::Place;
+use crate::session::{Offline, home_failure, own};
+
+/// The daemon that wakes.
+const DAEMON: &str = "link-janitor";
+
+/// Collects steps, and shows each to a person as it comes.
+struct Tour {
+    steps: Vec<Step>,
+    out: Out,
+}
+
+impl Tour {
+    fn step(
+        &mut self,
+        name: &'static str,
+        is_ok: bool,
+        detail: String,
+        ids: Value,
+    ) -> Result<(), Failure> {
+        if !self.out.is_json() {
+            let mark = if is_ok { "" } else { "FAILED  " };
+            self.out.text(&format!("{name:<13} {mark}{detail}"))?;
+        }
+        self.steps.push(Step {
+            name,
+            is_ok,
+            detail,
+            ids,
+        });
+        Ok(())
+    }
+}
+
+/// Walks through the tour.
+pub(crate) async fn walk(scratch: &Scratch, place: &Place, out: Out) -> Result<Vec<Step>, Failure> {
+    let mut tour = Tour {
+        steps: Vec::new(),
+        out,
+    };
+    let place = scratch.place(place);
+    let home = Home::open(&place.home).map_err(home_failure)?;
+    let owner = own(&home)?;
+    let overrides = Overrides {
+        repos: vec![scratch.repository()],
+        ..Overrides::default()
+    };
+    let composer = Composer::new(&place, overrides);
+    let config = composer.load()?;
+    let parts = composer.parts(&config)?;
+    let store = open_store(&home, &config.host.store)?;
+    let epoch = store
+        .begin_epoch(random::now())
+        .await
+        .map_err(OpError::from)?;
+    let sandbox = parts.sandbox.clone();
+    let live = Arc::new(Offline::new(home.clone()));
+    let runtime = Runtime {
+        config: Arc::new(config),
+        parts,
+        generation: 1,
+    };
+    let inner = Inner::new(home, Arc::clone(&store), epoch, runtime);
+    inner.first_sight().await.map_err(OpError::from)?;
+    let operations = Operations::new(Arc::clone(&store), inner.registry().clone(), live);
+
+    repository(&mut tour, &inner)?;
+    lint(&mut tour, &inner)?;
+    let commit = scratch.move_setup()?;
+    inner.read_repos().await.map_err(OpError::from)?;
+    let event = event(&mut tour, &*store, &commit).await?;
+    explain(&mut tour, &inner, &*store, event.as_ref()).await?;
+    let activation = activate(&mut tour, &inner, &operations, &sandbox).await?;
+    output(&mut tour, scratch, &operations, activation.as_ref()).await?;
+    again(&mut tour, &inner, &*store, event.as_ref()).await?;
+    tour.step(
+        "next",
+        true,
+        "daemon-run new pr-helper".to_owned(),
+        json!({}),
+    )?;
+    drop(owner);
+    Ok(tour.steps)
+}
+
+fn repository(tour: &mut Tour, inner: &Inner) -> Result<(), Failure> {
+    let registry = inner.registry().get();
+    let daemons: Vec<String> = registry
+        .iter()
+        .map(|daemon| daemon.row.key.id.to_string())
+        .collect();
+    let detail = format!(
+        "scratch, {} daemons      store sqlite   provider builtin (no model)",
+        daemons.len()
+    );
+    tour.step(
+        "repository",
+        daemons.len() == 2,
+        detail,
+        json!({"daemons": daemons}),
+    )
+}
+
+fn lint(tour: &mut Tour, inner: &Inner) -> Result<(), Failure> {
+    let registry = inner.registry().get();
+    let files = registry.iter().count();
+    let dirty: Vec<String> = registry
+        .iter()
+        .filter(|daemon| daemon.row.diagnostics != "[]")
+        .map(|daemon| daemon.row.path.clone())
+        .collect();
+    let detail = match dirty.len() {
+        0 => format!("{files} files clean"),
+        _ => format!("not clean: {}", dirty.join(", ")),
+    };
+    tour.step("lint", dirty.is_empty(), detail, json!({}))
+}
+
+async fn event(
+    tour: &mut Tour,
+    store: &dyn Store,
+    commit: &str,
+) -> Result<Option<EventId>, Failure> {
+    let page = store
+        .events(&Query {
+            limit: 10,
+            ..Query::default()
+        })
+        .await
+        .map_err(OpError::from)?;
+    let push = page.rows.iter().find(|row| row.event.kind == "push");
+    let detail = format!(
+        "commit {} on main: docs/setup.md moved",
+        &commit[..commit.len().min(7)]
+    );
+    let ids = json!({"commit": commit, "event_id": push.map(|row| row.event.id.as_str())});
+    tour.step("event", push.is_some(), detail, ids)?;
+    Ok(push.map(|row| row.event.id.clone()))
+}
+
+async fn explain(
+    tour: &mut Tour,
+    inner: &Inner,
+    store: &dyn Store,
+    event: Option<&EventId>,
+) -> Result<(), Failure> {
+    let Some(id) = event else {
+        return tour.step("explain", false, "there is no event".to_owned(), json!({}));
+    };
+    let row = store.event(id).await.map_err(OpError::from)?;
+    let registry = inner.registry().get();
+    let daemon = registry.find(DAEMON, None)?;
+    let met = row.map_or_else(Vec::new, |row| daemon.met_by(&row.event));
+    let words = met
+        .first()
+        .and_then(|index| daemon.definition.watch.get(usize::try_from(*index).ok()?));
+    let detail = match words {
+        Some(words) => format!("{DAEMON} wakes: \"{words}\""),
+        None => format!("{DAEMON} does not wake"),
+    };
+    tour.step(
+        "explain",
+        words.is_some(),
+        detail,
+        json!({"daemon_id": DAEMON, "conditions": met}),
+    )
+}
+
+/// Matches, claims and runs; returns the activation's objects.
+async fn activate(
+    tour: &mut Tour,
+    inner: &Arc<Inner>,
+    operations: &Operations,
+    sandbox: &(u8, String),
+) -> Result<Option<(Value, Value, Value)>, Failure> {
+    let begun = Instant::now();
+    inner.match_events().await.map_err(OpError::from)?;
+    let waiting = inner
+        .store()
+        .activations(&Query {
+            limit: 10,
+            ..Query::default()
+        })
+        .await
+        .map_err(OpError::from)?;
+    let Some(activation) = waiting.rows.first() else {
+        tour.step("activation", false, "none was made".to_owned(), json!({}))?;
+        return Ok(None);
+    };
+    run_one(inner, &activation.id, None).await?;
+    let whole = operations.activation_whole(&activation.id).await?;
+    let state = whole.0["state"].as_str().unwrap_or_default().to_owned();
+    let seconds = begun.elapsed().as_secs_f64();
+    let is_ok = state == ActivationState::Succeeded.as_str() && waiting.rows.len() == 1;
+    let detail = format!(
+        "{}  {state} in {seconds:.1} s   sandbox: level {} ({})",
+        activation.id, sandbox.0, sandbox.1
+    );
+    tour.step(
+        "activation",
+        is_ok,
+        detail,
+        json!({"activation_id": activation.id.as_str(), "run": whole.1[0]["id"]}),
+    )?;
+    Ok(Some(whole))
+}
+
+async fn output(
+    tour: &mut Tour,
+    scratch: &Scratch,
+    operations: &Operations,
+    whole: Option<&(Value, Value, Value)>,
+) -> Result<(), Failure> {
+    let Some((_, runs, outputs)) = whole else {
+        return tour.step("output", false, "there is none".to_owned(), json!({}));
+    };
+    let target = outputs[0]["target"].as_str().unwrap_or_default().to_owned();
+    let branch = target
+        .strip_prefix("refs/heads/")
+        .unwrap_or(&target)
+        .to_owned();
+    let stat = scratch
+        .git(["diff", "--numstat", "main", &format!("refs/heads/{branch}")])
+        .unwrap_or_default();
+    let (mut added, mut removed) = (0_u64, 0_u64);
+    for line in stat.lines() {
+        let mut columns = line.split_whitespace();
+        added += columns
+            .next()
+            .and_then(|n| n.parse::<u64>().ok())
+            .unwrap_or(0);
+        removed += columns
+            .next()
+            .and_then(|n| n.parse::<u64>().ok())
+            .unwrap_or(0);
+    }
+    let left = left_for_a_human(operations, runs).await;
+    let is_ok = outputs[0]["state"] == "confirmed" && added > 0;
+    let detail = format!("branch {branch}  +{added} −{removed}   {left}");
+    tour.step(
+        "output",
+        is_ok,
+        detail,
+        json!({"key": outputs[0]["key"], "branch": branch, "remote_id": outputs[0]["remote_id"]}),
+    )
+}
+
+/// Counts, in the result of the run, the links that nobody could repair.
+async fn left_for_a_human(operations: &Operations, runs: &Value) -> String {
+    let preview = match runs[0]["result_path"].as_str() {
+        Some(path) => std::fs::read_to_string(path).unwrap_or_default(),
+        None => String::new(),
+    };
+    let _operations = operations;
+    let counted = preview
+        .lines()
+        .find(|line| line.contains("left for a human"));
+    counted.map_or_else(|| "see the run".to_owned(), |line| line.trim().to_owned())
+}
+
+/// Tells the same event again.
+async fn again(
+    tour: &mut Tour,
+    inner: &Arc<Inner>,
+    store: &dyn Store,
+    event: Option<&EventId>,
+) -> Result<(), Failure> {
+    let before = counts(store).await?;
+    let Some(row) = (match event {
+        Some(id) => store.event(id).await.map_err(OpError::from)?,
+        None => None,
+    }) else {
+        return tour.step(
+            "same event",
+            false,
+            "there is no event".to_owned(),
+            json!({}),
+        );
+    };
+    let mut event = row.event;
+    event.id = random::event_id(random::now());
+    let accepted = store
+        .accept(vec![daemon_host::intake::new_event(
+            event,
+            daemon_store::Matching::Due,
+        )])
+        .await
+        .map_err(|error| Failure::bug(chain(&error)))?;
+    inner.match_events().await.map_err(OpError::from)?;
+    let is_duplicate = accepted
+        .iter()
+        .all(|one| one.freshness == Freshness::Duplicate);
+    let is_ok = is_duplicate && counts(store).await? == before;
+    let detail = if is_ok {
+        "duplicate: no activation, no output"
+    } else {
+        "it was taken for a new one"
+    };
+    tour.step(
+        "same event",
+        is_ok,
+        detail.to_owned(),
+        json!({"duplicate": is_duplicate}),
+    )
+}
+
+async fn counts(store: &dyn Store) -> Result<(usize, usize), Failure> {
+    let all = Query {
+        limit: 500,
+        ..Query::default()
+    };
+    let activations = store.activations(&all).await.map_err(OpError::from)?;
+    let outputs = store.outputs(&all).await.map_err(OpError::from)?;
+    Ok((activations.rows.len(), outputs.rows.len()))
+}

@@ -1,0 +1,66 @@
+//! One module per command, or per family of commands.
+
+pub(crate) mod columns;
+pub(crate) mod completions;
+pub(crate) mod context;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod explain;
+pub(crate) mod fire;
+pub(crate) mod lint;
+pub(crate) mod listings;
+pub(crate) mod new;
+pub(crate) mod next;
+pub(crate) mod rule;
+pub(crate) mod schema;
+pub(crate) mod serve;
+
+use daemon_event::{Enrichment, Event};
+use daemon_host::fire::FiredEvent;
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::session::{Intent, Session};
+
+/// Reads a stored event, through the host or from the store.
+pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<Event, Failure> {
+    let mut session = Session::open(place, Intent::Look).await?;
+    let stored = session.call("event/get", listings::one("id", id)).await?;
+    let text = |name: &str| {
+        stored
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let source = text("source")
+        .parse()
+        .map_err(|error: daemon_event::InvalidId| Failure::bug(error.to_string()))?;
+    let body = stored
+        .get("payload")
+        .map(Value::to_string)
+        .unwrap_or_default()
+        .into_bytes();
+    let fired = FiredEvent {
+        source,
+        kind: text("kind"),
+        body,
+        delivery: Some(text("delivery_id")),
+        enrichment: Enrichment::default(),
+    };
+    Ok(fired.event(daemon_host::random::now())?)
+}
+
+/// Names a repository for a live host: a directory becomes its repository's name.
+pub(crate) fn repo_name(place: &Place, given: &str) -> String {
+    let path = place.directory.join(given);
+    let opened = daemon_repo::Git::find(&place.path)
+        .ok()
+        .filter(|_| path.is_dir())
+        .and_then(|git| daemon_repo::Repository::enclosing(&git, &path).ok());
+    opened.map_or_else(
+        || given.to_owned(),
+        |repository| repository.name().to_string(),
+    )
+}

@@ -1,0 +1,237 @@
+//! `new`: writes a daemon that is clean from the start.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde_json::{Map, json};
+
+use crate::cli::New;
+use crate::failure::{Exit, Failure};
+use crate::out::{Out, put};
+
+/// What a new daemon starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Template {
+    /// A daemon with one routine
+    Plain,
+    /// Keeps pull requests ready to merge
+    PrHelper,
+    /// Keeps documentation current
+    Librarian,
+    /// Completes bug issues
+    BugTriage,
+}
+
+/// The parts of a template.
+struct Parts {
+    purpose: &'static str,
+    watch: &'static [&'static str],
+    schedule: Option<&'static str>,
+    routines: &'static [&'static str],
+    deny: &'static [&'static str],
+    body: &'static str,
+}
+
+const PLAIN: Parts = Parts {
+    purpose: "Keeps every new pull request easy to review.",
+    watch: &["when a pull request is opened"],
+    schedule: None,
+    routines: &["comment with one question for each changed file that lacks a test"],
+    deny: &[
+        "merge or approve pull requests",
+        "push commits to branches that people work on",
+    ],
+    body: "## Policy\n\n- Ask only about what the change itself leaves open.\n- Stay silent when nothing is missing.\n\n\
+           ## Limits\n\n- Post at most 1 comment per pull request.\n\n\
+           ## Output format\n\nA list with one line per file: its path, then the question.\n",
+};
+
+const PR_HELPER: Parts = Parts {
+    purpose: "Keeps pull requests ready to merge by removing mechanical blockers.",
+    watch: &[
+        "when a pull request is opened",
+        "when a pull request is synchronized",
+        "when a check fails on a pull request",
+    ],
+    schedule: None,
+    routines: &[
+        "fix failing checks whose cause is mechanical and local to the change",
+        "keep the title and the description true to the diff",
+    ],
+    deny: &[
+        "merge pull requests",
+        "approve pull requests",
+        "push commits directly to protected branches",
+    ],
+    body: "## Policy\n\n- Prefer the smallest change that unblocks the pull request.\n\
+           - Leave style and refactoring to the author.\n\n\
+           ## Limits\n\n- Post at most 1 comment per activation.\n- Retry a flaky check at most 2 times per commit.\n\n\
+           ## Escalation\n\n- Hand over when the right fix needs a product decision.\n\n\
+           ## Output format\n\nOne short comment that names each commit made and each blocker left.\n",
+};
+
+const LIBRARIAN: Parts = Parts {
+    purpose: "Keeps the repository's documentation current and its links working.",
+    watch: &["when a pull request is merged into the default branch"],
+    schedule: Some("0 9 * * *"),
+    routines: &[
+        "update pages that the merged change made stale",
+        "repair relative links whose target moved",
+    ],
+    deny: &[
+        "change files that are not documentation",
+        "change changelogs or release notes",
+    ],
+    body: "## Policy\n\n- Every claim must be supported by the code as it is.\n- Keep the author's voice.\n\n\
+           ## Limits\n\n- Keep at most 1 open pull request.\n- Push at most 3 commits per activation.\n\n\
+           ## Output format\n\nThe pull request's description lists each change after the commit it belongs to.\n",
+};
+
+const BUG_TRIAGE: Parts = Parts {
+    purpose: "Makes every bug issue complete enough to start fixing it.",
+    watch: &[
+        "when a Linear issue is created with the bug label",
+        "when the bug label is added to a Linear issue",
+    ],
+    schedule: None,
+    routines: &[
+        "set the priority from the impact that the evidence shows",
+        "append missing reproduction steps to the description",
+        "post one comment with the likely cause and its evidence",
+    ],
+    deny: &[
+        "create or delete issues",
+        "change the status of issues",
+        "override what a person has set",
+    ],
+    body: "## Policy\n\n- Fill in only what is missing.\n- Support every claim with a trace, a number or a line of code.\n\n\
+           ## Escalation\n\n- Flag anything that looks like a vulnerability, and stop.\n\n\
+           ## Limits\n\n- Post at most 1 comment per issue.\n\n\
+           ## Output format\n\nOne comment: cause, evidence, confidence and gaps.\n",
+};
+
+/// Writes the daemon and says what to do next.
+pub(crate) fn run(args: &New, directory: &Path, out: Out) -> Result<(), Failure> {
+    check_id(&args.id)?;
+    let root = super::super::place::repository_root(directory);
+    let parts = parts(args);
+    let text = render(args, parts);
+    let folder = root.join(".agents/daemons").join(&args.id);
+    let path = write(&folder, &text)?;
+    let shown = path
+        .strip_prefix(&root)
+        .unwrap_or(&path)
+        .display()
+        .to_string();
+    if out.is_json() {
+        let mut map = Map::new();
+        map.insert("ok".to_owned(), json!(true));
+        map.insert("id".to_owned(), json!(args.id));
+        map.insert("path".to_owned(), json!(shown));
+        return out.envelope(map);
+    }
+    out.text(&format!("wrote {shown}"))?;
+    out.note(&format!("next: edit it, then  daemon-run lint {shown}"));
+    Ok(())
+}
+
+fn check_id(id: &str) -> Result<(), Failure> {
+    let shaped = id.len() <= 64
+        && id.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+        && !id.ends_with('-')
+        && !id.contains("--")
+        && id
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    if shaped {
+        return Ok(());
+    }
+    let failure = Failure::usage(format!("`{id}` cannot be a daemon's id"));
+    Err(failure.help("lower-case words joined by `-`, at most 64 characters, such as `pr-helper`"))
+}
+
+fn parts(args: &New) -> &'static Parts {
+    // A daemon named like a template starts from it.
+    let named = Template::from_str(&args.id, false)
+        .ok()
+        .filter(|_| args.template == Template::Plain);
+    match named.unwrap_or(args.template) {
+        Template::Plain => &PLAIN,
+        Template::PrHelper => &PR_HELPER,
+        Template::Librarian => &LIBRARIAN,
+        Template::BugTriage => &BUG_TRIAGE,
+    }
+}
+
+fn render(args: &New, parts: &Parts) -> String {
+    let is_given = !args.watch.is_empty() || args.schedule.is_some();
+    let watch: Vec<&str> = match is_given {
+        true => args.watch.iter().map(String::as_str).collect(),
+        false => parts.watch.to_vec(),
+    };
+    let schedule = if is_given {
+        args.schedule.as_deref()
+    } else {
+        parts.schedule
+    };
+    let mut text = format!("---\nid: {}\npurpose: {}\n", args.id, parts.purpose);
+    list(&mut text, "watch", &watch);
+    if let Some(schedule) = schedule {
+        put!(text, "schedule: {}\n", quoted(schedule));
+    }
+    list(&mut text, "routines", parts.routines);
+    list(&mut text, "deny", parts.deny);
+    text.push_str("---\n\n");
+    text.push_str(parts.body);
+    text
+}
+
+fn list(text: &mut String, name: &str, entries: &[&str]) {
+    if entries.is_empty() {
+        return;
+    }
+    text.push_str(name);
+    text.push_str(":\n");
+    for entry in entries {
+        let is_plain = entry.starts_with(|c: char| c.is_ascii_alphabetic())
+            && entry
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || " ,.'/_-".contains(c))
+            && !entry.ends_with(' ');
+        text.push_str("  - ");
+        text.push_str(&if is_plain {
+            (*entry).to_owned()
+        } else {
+            quoted(entry)
+        });
+        text.push('\n');
+    }
+}
+
+/// Writes a YAML double-quoted scalar, of which JSON's strings are a part.
+fn quoted(text: &str) -> String {
+    serde_json::Value::String(text.to_owned()).to_string()
+}
+
+fn write(folder: &Path, text: &str) -> Result<PathBuf, Failure> {
+    let path = folder.join("DAEMON.md");
+    fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, &error))?;
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&path);
+    let mut file = match file {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            let message = format!("`{}` is already there", path.display());
+            return Err(Failure::new(Exit::CannotWrite, "exists", message)
+                .help("choose another id, or edit the file"));
+        }
+        Err(error) => return Err(Failure::unwritable(&path, &error)),
+    };
+    file.write_all(text.as_bytes())
+        .map_err(|error| Failure::unwritable(&path, &error))?;
+    Ok(path)
+}

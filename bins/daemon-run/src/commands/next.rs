@@ -1,0 +1,200 @@
+//! `next`: when schedules are due.
+
+use daemon_cron::{CronExpr, Schedule, Zone, notes};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value, json};
+
+use crate::cli::Next;
+use crate::failure::{Exit, Failure};
+use crate::local;
+use crate::out::{Out, put};
+use crate::place::Place;
+
+/// The most instants of one answer.
+const MAX_TIMES: u32 = 10_000;
+
+/// A schedule and what was asked about it.
+struct Answer {
+    expression: String,
+    schedule: Schedule,
+    times: Vec<Timestamp>,
+    is_never: bool,
+}
+
+/// Prints when an expression, one daemon or all of a repository are due next.
+pub(crate) fn run(args: &Next, place: &Place, out: Out) -> Result<(), Failure> {
+    if args.count > MAX_TIMES {
+        return Err(Failure::usage(format!(
+            "-n is {}, at most {MAX_TIMES} are told",
+            args.count
+        )));
+    }
+    let zone = zone(args.tz.as_deref().unwrap_or("UTC"))?;
+    let from = match &args.from {
+        None => daemon_host::random::now(),
+        Some(text) => instant(text)?,
+    };
+    if let Some(expression) = &args.cron {
+        return one(
+            &answer(expression, &zone, from, args.count)?,
+            None,
+            from,
+            out,
+        );
+    }
+    let root = local::root(&place.directory, args.repo.as_deref());
+    if let Some(id) = &args.id {
+        let daemon = local::daemon(&root, id)?;
+        let Some(expression) = daemon.schedule() else {
+            let message = format!("`{id}` has no `schedule`; it wakes on events");
+            return Err(Failure::new(Exit::NoInput, "no-schedule", message));
+        };
+        return one(
+            &answer(expression, &zone, from, args.count)?,
+            Some(id),
+            from,
+            out,
+        );
+    }
+    all(&root, &zone, from, args.count, out)
+}
+
+/// Reads an instant as the command line gives it.
+pub(crate) fn instant(text: &str) -> Result<Timestamp, Failure> {
+    text.parse().map_err(|error| {
+        let failure = Failure::usage(format!("`{text}` is not an instant: {error}"));
+        failure.help("RFC 3339, such as 2026-11-23T14:30:00Z")
+    })
+}
+
+/// Looks a zone up.
+pub(crate) fn zone(name: &str) -> Result<Zone, Failure> {
+    match TimeZone::get(name) {
+        Ok(zone) => Ok(Zone::new(zone)),
+        Err(_) => {
+            let failure = Failure::new(
+                Exit::Config,
+                "unknown-zone",
+                format!("`{name}` is not a time zone"),
+            );
+            Err(failure.help("an IANA name, such as Europe/Berlin"))
+        }
+    }
+}
+
+fn answer(expression: &str, zone: &Zone, from: Timestamp, count: u32) -> Result<Answer, Failure> {
+    let parsed: CronExpr = expression
+        .parse()
+        .map_err(|error: daemon_cron::Error| refused(expression, &error))?;
+    let schedule = Schedule::new(parsed, zone.clone());
+    let times: Vec<Timestamp> =
+        std::iter::successors(schedule.next_after(from), |at| schedule.next_after(*at))
+            .take(usize::try_from(count).expect("a count fits"))
+            .collect();
+    let is_never = schedule.next_after(from).is_none();
+    Ok(Answer {
+        expression: expression.trim().to_owned(),
+        schedule,
+        times,
+        is_never,
+    })
+}
+
+fn refused(expression: &str, error: &daemon_cron::Error) -> Failure {
+    let Some(first) = error.problems().first() else {
+        return Failure::bug(format!("`{expression}` was refused without a problem"));
+    };
+    let messages: Vec<String> = error.problems().iter().map(ToString::to_string).collect();
+    Failure::new(Exit::Invalid, first.code(), messages.join("; ")).help(first.help.to_string())
+}
+
+fn members(answer: &Answer) -> Map<String, Value> {
+    let times: Vec<String> = answer.times.iter().map(ToString::to_string).collect();
+    let mut map = Map::new();
+    map.insert("expression".to_owned(), json!(answer.expression));
+    map.insert("zone".to_owned(), json!(answer.schedule.zone().name()));
+    map.insert("times".to_owned(), json!(times));
+    map.insert("never".to_owned(), json!(answer.is_never));
+    map
+}
+
+fn one(answer: &Answer, id: Option<&str>, from: Timestamp, out: Out) -> Result<(), Failure> {
+    if out.is_json() {
+        let mut map = members(answer);
+        if let Some(id) = id {
+            map.insert("daemon_id".to_owned(), json!(id));
+        }
+        return out.envelope(map);
+    }
+    out.text(&text(answer, from))
+}
+
+fn text(answer: &Answer, from: Timestamp) -> String {
+    let zone = answer.schedule.zone();
+    let mut text = format!(
+        "{}  {} ({})\n",
+        answer.expression,
+        answer.schedule.expr().describe(),
+        zone.name()
+    );
+    if answer.is_never {
+        text.push_str("  never: no such date\n");
+    }
+    for at in &answer.times {
+        let utc = at.strftime("%Y-%m-%d %H:%M UTC");
+        if zone.name() == "UTC" {
+            put!(text, "  {utc}  {}\n", at.strftime("%a"));
+        } else {
+            let local = at.to_zoned(zone.time_zone().clone());
+            put!(
+                text,
+                "  {utc}  {} {}\n",
+                local.strftime("%a %Y-%m-%d %H:%M %:z"),
+                zone.name()
+            );
+        }
+    }
+    for note in notes(&answer.expression, zone, from).unwrap_or_default() {
+        put!(text, "  note[{}]: {note}", note.code());
+        if !note.help.is_empty() {
+            put!(text, "; {}", note.help);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn all(
+    root: &std::path::Path,
+    zone: &Zone,
+    from: Timestamp,
+    count: u32,
+    out: Out,
+) -> Result<(), Failure> {
+    let mut objects = Vec::new();
+    let mut texts = String::new();
+    for daemon in local::daemons(root)? {
+        let Some(expression) = daemon.schedule() else {
+            continue;
+        };
+        match answer(expression, zone, from, count) {
+            Ok(answer) => {
+                let mut map = members(&answer);
+                map.insert("daemon_id".to_owned(), json!(daemon.id()));
+                objects.push(Value::Object(map));
+                put!(texts, "{}  {}", daemon.id(), text(&answer, from));
+            }
+            Err(failure) => out.tell(&format!("{}: {}", daemon.id(), failure.message)),
+        }
+    }
+    if out.is_json() {
+        let mut map = Map::new();
+        map.insert("daemons".to_owned(), Value::Array(objects));
+        return out.envelope(map);
+    }
+    if texts.is_empty() {
+        out.note(&format!("no daemon in `{}` has a schedule", root.display()));
+    }
+    out.text(&texts)
+}

@@ -1,0 +1,132 @@
+//! `serve`: the host.
+
+use std::sync::Arc;
+
+use daemon_host::home::Home;
+use daemon_host::ops::{OpError, OpErrorKind};
+use daemon_host::serve::{Compose as _, Ready, Signal, Start, serve};
+use serde_json::{Map, json};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+use crate::cli::{Global, Serve};
+use crate::compose::{Composer, Overrides, open_store};
+use crate::failure::{Exit, Failure};
+use crate::out::Out;
+use crate::place::Place;
+use crate::session::{home_failure, own};
+
+/// Serves until told to stop.
+pub(crate) async fn run(
+    args: &Serve,
+    global: &Global,
+    place: &Place,
+    out: Out,
+) -> Result<(), Failure> {
+    let home = Home::open(&place.home).map_err(home_failure)?;
+    let owner = own(&home)?;
+    let overrides = Overrides {
+        repos: args.repo.clone(),
+        listen: args.listen.clone(),
+        store: args.store.clone(),
+        hold: args.hold,
+    };
+    let composer = Arc::new(Composer::new(place, overrides));
+    let config = composer.load()?;
+    log(&config, global, place)?;
+    if config.repo.is_empty() {
+        out.note("no repository is watched: give --repo DIR, or [[repo]] in config.toml");
+    }
+    let store = open_store(&home, &config.host.store)?;
+    let signals = Signals::new()?;
+    let start = Start {
+        home,
+        store,
+        config,
+        compose: composer,
+    };
+    let on_ready = |ready: Ready| announce(&ready, out);
+    let served = serve(start, on_ready, || signals.next()).await;
+    drop(owner);
+    Ok(served?)
+}
+
+/// Prints the one line that says the host is ready.
+fn announce(ready: &Ready, out: Out) -> Result<(), OpError> {
+    let mut map = Map::new();
+    map.insert("ready".to_owned(), json!(true));
+    map.insert("http".to_owned(), json!(ready.http));
+    map.insert(
+        "socket".to_owned(),
+        json!(ready.socket.display().to_string()),
+    );
+    map.insert("pid".to_owned(), json!(std::process::id()));
+    map.insert("login_url".to_owned(), json!(ready.login_url));
+    out.note(&format!("log in once: {}", ready.login_url));
+    out.envelope(map)
+        .map_err(|failure| OpError::new(OpErrorKind::Internal, "stdout", failure.message))
+}
+
+/// Sends logs to the other stream.
+fn log(
+    config: &daemon_host::config::Config,
+    global: &Global,
+    place: &Place,
+) -> Result<(), Failure> {
+    let level = match (global.verbose, global.quiet) {
+        (0, false) => place.log.as_deref().unwrap_or(&config.log.level),
+        (0, true) => "error",
+        (1, _) => "debug",
+        _ => "trace",
+    };
+    let filter = EnvFilter::try_new(level).map_err(|error| {
+        Failure::new(
+            Exit::Config,
+            "log-level",
+            format!("`{level}` is not a log filter: {error}"),
+        )
+    })?;
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false);
+    let begun = match config.log.format {
+        daemon_host::config::LogFormat::Text => builder.with_ansi(false).try_init(),
+        daemon_host::config::LogFormat::Json => builder.json().try_init(),
+    };
+    begun.map_err(|error| Failure::bug(format!("logging cannot begin: {error}")))
+}
+
+/// The signals that a host listens to.
+pub(crate) struct Signals {
+    streams: tokio::sync::Mutex<[tokio::signal::unix::Signal; 3]>,
+}
+
+impl Signals {
+    /// Begins to listen.
+    pub(crate) fn new() -> Result<Self, Failure> {
+        let listen = |kind| {
+            signal(kind)
+                .map_err(|error| Failure::bug(format!("signals cannot be received: {error}")))
+        };
+        let streams = [
+            listen(SignalKind::terminate())?,
+            listen(SignalKind::interrupt())?,
+            listen(SignalKind::hangup())?,
+        ];
+        Ok(Self {
+            streams: tokio::sync::Mutex::new(streams),
+        })
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&self) -> Signal {
+        let mut streams = self.streams.lock().await;
+        let [terminate, interrupt, hangup] = &mut *streams;
+        tokio::select! {
+            _ = terminate.recv() => Signal::Stop,
+            _ = interrupt.recv() => Signal::Stop,
+            _ = hangup.recv() => Signal::Reload,
+        }
+    }
+}

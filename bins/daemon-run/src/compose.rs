@@ -1,0 +1,424 @@
+//! Composition: the one place that names adapters.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use daemon_engine::{NewOutput, OutputKey, OutputState, Surface};
+use daemon_host::config::{self, Config, Period, Provider as ProviderConfig};
+use daemon_host::driver::repos::Watched;
+use daemon_host::driver::{Checked, Checker, Parts, Planner, Push, PushPermission, Wish};
+use daemon_host::ops::{OpError, OpErrorKind, chain};
+use daemon_host::serve::Compose;
+use daemon_process::Supervisor;
+use daemon_provider::Provider;
+use daemon_provider::builtin::Builtin;
+use daemon_provider_cli::{CommandConfig, CommandProvider, Confinement, InputFormat, ResultRule};
+use daemon_repo::{Discovery, Git, Problem, Remote, Repository, daemon_branch};
+use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
+
+use crate::failure::{Exit, Failure};
+use crate::place::Place;
+
+/// What flags say over the configuration.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overrides {
+    /// `--repo`.
+    pub(crate) repos: Vec<PathBuf>,
+    /// `--listen`.
+    pub(crate) listen: Option<String>,
+    /// `--store`.
+    pub(crate) store: Option<String>,
+    /// `--hold`.
+    pub(crate) hold: bool,
+}
+
+/// Reads configuration and composes parts from it.
+pub(crate) struct Composer {
+    config: PathBuf,
+    directory: PathBuf,
+    path: std::ffi::OsString,
+    store: Option<String>,
+    overrides: Overrides,
+    supervisor: Mutex<Option<Supervisor>>,
+}
+
+impl Composer {
+    /// Composes for a home, under what flags and environment say.
+    pub(crate) fn new(place: &Place, overrides: Overrides) -> Self {
+        Self {
+            config: place.home.join("config.toml"),
+            directory: place.directory.clone(),
+            path: place.path.clone(),
+            store: place.store.clone(),
+            overrides,
+            supervisor: Mutex::new(None),
+        }
+    }
+
+    /// Finds git.
+    pub(crate) fn git(&self) -> Result<Git, OpError> {
+        Git::find(&self.path).map_err(|error| {
+            OpError::new(OpErrorKind::Unavailable, "no-git", chain(&error)).with_help("install git")
+        })
+    }
+}
+
+impl Compose for Composer {
+    fn load(&self) -> Result<Config, OpError> {
+        let text = match std::fs::read_to_string(&self.config) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => {
+                let message = format!("cannot read `{}`: {error}", self.config.display());
+                return Err(OpError::new(
+                    OpErrorKind::Config,
+                    "config-unreadable",
+                    message,
+                ));
+            }
+        };
+        let mut config = config::parse(&text).map_err(|error| {
+            let message = format!(
+                "{}:{}:{}: {}",
+                self.config.display(),
+                error.line,
+                error.column,
+                error.message
+            );
+            OpError::new(OpErrorKind::Config, "config-invalid", message)
+        })?;
+        for path in &self.overrides.repos {
+            config.repo.push(config::Repo {
+                path: self.directory.join(path),
+                name: None,
+                branch: None,
+                poll: Period::from_secs(30),
+                zone: None,
+            });
+        }
+        if let Some(listen) = &self.overrides.listen {
+            config.host.listen.clone_from(listen);
+        }
+        if let Some(store) = self.overrides.store.as_ref().or(self.store.as_ref()) {
+            config.host.store.clone_from(store);
+        }
+        config.host.hold |= self.overrides.hold;
+        Ok(config)
+    }
+
+    fn parts(&self, config: &Config) -> Result<Parts, OpError> {
+        let git = self.git()?;
+        let repos = watched(&git, config, &self.directory)?;
+        let sandbox = sandbox(config);
+        let mut surfaces: BTreeMap<String, Arc<dyn Surface>> = BTreeMap::new();
+        let branches = GitBranch::new(places(config, &repos)?);
+        surfaces.insert(branches.name().to_owned(), Arc::new(branches));
+        Ok(Parts {
+            checker: Arc::new(LintChecker),
+            planner: Arc::new(BranchPlanner),
+            providers: self.providers(config)?,
+            surfaces,
+            repos,
+            sandbox,
+        })
+    }
+}
+
+impl Composer {
+    fn providers(&self, config: &Config) -> Result<BTreeMap<String, Arc<dyn Provider>>, OpError> {
+        let mut providers: BTreeMap<String, Arc<dyn Provider>> = BTreeMap::new();
+        for (name, provider) in &config.provider.named {
+            providers.insert(name.clone(), self.provider(name, provider, config)?);
+        }
+        if !providers.contains_key("builtin") {
+            providers.insert("builtin".to_owned(), builtin(&ProviderConfig::default()));
+        }
+        if !providers.contains_key(&config.provider.default) {
+            let message = format!(
+                "provider.default names `{}`, which is not configured",
+                config.provider.default
+            );
+            return Err(OpError::new(
+                OpErrorKind::Config,
+                "unknown-provider",
+                message,
+            ));
+        }
+        Ok(providers)
+    }
+
+    fn provider(
+        &self,
+        name: &str,
+        provider: &ProviderConfig,
+        config: &Config,
+    ) -> Result<Arc<dyn Provider>, OpError> {
+        let kind = match (provider.kind.as_deref(), name) {
+            (Some(kind), _) => kind,
+            (None, "builtin") => "builtin",
+            (None, _) => "command",
+        };
+        match kind {
+            "builtin" => Ok(builtin(provider)),
+            "command" => self.command(name, provider, config),
+            other => {
+                let message = format!(
+                    "provider.{name}.kind is `{other}`; `builtin` and `command` are served"
+                );
+                Err(OpError::new(
+                    OpErrorKind::Config,
+                    "unknown-provider-kind",
+                    message,
+                ))
+            }
+        }
+    }
+}
+
+impl Composer {
+    fn command(
+        &self,
+        name: &str,
+        provider: &ProviderConfig,
+        config: &Config,
+    ) -> Result<Arc<dyn Provider>, OpError> {
+        let wrong = |message: String| {
+            OpError::new(
+                OpErrorKind::Config,
+                "config-invalid",
+                format!("provider.{name}: {message}"),
+            )
+        };
+        let program = provider
+            .command
+            .as_ref()
+            .ok_or_else(|| wrong("`command` is missing".to_owned()))?;
+        let mut command = CommandConfig::new(name, program);
+        command.args.clone_from(&provider.args);
+        command.search.clone_from(&self.path);
+        command.input = match provider.input.as_deref() {
+            None | Some("text") => InputFormat::Prompt,
+            Some("json") => InputFormat::Json,
+            Some(other) => {
+                return Err(wrong(format!(
+                    "`input` is `{other}`; `text` and `json` are served"
+                )));
+            }
+        };
+        command.result = if provider.require_result {
+            ResultRule::Required
+        } else {
+            ResultRule::Optional
+        };
+        command.untrusted = config
+            .repo
+            .iter()
+            .map(|repo| self.directory.join(&repo.path))
+            .collect();
+        if is_confining(config) {
+            command.confinement = Confinement::Confined {
+                readable: Vec::new(),
+            };
+        }
+        command.resolve().map_err(|error| wrong(chain(&error)))?;
+        Ok(Arc::new(CommandProvider::new(self.supervisor()?, command)))
+    }
+
+    /// Returns the one thread that forks children, starting it when the first provider needs it.
+    fn supervisor(&self) -> Result<Supervisor, OpError> {
+        let mut supervisor = self.supervisor.lock().expect("no holder panics");
+        if let Some(running) = &*supervisor {
+            return Ok(running.clone());
+        }
+        let started = Supervisor::start().map_err(|error| {
+            OpError::new(
+                OpErrorKind::Unavailable,
+                "supervisor",
+                format!("children cannot be supervised: {error}"),
+            )
+        })?;
+        *supervisor = Some(started.clone());
+        Ok(started)
+    }
+}
+
+/// Reports whether policy asks for a sandbox that confines files.
+fn is_confining(config: &Config) -> bool {
+    let single = config
+        .policy
+        .daemon
+        .values()
+        .filter_map(|policy| policy.sandbox_min);
+    single
+        .chain([config.policy.sandbox_min])
+        .any(|level| level >= 2)
+}
+
+/// Returns the sandbox level that runs get, and what it rests on.
+pub(crate) fn sandbox(config: &Config) -> (u8, String) {
+    let report = daemon_process::probe();
+    if is_confining(config) {
+        return (report.level.number(), report.detail);
+    }
+    let level = report.level.number().min(1);
+    (level, "clean environment, limits, process group".to_owned())
+}
+
+fn builtin(provider: &ProviderConfig) -> Arc<dyn Provider> {
+    Arc::new(if provider.repair {
+        Builtin::repairing()
+    } else {
+        Builtin::reporting()
+    })
+}
+
+/// Opens the repositories of a configuration.
+fn watched(git: &Git, config: &Config, directory: &Path) -> Result<Vec<Arc<Watched>>, OpError> {
+    let mut watched: Vec<Arc<Watched>> = Vec::new();
+    for repo in &config.repo {
+        let path = directory.join(&repo.path);
+        let opened = Repository::open(git, &path).map_err(|error| {
+            OpError::new(
+                OpErrorKind::NotFound,
+                "repository",
+                format!("`{}`: {}", path.display(), chain(&error)),
+            )
+        })?;
+        let opened = match &repo.name {
+            None => opened,
+            Some(name) => {
+                let name = name.parse().map_err(|error| {
+                    OpError::new(
+                        OpErrorKind::Config,
+                        "config-invalid",
+                        format!("repo.name: {error}"),
+                    )
+                })?;
+                opened.named(name)
+            }
+        };
+        if let Some(twin) = watched
+            .iter()
+            .find(|other| other.name.folded() == opened.name().folded())
+        {
+            let message = format!("two watched repositories are named `{}`", twin.name);
+            return Err(
+                OpError::new(OpErrorKind::Config, "repository-name", message)
+                    .with_help("set [[repo]] name"),
+            );
+        }
+        watched.push(Arc::new(Watched {
+            name: opened.name().clone(),
+            repository: opened,
+            branch: repo.branch.clone(),
+            zone: repo.zone.clone(),
+            poll: repo.poll.unsigned().max(Duration::from_millis(100)),
+        }));
+    }
+    Ok(watched)
+}
+
+fn places(config: &Config, repos: &[Arc<Watched>]) -> Result<Vec<(Repository, Remote)>, OpError> {
+    let remote: Remote = config.surfaces.git.remote.parse().map_err(|error| {
+        OpError::new(
+            OpErrorKind::Config,
+            "config-invalid",
+            format!("surfaces.git.remote: {error}"),
+        )
+    })?;
+    Ok(repos
+        .iter()
+        .map(|repo| (repo.repository.clone(), remote.clone()))
+        .collect())
+}
+
+/// Judges daemon files as the linter does.
+pub(crate) struct LintChecker;
+
+impl Checker for LintChecker {
+    fn check(&self, discovery: &Discovery, zone_of: &dyn Fn(&str) -> String) -> Vec<Checked> {
+        crate::check::check(discovery, zone_of)
+    }
+}
+
+/// Plans branches as the git surface wants them.
+struct BranchPlanner;
+
+impl Planner for BranchPlanner {
+    fn plan(&self, push: &Push) -> Result<Option<NewOutput>, String> {
+        let changes = match push.worktree.changes() {
+            Ok(changes) => changes,
+            Err(error) if matches!(error.problem(), Problem::TooManyChanges { .. }) => {
+                return Ok(Some(refused(push, chain(&error))));
+            }
+            Err(error) => return Err(chain(&error)),
+        };
+        if changes.is_empty() && push.wish == Wish::IfChanged {
+            return Ok(None);
+        }
+        let refs = push.repo.repository.refs().map_err(|error| chain(&error))?;
+        let default_branch = push
+            .repo
+            .repository
+            .default_branch(&refs)
+            .map_err(|error| chain(&error))?;
+        let rules = BranchRules {
+            default_branch,
+            protected: Vec::new(),
+        };
+        let plan = BranchPlan {
+            daemon: &push.daemon,
+            activation: &push.activation,
+            ordinal: push.ordinal,
+            message: Some(&push.message),
+            at: push.at,
+        };
+        let mut output =
+            plan_branch(&push.worktree, &changes, &plan, &rules).map_err(|error| chain(&error))?;
+        if push.permission == PushPermission::ReadOnly {
+            output.state = OutputState::Refused;
+            output.error = Some("the capability is `read`".to_owned());
+        }
+        Ok(Some(output))
+    }
+}
+
+/// Records a branch that is not even planned.
+fn refused(push: &Push, reason: String) -> NewOutput {
+    let target = daemon_branch(&push.daemon.id, &push.activation);
+    NewOutput {
+        key: OutputKey::derive(&push.activation, push.ordinal, GIT, target.as_str()),
+        ordinal: push.ordinal,
+        surface: GIT.to_owned(),
+        target: target.as_str().to_owned(),
+        content: "{}".to_owned(),
+        state: OutputState::Refused,
+        error: Some(reason),
+    }
+}
+
+/// Opens the store that a configuration names.
+pub(crate) fn open_store(
+    home: &daemon_host::home::Home,
+    store: &str,
+) -> Result<Arc<dyn daemon_store::Store>, Failure> {
+    if store != "sqlite" {
+        let failure = Failure::new(
+            Exit::Config,
+            "unknown-store",
+            format!("`{store}` is not a store that is served"),
+        );
+        return Err(failure.help("sqlite"));
+    }
+    let path = home.store();
+    let opened = daemon_store_sqlite::SqliteStore::open(&path);
+    match opened {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(error) => {
+            let message = format!("the store `{}`: {}", path.display(), chain(&error));
+            Err(Failure::new(Exit::Unavailable, "store-failed", message))
+        }
+    }
+}

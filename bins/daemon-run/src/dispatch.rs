@@ -1,0 +1,158 @@
+//! From arguments to commands, and from their results to exit codes.
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser as _};
+
+use crate::cli::{Cli, Color, Command, Global};
+use crate::commands::listings::{self, Prompts};
+use crate::commands::{
+    completions, context, demo, doctor, explain, fire, lint, new, next, rule, schema, serve,
+};
+use crate::failure::{Exit, Failure};
+use crate::out::Out;
+use crate::place::Place;
+
+/// Returns the command line, for completions and manual pages.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let out = Out::new(&cli.global);
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| start(&cli, out)));
+    match ended {
+        Ok(Ok(code)) => ExitCode::from(code),
+        Ok(Err(failure)) => {
+            out.failure(&failure);
+            ExitCode::from(failure.exit as u8)
+        }
+        Err(_) => {
+            out.failure(&Failure::bug("the program panicked; this is a bug"));
+            ExitCode::from(Exit::Internal as u8)
+        }
+    }
+}
+
+/// Tells what is wrong with the arguments.
+fn usage(error: &clap::Error) -> ExitCode {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    ) {
+        error.print().unwrap_or_default();
+        return ExitCode::SUCCESS;
+    }
+    let is_json = std::env::args_os()
+        .skip(1)
+        .take_while(|argument| argument != "--")
+        .any(|argument| argument == "--json");
+    if is_json {
+        let global = Global {
+            directory: None,
+            home: None,
+            json: true,
+            quiet: false,
+            verbose: 0,
+            color: Color::Auto,
+            no_input: true,
+        };
+        let text = error.to_string();
+        let first = text
+            .lines()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or_default();
+        Out::new(&global).failure(&Failure::usage(first.trim_start_matches("error: ")));
+    } else {
+        error.print().unwrap_or_default();
+    }
+    ExitCode::from(Exit::Usage as u8)
+}
+
+fn start(cli: &Cli, out: Out) -> Result<u8, Failure> {
+    let place = Place::read(&cli.global)?;
+    let is_serving = matches!(cli.command, Command::Serve(_) | Command::Demo(_));
+    let mut builder = if is_serving {
+        tokio::runtime::Builder::new_multi_thread()
+    } else {
+        tokio::runtime::Builder::new_current_thread()
+    };
+    let runtime = builder
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::bug(format!("the runtime cannot start: {error}")))?;
+    let code = runtime.block_on(async {
+        tokio::select! {
+            ended = run(cli, &place, out) => ended,
+            () = interrupted(is_serving) => Ok(130),
+        }
+    });
+    // What blocks on a thread, such as a read of standard input, does not keep the program alive.
+    runtime.shutdown_timeout(std::time::Duration::from_millis(200));
+    code
+}
+
+/// Waits for an interruption; a host has its own way to stop.
+async fn interrupted(is_serving: bool) {
+    if is_serving || tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+async fn run(cli: &Cli, place: &Place, out: Out) -> Result<u8, Failure> {
+    let done = |()| 0;
+    let good = |is_good: bool| u8::from(!is_good);
+    let prompts = if cli.global.no_input || !std::io::stdin().is_terminal() {
+        Prompts::Never
+    } else {
+        Prompts::Allowed
+    };
+    match &cli.command {
+        Command::Demo(args) => demo::run(args, &cli.global, place, out).await.map(good),
+        Command::New(args) => new::run(args, &place.directory, out).map(done),
+        Command::Lint(args) => Ok(lint::run(args, &cli.global, place)),
+        Command::Rule(args) => rule::run(args, out).map(done),
+        Command::List(args) => listings::list(&listings::DAEMONS, args, place, out)
+            .await
+            .map(done),
+        Command::Show(args) => listings::show(args, place, out).await.map(done),
+        Command::Next(args) => next::run(args, place, out).map(done),
+        Command::Explain(args) => explain::run(args, place, out)
+            .await
+            .map(|wakes| u8::from(args.exit_code && wakes == explain::Wakes::No)),
+        Command::Context(args) => context::run(args, place, out).map(done),
+        Command::Fire(args) => fire::run(args, place, out).await.map(good),
+        Command::Serve(args) => serve::run(args, &cli.global, place, out).await.map(done),
+        Command::Reload => listings::reload(place, out).await.map(done),
+        Command::Hold(args) => listings::gate("hold", args, place, out).await.map(done),
+        Command::Go(args) => listings::gate("go", args, place, out).await.map(done),
+        Command::Cancel(args) => listings::cancel(args, place, out, prompts).await.map(done),
+        Command::Retry(args) => listings::retry(args, place, out).await.map(done),
+        Command::Events(args) => listings::events(args, place, out).await.map(done),
+        Command::Activations(args) => listings::list(&listings::ACTIVATIONS, args, place, out)
+            .await
+            .map(done),
+        Command::Runs(args) => listings::list(&listings::RUNS, args, place, out)
+            .await
+            .map(done),
+        Command::Run(args) => listings::run_show(args, place, out).await.map(done),
+        Command::Logs(args) => listings::logs(args, place, out).await.map(done),
+        Command::Ticks(args) => listings::list(&listings::TICKS, args, place, out)
+            .await
+            .map(done),
+        Command::Outputs(args) => listings::list(&listings::OUTPUTS, args, place, out)
+            .await
+            .map(done),
+        Command::Doctor(args) => doctor::run(args, place, out).await.map(good),
+        Command::Schema(args) => schema::run(args, out).map(done),
+        Command::Completions(args) => completions::completions(args, out).map(done),
+        Command::Man(args) => completions::man(args, out).map(done),
+    }
+}

@@ -1,0 +1,139 @@
+//! An event given on the command line: a raw body, or an envelope that carries its source, kind and facts.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use daemon_event::{Enrichment, PullRequestFact, Source};
+use daemon_host::fire::FiredEvent;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::cli::EventArgs;
+use crate::failure::{Exit, Failure};
+use crate::place::Place;
+
+/// The most bytes of a payload.
+const MAX_PAYLOAD: u64 = 25 * 1024 * 1024;
+
+/// An envelope, as corpora and recordings hold them.
+#[derive(Debug, Deserialize)]
+struct Envelope {
+    id: Option<String>,
+    source: String,
+    event: String,
+    #[serde(default)]
+    enrichment: EnvelopeFacts,
+    body: Box<RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct EnvelopeFacts {
+    changed_files: Option<Vec<String>>,
+    pull_requests: Option<Vec<EnvelopePullRequest>>,
+    channel_name: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct EnvelopePullRequest {
+    number: u64,
+    draft: Option<bool>,
+    state: Option<String>,
+    is_current_head: Option<bool>,
+}
+
+/// Reads the event that flags describe; none without `--event`.
+pub(crate) fn read(args: &EventArgs, place: &Place) -> Result<Option<FiredEvent>, Failure> {
+    let Some(path) = &args.event else {
+        for (flag, is_given) in [
+            ("--source", args.source.is_some()),
+            ("--kind", args.kind.is_some()),
+            ("--changed-file", !args.changed_files.is_empty()),
+        ] {
+            if is_given {
+                return Err(Failure::usage(format!("{flag} needs --event PAYLOAD")));
+            }
+        }
+        return Ok(None);
+    };
+    let bytes = bytes(path, place)?;
+    let mut event = match envelope(&bytes) {
+        Some(envelope) => from_envelope(envelope, args)?,
+        None => raw(bytes, args)?,
+    };
+    if !args.changed_files.is_empty() {
+        event.enrichment.changed_files = Some(args.changed_files.clone());
+    }
+    Ok(Some(event))
+}
+
+fn bytes(path: &Path, place: &Place) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin()
+            .lock()
+            .take(MAX_PAYLOAD + 1)
+            .read_to_end(&mut bytes)
+    } else {
+        let path = place.directory.join(path);
+        std::fs::File::open(path)
+            .and_then(|file| file.take(MAX_PAYLOAD + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| Failure::unreadable(path, &error))?;
+    if u64::try_from(bytes.len()).expect("a length fits") > MAX_PAYLOAD {
+        return Err(Failure::new(
+            Exit::Invalid,
+            "invalid-event",
+            "the payload has more than 25 MiB",
+        ));
+    }
+    Ok(bytes)
+}
+
+fn envelope(bytes: &[u8]) -> Option<Envelope> {
+    serde_json::from_slice::<Envelope>(bytes)
+        .ok()
+        .filter(|envelope| envelope.source.parse::<Source>().is_ok())
+}
+
+fn source(text: &str) -> Result<Source, Failure> {
+    text.parse()
+        .map_err(|error: daemon_event::InvalidId| Failure::usage(error.to_string()))
+}
+
+fn from_envelope(envelope: Envelope, args: &EventArgs) -> Result<FiredEvent, Failure> {
+    let facts = envelope.enrichment;
+    let pull_request = |fact: EnvelopePullRequest| PullRequestFact {
+        number: fact.number,
+        draft: fact.draft,
+        state: fact.state,
+        is_current_head: fact.is_current_head,
+    };
+    Ok(FiredEvent {
+        source: source(args.source.as_deref().unwrap_or(&envelope.source))?,
+        kind: args.kind.clone().unwrap_or(envelope.event),
+        body: envelope.body.get().as_bytes().to_vec(),
+        delivery: envelope.id.filter(|id| !id.is_empty()),
+        enrichment: Enrichment {
+            changed_files: facts.changed_files,
+            pull_requests: facts
+                .pull_requests
+                .map(|all| all.into_iter().map(pull_request).collect()),
+            channel_name: facts.channel_name,
+        },
+    })
+}
+
+fn raw(body: Vec<u8>, args: &EventArgs) -> Result<FiredEvent, Failure> {
+    let (Some(source_name), Some(kind)) = (&args.source, &args.kind) else {
+        let failure = Failure::usage("a raw payload needs --source and --kind");
+        return Err(failure.help("such as --source github --kind pull_request"));
+    };
+    Ok(FiredEvent {
+        source: source(source_name)?,
+        kind: kind.clone(),
+        body,
+        delivery: None,
+        enrichment: Enrichment::default(),
+    })
+}

@@ -1,0 +1,197 @@
+//! How a command reaches operations: through a live host's socket, else on the home's store.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use daemon_event::ActivationId;
+use daemon_host::control::{CallError, Client, ErrorBody};
+use daemon_host::home::{Home, Ownership};
+use daemon_host::ops::{Live, OpError, OpErrorKind, Operations};
+use daemon_host::registry::SharedRegistry;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use crate::compose::{Composer, Overrides, open_store};
+use crate::failure::{Exit, Failure};
+use crate::place::Place;
+use daemon_host::serve::Compose as _;
+
+/// Whether a command changes something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Intent {
+    /// It looks.
+    Look,
+    /// It changes; without a host, it must own the home meanwhile.
+    Change,
+}
+
+/// A way to operations.
+pub(crate) enum Session {
+    /// A host is live.
+    Live(Box<Client>),
+    /// None is; the store is open.
+    Store {
+        /// The operations.
+        operations: Operations,
+        /// Ownership of the home, where something is changed.
+        _owner: Option<Ownership>,
+    },
+}
+
+impl Session {
+    /// Finds the host, or opens the store.
+    pub(crate) async fn open(place: &Place, intent: Intent) -> Result<Self, Failure> {
+        if let Some(client) = live(place).await? {
+            return Ok(Self::Live(Box::new(client)));
+        }
+        let Some(home) = Home::existing(&place.home) else {
+            let message = format!(
+                "there is no store in `{}`, and no host is running for it",
+                place.home.display()
+            );
+            let failure = Failure::new(Exit::Unavailable, "no-home", message);
+            return Err(failure.help("start one with `daemon-run serve --repo .`, or wake a daemon with `daemon-run fire ID`"));
+        };
+        let owner = match intent {
+            Intent::Look => None,
+            Intent::Change => Some(own(&home)?),
+        };
+        let composer = Composer::new(place, Overrides::default());
+        let config = composer.load()?;
+        let store = open_store(&home, &config.host.store)?;
+        let rows = store.daemons().await.map_err(OpError::from)?;
+        let offline = Arc::new(Offline::new(home));
+        let operations = Operations::new(store, SharedRegistry::of(rows), offline);
+        Ok(Self::Store {
+            operations,
+            _owner: owner,
+        })
+    }
+
+    /// Asks one operation.
+    pub(crate) async fn call(
+        &mut self,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> Result<Map<String, Value>, Failure> {
+        match self {
+            Self::Live(client) => client.call(method, params).await.map_err(call_failure),
+            Self::Store { operations, .. } => Ok(operations.call(method, params).await?),
+        }
+    }
+}
+
+/// Connects to the home's host, if there is one.
+pub(crate) async fn live(place: &Place) -> Result<Option<Client>, Failure> {
+    let composer = Composer::new(place, Overrides::default());
+    let socket = place.home.join(composer.load()?.uds.path);
+    match Client::connect(&socket).await {
+        Ok(client) => Ok(Some(client)),
+        Err(CallError::Unreachable(error))
+            if matches!(
+                error.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(call_failure(error)),
+    }
+}
+
+/// Becomes the owner of a home.
+pub(crate) fn own(home: &Home) -> Result<Ownership, Failure> {
+    home.own().map_err(home_failure)
+}
+
+/// Says why a home cannot be used.
+pub(crate) fn home_failure(error: daemon_host::home::HomeError) -> Failure {
+    use daemon_host::home::HomeError;
+    let message = daemon_host::ops::chain(&error);
+    match error {
+        HomeError::Owned { .. } => Failure::new(Exit::TryLater, "home-owned", message)
+            .help("stop that process, or use another --home"),
+        HomeError::Io { .. } => Failure::new(Exit::CannotWrite, "home", message),
+        _ => Failure::new(Exit::Config, "home", message),
+    }
+}
+
+/// Says why a call to a live host failed.
+pub(crate) fn call_failure(error: CallError) -> Failure {
+    match error {
+        CallError::Refused(body) => refused(body),
+        other => Failure::new(
+            Exit::Unavailable,
+            "host-unreachable",
+            daemon_host::ops::chain(&other),
+        ),
+    }
+}
+
+fn refused(body: ErrorBody) -> Failure {
+    let reason = body.data.reason.unwrap_or_else(|| body.data.code.clone());
+    let exit = match (body.data.code.as_str(), reason.as_str()) {
+        (_, "invalid-daemon" | "invalid-event") => Exit::Invalid,
+        ("invalid-params" | "invalid-request" | "method-not-found", _) => Exit::Usage,
+        ("not-found", _) => Exit::NoInput,
+        ("conflict" | "busy" | "shutting-down", _) => Exit::TryLater,
+        ("forbidden" | "unauthorized", _) => Exit::Refused,
+        ("config-invalid", _) => Exit::Config,
+        ("storage-failed", _) => Exit::Unavailable,
+        _ => Exit::Internal,
+    };
+    Failure {
+        exit,
+        code: reason,
+        message: body.message,
+        help: body.data.help,
+    }
+}
+
+/// What can be done without a host.
+pub(crate) struct Offline {
+    home: Home,
+}
+
+impl Offline {
+    /// Works in a home.
+    pub(crate) fn new(home: Home) -> Self {
+        Self { home }
+    }
+}
+
+#[async_trait]
+impl Live for Offline {
+    fn now(&self) -> Timestamp {
+        daemon_host::random::now()
+    }
+
+    fn nudge(&self) {}
+
+    fn stop_run(&self, _: &ActivationId) {}
+
+    async fn reload(&self) -> Result<Value, OpError> {
+        Err(no_host())
+    }
+
+    async fn doctor(&self) -> Result<Value, OpError> {
+        Err(no_host())
+    }
+
+    async fn stats(&self) -> Result<Value, OpError> {
+        Err(no_host())
+    }
+
+    fn runs(&self) -> std::path::PathBuf {
+        self.home.runs()
+    }
+}
+
+fn no_host() -> OpError {
+    OpError::new(
+        OpErrorKind::Unavailable,
+        "no-host",
+        "No host is running for this home",
+    )
+    .with_help("daemon-run serve")
+}

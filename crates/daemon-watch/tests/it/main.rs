@@ -1,5 +1,0 @@
-//! The crate by its public API.
-
-mod corpus;
-mod readings;
-mod robust;
