@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rustix::fs::{FlockOperation, Timestamps, flock};
+use rustix::io::Errno;
 use serde_json::{Map, Value};
 
 use crate::disk::{
@@ -293,10 +294,22 @@ impl Writer {
 pub(crate) fn lock(folder: &Folder) -> Result<File, FolderError> {
     let path = folder.lock();
     let file = open_lock(&path)?;
-    flock(&file, FlockOperation::NonBlockingLockExclusive)
-        .map_err(|error| failed(Action::Lock, &path)(error.into()))?;
-    Ok(file)
+    let mut tries = 0;
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(file),
+            // A reader that asks whether the folder is live holds the lock for the moment of the question.
+            Err(Errno::WOULDBLOCK) if tries < LOCK_TRIES => {
+                tries += 1;
+                std::thread::sleep(LOCK_PAUSE);
+            }
+            Err(error) => return Err(failed(Action::Lock, &path)(error.into())),
+        }
+    }
 }
+
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 fn document(folder: &Folder, start: Start, now: Timestamp) -> Document {
     let mut document = Document::blank(folder.id(), RunState::Running, now);

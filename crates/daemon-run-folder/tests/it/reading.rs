@@ -105,6 +105,29 @@ fn a_folder_has_one_writer_and_shows_that_it_has() {
 }
 
 #[test]
+fn readers_that_ask_whether_a_folder_is_live_do_not_keep_a_writer_out() {
+    let home = Home::new();
+    let folder = home.run(start()).folder().clone();
+    let stored = document(&folder);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    folder.is_live().unwrap();
+                }
+            });
+        }
+        for _ in 0..50 {
+            let writer = Writer::adopt(folder.clone(), stored.clone(), at(10));
+            is_over.fetch_or(writer.is_err(), Ordering::Relaxed);
+            writer.unwrap();
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
 fn the_owner_is_read_back_as_it_was_written() {
     let home = Home::new();
     let writer = home.run(start());
