@@ -308,7 +308,7 @@ pub(crate) fn lock(folder: &Folder) -> Result<File, FolderError> {
     }
 }
 
-const LOCK_TRIES: u32 = 20;
+const LOCK_TRIES: u32 = 200;
 const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 fn document(folder: &Folder, start: Start, now: Timestamp) -> Document {

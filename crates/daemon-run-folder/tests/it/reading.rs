@@ -118,7 +118,7 @@ fn readers_that_ask_whether_a_folder_is_live_do_not_keep_a_writer_out() {
                 }
             });
         }
-        for _ in 0..50 {
+        for _ in 0..1000 {
             let writer = Writer::adopt(folder.clone(), stored.clone(), at(10));
             is_over.fetch_or(writer.is_err(), Ordering::Relaxed);
             writer.unwrap();
