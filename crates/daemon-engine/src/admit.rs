@@ -114,3 +114,6 @@ pub fn admit(new: &NewTrigger, standing: &Standing) -> Admission {
         Admission::Enqueued(new.activation_id.clone())
     }
 }
+
+#[cfg(test)]
+mod tests;

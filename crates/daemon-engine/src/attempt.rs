@@ -178,3 +178,6 @@ impl std::str::FromStr for Gate {
             .ok_or_else(|| daemon_event::InvalidId::new(text, "a gate (open, held or tripped)"))
     }
 }
+
+#[cfg(test)]
+mod tests;

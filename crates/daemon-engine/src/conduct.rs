@@ -63,3 +63,6 @@ impl Conduct {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -135,3 +135,6 @@ fn later(
         at: now,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,6 +23,8 @@ mod admit;
 mod attempt;
 mod conduct;
 mod delivery;
+#[cfg(test)]
+mod fixture;
 mod output;
 mod proposal;
 mod state;

@@ -270,3 +270,6 @@ pub enum StateChange {
         key: String,
     },
 }
+
+#[cfg(test)]
+mod tests;

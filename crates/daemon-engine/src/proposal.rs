@@ -121,3 +121,6 @@ impl Proposal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

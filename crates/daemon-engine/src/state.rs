@@ -115,3 +115,6 @@ pub fn apply(
     *values = next;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

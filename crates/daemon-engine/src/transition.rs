@@ -198,3 +198,6 @@ fn sum<T: Copy>(before: Option<T>, more: Option<T>, add: impl FnOnce(T, T) -> T)
         (known, None) | (None, known) => known,
     }
 }
+
+#[cfg(test)]
+mod tests;

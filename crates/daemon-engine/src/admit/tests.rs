@@ -1,0 +1,74 @@
+use super::{
+    Admission, Joining, MAX_PENDING, MAX_PENDING_PER_DAEMON, NewTrigger, QueueLimit, Standing,
+    admit,
+};
+use crate::fixture::{id, new_trigger};
+
+fn check(joining: Joining, standing: Standing, expected: &Admission) {
+    let new = NewTrigger {
+        joining,
+        ..new_trigger(1)
+    };
+    assert_eq!(
+        admit(&new, &standing),
+        *expected,
+        "{joining:?} {standing:?}"
+    );
+}
+
+#[test]
+fn what_is_known_is_a_duplicate_before_anything_else() {
+    let full = Standing {
+        known: Some(id(7)),
+        joinable: Some(id(8)),
+        pending_of_daemon: MAX_PENDING_PER_DAEMON,
+        pending_in_all: MAX_PENDING,
+    };
+    for joining in [Joining::Coalesce, Joining::Separate] {
+        check(joining, full.clone(), &Admission::Duplicate(id(7)));
+    }
+}
+
+#[test]
+fn a_waiting_activation_is_joined_unless_the_trigger_is_separate() {
+    let waiting = Standing {
+        joinable: Some(id(8)),
+        ..Standing::default()
+    };
+    check(
+        Joining::Coalesce,
+        waiting.clone(),
+        &Admission::Joined(id(8)),
+    );
+    check(Joining::Separate, waiting, &Admission::Enqueued(id(1)));
+    check(
+        Joining::Coalesce,
+        Standing::default(),
+        &Admission::Enqueued(id(1)),
+    );
+}
+
+#[test]
+fn a_full_queue_refuses_what_joins_nothing() {
+    let with = |pending_of_daemon, pending_in_all| Standing {
+        pending_of_daemon,
+        pending_in_all,
+        ..Standing::default()
+    };
+    let enqueued = Admission::Enqueued(id(1));
+    let of_daemon = Admission::Refused(QueueLimit::Daemon);
+    let of_host = Admission::Refused(QueueLimit::Host);
+    check(Joining::Coalesce, with(999, 99_999), &enqueued);
+    check(Joining::Coalesce, with(1_000, 1_000), &of_daemon);
+    check(Joining::Separate, with(1_000, 100_000), &of_daemon);
+    check(Joining::Coalesce, with(0, 100_000), &of_host);
+    let full_and_waiting = Standing {
+        joinable: Some(id(8)),
+        ..with(1_000, 100_000)
+    };
+    check(
+        Joining::Coalesce,
+        full_and_waiting,
+        &Admission::Joined(id(8)),
+    );
+}

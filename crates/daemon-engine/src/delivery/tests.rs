@@ -1,0 +1,128 @@
+use super::{Settlement, Step, after_look_up, after_send, step};
+use crate::fixture::{at, output};
+use crate::output::{Output, OutputState};
+use crate::surface::{Found, RemoteId, SurfaceError, SurfaceErrorKind};
+
+const NOW: i64 = 1_000;
+
+fn sending(attempts: u32) -> Output {
+    Output {
+        attempts,
+        ..output(OutputState::Sending)
+    }
+}
+
+fn error(kind: SurfaceErrorKind) -> SurfaceError {
+    SurfaceError::new(kind, "502")
+}
+
+fn settled(state: OutputState, error: Option<&str>, not_before: Option<i64>) -> Settlement {
+    Settlement {
+        state,
+        remote: None,
+        error: error.map(str::to_owned),
+        not_before: not_before.map(at),
+        at: at(NOW),
+    }
+}
+
+fn remote() -> RemoteId {
+    RemoteId {
+        id: "r-1".to_owned(),
+        url: None,
+    }
+}
+
+fn confirmed() -> Settlement {
+    Settlement {
+        remote: Some(remote()),
+        ..settled(OutputState::Confirmed, None, None)
+    }
+}
+
+#[test]
+fn every_state_has_its_step() {
+    let steps: Vec<(OutputState, Step)> = OutputState::ALL
+        .into_iter()
+        .map(|state| (state, step(state)))
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            (OutputState::Refused, Step::Rest),
+            (OutputState::Planned, Step::Send),
+            (OutputState::Sending, Step::LookUp),
+            (OutputState::Ambiguous, Step::LookUp),
+            (OutputState::Confirmed, Step::Rest),
+            (OutputState::Unknown, Step::Rest),
+            (OutputState::GaveUp, Step::Rest),
+        ]
+    );
+    for (state, step) in steps {
+        assert_eq!(step == Step::Rest, state.is_settled());
+    }
+}
+
+#[test]
+fn what_was_sent_is_confirmed_tried_again_or_given_up() {
+    let check = |sent, expected: &Settlement| {
+        assert_eq!(after_send(&sending(2), sent, at(NOW), u32::MAX), *expected);
+    };
+    check(Ok(remote()), &confirmed());
+    check(
+        Err(error(SurfaceErrorKind::Refused)),
+        &settled(OutputState::GaveUp, Some("502"), None),
+    );
+    check(
+        Err(error(SurfaceErrorKind::Retryable)),
+        &settled(OutputState::Planned, Some("502"), Some(NOW + 30)),
+    );
+    check(
+        Err(error(SurfaceErrorKind::Ambiguous)),
+        &settled(OutputState::Ambiguous, Some("502"), Some(NOW + 30)),
+    );
+}
+
+#[test]
+fn what_was_looked_up_is_confirmed_sent_or_never_sent_again() {
+    let check = |found, expected: &Settlement| {
+        assert_eq!(
+            after_look_up(&sending(0), found, at(NOW), u32::MAX),
+            *expected
+        );
+    };
+    check(Ok(Found::At(remote())), &confirmed());
+    check(
+        Ok(Found::Absent),
+        &settled(OutputState::Planned, None, Some(NOW)),
+    );
+    check(
+        Ok(Found::Unreadable),
+        &settled(
+            OutputState::Unknown,
+            Some("the surface cannot be read back"),
+            None,
+        ),
+    );
+    for kind in [SurfaceErrorKind::Retryable, SurfaceErrorKind::Ambiguous] {
+        check(
+            Err(error(kind)),
+            &settled(OutputState::Ambiguous, Some("502"), Some(NOW + 10)),
+        );
+    }
+    check(
+        Err(error(SurfaceErrorKind::Refused)),
+        &settled(OutputState::GaveUp, Some("502"), None),
+    );
+}
+
+#[test]
+fn a_day_of_trying_is_enough() {
+    let day = 24 * 3600;
+    let after = |second| {
+        let failed = Err(error(SurfaceErrorKind::Retryable));
+        after_send(&sending(1), failed, at(second), 0).state
+    };
+    assert_eq!(after(day - 1), OutputState::Planned);
+    assert_eq!(after(day), OutputState::GaveUp);
+}

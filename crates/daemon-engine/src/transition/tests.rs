@@ -1,0 +1,169 @@
+use super::DeliveryEnd;
+use crate::activation::{Activation, ActivationState, HostEpoch, RunLease};
+use crate::attempt::{AttemptEnd, AttemptOutcome, end_attempt, reclaim};
+use crate::fixture::{at, end, new_trigger, pending, retryable};
+use crate::output::OutputState;
+
+const HOST: HostEpoch = HostEpoch(3);
+
+fn leased() -> Activation {
+    let mut activation = pending();
+    activation.lease(HOST, at(60), "rev-2");
+    activation
+}
+
+#[test]
+fn a_trigger_that_must_wait_says_why() {
+    let reason = |not_before| {
+        let new = crate::NewTrigger {
+            not_before,
+            ..new_trigger(1)
+        };
+        Activation::pending(new).reason
+    };
+    assert_eq!(reason(at(0)).as_deref(), Some("slot"));
+    assert_eq!(reason(at(1)).as_deref(), Some("settle"));
+}
+
+#[test]
+fn a_lease_counts_and_fences() {
+    let leased = leased();
+    assert_eq!(
+        leased,
+        Activation {
+            state: ActivationState::Claimed,
+            reason: None,
+            rev: "rev-2".to_owned(),
+            attempts: 1,
+            run_lease: RunLease(1),
+            owner: Some(HOST),
+            lease_until: Some(at(60)),
+            ..pending()
+        }
+    );
+    assert!(leased.is_held_under(RunLease(1)));
+    assert!(!leased.is_held_under(RunLease(0)));
+    assert!(!leased.is_held_under(RunLease(2)));
+    assert!(!pending().is_held_under(RunLease(0)));
+}
+
+#[test]
+fn leases_of_earlier_epochs_and_expired_ones_are_taken_back() {
+    let table = [(3, 59, false), (3, 60, true), (4, 0, true), (2, 0, false)];
+    for (epoch, second, expected) in table {
+        let is_reclaimable = leased().is_reclaimable(HostEpoch(epoch), at(second));
+        assert_eq!(is_reclaimable, expected, "epoch {epoch} at {second}");
+    }
+    assert!(!pending().is_reclaimable(HostEpoch(9), at(999)));
+}
+
+#[test]
+fn a_crash_is_counted_and_ends_the_lease() {
+    let mut activation = leased();
+    activation.begin_run(at(5));
+    let next = reclaim(&activation, at(70));
+    activation.take_back(next, at(70));
+    assert_eq!(
+        activation,
+        Activation {
+            state: ActivationState::Pending,
+            reason: Some("slot".to_owned()),
+            host_crashes: 1,
+            owner: None,
+            lease_until: None,
+            not_before: at(70),
+            started_at: Some(at(5)),
+            ..leased()
+        }
+    );
+}
+
+#[test]
+fn an_end_adds_up_what_was_used() {
+    let mut activation = leased();
+    let used = |tokens, cost_usd, outcome| AttemptEnd {
+        tokens,
+        cost_usd,
+        ..end(outcome)
+    };
+    let mut finish = |end: AttemptEnd| {
+        let next = end_attempt(&activation, &end, 0);
+        activation.finish(&end, next);
+        (activation.tokens, activation.cost_usd, activation.attempts)
+    };
+    assert_eq!(finish(used(None, None, retryable())), (None, None, 1));
+    assert_eq!(
+        finish(used(Some(5), None, AttemptOutcome::HostStopping)),
+        (Some(5), None, 0)
+    );
+    assert_eq!(
+        finish(used(Some(u64::MAX), Some(0.5), AttemptOutcome::Done)),
+        (Some(u64::MAX), Some(0.5), 0)
+    );
+    assert_eq!(activation.finished_at, Some(at(100)));
+}
+
+#[test]
+fn deliveries_end_with_their_last_output() {
+    use OutputState::{Ambiguous, Confirmed, GaveUp, Planned, Refused, Sending, Unknown};
+    let table: [(&[OutputState], ActivationState); 7] = [
+        (&[], ActivationState::Succeeded),
+        (&[Confirmed, Refused, Unknown], ActivationState::Succeeded),
+        (&[Confirmed, GaveUp], ActivationState::Failed),
+        (&[GaveUp, Planned], ActivationState::Delivering),
+        (&[Confirmed, Sending], ActivationState::Delivering),
+        (&[Ambiguous], ActivationState::Delivering),
+        (&[Planned], ActivationState::Delivering),
+    ];
+    for (outputs, expected) in table {
+        let mut activation = Activation {
+            state: ActivationState::Delivering,
+            ..leased()
+        };
+        let end = activation.close_delivery(outputs.iter().copied(), at(9));
+        assert_eq!(activation.state, expected, "{outputs:?}");
+        assert_eq!(end == DeliveryEnd::Closed, expected.is_final());
+    }
+    let mut running = leased();
+    assert_eq!(running.close_delivery([], at(9)), DeliveryEnd::Open);
+    assert_eq!(running, leased());
+}
+
+#[test]
+fn a_revived_activation_waits_anew() {
+    let mut activation = leased();
+    activation.cancel("a person", at(5));
+    assert!(activation.is_revivable());
+    activation.revive(at(90_000));
+    assert_eq!(
+        (
+            activation.state,
+            activation.attempts,
+            activation.finished_at
+        ),
+        (ActivationState::Pending, 0, None)
+    );
+    let day = 24 * 3600;
+    assert!(!activation.is_expired(at(90_000 + day - 1)));
+    assert!(activation.is_expired(at(90_000 + day)));
+    assert!(!leased().is_expired(at(90_000 + day)), "only what waits");
+}
+
+#[test]
+fn only_bad_ends_are_revivable() {
+    let revivable: Vec<ActivationState> = ActivationState::ALL
+        .into_iter()
+        .filter(|state| {
+            let state = *state;
+            Activation { state, ..pending() }.is_revivable()
+        })
+        .collect();
+    assert_eq!(
+        revivable,
+        [
+            ActivationState::Failed,
+            ActivationState::Dead,
+            ActivationState::Cancelled
+        ]
+    );
+}
