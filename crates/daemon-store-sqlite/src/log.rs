@@ -12,9 +12,8 @@ use rusqlite::Connection;
 
 use crate::failure::Outcome;
 
-/// How many pages of log are merged at leisure.
-const MERGE_AT: u64 = 4_000;
-const PAGE: u64 = 4_096;
+/// How many pages the log may have before it is merged: 32 MiB.
+const MERGE_AT: i64 = 8_000;
 
 /// Returns the path of the log of a database.
 pub(crate) fn path_of(database: &Path) -> PathBuf {
@@ -23,18 +22,30 @@ pub(crate) fn path_of(database: &Path) -> PathBuf {
     path.into()
 }
 
-/// Merges the log into the file and marks the file as waiting for a new one.
+/// Merges the whole log into the file and marks the file as waiting for a new one.
 pub(crate) fn merge(conn: &Connection) -> Outcome<()> {
-    conn.execute("UPDATE host SET merged = 0", [])?;
-    conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-    conn.execute("UPDATE host SET merged = 1", [])?;
-    Ok(())
+    merge_by(conn, "PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
 /// Merges the log if it has grown.
-pub(crate) fn merge_if_long(conn: &Connection, log: &Path) -> Outcome<()> {
-    let is_long = std::fs::metadata(log).is_ok_and(|file| file.len() > MERGE_AT * PAGE);
-    if is_long { merge(conn) } else { Ok(()) }
+///
+/// What readers still look at stays in the log for the next time. The log keeps its length and is written again from its
+/// beginning, since a sync is cheaper where no file grows.
+pub(crate) fn merge_if_long(conn: &Connection) -> Outcome<()> {
+    let n_pages: i64 = conn
+        .prepare_cached("PRAGMA wal_checkpoint(NOOP)")?
+        .query_row([], |row| row.get(1))?;
+    if n_pages < MERGE_AT {
+        return Ok(());
+    }
+    merge_by(conn, "PRAGMA wal_checkpoint(PASSIVE)")
+}
+
+fn merge_by(conn: &Connection, checkpoint: &str) -> Outcome<()> {
+    conn.execute("UPDATE host SET merged = 0", [])?;
+    conn.query_row(checkpoint, [], |_| Ok(()))?;
+    conn.execute("UPDATE host SET merged = 1", [])?;
+    Ok(())
 }
 
 /// Refuses a file whose log is missing; `had_log` tells whether there was one before the file was opened.

@@ -74,6 +74,8 @@ fn set_up(conn: &Connection) -> Outcome<()> {
     conn.pragma_update(None, "journal_mode", "wal")?;
     conn.pragma_update(None, "synchronous", "full")?;
     conn.pragma_update(None, "foreign_keys", true)?;
+    // What savepoints keep aside; in files it would cost as many writes as the log.
+    conn.pragma_update(None, "temp_store", "memory")?;
     // Merging is ours, see `log`.
     conn.pragma_update(None, "wal_autocheckpoint", 0)?;
     Ok(())

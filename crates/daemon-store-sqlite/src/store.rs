@@ -32,7 +32,7 @@ impl SqliteStore {
         let path = path.as_ref();
         let conn = open(path)?;
         Ok(Self {
-            writer: Writer::start(conn, path)?,
+            writer: Writer::start(conn)?,
             readers: Readers::new(path),
             path: path.to_owned(),
         })

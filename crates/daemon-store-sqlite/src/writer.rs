@@ -4,7 +4,6 @@
 //! commit has returned. There is no timer: an idle store commits an operation at once, a busy one commits up to
 //! [`BATCH`] together.
 
-use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
 use daemon_store::StoreError;
@@ -29,12 +28,11 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the writer over a connection.
-    pub(crate) fn start(conn: Connection, path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn start(conn: Connection) -> Result<Self, StoreError> {
         let (queue, operations) = mpsc::channel(QUEUE);
         let desk = Desk {
             conn,
             operations,
-            log: log::path_of(path),
             broken: None,
         };
         let thread = std::thread::Builder::new()
@@ -160,7 +158,6 @@ where
 struct Desk {
     conn: Connection,
     operations: mpsc::Receiver<Box<dyn Operation>>,
-    log: PathBuf,
     /// What was being tried when the disk failed.
     broken: Option<String>,
 }
@@ -189,7 +186,7 @@ impl Desk {
                 for operation in batch.drain(..) {
                     operation.reply(End::Committed);
                 }
-                if let Err(failure) = log::merge_if_long(&self.conn, &self.log) {
+                if let Err(failure) = log::merge_if_long(&self.conn) {
                     self.note(failure, "merge the log");
                 }
             }

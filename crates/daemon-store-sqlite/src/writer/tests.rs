@@ -16,7 +16,7 @@ fn started() -> (TempDir, Writer) {
     let conn = open(&path).unwrap();
     conn.execute_batch("CREATE TABLE note (n INTEGER PRIMARY KEY, text TEXT)")
         .unwrap();
-    let writer = Writer::start(conn, &path).unwrap();
+    let writer = Writer::start(conn).unwrap();
     (folder, writer)
 }
 
