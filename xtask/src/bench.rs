@@ -102,7 +102,8 @@ fn page(report: &Report, table: &str) -> String {
         "# Performance\n\n\
          Ours beside what a user would pick instead and beside the limit of the machine, measured in turns in the same\n\
          process on the same input. `cargo xtask bench` writes this page. The times belong to this machine; the ratios\n\
-         travel better. Medians of repeated batches; the spread is the middle half of the batches around the median.\n\
+         travel better. Medians of repeated batches, in the processor time of the thread where nothing is waited\n\
+         for; the spread is half of the middle half of the batches.\n\
          Everything is built with cargo's own release settings, as it is for who embeds a library.\n\n\
          {}, {} cores, {}, {}; {}.\n\n{table}",
         report.machine.cpu,

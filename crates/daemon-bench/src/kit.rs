@@ -3,7 +3,9 @@
 //! Contenders run in turns so that a slow minute of the machine meets all of them, and the order turns with each round so
 //! that none always runs on the caches of the same other.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
 
 /// How long a batch should last: long against the clock's grain, short against the machine's moods.
 const BATCH: Duration = Duration::from_millis(10);
@@ -16,7 +18,26 @@ const SLOW_ROUNDS: usize = 7;
 pub(crate) struct Contender<'a> {
     name: &'static str,
     per_pass: usize,
+    clock: Clock,
     pass: Box<dyn FnMut() + 'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Clock {
+    /// The processor time of this thread.
+    Thread,
+    /// The time that passes.
+    Wall,
+}
+
+impl Clock {
+    fn now(self) -> Duration {
+        let id = match self {
+            Self::Thread => ClockId::ThreadCPUTime,
+            Self::Wall => ClockId::Monotonic,
+        };
+        Duration::try_from(clock_gettime(id)).expect("these clocks begin at zero")
+    }
 }
 
 impl<'a> Contender<'a> {
@@ -25,16 +46,25 @@ impl<'a> Contender<'a> {
         Self {
             name,
             per_pass,
+            clock: Clock::Thread,
             pass: Box::new(pass),
         }
     }
 
+    /// Creates a contender that waits for other threads or processes.
+    pub(crate) fn waiting(name: &'static str, per_pass: usize, pass: impl FnMut() + 'a) -> Self {
+        Self {
+            clock: Clock::Wall,
+            ..Self::new(name, per_pass, pass)
+        }
+    }
+
     fn time(&mut self, n_passes: u32) -> Duration {
-        let started = Instant::now();
+        let started = self.clock.now();
         for _ in 0..n_passes {
             (self.pass)();
         }
-        started.elapsed()
+        self.clock.now() - started
     }
 
     /// Returns how many passes fill a batch; running them is the warming up.
@@ -48,6 +78,13 @@ impl<'a> Contender<'a> {
             n_passes *= 2;
         }
     }
+}
+
+/// Returns the processor time that one call takes, for what can be done only once.
+pub(crate) fn once(call: impl FnOnce()) -> Duration {
+    let started = Clock::Thread.now();
+    call();
+    Clock::Thread.now() - started
 }
 
 /// The time of one piece of work over all batches, in nanoseconds.

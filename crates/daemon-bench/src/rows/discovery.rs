@@ -41,17 +41,17 @@ pub(super) fn measure() -> Result<Row> {
         .collect::<Result<Vec<_>, _>>()?;
 
     let samples = measure_all(vec![
-        Contender::new("daemon-repo", 1, || {
+        Contender::waiting("daemon-repo", 1, || {
             for repository in &opened {
                 black_box(tip_daemons(repository).expect("it was discovered a moment ago"));
             }
         }),
-        Contender::new("git ls-tree -r", 1, || {
+        Contender::waiting("git ls-tree -r", 1, || {
             for path in &paths {
                 run(&git, path, &["ls-tree", "-r", "HEAD"]).expect("it was listed a moment ago");
             }
         }),
-        Contender::new("daemon-repo, opening too", 1, || {
+        Contender::waiting("daemon-repo, opening too", 1, || {
             for path in &paths {
                 black_box(discover(&git, path).expect("it was discovered a moment ago"));
             }

@@ -23,12 +23,12 @@ pub(super) fn measure() -> Result<Row> {
     check_all_linted(&linter, repository.path())?;
 
     let samples = measure_all(vec![
-        Contender::new("daemon-lint", 1, || {
+        Contender::waiting("daemon-lint", 1, || {
             let status = lint(&linter, repository.path(), Stdio::null())
                 .and_then(|mut child| Ok(child.wait()?));
             black_box(status.expect("the linter ran a moment ago"));
         }),
-        Contender::new("reading the files", 1, || {
+        Contender::waiting("reading the files", 1, || {
             for path in &paths {
                 black_box(std::fs::read(path).expect("the file was written a moment ago"));
             }
