@@ -100,7 +100,7 @@ pub(super) fn match_one_repository() -> Result<Row> {
     let [ours, peer] = scene.race(
         ("daemon-watch", &|event, acc| index.matches(event, acc)),
         ("kind index with one GlobSet", &|event, acc| {
-            by_kind.matches(event, acc)
+            by_kind.matches(event, acc);
         }),
     );
     Ok(
