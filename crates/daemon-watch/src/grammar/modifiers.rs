@@ -58,7 +58,8 @@ impl Reader<'_> {
             Class::Of,
         ];
         let start = self.at;
-        let has_lead = self.is_any(start, LEADS);
+        let is_except = self.is(start, Class::Except);
+        let has_lead = self.is_any(start, LEADS) || is_except;
         let is_strong = self.is_any(start, &[Class::To, Class::Into, Class::Against]);
         let mut at = if has_lead { start + 1 } else { start };
         at = self.skip(at, &[Class::Article, Class::Its]);
@@ -109,6 +110,7 @@ impl Reader<'_> {
         let is_branch = leads_branch
             || end_is_branch
             || self.is(start, Class::Against)
+            || (is_except && (is_known || goes_to_branch && !self.is_path(at)))
             || (is_strong && goes_to_branch && !moves_state && !self.is_any(end, &[Class::Under]))
             || (has_lead
                 && is_known
@@ -148,6 +150,9 @@ impl Reader<'_> {
             Mod::Branch(values)
         };
         self.push_mod(draft, kind, start..end);
+        if is_except && let Some(hit) = draft.mods.last_mut() {
+            hit.negated = true;
+        }
         true
     }
 

@@ -47,6 +47,9 @@ impl Reader<'_> {
             return true;
         }
         let Some((values, end)) = self.list(start, |reader, at| {
+            if let Some(end) = reader.capital_words(at) {
+                return Some((reader.words(at, end), end));
+            }
             let is_label_list = reader.is_literal(at)
                 || reader.sense(at).is_some_and(|sense| sense.is_bot)
                 || reader.is_capital_name(at);
@@ -108,10 +111,16 @@ impl Reader<'_> {
         .into_iter()
         .any(is_named)
         {
+            if !self.is_definite(start) {
+                return false;
+            }
             Mod::Name(values)
         } else if is_named(Noun::Discussion) && self.kind(start) == Some(TokenKind::Quoted) {
             Mod::Is(Field::Category, values)
         } else if is_named(Noun::Deployment) {
+            if !self.is_definite(start) {
+                return false;
+            }
             Mod::Is(Field::Environment, values)
         } else if is_named(Noun::Channel) {
             Mod::Is(Field::Channel, values)
@@ -228,6 +237,31 @@ impl Reader<'_> {
 
     pub(crate) fn is_emoji(&self, at: usize) -> bool {
         self.kind(at) == Some(TokenKind::Code) && self.written(at).starts_with(':')
+    }
+
+    /// `the Pressure test workflow`: several words that begin with a capital, before what they name.
+    pub(crate) fn capital_words(&self, from: usize) -> Option<usize> {
+        let named = [Noun::Workflow, Noun::Check, Noun::CheckRun, Noun::Job];
+        if from == 0 || !self.written(from).starts_with(char::is_uppercase) {
+            return None;
+        }
+        let mut at = from;
+        while self.kind(at) == Some(TokenKind::Word) && self.sense(at).is_none() {
+            at += 1;
+        }
+        let is_several = at > from + 1;
+        (is_several && named.into_iter().any(|noun| self.has_noun(at, noun))).then_some(at)
+    }
+
+    /// Whether a word before a noun names it rather than describes it: `the lint check`, not `a slow check`.
+    pub(crate) fn is_definite(&self, at: usize) -> bool {
+        let written = self.written(at);
+        self.kind(at) != Some(TokenKind::Word)
+            || written.contains(['-', '_'])
+            || written.starts_with(char::is_uppercase)
+            || self
+                .unit(at.wrapping_sub(1))
+                .is_some_and(|unit| unit.text == "the")
     }
 
     /// `the Deploy workflow`: a word with a sense, written as a name before what it names.

@@ -21,7 +21,7 @@ impl Reader<'_> {
                 && !text.starts_with("http")
         };
         match unit.kind {
-            TokenKind::Code => true,
+            TokenKind::Code => !self.written(at).starts_with(':'),
             TokenKind::Quoted => of_path_form(&unit.text),
             TokenKind::Word => {
                 unit.sense.is_none()

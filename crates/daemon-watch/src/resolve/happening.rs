@@ -4,7 +4,7 @@ use daemon_event::vocabulary::{Noun, Verb};
 
 use super::nouns::is_dependent;
 use crate::filter::Mark;
-use crate::grammar::draft::{Draft, Mod};
+use crate::grammar::draft::{Draft, Mod, NounHit};
 use crate::grammar::reader::Reader;
 use crate::lexicon::Part;
 use crate::span::Span;
@@ -132,15 +132,19 @@ pub(super) fn happenings(
                 | Noun::DirectMessage
                 | Noun::Commit
                 | Noun::Reaction
+                | Noun::Review
                 | Noun::ProjectUpdate
                 | Noun::DiscussionComment
                 | Noun::CommitComment
         )
     };
-    let is_bare_code = primary == [Noun::Commit]
-        && draft.mods.is_empty()
-        && draft.sources.is_empty()
-        && draft.nouns.len() == 1;
+    let is_code = |hit: &NounHit| {
+        hit.nouns.contains(&Noun::Commit)
+            && reader
+                .unit(hit.at)
+                .is_some_and(|unit| unit.text.contains("code"))
+    };
+    let is_bare_code = primary == [Noun::Commit] && draft.nouns.iter().any(is_code);
     if primary.iter().any(happens) && !is_bare_code {
         return implied(
             vec![Verb::Create, Verb::Post, Verb::Push, Verb::Add],
@@ -149,15 +153,6 @@ pub(super) fn happenings(
     }
     if primary.contains(&Noun::Alert) && !draft.sources.is_empty() {
         return implied(vec![Verb::Fire], Mark::Inferred);
-    }
-    if draft.has_be
-        && draft
-            .mods
-            .iter()
-            .any(|hit| matches!(hit.kind, Mod::Text(..) | Mod::Value(..)))
-        && !primary.is_empty()
-    {
-        return implied(vec![Verb::Create], Mark::Inferred);
     }
     Vec::new()
 }

@@ -113,7 +113,7 @@ pub(super) fn subjects(reader: &mut Reader<'_>, draft: &Draft) -> Result<Vec<Sub
     }
     for subject in &mut subjects {
         narrow_sources(draft, subject);
-        note_defaults(draft, subject);
+        note_defaults(reader, draft, subject);
     }
     subjects.retain(|subject| !subject.sources.is_empty());
     if subjects.is_empty() {
@@ -268,21 +268,38 @@ fn narrow_sources(draft: &Draft, subject: &mut Subject) {
         .retain(|source| draft.sources.iter().any(|(named, _)| named == source));
 }
 
-fn note_defaults(draft: &Draft, subject: &mut Subject) {
-    if !draft.sources.is_empty() {
-        return;
-    }
+fn note_defaults(reader: &Reader<'_>, draft: &Draft, subject: &mut Subject) {
+    let says = |text: &str| {
+        let named = draft.nouns.iter().filter_map(|hit| reader.unit(hit.at));
+        named.into_iter().any(|unit| unit.text.starts_with(text))
+    };
+    let is_named = !draft.sources.is_empty();
+    let only_changes = draft
+        .verbs
+        .iter()
+        .all(|hit| hit.verbs.contains(&Verb::Change));
     let note = match subject.noun {
-        Noun::Issue => "`issue` is read as an issue of GitHub or Linear",
-        Noun::Comment if subject.sources.len() > 2 => {
+        Noun::PullRequest if says("merge request") || says("mr") => {
+            "`merge request` is read as a pull request"
+        }
+        Noun::PullRequest if subject.verb == Verb::Change && only_changes => {
+            "`changes` is read as new commits, or an edited title, body or base"
+        }
+        Noun::PullRequest if subject.verb == Verb::Merge && !is_named => {
+            "a merge that git shows on the default branch counts as well"
+        }
+        Noun::Issue if !is_named => "`issue` is read as an issue of GitHub or Linear",
+        Noun::Comment if subject.sources.len() > 2 && !is_named => {
             "`comment` is read as a comment on GitHub or in Linear"
         }
-        Noun::File => "changed files are met on the default branch and in pull requests",
-        Noun::Alert => "`alert` is read as an alert of Sentry",
+        Noun::File if !is_named => {
+            "changed files are met on the default branch and in pull requests"
+        }
+        Noun::Alert if !is_named => "`alert` is read as an alert of Sentry",
         _ => return,
     };
     subject.notes.push(note.to_owned());
-    if subject.mark == Mark::Exact {
-        subject.mark = Mark::Inferred;
+    if subject.verb != Verb::Merge {
+        subject.mark = subject.mark.weaker(Mark::Inferred);
     }
 }

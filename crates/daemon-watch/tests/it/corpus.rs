@@ -1,0 +1,78 @@
+//! The project's own labelled corpus, in `fixtures/watch`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use daemon_watch::{corpus, interpret};
+
+fn fixtures() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/watch")
+}
+
+fn payloads() -> BTreeMap<String, daemon_event::Event> {
+    let dir = std::fs::read_dir(fixtures().join("payloads")).expect("the fixtures hold payloads");
+    dir.map(|entry| {
+        let path = entry.expect("the folder can be read").path();
+        let text = std::fs::read_to_string(&path).expect("a payload is UTF-8");
+        let envelope = corpus::envelope(&text).expect("a payload is an envelope");
+        assert_eq!(
+            path.file_stem().and_then(|stem| stem.to_str()),
+            Some(envelope.id.as_str())
+        );
+        let event = envelope
+            .event()
+            .unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
+        (envelope.id, event)
+    })
+    .collect()
+}
+
+#[test]
+fn every_condition_of_our_corpus_is_read_as_it_is_labelled() {
+    let text = std::fs::read_to_string(fixtures().join("conditions.jsonl")).expect("it is there");
+    let conditions = corpus::conditions(&text).expect("every line is a labelled condition");
+    let payloads = payloads();
+    assert!(
+        conditions.len() >= 120 && payloads.len() >= 40,
+        "the corpus shrank"
+    );
+    let (score, answers) = corpus::score(&conditions, &payloads, interpret);
+    let failures: Vec<String> = score
+        .failures
+        .iter()
+        .map(|failure| format!("{failure:?}"))
+        .collect();
+    assert_eq!(failures, Vec::<String>::new());
+    assert_eq!(
+        (
+            score.conditions,
+            score.exact,
+            score.false_wakes,
+            score.missed_wakes,
+            score.silent_remainders
+        ),
+        (conditions.len(), conditions.len(), 0, 0, 0)
+    );
+    assert_eq!(answers.len(), conditions.len());
+}
+
+#[test]
+fn a_wrong_answer_is_counted_where_the_command_line_says() {
+    let line = r#"{"id":"x","condition":"c","expect":{"status":"partial","matches":["pr-opened"],"rejects":["issue-opened"],"exhaustive":false,"remainder":["large"]}}"#;
+    let other = r#"{"id":"y","condition":"c","expect":{"status":"vague","accept":["mapped"],"matches":[],"exhaustive":true}}"#;
+    let conditions =
+        corpus::conditions(&format!("{line}\n\n{other}\n")).expect("both are labelled");
+    let (score, _) = corpus::score(&conditions, &payloads(), |_| {
+        interpret("when an issue is opened")
+    });
+    let counts = serde_json::to_value(&score).expect("a score is JSON");
+    assert_eq!(
+        counts,
+        serde_json::json!({
+            "conditions": 2, "status_correct": 1, "false_wakes": 1, "missed_wakes": 1,
+            "silent_remainders": 1, "exact": 1,
+            "failures": [{"id": "x", "condition": "c", "expected": "partial", "got": "mapped",
+                "missed": ["pr-opened"], "false": ["issue-opened"], "remainder": ""}],
+        })
+    );
+}

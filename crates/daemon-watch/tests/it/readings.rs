@@ -1,0 +1,248 @@
+//! What lines mean, in whole.
+
+use daemon_watch::{TimeKind, interpret};
+use expect_test::{Expect, expect};
+
+fn read(line: &str) -> String {
+    let meaning = interpret(line);
+    let mut lines = vec![meaning.status.as_str().to_owned()];
+    for clause in &meaning.clauses {
+        let events: Vec<String> = clause
+            .events
+            .iter()
+            .map(|event| {
+                format!(
+                    "{}:{}.{}",
+                    event.source,
+                    event.kind,
+                    event.action.unwrap_or("*")
+                )
+            })
+            .collect();
+        let filters: Vec<String> = clause
+            .filters
+            .iter()
+            .map(|index| meaning.filters[*index].test.to_string())
+            .collect();
+        lines.push(format!("{} [{}]", events.join(" "), filters.join("; ")));
+    }
+    lines.extend(
+        meaning
+            .remainder
+            .iter()
+            .map(|span| format!("left over: {}", span.of(line))),
+    );
+    lines.extend(meaning.notes.iter().map(|note| format!("note: {note}")));
+    lines.join("\n")
+}
+
+fn check(line: &str, expected: &Expect) {
+    expected.assert_eq(&read(line));
+}
+
+#[test]
+fn the_phrasings_of_the_format_are_mapped() {
+    let lines = [
+        "when a pull request is opened",
+        "when a pull request is updated / synchronized",
+        "when a pull request is merged",
+        "when a PR comment is created",
+        "when an issue is created / updated / labeled",
+        "when files matching docs/**/*.md are changed",
+        "when a Sentry alert fires",
+        "when a commit is pushed to main",
+        "when a pull request is synchronized",
+        "when a check run or status check changes on a pull request",
+        "when a commit is pushed to master",
+        "when a pull request is merged into the default branch",
+        "when a Linear issue is created with the bug label",
+        "when the bug label is added to a Linear issue",
+    ];
+    let readings: Vec<String> = lines
+        .iter()
+        .map(|line| format!("# {line}\n{}", read(line)))
+        .collect();
+    expect![[r#"
+        # when a pull request is opened
+        mapped
+        github:pull_request.opened []
+        # when a pull request is updated / synchronized
+        mapped
+        github:pull_request.edited github:pull_request.synchronize []
+        github:pull_request.synchronize []
+        # when a pull request is merged
+        mapped
+        github:pull_request.closed git:merge.* [merged is true]
+        note: a merge that git shows on the default branch counts as well
+        # when a PR comment is created
+        mapped
+        github:pull_request_review_comment.created github:issue_comment.created [comment_on is pull_request]
+        # when an issue is created / updated / labeled
+        mapped
+        github:issues.opened linear:Issue.create []
+        github:issues.edited linear:Issue.update []
+        github:issues.labeled []
+        linear:Issue.update [label_added present]
+        note: `issue` is read as an issue of GitHub or Linear
+        # when files matching docs/**/*.md are changed
+        mapped
+        github:pull_request.opened github:pull_request.synchronize github:pull_request.reopened [changed_files any_of docs/**/*.md]
+        github:push.* git:push.* [deleted is false; ref_type is branch; on_default_branch is true; changed_files any_of docs/**/*.md]
+        note: changed files are met on the default branch and in pull requests
+        # when a Sentry alert fires
+        mapped
+        sentry:event_alert.triggered sentry:metric_alert.critical sentry:metric_alert.warning []
+        # when a commit is pushed to main
+        mapped
+        github:push.* git:push.* [deleted is false; ref_type is branch; branch is main]
+        # when a pull request is synchronized
+        mapped
+        github:pull_request.synchronize []
+        # when a check run or status check changes on a pull request
+        mapped
+        github:check_run.completed github:check_run.created github:check_run.rerequested [pull_requests present]
+        github:status.* [pull_requests present]
+        # when a commit is pushed to master
+        mapped
+        github:push.* git:push.* [deleted is false; ref_type is branch; branch is master]
+        # when a pull request is merged into the default branch
+        mapped
+        github:pull_request.closed git:merge.* [merged is true; on_default_branch is true]
+        note: a merge that git shows on the default branch counts as well
+        # when a Linear issue is created with the bug label
+        mapped
+        linear:Issue.create [labels is bug]
+        # when the bug label is added to a Linear issue
+        mapped
+        linear:Issue.update [label_added present; label_added is bug]"#]].assert_eq(&readings.join("\n"));
+}
+
+#[test]
+fn several_guards_in_one_line_all_become_filters() {
+    check(
+        "when a non-draft pull request into main is opened or reopened by someone other than dependabot and it changes src/**, except src/generated/**",
+        &expect![[r#"
+            mapped
+            github:pull_request.opened [draft is false; base is main; author is_not dependabot; changed_files any_of src/** | !src/generated/**]
+            github:pull_request.reopened [draft is false; base is main; actor is_not dependabot; changed_files any_of src/** | !src/generated/**]"#]],
+    );
+    check(
+        "whenever a pull request opened by a first-time contributor, with the docs label, touches Cargo.toml",
+        &expect![[r#"
+            mapped
+            github:pull_request.opened github:pull_request.synchronize github:pull_request.reopened [author_association is FIRST_TIME_CONTRIBUTOR | FIRST_TIMER; labels is docs; changed_files any_of Cargo.toml]"#]],
+    );
+}
+
+#[test]
+fn what_is_not_understood_is_left_over_in_the_authors_words() {
+    check(
+        "when a large pull request is opened",
+        &expect![[r#"
+        partial
+        github:pull_request.opened []
+        left over: a large"#]],
+    );
+    check(
+        "when a PR gets its second approval",
+        &expect![[r#"
+        partial
+        github:pull_request_review.submitted [review_state is approved]
+        left over: its second approval"#]],
+    );
+    check(
+        "when a PR is opened, or when a Jira ticket is updated",
+        &expect![[r#"
+            partial
+            github:pull_request.opened []
+            left over: when a Jira ticket is updated"#]],
+    );
+    check(
+        "when a PR is merged and the deploy afterwards succeeds",
+        &expect![[r#"
+            partial
+            github:pull_request.closed git:merge.* [merged is true]
+            left over: the deploy afterwards succeeds
+            note: a merge that git shows on the default branch counts as well"#]],
+    );
+}
+
+#[test]
+fn typos_are_mended_with_a_note() {
+    check(
+        "when a pull reqeust is opned",
+        &expect![[r#"
+            mapped
+            github:pull_request.opened []
+            note: read `reqeust` as `request`
+            note: read `opned` as `opened`"#]],
+    );
+}
+
+#[test]
+fn times_suggest_the_schedule_that_says_them() {
+    let schedule = |line: &str| match interpret(line).time {
+        Some(TimeKind::Schedule(cron)) => cron.unwrap_or_else(|| "a schedule".to_owned()),
+        Some(TimeKind::Elapsed) => "elapsed".to_owned(),
+        None => "an event".to_owned(),
+    };
+    let cases = [
+        ("every morning", "0 9 * * *"),
+        ("every 15 minutes", "*/15 * * * *"),
+        ("every weekday at 14:30", "30 14 * * 1-5"),
+        ("weekly on Fridays", "0 9 * * 5"),
+        ("on Mondays and Thursdays at 8am", "0 8 * * 1,4"),
+        ("at midnight", "0 0 * * *"),
+        ("once a month", "0 9 1 * *"),
+        ("at the end of each sprint", "a schedule"),
+        ("when a pull request has been idle for 3 days", "elapsed"),
+        ("when an issue is older than two weeks", "elapsed"),
+        ("every time a pull request is opened", "an event"),
+        (
+            "when the \"every morning\" label is added to an issue",
+            "an event",
+        ),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(schedule(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn two_filters_that_exclude_each_other_are_a_contradiction() {
+    let pairs = |line: &str| -> Vec<(String, String)> {
+        let meaning = interpret(line);
+        let text = |index: usize| meaning.filters[index].test.to_string();
+        meaning
+            .contradictions()
+            .into_iter()
+            .map(|(a, b)| (text(a), text(b)))
+            .collect()
+    };
+    assert_eq!(
+        pairs("when a draft pull request that is not a draft is opened"),
+        [("draft is true".to_owned(), "draft is false".to_owned())]
+    );
+    assert_eq!(pairs("when a draft pull request is opened by a human"), []);
+}
+
+#[test]
+fn the_same_meaning_in_other_words_is_seen_as_the_same() {
+    let same = |a: &str, b: &str| interpret(a).means_the_same_as(&interpret(b));
+    assert!(same(
+        "when a PR is merged into main",
+        "after a pull request lands on main"
+    ));
+    assert!(same(
+        "when a bot opens a pull request",
+        "when a PR is opened by a bot"
+    ));
+    assert!(!same(
+        "when a PR is merged into main",
+        "when a PR is merged into master"
+    ));
+    assert!(!same(
+        "when a PR is merged into main",
+        "when a PR is merged"
+    ));
+}
