@@ -172,6 +172,13 @@ impl Scanner<'_> {
                 span,
                 text: word[1..].to_owned(),
             });
+        } else if matches!(word, "/" | "|" | "//" | "||") {
+            // `opened / closed` are alternatives.
+            self.tokens.push(Token {
+                kind: TokenKind::Word,
+                span,
+                text: "or".to_owned(),
+            });
         } else if word.bytes().all(|b| b.is_ascii_digit()) {
             self.tokens.push(owned(TokenKind::Number));
         } else if let Some(stem) = negated(word) {
@@ -203,7 +210,14 @@ impl Scanner<'_> {
     /// Splits `opened/closed` at its slashes; a path keeps them.
     fn alternatives(&mut self, start: usize, word: &str) -> bool {
         let parts: Vec<&str> = word.split('/').collect();
+        let names_something = self.tokens.last().is_some_and(|token| {
+            matches!(
+                token.text.as_str(),
+                "named" | "called" | "matching" | "like" | "to" | "into"
+            )
+        });
         let is_words = parts.len() > 1
+            && !names_something
             && parts
                 .iter()
                 .all(|part| crate::lexicon::is_event_word(&fold(part)));

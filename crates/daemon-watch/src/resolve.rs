@@ -116,7 +116,7 @@ fn meanings(draft: &Draft, subject: &Subject) -> Vec<Meaning> {
     let ends_otherwise = draft
         .mods
         .iter()
-        .any(|hit| matches!(hit.kind, Mod::Conclusion(_)))
+        .any(|hit| matches!(hit.kind, Mod::Conclusion(_)) || filters::spells_conclusions(hit))
         && matches!(subject.verb, Verb::Fail | Verb::Succeed | Verb::Complete);
     let verb = if ends_otherwise {
         Verb::Complete

@@ -156,7 +156,7 @@ verbs! {
     /// It gets another name.
     Rename = ["rename"],
     /// It raises an alarm.
-    Fire = ["fire", "trigger", "go off", "alert", "trip", "ring", "come in", "arrive", "be raised", "raise"],
+    Fire = ["fire", "trigger", "go off", "alert", "trip", "ring", "come in", "arrive", "raise"],
     /// It reaches the critical threshold.
     GoCritical = ["become critical", "go critical", "reach critical", "turn critical", "hit critical"],
     /// It reaches the warning threshold.
@@ -168,7 +168,7 @@ verbs! {
     /// It is put aside until it gets worse.
     Ignore = ["ignore", "mute", "snooze"],
     /// Its workflow state changes.
-    Move = ["move", "enter", "go", "become", "reach", "transition", "switch", "land", "advance", "progress", "set",
+    Move = ["move", "raise", "lower", "bump", "increase", "decrease", "enter", "go", "become", "reach", "transition", "switch", "land", "advance", "progress", "set",
         "change", "get", "drag", "turn"],
     /// Its priority changes.
     Prioritize = ["reprioritize", "reprioritise", "prioritize", "prioritise"],

@@ -46,6 +46,12 @@ impl Reader<'_> {
                     draft.continues = true;
                     return Some(Joint::Or);
                 }
+                // `…, if it touches docs/` narrows what was said; it is no other event.
+                if self.is(next, Class::Lead) && self.is(next + 1, Class::Its) {
+                    self.take(at..next + 2);
+                    self.at = next + 2;
+                    continue;
+                }
                 let leads = self.is(next, Class::Lead)
                     || (self.is(next, Class::On) && joint != Joint::And && draft.is_complete());
                 if leads && draft.is_complete() || draft.is_complete() && self.begins_clause(next) {
@@ -56,6 +62,16 @@ impl Reader<'_> {
                 self.take(at..next);
                 draft.last_connector = Some((joint, next));
                 self.at = next;
+                continue;
+            }
+            let narrows = self.skip(at + 1, &[Class::Only, Class::Lead, Class::Its]);
+            let is_guard = self.is_any(at, &[Class::But, Class::Only, Class::Lead])
+                && at > start
+                && (at..narrows).any(|at| self.is(at, Class::Lead))
+                && self.is(narrows - 1, Class::Its);
+            if is_guard {
+                self.take(at..narrows);
+                self.at = narrows;
                 continue;
             }
             if self.is(at, Class::But) && draft.is_complete() && self.begins_clause(at + 1) {

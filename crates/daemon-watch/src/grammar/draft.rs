@@ -146,6 +146,8 @@ pub(crate) enum Who {
     FirstTimer,
     Named(Vec<String>),
     Not(Box<Self>),
+    /// All of these hold.
+    AllOf(Vec<Self>),
 }
 
 /// What a person has to do with the event.

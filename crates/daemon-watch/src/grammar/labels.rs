@@ -78,6 +78,24 @@ impl Reader<'_> {
         let start = self.at;
         let mut at = start;
         let mut is_negated = false;
+        // `and has the bug label`
+        let has = self.skip(at, &[Class::That, Class::Its, Class::Have]);
+        if has > at
+            && self.is(has - 1, Class::Have)
+            && !draft.verbs.is_empty() | (self.is(at, Class::That))
+        {
+            let not = self.skip(has, &[Class::Not, Class::Have, Class::Article]);
+            let found = self.label_before_word(not).or_else(|| {
+                (self.part(not) == Some(Part::Label))
+                    .then(|| self.list(not + 1, Self::label))
+                    .flatten()
+            });
+            if let Some((labels, end)) = found {
+                let is_not = (has..not).any(|at| self.is(at, Class::Not));
+                self.push_label(draft, labels, start..end, is_not);
+                return true;
+            }
+        }
         if self.is_any(at, &[Class::With, Class::Without]) {
             is_negated = self.is(at, Class::Without);
             at = self.skip(at + 1, &[Class::Article, Class::Its, Class::Not]);

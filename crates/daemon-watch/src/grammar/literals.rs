@@ -85,6 +85,13 @@ impl Reader<'_> {
         let unit = self.unit(at)?;
         match unit.kind {
             TokenKind::Quoted | TokenKind::Code | TokenKind::User => Some((self.value(at), at + 1)),
+            TokenKind::Word
+                if unit
+                    .sense
+                    .is_some_and(|sense| sense.is_value && !sense.is_verb()) =>
+            {
+                Some((self.value(at), at + 1))
+            }
             TokenKind::Word if unit.sense.is_none() => {
                 let mut end = at + 1;
                 while self.kind(end) == Some(TokenKind::Word) && self.sense(end).is_none() {

@@ -7,6 +7,7 @@ use daemon_event::vocabulary::{Noun, Verb};
 
 use crate::filter::Mark;
 use crate::grammar::draft::{Draft, Mod, ModHit};
+use crate::grammar::literals::NOT_A_BRANCH;
 use crate::grammar::reader::Reader;
 use crate::lexicon::Class;
 use crate::normalise::TokenKind;
@@ -19,6 +20,7 @@ impl Reader<'_> {
             || self.try_relative_person(draft)
             || self.try_by(draft)
             || self.try_branch(draft)
+            || (self.is(self.at, Class::Matching) && self.try_name_behind(draft))
             || self.try_files(draft)
             || self.try_value(draft)
             || self.try_attribute(draft)
@@ -81,7 +83,15 @@ impl Reader<'_> {
         if self.is_repository(draft, at) {
             return false;
         }
-        let Some((values, end)) = self.list(at, Self::branch) else {
+        let Some((values, end)) = self.list(at, |reader, at| {
+            let is_word = is_strong
+                && reader.kind(at) == Some(TokenKind::Word)
+                && reader.sense(at).is_none()
+                && !NOT_A_BRANCH.contains(&reader.written(at));
+            reader
+                .branch(at)
+                .or_else(|| is_word.then(|| (reader.value(at), at + 1)))
+        }) else {
             return false;
         };
         let end_is_branch = self.has_noun(end - 1, Noun::Branch);

@@ -109,20 +109,30 @@ impl Reader<'_> {
         let has_that = self.is(at, Class::That);
         at = self.skip(at, &[Class::That]);
         at = self.skip(at, &[Class::Be]);
-        let negated = self.is_any(at, &[Class::Not, Class::Non, Class::Except]);
+        let negated = self.is_any(at, &[Class::Not, Class::Non, Class::Except])
+            || *who == Who::Anyone && at == from && self.is(at, Class::But);
         if negated {
             at = self.skip(at + 1, &[Class::Article, Class::By, Class::From]);
-            let (other, end) = self.who_alone(at)?;
-            let other = Who::Not(Box::new(other));
-            return match who {
-                Who::Anyone | Who::Human => Some((narrow(who, other), end)),
-                Who::Bot
-                | Who::Maintainer
-                | Who::Outsider
-                | Who::FirstTimer
-                | Who::Named(_)
-                | Who::Not(_) => None,
+            let (other, mut end) = self.who_alone(at)?;
+            let mut others = vec![Who::Not(Box::new(other))];
+            while self.is_any(end, &[Class::Or, Class::And]) {
+                let next = self.skip(end + 1, &[Class::Article]);
+                let Some((other, after)) = self.who_alone(next).filter(|_| !self.is_verb(next))
+                else {
+                    break;
+                };
+                others.push(Who::Not(Box::new(other)));
+                end = after;
+            }
+            if !matches!(who, Who::Anyone | Who::Human) {
+                return None;
+            }
+            let other = if others.len() == 1 {
+                others.remove(0)
+            } else {
+                Who::AllOf(others)
             };
+            return Some((narrow(who, other), end));
         }
         if has_that && *who == Who::Anyone {
             let (other, end) = self.who_alone(self.skip(at, &[Class::Article]))?;
@@ -187,7 +197,8 @@ impl Reader<'_> {
             || self.sense(at).is_some_and(|sense| sense.is_bot)
             || (self.person_name(at).is_some()
                 && self.kind(at) == Some(TokenKind::Word)
-                && self.part(at + 1).is_none())
+                && self.part(at + 1).is_none()
+                && self.state(at).is_none())
     }
 
     /// The actor when it follows a verb, the author when it modifies the noun.

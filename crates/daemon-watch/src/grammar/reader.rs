@@ -17,7 +17,7 @@ pub(crate) struct Unit {
     pub(crate) text: String,
     pub(crate) sense: Option<&'static Sense>,
     /// The word that a typo was read as.
-    pub(crate) mended: Option<&'static str>,
+    pub(crate) mended: Option<(Span, &'static str)>,
 }
 
 impl Unit {
@@ -208,8 +208,8 @@ impl<'l> Reader<'l> {
             .filter(|(_, free)| !**free);
         mended
             .filter_map(|(unit, _)| {
-                unit.mended.map(|word| Correction {
-                    span: unit.span,
+                unit.mended.map(|(span, word)| Correction {
+                    span,
                     replacement: word.to_owned(),
                 })
             })
@@ -271,7 +271,7 @@ fn units(line: &str, tokens: &[Token]) -> Vec<Unit> {
                 window[..n_words].join(" ")
             },
             sense,
-            mended: mends[at..at + n_words].iter().copied().flatten().next(),
+            mended: (at..at + n_words).find_map(|at| mends[at].map(|word| (tokens[at].span, word))),
         });
         at += n_words;
     }

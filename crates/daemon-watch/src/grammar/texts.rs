@@ -44,8 +44,10 @@ impl Reader<'_> {
                 && draft.agent.is_none();
         let from = if says { verb + 1 } else { at };
         let from = self.skip(from, &[Class::Article]);
-        let Some((texts, mut end)) = self.list(from, |reader, at| {
-            (reader.kind(at) == Some(TokenKind::Quoted)).then(|| (reader.value(at), at + 1))
+        let Some((texts, mut end)) = self.list(from, |reader, at| match reader.kind(at) {
+            Some(TokenKind::Quoted) => Some((reader.value(at), at + 1)),
+            Some(TokenKind::User) if says => Some((format!("@{}", reader.value(at)), at + 1)),
+            _ => None,
         }) else {
             return false;
         };

@@ -220,6 +220,14 @@ impl Reader<'_> {
             return;
         }
         if has(Verb::Move) {
+            // The state before is not told: `from Todo` is left over.
+            let mut before = self.at..self.at;
+            if self.is(self.at, Class::From)
+                && let Some((_, end)) = self.state(self.at + 1)
+            {
+                before = self.at..end;
+                self.at = end;
+            }
             let mut from = self.skip(
                 self.at,
                 &[Class::To, Class::Into, Class::Article, Class::As],
@@ -250,6 +258,7 @@ impl Reader<'_> {
             if let Some((values, end)) = list {
                 self.take(self.at..end);
                 self.claim(hit, values, end);
+                self.release(before);
             }
         }
     }
@@ -289,6 +298,10 @@ impl Reader<'_> {
         false
     }
 
+    fn main_be_ahead(&self, from: usize) -> bool {
+        (from..self.units.len()).any(|at| self.is_any(at, &[Class::Be, Class::Get]))
+    }
+
     /// Whether a participle here qualifies the noun before it, because the main verb is elsewhere.
     pub(crate) fn is_reduced_relative(&self, draft: &Draft, at: usize) -> bool {
         if draft.has_be && draft.verbs.is_empty() {
@@ -300,6 +313,13 @@ impl Reader<'_> {
             && !self.is(at.wrapping_sub(1), Class::Get);
         if !follows_noun || !is_past {
             return false;
+        }
+        if draft.is_new.is_some()
+            && draft.verbs.is_empty()
+            && !draft.has_be
+            && !self.main_be_ahead(at)
+        {
+            return true;
         }
         if !draft.verbs.is_empty() {
             return draft
@@ -327,7 +347,11 @@ impl Reader<'_> {
             if is_main {
                 return true;
             }
-            if unit.is_mark(",") || unit.is(Class::But) {
+            let ends = unit.is_mark(",")
+                && self
+                    .connector(later)
+                    .is_some_and(|(_, next)| self.begins_clause(next));
+            if ends || unit.is(Class::But) {
                 return false;
             }
             later += 1;

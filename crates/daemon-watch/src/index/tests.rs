@@ -1,1 +1,179 @@
+use std::collections::BTreeSet;
 
+use daemon_event::{Enrichment, Event, EventId, RepoName, Source, read};
+use proptest::prelude::*;
+
+use super::*;
+use crate::interpret::interpret;
+use crate::interpretation::Verdict;
+
+fn event(source: Source, kind: &str, body: &str) -> Event {
+    let reading = read(source, kind, body.as_bytes(), &Enrichment::default())
+        .expect("the body is well formed");
+    Event {
+        id: EventId::new(0, [0; 10]),
+        source,
+        kind: kind.to_owned(),
+        action: reading.action,
+        subject: reading.subject,
+        actor: reading.actor,
+        repo: reading.repo,
+        time: jiff::Timestamp::UNIX_EPOCH,
+        received_at: jiff::Timestamp::UNIX_EPOCH,
+        delivery: "d".parse().expect("it is a delivery id"),
+        facts: reading.facts,
+        payload: body.as_bytes().into(),
+    }
+}
+
+fn push(repo: &str, branch: &str, files: &[&str]) -> Event {
+    let body = serde_json::json!({
+        "ref": format!("refs/heads/{branch}"), "after": "b2", "deleted": false, "forced": false,
+        "commits": [{"message": "m", "added": [], "modified": files, "removed": []}],
+        "repository": {"full_name": repo, "default_branch": "trunk"}, "sender": {"login": "kit"},
+    });
+    event(Source::Github, "push", &body.to_string())
+}
+
+fn repo(name: &str) -> RepoName {
+    name.parse().expect("it is a repository name")
+}
+
+fn index(lines: &[(&str, &str, &str)]) -> MatchIndex<String> {
+    let mut index = MatchIndex::new();
+    for (number, (of, key, line)) in lines.iter().enumerate() {
+        index.insert(&repo(of), &(*key).to_owned(), number, &interpret(line));
+    }
+    index
+}
+
+fn matches(index: &MatchIndex<String>, event: &Event) -> Vec<(String, usize)> {
+    let mut acc = Vec::new();
+    index.matches(event, &mut acc);
+    acc.sort();
+    acc
+}
+
+const LINES: &[(&str, &str, &str)] = &[
+    ("acme/pump", "a", "when a commit is pushed to trunk"),
+    ("acme/pump", "b", "when files matching docs/** are changed"),
+    ("Acme/Pump", "c", "when a commit is pushed to trunk or drip"),
+    ("acme/valve", "d", "when a commit is pushed to trunk"),
+    ("acme/pump", "e", "when a pull request is opened"),
+    (
+        "acme/valve",
+        "f",
+        "when a Slack message is posted in #leaks",
+    ),
+    ("acme/pump", "g", "when the docs are out of date"),
+];
+
+#[test]
+fn an_event_meets_the_conditions_of_its_repository_in_any_case() {
+    let index = index(LINES);
+    let met = |event: &Event| -> Vec<String> {
+        matches(&index, event)
+            .into_iter()
+            .map(|(key, _)| key)
+            .collect()
+    };
+    assert_eq!(
+        met(&push("ACME/pump", "trunk", &["docs/a.md"])),
+        ["a", "b", "c"]
+    );
+    assert_eq!(met(&push("acme/pump", "drip", &["docs/a.md"])), ["c"]);
+    assert_eq!(met(&push("acme/valve", "trunk", &[])), ["d"]);
+    assert_eq!(
+        met(&push("acme/other", "trunk", &["docs/a.md"])),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn an_event_that_names_no_repository_meets_the_daemons_of_all() {
+    let index = index(LINES);
+    let mut said = event(
+        Source::Slack,
+        "message",
+        r#"{"event":{"type":"message","user":"U1","channel":"C1","ts":"1.0","text":"x"}}"#,
+    );
+    assert_eq!(matches(&index, &said), []);
+    said.facts.set_text(daemon_event::Field::Channel, "leaks");
+    assert_eq!(matches(&index, &said), [("f".to_owned(), 5)]);
+    let nowhere = Event {
+        repo: None,
+        ..push("acme/pump", "trunk", &[])
+    };
+    let keys: Vec<String> = matches(&index, &nowhere)
+        .into_iter()
+        .map(|(key, _)| key)
+        .collect();
+    assert_eq!(keys, ["a", "c", "d"]);
+}
+
+#[test]
+fn a_key_that_was_removed_is_met_no_more_and_can_come_back() {
+    let mut index = index(LINES);
+    let event = push("acme/pump", "trunk", &["docs/a.md"]);
+    index.remove(&"b".to_owned());
+    index.remove(&"a".to_owned());
+    assert_eq!(matches(&index, &event), [("c".to_owned(), 2)]);
+    index.insert(
+        &repo("acme/pump"),
+        &"b".to_owned(),
+        0,
+        &interpret("when files matching docs/** are changed"),
+    );
+    assert_eq!(
+        matches(&index, &event),
+        [("b".to_owned(), 0), ("c".to_owned(), 2)]
+    );
+}
+
+#[test]
+fn a_condition_with_several_alternatives_is_met_once() {
+    let line = "when files matching docs/** or *.md are changed, or a commit is pushed to trunk";
+    let index = index(&[("acme/pump", "a", line)]);
+    let event = push("acme/pump", "trunk", &["docs/a.md", "b.md"]);
+    assert_eq!(matches(&index, &event), [("a".to_owned(), 0)]);
+}
+
+proptest! {
+    #[test]
+    fn the_index_finds_what_each_condition_by_itself_would(
+        chosen in proptest::collection::vec(0_usize..12, 1..20),
+        branch in "trunk|drip|release/1",
+        file in "docs/a\\.md|src/b\\.rs|c\\.md",
+    ) {
+        const CONDITIONS: [&str; 12] = [
+            "when a commit is pushed to trunk",
+            "when a commit is pushed to release/*",
+            "when someone other than kit pushes to trunk",
+            "when kit-2 or a bot pushes",
+            "when files matching docs/** change",
+            "when files outside docs/ change on trunk",
+            "when a push to drip touches *.md",
+            "when a push to trunk only touches docs/",
+            "when a tag is pushed",
+            "when a pull request is merged or a commit is pushed to the default branch",
+            "when any .rs file changes on drip or trunk",
+            "when a commit whose message contains \"m\" is pushed",
+        ];
+        let event = push("acme/pump", &branch, &[&file]);
+        let mut index = MatchIndex::new();
+        let mut expected = BTreeSet::new();
+        for (number, at) in chosen.iter().enumerate() {
+            let meaning = interpret(CONDITIONS[*at]);
+            index.insert(&repo("acme/pump"), &number, *at, &meaning);
+            if meaning.wakes(&event) == Verdict::Wakes {
+                expected.insert((number, *at));
+            }
+        }
+        let mut found = Vec::new();
+        index.matches(&event, &mut found);
+        let n_found = found.len();
+        let found: BTreeSet<(usize, usize)> = found.into_iter().collect();
+        prop_assert_eq!(n_found, found.len());
+        prop_assert_eq!(found, expected);
+    }
+}

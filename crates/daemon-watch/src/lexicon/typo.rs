@@ -7,7 +7,8 @@ use super::Sense;
 /// The words that can be misspelt, by length.
 pub(super) struct Typos {
     by_length: Vec<Vec<(String, Sense)>>,
-    ordinary: HashSet<&'static str>,
+    /// Words that are spelt right, whatever they mean.
+    ordinary: HashSet<String>,
 }
 
 /// The shortest word that is mended.
@@ -100,12 +101,18 @@ impl Typos {
             }
             by_length[word.len()].push((word.to_owned(), sense));
         }
+        let of_phrases = senses.keys().flat_map(|phrase| phrase.split(' '));
+        let ordinary = ORDINARY
+            .split(' ')
+            .chain(of_phrases)
+            .map(str::to_owned)
+            .collect();
         for words in &mut by_length {
             words.sort_by(|a, b| a.0.cmp(&b.0));
         }
         Self {
             by_length,
-            ordinary: ORDINARY.split(' ').collect(),
+            ordinary,
         }
     }
 

@@ -68,9 +68,7 @@ pub(super) fn tests(
         }
         Mod::Conclusion(values) => {
             // A list that spells the conclusions out says more than the word before it.
-            let is_spelt_out = draft.mods.iter().any(|other| {
-                matches!(&other.kind, Mod::Value(None, values) if values.iter().all(|value| CONCLUSIONS.contains(&normal(value).as_str())))
-            });
+            let is_spelt_out = draft.mods.iter().any(spells_conclusions);
             if is_spelt_out {
                 Some(Vec::new())
             } else {
@@ -145,6 +143,12 @@ fn person(draft: &Draft, subject: &Subject, hit: &ModHit, who: &Who, role: Role)
     };
     let (field, mut op, values) = match who {
         Who::Anyone => return Some(Vec::new()),
+        Who::AllOf(all) => {
+            let each = all.iter().map(|who| person(draft, subject, hit, who, role));
+            return each
+                .collect::<Option<Vec<Tests>>>()
+                .map(|tests| tests.concat());
+        }
         Who::Not(inner) => {
             let turned = person(draft, subject, hit, inner, role)?;
             let negated = turned.into_iter().map(|(test, mark)| {
@@ -183,10 +187,7 @@ fn person_fields(
     role: Role,
 ) -> (Field, Field, Option<Field>) {
     let of_parent = role == Role::Author && !subject.parents.is_empty() && {
-        let behind = draft
-            .nouns
-            .iter()
-            .find(|noun| noun.at >= hit.range.end && noun.at <= hit.range.end + 1);
+        let behind = draft.nouns.iter().find(|noun| noun.at == hit.range.end);
         let before = draft
             .nouns
             .iter()
@@ -303,6 +304,9 @@ fn value(
 ) -> Option<Tests> {
     let op = if hit.negated { Op::IsNot } else { Op::Is };
     let folded: Vec<String> = values.iter().map(|value| normal(value)).collect();
+    let names_environment = folded
+        .iter()
+        .any(|value| matches!(value.as_str(), "production" | "staging" | "preview"));
     let field = match (part, kind) {
         (Some(Part::Priority), _) => Field::Priority,
         (Some(Part::Environment), _) => Field::Environment,
@@ -331,6 +335,7 @@ fn value(
         {
             Field::Environment
         }
+        (_, "issue") if names_environment => return None,
         (_, "issue" | "event_alert" | "error") if source == Source::Sentry => Field::Level,
         (Some(Part::Severity), "issue" | "event_alert") => Field::Level,
         (_, "Issue") if source == Source::Linear => Field::Priority,
@@ -358,6 +363,12 @@ const CONCLUSIONS: &[&str] = &[
     "stale",
     "startup_failure",
 ];
+
+/// Whether a modifier lists conclusions by name.
+pub(super) fn spells_conclusions(hit: &ModHit) -> bool {
+    let is_one = |value: &String| CONCLUSIONS.contains(&normal(value).as_str());
+    matches!(&hit.kind, Mod::Value(None, values) if values.iter().all(is_one))
+}
 
 /// The services' spelling of a value.
 fn normal(value: &str) -> String {

@@ -103,7 +103,12 @@ pub(super) fn happenings(
         .iter()
         .any(|hit| matches!(hit.kind, Mod::Files(..)));
     if has_files && (primary.contains(&Noun::PullRequest) || draft.touches) {
-        return implied(vec![Verb::Touch], Mark::Exact);
+        let verb = if primary == [Noun::Commit] {
+            Verb::Push
+        } else {
+            Verb::Touch
+        };
+        return implied(vec![verb], Mark::Exact);
     }
     if draft
         .mods

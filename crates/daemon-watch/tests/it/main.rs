@@ -1,0 +1,5 @@
+//! The crate by its public API.
+
+mod corpus;
+mod readings;
+mod robust;
