@@ -95,7 +95,7 @@ impl Recovery<'_> {
         let value_line = slice(self.text, value);
         let items = first_line.map(|line| Span::new(line.next, piece.end));
         match items.filter(|_| is_blank(&line[length + 1..]) && is_item(value_line)) {
-            Some(items) => self.list(key, items),
+            Some(items) => self.list(key, items, error),
             None => {
                 let value = self.entry(value, error);
                 self.set_text(key, value);
@@ -144,7 +144,7 @@ impl Recovery<'_> {
         }
     }
 
-    fn list(&mut self, key: Span, items: Span) {
+    fn list(&mut self, key: Span, items: Span, error: &SyntaxError) {
         let indent = lines(self.text, items.start, items.end)
             .map(|line| slice(self.text, line.text))
             .find(|line| is_item(line.trim_start_matches(' ')))
@@ -166,9 +166,13 @@ impl Recovery<'_> {
                     .unwrap_or_default(),
             ) {
                 entries.push(self.item(Span::new(item.start + indent + 1, item.end), item));
-            } else if !slice(self.text, item).trim().is_empty() {
-                self.take(&compose(slice(self.text, item), item.start));
+            } else if let Some(error) = compose(slice(self.text, item), item.start).error {
+                self.syntax(&error);
             }
+        }
+        if entries.is_empty() {
+            let value = self.entry(self.value_span(items), error);
+            return self.set_text(key, value);
         }
         let start = entries
             .first()

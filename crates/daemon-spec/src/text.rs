@@ -180,7 +180,11 @@ fn escaped(text: &str) -> String {
 
 /// Characters a YAML reader does not take literally, or nobody can see.
 fn is_awkward(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{FEFF}')
+    c.is_control()
+        || matches!(
+            c,
+            '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}'
+        )
 }
 
 /// Writes `\uXXXX`; every awkward character lies in the first plane.

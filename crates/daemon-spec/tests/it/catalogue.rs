@@ -313,6 +313,16 @@ fn broken_yaml_is_reported_with_its_likely_cause() {
         ("an empty block is no mapping", "", &["D015 1:1"]),
         ("comments are no mapping", "# nothing", &["D015 1:1"]),
         ("second document inside", "id: x\n...\nid: y", &["D010 4:1"]),
+        (
+            "tabs in a list, after another error",
+            "id: a: b\nwatch:\n\t- a\nroutines: [c]",
+            &["D011 2:5", "D010 4:2"],
+        ),
+        (
+            "a broken line before the first entry",
+            "watch:\n\t'a\n- b",
+            &["D010 3:2"],
+        ),
         ("stray line", "id: x\nstray\nwatch: [a]", &["D010 3:1"]),
     ]);
 }

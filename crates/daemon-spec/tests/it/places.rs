@@ -1,6 +1,6 @@
 //! Spans, places inside strings, and what to delete.
 
-use daemon_spec::{DaemonFile, Entry, Field, Layout, Span, Style, Text, parse};
+use daemon_spec::{DaemonFile, Entry, Field, Layout, Span, Style, Text, parse, quoted};
 use expect_test::{Expect, expect};
 
 fn file(yaml: &str) -> DaemonFile {
@@ -218,4 +218,20 @@ fn entries_say_what_they_are() {
         .map(|text| text.map(|text| text.value.as_str()))
         .collect();
     assert_eq!(texts, [Some("a"), None]);
+}
+
+#[test]
+fn quoted_text_is_readable_yaml_whatever_it_holds() {
+    let rows = [
+        ("plain", "\"plain\""),
+        ("it's", "\"it's\""),
+        ("say \"hi\"", "'say \"hi\"'"),
+        ("it's \"hi\"", "'it''s \"hi\"'"),
+        ("a\nb\t\"", "\"a\\nb\\t\\\"\""),
+        ("\u{fffe}\u{7f}", "\"\\ufffe\\u007f\""),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(quoted(text), expected);
+        assert_eq!(schedule(&format!("schedule: {expected}")).1.value, text);
+    }
 }
