@@ -15,7 +15,7 @@ use daemon_process::Supervisor;
 use daemon_provider::Provider;
 use daemon_provider::builtin::Builtin;
 use daemon_provider_cli::{CommandConfig, CommandProvider, Confinement, InputFormat, ResultRule};
-use daemon_repo::{Discovery, Git, Problem, Remote, Repository, daemon_branch};
+use daemon_repo::{Discovery, Git, Problem, Remote, RemoteName, Repository, daemon_branch};
 use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
 
 use crate::failure::{Exit, Failure};
@@ -94,6 +94,7 @@ impl Compose for Composer {
                 path: self.directory.join(path),
                 name: None,
                 branch: None,
+                remote: None,
                 poll: Period::from_secs(30),
                 zone: None,
             });
@@ -313,11 +314,24 @@ fn watched(git: &Git, config: &Config, directory: &Path) -> Result<Vec<Arc<Watch
             name: opened.name().clone(),
             repository: opened,
             branch: repo.branch.clone(),
+            remote: remote_of(repo)?,
             zone: repo.zone.clone(),
             poll: repo.poll.unsigned().max(Duration::from_millis(100)),
         }));
     }
     Ok(watched)
+}
+
+/// Reads the remote that a repository is watched at.
+fn remote_of(repo: &config::Repo) -> Result<Option<RemoteName>, OpError> {
+    let read = repo.remote.as_deref().map(str::parse).transpose();
+    read.map_err(|error: daemon_repo::InvalidName| {
+        OpError::new(
+            OpErrorKind::Config,
+            "config-invalid",
+            format!("repo.remote: {error}"),
+        )
+    })
 }
 
 fn places(config: &Config, repos: &[Arc<Watched>]) -> Result<Vec<(Repository, Remote)>, OpError> {

@@ -1,4 +1,28 @@
-//! The long-lived host: driver, intake, control protocol.
+//! The long-lived host: it watches repositories, takes webhooks, keeps schedules, runs daemons and delivers what they did.
+//!
+//! ```
+//! use daemon_host::config::{self, Capability, Period};
+//!
+//! let config = config::parse("[policy]\ncapability = 'read'\n[limits]\nwall = '10m'\n")?;
+//! assert_eq!(config.policy.capability, Capability::Read);
+//! assert_eq!(config.limits.wall, Period::from_secs(600));
+//!
+//! let refused = config::parse("[limits]\nwal = '10m'\n").unwrap_err();
+//! assert_eq!((refused.line, refused.column), (2, 1));
+//! # Ok::<(), daemon_host::config::ConfigError>(())
+//! ```
+//!
+//! [`serve::serve`] runs a host until it is told to stop; [`driver`] holds its loops, one for each thing that happens by
+//! itself, and [`ops`] what can be asked of it, once for HTTP ([`http`]), the control socket ([`control`]) and the command
+//! line. Stores, providers and surfaces come in as trait objects.
+//!
+//! # What this crate does not do
+//! It names no adapter: the binary composes them. It interprets no condition, evaluates no expression and judges no file;
+//! the libraries below it do.
+//!
+//! # Guarantees
+//! An event is acknowledged after it is durable. A stale attempt commits nothing. Nothing is saved at exit: a host that is
+//! killed anywhere goes on at its next start.
 
 pub mod config;
 pub mod context;

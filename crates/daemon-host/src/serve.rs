@@ -108,6 +108,11 @@ pub async fn serve<F: Future<Output = Signal>>(
     let socket = home.below(&config.uds.path);
     let clients = usize::try_from(config.host.clients).unwrap_or(usize::MAX);
     let hold = config.host.hold;
+    if store.host_gate().await? == Gate::Held {
+        tracing::warn!(
+            "the host is held: events and ticks are recorded, nothing starts; `daemon-run go` ends that"
+        );
+    }
     let epoch = store.begin_epoch(random::now()).await?;
     if hold {
         store.set_host_gate(Gate::Held).await?;

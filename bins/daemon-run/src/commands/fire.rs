@@ -285,6 +285,7 @@ fn watch_only(
         path: wanted.work_tree().unwrap_or(wanted.common_dir()).to_owned(),
         name: None,
         branch: None,
+        remote: None,
         poll: daemon_host::config::Period::from_secs(30),
         zone: None,
     });

@@ -97,6 +97,9 @@ pub struct Repo {
     /// The branch daemon files are read from; by default that of `origin/HEAD`, else `main`, `master`, or HEAD's.
     #[serde(default, rename = "ref")]
     pub branch: Option<String>,
+    /// The remote whose branches and tags are watched, fetched at each poll; by default the local ones are.
+    #[serde(default)]
+    pub remote: Option<String>,
     /// How often its refs are looked at when the file system tells nothing.
     #[serde(default = "default_poll")]
     pub poll: Period,
@@ -285,6 +288,8 @@ pub struct Limits {
     pub host: u32,
     /// Activations at once of one daemon.
     pub daemon: u32,
+    /// How deep a chain of daemons that wake each other may grow.
+    pub chain_depth: u32,
     /// The longest run.
     pub wall: Period,
     /// The longest silence of a run.
@@ -296,6 +301,7 @@ impl Default for Limits {
         Self {
             host: 4,
             daemon: 1,
+            chain_depth: 3,
             wall: Period::from_secs(30 * 60),
             idle: Period::from_secs(10 * 60),
         }

@@ -18,8 +18,6 @@ use crate::random;
 const BATCH: u32 = 256;
 /// How long the loop sleeps when nothing wakes it.
 const IDLE: Duration = Duration::from_secs(5);
-/// How deep a chain of daemons waking each other may grow.
-const CHAIN_DEPTH: u32 = 3;
 
 /// Matches until told to stop.
 pub(super) async fn run(inner: Arc<Inner>) {
@@ -79,9 +77,9 @@ async fn triggers(inner: &Inner, row: &EventRow) -> Result<Vec<NewTrigger>, Stor
     if woken.is_empty() {
         return Ok(Vec::new());
     }
-    let origin = origin(inner, &event).await?;
-    let registry = inner.registry.get();
     let config = inner.config();
+    let origin = origin(inner, &event, config.limits.chain_depth).await?;
+    let registry = inner.registry.get();
     let now = random::now();
     let mut triggers = Vec::new();
     for (key, conditions) in woken {
@@ -92,7 +90,7 @@ async fn triggers(inner: &Inner, row: &EventRow) -> Result<Vec<NewTrigger>, Stor
             continue;
         }
         if let Some(origin) = &origin
-            && (origin.daemon == key || origin.depth > CHAIN_DEPTH)
+            && (origin.daemon == key || origin.depth > config.limits.chain_depth)
         {
             tracing::info!(daemon = %key, event = %event.id, depth = origin.depth, "a daemon's own output does not wake it");
             continue;
@@ -216,7 +214,7 @@ fn mark(event: &Event) -> Option<(DaemonId, ActivationId)> {
     ))
 }
 
-async fn origin(inner: &Inner, event: &Event) -> Result<Option<Origin>, StoreError> {
+async fn origin(inner: &Inner, event: &Event, limit: u32) -> Result<Option<Origin>, StoreError> {
     let mut depth = 0;
     let mut daemon = None;
     let mut next = mark(event);
@@ -231,7 +229,7 @@ async fn origin(inner: &Inner, event: &Event) -> Result<Option<Origin>, StoreErr
         };
         depth += 1;
         daemon.get_or_insert(found.daemon.clone());
-        if depth > CHAIN_DEPTH {
+        if depth > limit {
             break;
         }
         for trigger in &found.triggers {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use daemon_event::RepoName;
 use daemon_repo::{
-    DaemonSource, Discovery, ObjectId, RefCursor, RefName, RefPosition, RefSnapshot, Repository,
+    DaemonSource, Discovery, ObjectId, RefCursor, RefName, RefPosition, RefSnapshot, RemoteName,
+    Repository,
 };
 use daemon_store::{
     DaemonRow, Identity, Matching, Modes, NewEvent, Registration, ScheduleText, Validity,
@@ -35,6 +36,8 @@ pub struct Watched {
     pub repository: Repository,
     /// The configured branch.
     pub branch: Option<String>,
+    /// The remote whose refs are watched instead of the local ones.
+    pub remote: Option<RemoteName>,
     /// The zone of its daemons' schedules.
     pub zone: Option<String>,
     /// How often its refs are looked at in any case.
@@ -77,12 +80,16 @@ pub enum RepoError {
 /// Looks after one repository until told to stop.
 pub(super) async fn run(inner: Arc<Inner>, repo: Arc<Watched>, stop: CancellationToken) {
     let moved = Arc::new(Notify::new());
-    let watcher = watch(&repo, Arc::clone(&moved));
+    // A remote tells nobody that it moved: it is asked at each poll.
+    let watcher = repo
+        .remote
+        .is_none()
+        .then(|| watch(&repo, Arc::clone(&moved)));
     let mut seen = None;
     while !stop.is_cancelled() {
         let fingerprint = repo.repository.refs_fingerprint().ok();
         let is_forced = inner.take_forced(&repo.name);
-        if fingerprint.is_none() || fingerprint != seen || is_forced {
+        if repo.remote.is_some() || fingerprint.is_none() || fingerprint != seen || is_forced {
             match sync(&inner, &repo).await {
                 Ok(()) => {
                     inner.note_repo(&repo.name, None);
@@ -141,7 +148,10 @@ struct Sight {
 /// If git or the store fails; everything is done again then.
 pub(crate) async fn sync(inner: &Inner, repo: &Arc<Watched>) -> Result<(), RepoError> {
     let sight = blocking(repo, |repo| {
-        let refs = repo.repository.refs()?;
+        let refs = match &repo.remote {
+            Some(remote) => repo.repository.fetch(remote)?,
+            None => repo.repository.refs()?,
+        };
         let branch = match &repo.branch {
             Some(name) => repo.repository.find_ref(name, &refs)?,
             None => repo.repository.default_branch(&refs)?,
