@@ -136,6 +136,9 @@ impl Record {
 
     /// Writes one event of the run down.
     pub(crate) fn event(&mut self, event: &RunEvent, now: Timestamp) {
+        if let RunEvent::Stopping(reason) = event {
+            return self.stopping(*reason, now);
+        }
         let written = self.write(event, now);
         self.report(written);
     }
