@@ -57,6 +57,12 @@ impl Composer {
         }
     }
 
+    /// Reports whether two paths name one directory.
+    fn is_same(&self, one: &Path, other: &Path) -> bool {
+        let resolve = |path: &Path| self.directory.join(path).canonicalize().ok();
+        resolve(one).is_some_and(|one| Some(one) == resolve(other))
+    }
+
     /// Finds git.
     pub(crate) fn git(&self) -> Result<Git, OpError> {
         Git::find(&self.path).map_err(|error| {
@@ -90,6 +96,13 @@ impl Compose for Composer {
             OpError::new(OpErrorKind::Config, "config-invalid", message)
         })?;
         for path in &self.overrides.repos {
+            if config
+                .repo
+                .iter()
+                .any(|known| self.is_same(&known.path, path))
+            {
+                continue;
+            }
             config.repo.push(config::Repo {
                 path: self.directory.join(path),
                 name: None,

@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::control::{self, Control};
 use crate::driver::{self, Inner, Parts, Runtime};
 use crate::home::Home;
-use crate::http::{self, Access, Admit, Doors, Health, Hooks};
+use crate::http::{self, Access, Admit, Doors, Health, Hooks, Hosts};
 use crate::ops::{Live, OpError, OpErrorKind, Operations, chain};
 use crate::random;
 
@@ -262,18 +262,22 @@ fn listen_address(config: &Config) -> Result<SocketAddr, OpError> {
 }
 
 /// Returns the names by which requests may address a listener.
-fn hosts(bound: SocketAddr) -> Vec<String> {
-    let port = bound.port();
-    let mut hosts = vec![
-        bound.to_string(),
-        format!("localhost:{port}"),
-        format!("127.0.0.1:{port}"),
-        format!("[::1]:{port}"),
-    ];
-    if port == 80 {
-        hosts.extend(["localhost".to_owned(), bound.ip().to_string()]);
+fn hosts(bound: SocketAddr) -> Hosts {
+    if !bound.ip().is_loopback() {
+        return Hosts::Any;
     }
-    hosts
+    let port = bound.port();
+    let names = ["localhost", "127.0.0.1", "[::1]"];
+    let with_port = names
+        .iter()
+        .map(|name| format!("{name}:{port}"))
+        .chain([bound.to_string()]);
+    // The port that HTTP means by itself is left out by clients.
+    let without = names
+        .iter()
+        .filter(|_| port == 80)
+        .map(|name| (*name).to_owned());
+    Hosts::These(with_port.chain(without).collect())
 }
 
 /// Makes the sources that have secrets.

@@ -18,8 +18,17 @@ const KEPT: usize = 64;
 #[derive(Debug)]
 pub struct Access {
     token: [u8; 32],
-    hosts: BTreeSet<String>,
+    hosts: Hosts,
     state: Mutex<Logins>,
+}
+
+/// The names by which requests may address a listener.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hosts {
+    /// Only these (`127.0.0.1:7777`): a listener for this machine alone is known under no other.
+    These(BTreeSet<String>),
+    /// Any: what a public listener is called is its network's affair.
+    Any,
 }
 
 #[derive(Debug, Default)]
@@ -40,11 +49,11 @@ impl Session {
 }
 
 impl Access {
-    /// Makes access by a token, for requests addressed to one of the given hosts (`127.0.0.1:7777`).
-    pub fn new(token: &str, hosts: impl IntoIterator<Item = String>) -> Self {
+    /// Makes access by a token, for requests addressed to one of the given hosts.
+    pub fn new(token: &str, hosts: Hosts) -> Self {
         Self {
             token: digest(token),
-            hosts: hosts.into_iter().collect(),
+            hosts,
             state: Mutex::new(Logins::default()),
         }
     }
@@ -77,7 +86,11 @@ impl Access {
             return Err(StatusCode::FORBIDDEN);
         };
         let host = host.to_str().unwrap_or_default().to_ascii_lowercase();
-        if !self.hosts.contains(&host) {
+        let is_known = match &self.hosts {
+            Hosts::These(hosts) => hosts.contains(&host),
+            Hosts::Any => true,
+        };
+        if !is_known {
             return Err(StatusCode::FORBIDDEN);
         }
         match headers.get(header::ORIGIN) {

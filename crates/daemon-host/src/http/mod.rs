@@ -6,7 +6,7 @@ mod api;
 mod hooks;
 mod server;
 
-pub use access::{Access, Session};
+pub use access::{Access, Hosts, Session};
 pub use hooks::{Admit, Hooks};
 pub use server::{Doors, Health, bind, serve};
 

@@ -91,7 +91,7 @@ pub(crate) async fn walk(scratch: &Scratch, place: &Place, out: Out) -> Result<V
     let event = event(&mut tour, &*store, &commit).await?;
     explain(&mut tour, &inner, &*store, event.as_ref()).await?;
     let activation = activate(&mut tour, &inner, &operations, &sandbox).await?;
-    output(&mut tour, scratch, &operations, activation.as_ref()).await?;
+    output(&mut tour, scratch, activation.as_ref())?;
     again(&mut tour, &inner, &*store, event.as_ref()).await?;
     tour.step(
         "next",
@@ -225,10 +225,9 @@ async fn activate(
     Ok(Some(whole))
 }
 
-async fn output(
+fn output(
     tour: &mut Tour,
     scratch: &Scratch,
-    operations: &Operations,
     whole: Option<&(Value, Value, Value)>,
 ) -> Result<(), Failure> {
     let Some((_, runs, outputs)) = whole else {
@@ -254,7 +253,7 @@ async fn output(
             .and_then(|n| n.parse::<u64>().ok())
             .unwrap_or(0);
     }
-    let left = left_for_a_human(operations, runs).await;
+    let left = counted(runs);
     let is_ok = outputs[0]["state"] == "confirmed" && added > 0;
     let detail = format!("branch {branch}  +{added} −{removed}   {left}");
     tour.step(
@@ -265,17 +264,14 @@ async fn output(
     )
 }
 
-/// Counts, in the result of the run, the links that nobody could repair.
-async fn left_for_a_human(operations: &Operations, runs: &Value) -> String {
-    let preview = match runs[0]["result_path"].as_str() {
-        Some(path) => std::fs::read_to_string(path).unwrap_or_default(),
-        None => String::new(),
-    };
-    let _operations = operations;
-    let counted = preview
+/// Reads, in the result of the run, what was repaired and what nobody could repair.
+fn counted(runs: &Value) -> String {
+    let path = runs[0]["result_path"].as_str().unwrap_or_default();
+    let result = std::fs::read_to_string(path).unwrap_or_default();
+    let line = result
         .lines()
         .find(|line| line.contains("left for a human"));
-    counted.map_or_else(|| "see the run".to_owned(), |line| line.trim().to_owned())
+    line.map_or_else(|| "see the run".to_owned(), |line| line.trim().to_owned())
 }
 
 /// Tells the same event again.
