@@ -37,7 +37,6 @@ CREATE TABLE event (
   due         INTEGER NOT NULL
 );
 CREATE INDEX event_due ON event (seq) WHERE due = 1;
-CREATE INDEX event_received ON event (received_at);
 
 -- Apart from the event, so that marking an event does not rewrite its body.
 CREATE TABLE payload (
