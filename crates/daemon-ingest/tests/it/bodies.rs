@@ -117,6 +117,7 @@ fn bodies_that_are_no_event_are_refused_after_the_signature() {
     let edge =
         |levels: usize| format!(r#"{{"zen":{}1{}}}"#, "[".repeat(levels), "]".repeat(levels));
     let quoted = format!(r#"{{"zen":"{}\"["}}"#, "[".repeat(500));
+    let spread = |open: &str, close: &str| format!("{}1{}", open.repeat(129), close.repeat(129));
     let wide = format!(r#"{{"zen":[{}[]]}}"#, "[],".repeat(500));
     for (body, expected) in [
         ("", 400),
@@ -130,6 +131,10 @@ fn bodies_that_are_no_event_are_refused_after_the_signature() {
         (deep.as_str(), 400),
         (edge(127).as_str(), 200),
         (edge(128).as_str(), 400),
+        (spread("{\"a\":", "}").as_str(), 400),
+        (spread("{\n \"a\" : ", "\t}").as_str(), 400),
+        (format!("{{\"a\":{}}}", spread("[\r\n", "]")).as_str(), 400),
+        (format!("{{\"a\":{}}}", spread("[0,", "]")).as_str(), 400),
         (quoted.as_str(), 200),
         (wide.as_str(), 200),
     ] {
