@@ -81,7 +81,7 @@ fn mending_ends_keeps_the_words_and_has_nothing_to_do_twice() {
         assert_eq!(fs::read(world.root().join(PATH)).unwrap(), once, "{code}");
         let visible = |bytes: &[u8]| -> String {
             let file = parse(bytes.to_vec()).file;
-            file.body_text().chars().filter(|c| c.is_ascii()).collect()
+            file.body_text().chars().filter(char::is_ascii).collect()
         };
         // A body that was part of the front matter by mistake has no words to compare.
         if !visible(&bytes).is_empty() {
