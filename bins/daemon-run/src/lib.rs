@@ -21,6 +21,8 @@ mod failure;
 mod local;
 mod out;
 mod place;
+#[cfg(doctest)]
+mod readme;
 mod session;
 
 pub use dispatch::{command, main};
