@@ -12,8 +12,9 @@ use rusqlite::Connection;
 
 use crate::failure::Outcome;
 
-/// How many pages the log may have before it is merged: 32 MiB.
-const MERGE_AT: i64 = 8_000;
+/// How many pages the log may have before it is merged: 8 MiB. A log that has reached its length is only overwritten,
+/// and syncs of it cost a fraction of those of a growing file, so it should reach it soon.
+const MERGE_AT: i64 = 2_000;
 
 /// Returns the path of the log of a database.
 pub(crate) fn path_of(database: &Path) -> PathBuf {
