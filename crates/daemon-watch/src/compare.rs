@@ -128,7 +128,7 @@ pub(crate) fn glob_set<'a>(globs: impl Iterator<Item = &'a str>, folding: Foldin
 }
 
 /// The longest glob that is compiled; longer ones match themselves only.
-const LONGEST_GLOB: usize = 512;
+pub(crate) const LONGEST_GLOB: usize = 512;
 
 pub(crate) fn path_pattern(glob: &str) -> String {
     if glob.len() > LONGEST_GLOB {

@@ -67,11 +67,7 @@ impl<K: Clone + Eq + Hash> MatchIndex<K> {
         if !meaning.status.can_wake() {
             return;
         }
-        let n_entries: usize = meaning
-            .clauses
-            .iter()
-            .map(|clause| clause.events.len())
-            .sum();
+        let patterns = || meaning.clauses.iter().flat_map(|clause| &clause.events);
         for clause in &meaning.clauses {
             let tests: Arc<[Test]> = clause
                 .filters
@@ -83,7 +79,12 @@ impl<K: Clone + Eq + Hash> MatchIndex<K> {
                     key: key.clone(),
                     condition,
                     tests: Arc::clone(&tests),
-                    has_siblings: n_entries > 1,
+                    has_siblings: patterns()
+                        .filter(|other| {
+                            other.source == pattern.source && other.kind == pattern.kind
+                        })
+                        .count()
+                        > 1,
                 };
                 self.bucket(repo, *pattern).insert(entry);
                 let places = self.places.entry(key.clone()).or_default();

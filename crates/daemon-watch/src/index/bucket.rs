@@ -7,7 +7,7 @@ use daemon_event::{Event, Field};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::Entry;
-use crate::compare::{Folding, path_pattern};
+use crate::compare::{Folding, LONGEST_GLOB, path_pattern};
 use crate::filter::{Op, Test};
 
 /// The fields by whose exact values conditions are filed, most telling first.
@@ -37,7 +37,9 @@ pub(super) struct Bucket<K> {
     exact: HashMap<u64, Vec<Entry<K>>>,
     /// The fields that `exact` uses, with how many entries.
     exact_fields: Vec<(Field, usize)>,
-    /// Conditions on paths.
+    /// Conditions on paths below a folder that they spell out, by that folder.
+    folders: HashMap<u64, Vec<Entry<K>>>,
+    /// Conditions on paths anywhere.
     paths: Vec<Entry<K>>,
     /// All globs of `paths`, compiled when an event first asks.
     globs: OnceLock<PathGlobs>,
@@ -56,6 +58,7 @@ impl<K> Default for Bucket<K> {
             open: Vec::new(),
             exact: HashMap::new(),
             exact_fields: Vec::new(),
+            folders: HashMap::new(),
             paths: Vec::new(),
             globs: OnceLock::new(),
         }
@@ -114,8 +117,21 @@ impl<K: Clone + Eq> Bucket<K> {
                 }
             }
             Place::Paths => {
-                self.paths.push(entry);
-                self.globs.take();
+                let folders: Vec<Option<u64>> = globs_of(&entry)
+                    .map(|glob| folder(glob).map(folder_hash))
+                    .collect();
+                // Several globs can lead to the same entry.
+                let entry = Entry {
+                    has_siblings: entry.has_siblings || folders.len() > 1,
+                    ..entry
+                };
+                for hash in folders.iter().flatten() {
+                    self.folders.entry(*hash).or_default().push(entry.clone());
+                }
+                if folders.iter().any(Option::is_none) {
+                    self.paths.push(entry);
+                    self.globs.take();
+                }
             }
         }
     }
@@ -123,6 +139,10 @@ impl<K: Clone + Eq> Bucket<K> {
     pub(super) fn remove(&mut self, key: &K) {
         self.open.retain(|entry| entry.key != *key);
         self.exact.retain(|_, entries| {
+            entries.retain(|entry| entry.key != *key);
+            !entries.is_empty()
+        });
+        self.folders.retain(|_, entries| {
             entries.retain(|entry| entry.key != *key);
             !entries.is_empty()
         });
@@ -144,6 +164,9 @@ impl<K: Clone + Eq> Bucket<K> {
                 }
             }
         }
+        if !self.folders.is_empty() {
+            self.each_in_folders(event, &mut decide);
+        }
         if self.paths.is_empty() {
             return;
         }
@@ -160,18 +183,67 @@ impl<K: Clone + Eq> Bucket<K> {
     }
 }
 
+impl<K> Bucket<K> {
+    /// Calls `decide` for the conditions on each folder that holds a changed path, once for each folder.
+    fn each_in_folders(&self, event: &Event, decide: &mut impl FnMut(&Entry<K>)) {
+        for (index, path) in event.facts.texts(Field::ChangedFiles).enumerate() {
+            for (end, _) in path.match_indices('/') {
+                let folder = &path[..end];
+                let Some(entries) = self.folders.get(&folder_hash(folder)) else {
+                    continue;
+                };
+                let mut earlier = event.facts.texts(Field::ChangedFiles).take(index);
+                let is_in = |other: &str| {
+                    other
+                        .strip_prefix(folder)
+                        .is_some_and(|rest| rest.starts_with('/'))
+                };
+                if !earlier.any(is_in) {
+                    entries.iter().for_each(&mut *decide);
+                }
+            }
+        }
+    }
+}
+
+/// The globs by which an entry asks for paths.
+fn globs_of<K>(entry: &Entry<K>) -> impl Iterator<Item = &str> {
+    let tests = entry
+        .tests
+        .iter()
+        .filter(|test| test.field() == Field::ChangedFiles);
+    tests
+        .filter(|test| matches!(test.op(), Op::Any | Op::Only))
+        .flat_map(Test::values)
+        .map(String::as_str)
+        .filter(|value| !value.starts_with('!'))
+}
+
+/// Returns the folder that a glob spells out before its first wildcard: `src/d1` of `src/d1/**/*.rs`.
+fn folder(glob: &str) -> Option<&str> {
+    let glob = glob
+        .strip_prefix("./")
+        .unwrap_or(glob)
+        .trim_start_matches('/');
+    if glob.contains('\\') || glob.len() > LONGEST_GLOB {
+        return None;
+    }
+    let literal = glob
+        .find(['*', '?', '[', '{'])
+        .map_or(glob, |at| &glob[..at]);
+    let (folder, _) = literal.rsplit_once('/')?;
+    (!folder.is_empty()).then_some(folder)
+}
+
+fn folder_hash(folder: &str) -> u64 {
+    hash_chars(folder.chars())
+}
+
 fn compile<K>(paths: &[Entry<K>]) -> PathGlobs {
     let mut builder = GlobSetBuilder::new();
     let mut owners = Vec::new();
     for (owner, entry) in paths.iter().enumerate() {
-        let tests = entry
-            .tests
-            .iter()
-            .filter(|test| test.field() == Field::ChangedFiles);
-        let globs = tests
-            .filter(|test| matches!(test.op(), Op::Any | Op::Only))
-            .flat_map(Test::values)
-            .filter(|value| !value.starts_with('!'));
+        let globs = globs_of(entry).filter(|glob| folder(glob).is_none());
         for glob in globs {
             // What does not compile is met by a glob for everything and decided in full.
             let built = globset::GlobBuilder::new(&path_pattern(glob))
