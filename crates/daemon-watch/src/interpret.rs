@@ -265,8 +265,8 @@ fn remainder(reader: &Reader<'_>) -> Vec<Span> {
 
 /// Words that count what follows them.
 const COUNTS: &[&str] = &[
-    "first", "second", "third", "fourth", "fifth", "last", "next", "two", "three", "four", "five",
-    "many", "several", "multiple", "few", "most", "final", "more", "no", "tenth",
+    "first", "all", "both", "second", "third", "fourth", "fifth", "last", "next", "two", "three",
+    "four", "five", "many", "several", "multiple", "few", "most", "final", "more", "no", "tenth",
 ];
 
 /// Words that carry nothing by themselves: they are only ever left over beside others.

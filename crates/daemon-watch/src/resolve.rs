@@ -282,6 +282,10 @@ fn modifiers(
 ) -> Vec<usize> {
     let mut filters = Vec::new();
     for hit in &draft.mods {
+        if hit.n_verbs > 0 && happening::is_left_over(draft, hit.n_verbs - 1) {
+            reader.release(hit.range.clone());
+            continue;
+        }
         if subject.is_of_another_verb(draft, hit) || matches!(hit.kind, Mod::Target(_)) {
             continue;
         }

@@ -70,7 +70,7 @@ verbs! {
     /// Commits arrive on a pull request.
     Synchronize = ["synchronize", "synchronise", "sync"],
     /// A review is asked for.
-    RequestReview = ["review_requested", "request review", "request a review"],
+    RequestReview = ["review_requested", "request review", "request a review", "ask to review", "ask for a review", "request to review", "invite to review"],
     /// A review is no longer asked for.
     UnrequestReview = ["review_request_removed", "withdraw review request"],
     /// Conversation is restricted.

@@ -114,7 +114,13 @@ impl Reader<'_> {
                 .verbs
                 .iter()
                 .any(|hit| hit.verbs.contains(&Verb::Close));
-        let kind = if is_quoted_reason {
+        let is_completed = self.is(at.wrapping_sub(1), Class::As)
+            && self.unit(at).is_some_and(|unit| unit.text == "completed")
+            && draft
+                .verbs
+                .iter()
+                .any(|hit| hit.verbs.contains(&Verb::Close));
+        let kind = if is_quoted_reason || is_completed {
             Mod::Is(Field::StateReason, vec![self.value(at)])
         } else if unit_is(Class::Draft) && !self.is(at, Class::To) {
             Mod::Is(Field::Draft, vec!["true".to_owned()])

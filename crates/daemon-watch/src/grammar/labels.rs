@@ -99,6 +99,21 @@ impl Reader<'_> {
         if self.is_any(at, &[Class::With, Class::Without]) {
             is_negated = self.is(at, Class::Without);
             at = self.skip(at + 1, &[Class::Article, Class::Its, Class::Not]);
+            let bare = match self.part(at) {
+                Some(Part::Label) if is_negated && !self.is_literal(at + 1) => {
+                    Some(daemon_event::Field::Labels)
+                }
+                Some(Part::Assignee) if is_negated => Some(daemon_event::Field::Assignees),
+                _ => None,
+            };
+            if let Some(field) = bare {
+                self.push_mod(
+                    draft,
+                    Mod::Test(field, crate::filter::Op::Absent, Vec::new()),
+                    start..at + 1,
+                );
+                return true;
+            }
             let found = self.label_before_word(at).or_else(|| {
                 (self.part(at) == Some(Part::Label))
                     .then(|| self.list(at + 1, Self::label))

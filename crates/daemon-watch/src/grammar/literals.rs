@@ -86,9 +86,9 @@ impl Reader<'_> {
         match unit.kind {
             TokenKind::Quoted | TokenKind::Code | TokenKind::User => Some((self.value(at), at + 1)),
             TokenKind::Word
-                if unit
-                    .sense
-                    .is_some_and(|sense| sense.is_value && !sense.is_verb()) =>
+                if unit.sense.is_some_and(|sense| {
+                    (sense.is_value || sense.is(Class::NotPlanned)) && !sense.is_verb()
+                }) =>
             {
                 Some((self.value(at), at + 1))
             }

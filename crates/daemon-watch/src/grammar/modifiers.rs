@@ -20,7 +20,8 @@ impl Reader<'_> {
             || self.try_relative_person(draft)
             || self.try_by(draft)
             || self.try_branch(draft)
-            || (self.is(self.at, Class::Matching) && self.try_name_behind(draft))
+            || (self.is_any(self.at, &[Class::Matching, Class::Except])
+                && self.try_name_behind(draft))
             || self.try_files(draft)
             || self.try_value(draft)
             || self.try_attribute(draft)
@@ -30,12 +31,13 @@ impl Reader<'_> {
 
     pub(crate) fn push_mod(&mut self, draft: &mut Draft, kind: Mod, range: Range<usize>) {
         let negation = self.negation_before(range.start);
+        let is_negated = negation.is_some() || self.is(range.start, Class::Except);
         let range = negation.unwrap_or(range.start)..range.end;
         self.take(range.clone());
         self.at = range.end;
         draft.mods.push(ModHit {
             kind,
-            negated: negation.is_some(),
+            negated: is_negated,
             range,
             mark: Mark::Exact,
             n_verbs: draft.verbs.len(),
@@ -160,9 +162,6 @@ impl Reader<'_> {
             Mod::Branch(values)
         };
         self.push_mod(draft, kind, start..end);
-        if is_except && let Some(hit) = draft.mods.last_mut() {
-            hit.negated = true;
-        }
         true
     }
 

@@ -160,7 +160,9 @@ impl Reader<'_> {
             && self.kind(start) == Some(TokenKind::Quoted)
         {
             Mod::Is(Field::Name, values)
-        } else if is_named(Noun::Project) && self.kind(start) == Some(TokenKind::Quoted)
+        } else if is_named(Noun::Project)
+            && (self.kind(start) == Some(TokenKind::Quoted)
+                || self.is(self.before_article(start), Class::In))
             || is_named(Noun::Milestone)
         {
             let field = if is_named(Noun::Milestone) {
@@ -174,7 +176,9 @@ impl Reader<'_> {
         };
         let end = end
             + usize::from(
-                matches!(kind, Mod::Is(Field::Repo, _)) && self.has_noun(end, Noun::Repository),
+                matches!(kind, Mod::Is(Field::Repo, _)) && self.has_noun(end, Noun::Repository)
+                    || matches!(kind, Mod::Is(Field::Project, _))
+                        && self.has_noun(end, Noun::Project),
             );
         self.push_mod(draft, kind, start..end);
         true

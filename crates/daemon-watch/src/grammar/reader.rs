@@ -190,6 +190,7 @@ impl<'l> Reader<'l> {
                 || unit.is(Class::Its)
                 || unit.is(Class::Filler)
                 || unit.is(Class::In)
+                || unit.is(Class::From)
                 || unit.is(Class::That)
                 || unit.is_mark("(");
             if !may_stand_between {

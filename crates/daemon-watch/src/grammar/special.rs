@@ -53,6 +53,30 @@ impl Reader<'_> {
                 return true;
             }
         }
+        // `all checks`: each of many is no matter, all of some are.
+        if matches!(text(at), "all" | "both") {
+            let next = self.skip(at + 1, &[Class::Article, Class::Of, Class::New]);
+            let counts = self.part(next) == Some(Part::Approval)
+                || self.sense(next).is_some_and(|sense| {
+                    sense.nouns.iter().any(|noun| {
+                        matches!(
+                            noun,
+                            Noun::Check
+                                | Noun::CheckRun
+                                | Noun::Status
+                                | Noun::Review
+                                | Noun::Workflow
+                                | Noun::Job
+                                | Noun::ReviewThread
+                        )
+                    })
+                });
+            if !counts {
+                self.take(at..at + 1);
+            }
+            self.at += 1;
+            return true;
+        }
         // `a protected branch`: which branches are, no payload says.
         if crate::grammar::literals::NOT_A_BRANCH.contains(&text(at))
             && self

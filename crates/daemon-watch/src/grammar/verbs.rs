@@ -282,6 +282,17 @@ impl Reader<'_> {
             self.at += 1;
             return true;
         }
+        let is_main = |at: usize| {
+            self.is_any(at, &[Class::Be, Class::Get])
+                || self.has_form(at, Forms::THIRD) && !self.is_noun(at)
+        };
+        if self.is(at + 1, Class::By)
+            && let Some(end) = (at + 2..self.units.len()).find(|at| is_main(*at))
+        {
+            self.release(at..end);
+            self.at = end;
+            return true;
+        }
         if self.has_verb(at, Verb::Assign) && self.is(at + 1, Class::To) {
             let names = self.list(at + 2, |reader, at| {
                 reader.person_name(at).map(|name| (name, at + 1))

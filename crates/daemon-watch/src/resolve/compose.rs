@@ -206,10 +206,10 @@ pub(super) fn on_parents(draft: &Draft, subject: &mut Subject) {
             subject.require(Field::PullRequests, Op::Present, &[], span);
         }
         Noun::Reaction if pull || issue => subject.sources.clear(),
-        Noun::Issue if on(Noun::Cycle) => {
+        Noun::Issue if on(Noun::Cycle) && subject.verb == Verb::Update => {
             subject.require(Field::Changed, Op::Is, &["cycle".to_owned()], span);
         }
-        Noun::Issue if on(Noun::Project) => {
+        Noun::Issue if on(Noun::Project) && subject.verb == Verb::Update => {
             subject.require(Field::Changed, Op::Is, &["project".to_owned()], span);
         }
         _ => {}

@@ -36,7 +36,8 @@ pub(super) fn happenings(
     let mut found: Vec<Happening> = Vec::new();
     let mut unread: Vec<usize> = Vec::new();
     for (index, hit) in draft.verbs.iter().enumerate() {
-        if hit.is_sequel && !draft.nouns.iter().any(|noun| noun.plural) && !is_either_way(draft) {
+        if is_left_over(draft, index) {
+            unread.push(index);
             continue;
         }
         let has_files = draft
@@ -185,4 +186,11 @@ pub(super) fn ends_in_value(draft: &Draft, primary: &[Noun]) -> bool {
 
 pub(super) fn is_either_way(draft: &Draft) -> bool {
     draft.parts.iter().any(|part| part.part == Part::Label)
+}
+
+/// Whether a verb joined by `and` tells what must happen besides: `opened and merged by a human`.
+pub(super) fn is_left_over(draft: &Draft, index: usize) -> bool {
+    draft.verbs.get(index).is_some_and(|hit| hit.is_sequel)
+        && !draft.nouns.iter().any(|noun| noun.plural)
+        && !is_either_way(draft)
 }

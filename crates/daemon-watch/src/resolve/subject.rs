@@ -11,6 +11,7 @@ use super::parts::of_part;
 use crate::filter::{Filter, Mark, Op, Test};
 use crate::grammar::draft::{Draft, Mod, ModHit, VerbHit};
 use crate::grammar::reader::Reader;
+use crate::lexicon::Part;
 use crate::span::Span;
 
 /// One noun with one verb, and what the words between them add.
@@ -77,7 +78,18 @@ pub(super) fn subjects(reader: &mut Reader<'_>, draft: &Draft) -> Result<Vec<Sub
         for part in &draft.parts {
             subjects.extend(of_part(reader, draft, part, &owners, happening));
         }
-        if subjects.len() == before {
+        let parts_are_asides = draft.parts.iter().all(|part| {
+            matches!(
+                part.part,
+                Part::Team
+                    | Part::Reviewer
+                    | Part::Category
+                    | Part::Environment
+                    | Part::Approval
+                    | Part::MergeQueue
+            )
+        });
+        if subjects.len() == before && parts_are_asides {
             for noun in &primary {
                 subjects.extend(of_noun(reader, draft, *noun, &parents, happening));
             }

@@ -135,6 +135,71 @@ fn several_guards_in_one_line_all_become_filters() {
 }
 
 #[test]
+fn what_is_excluded_is_never_read_as_what_is_wanted() {
+    let filters = |line: &str| -> Vec<String> {
+        interpret(line)
+            .filters
+            .iter()
+            .map(|filter| filter.test.to_string())
+            .collect()
+    };
+    let cases = [
+        ("when a PR isn't from a fork and is opened", "fork is false"),
+        (
+            "when a check run other than lint fails",
+            "check is_not lint",
+        ),
+        (
+            "when code is pushed to any branch except main or develop",
+            "branch is_not main | develop",
+        ),
+        (
+            "when a PR that is not labeled wip is opened",
+            "labels is_not wip",
+        ),
+        (
+            "when a PR without the wip label is opened",
+            "labels is_not wip",
+        ),
+        (
+            "when anyone but a bot comments on a PR",
+            "author_kind is_not bot",
+        ),
+        (
+            "when a PR is opened by anybody except kit-1 or a bot",
+            "author is_not kit-1",
+        ),
+        (
+            "when a release that isn't a prerelease is published",
+            "prerelease is false",
+        ),
+        (
+            "when a PR is labeled with anything other than bug",
+            "label_added is_not bug",
+        ),
+        (
+            "when a PR is opened unless its title contains \"WIP\"",
+            "title lacks WIP",
+        ),
+        (
+            "when a PR that does not touch docs/ is merged",
+            "changed_files none_of docs/",
+        ),
+        (
+            "when files outside docs/ change",
+            "changed_files any_of ** | !docs/",
+        ),
+    ];
+    for (line, expected) in cases {
+        let filters = filters(line);
+        assert!(
+            filters.iter().any(|filter| filter == expected),
+            "{line}: {filters:?}"
+        );
+    }
+}
+
+#[test]
 fn what_is_not_understood_is_left_over_in_the_authors_words() {
     check(
         "when a large pull request is opened",
