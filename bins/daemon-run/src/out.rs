@@ -3,13 +3,11 @@
 use std::io::{self, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
-use serde_json::{Map, Value, json};
+use daemon_host::wire::{Envelope, FailureObject};
+use serde::Serialize;
 
 use crate::cli::{Color, Global};
 use crate::failure::Failure;
-
-/// The version of every envelope.
-const SCHEMA_VERSION: u32 = 1;
 
 /// Whether results are for people or for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +47,8 @@ impl Out {
     }
 
     /// Prints one envelope: the version, then the members.
-    pub(crate) fn envelope(self, members: Map<String, Value>) -> Result<(), Failure> {
-        let mut envelope = Map::new();
-        envelope.insert("schema_version".to_owned(), json!(SCHEMA_VERSION));
-        envelope.extend(members);
-        self.bytes(format!("{}\n", Value::Object(envelope)).as_bytes())
+    pub(crate) fn envelope(self, members: impl Serialize) -> Result<(), Failure> {
+        self.bytes(Envelope::new(members).to_line().as_bytes())
     }
 
     /// Prints text, with a line end if it lacks one.
@@ -91,11 +86,9 @@ impl Out {
     /// Tells a failure: to a person on one stream, to a program on the other.
     pub(crate) fn failure(self, failure: &Failure) {
         if self.is_json() {
-            let error =
-                json!({"code": failure.code, "message": failure.message, "help": failure.help});
-            let envelope = json!({"schema_version": SCHEMA_VERSION, "ok": false, "error": error});
+            let told = FailureObject::new(&failure.code, &failure.message, failure.help.as_deref());
             // The exit code tells the failure even if nobody reads the stream.
-            self.bytes(format!("{envelope}\n").as_bytes())
+            self.bytes(Envelope::new(told).to_line().as_bytes())
                 .unwrap_or_default();
             return;
         }

@@ -186,6 +186,7 @@ struct State {
     running: HashMap<ActivationId, Running>,
     handles: HashMap<String, std::num::NonZeroU32>,
     repos: BTreeMap<RepoName, RepoState>,
+    turns: BTreeMap<RepoName, Arc<tokio::sync::Mutex<()>>>,
 }
 
 impl std::fmt::Debug for Inner {
@@ -377,6 +378,11 @@ impl Inner {
             .repos
             .get_mut(repo)
             .is_some_and(|state| std::mem::take(&mut state.is_forced))
+    }
+
+    /// Returns what is held while a repository is read.
+    pub(crate) fn turn(&self, repo: &RepoName) -> Arc<tokio::sync::Mutex<()>> {
+        Arc::clone(self.state().turns.entry(repo.clone()).or_default())
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {

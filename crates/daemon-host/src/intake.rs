@@ -2,7 +2,7 @@
 
 use daemon_event::{Event, Source};
 use daemon_ingest::identities;
-use daemon_store::{Identity, Matching, NewEvent};
+use daemon_store::{Accepted, Freshness, Identity, Matching, NewEvent};
 use serde::Deserialize;
 
 use crate::driver::repos::SAME_MOVE;
@@ -23,6 +23,20 @@ pub fn new_event(event: Event, matching: Matching) -> NewEvent {
         event,
         identities: keys,
         matching,
+    }
+}
+
+/// Counts what was stored of events, and what had been told before.
+pub(crate) fn count(source: &'static str, accepted: &[Accepted]) {
+    let n_new = accepted
+        .iter()
+        .filter(|one| one.freshness == Freshness::New)
+        .count();
+    for (name, n) in [
+        ("daemon_events_accepted_total", n_new),
+        ("daemon_events_duplicate_total", accepted.len() - n_new),
+    ] {
+        metrics::counter!(name, "source" => source).increment(u64::try_from(n).unwrap_or(0));
     }
 }
 

@@ -38,9 +38,10 @@ pub fn jitter() -> u32 {
     getrandom::u32().expect("the system gives randomness")
 }
 
-/// Returns the instant by the wall clock.
+/// Returns the instant by the wall clock, in microseconds as stores keep it.
 pub fn now() -> Timestamp {
-    Timestamp::now()
+    let now = Timestamp::now();
+    Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
 }
 
 fn millis(now: Timestamp) -> u64 {

@@ -188,6 +188,7 @@ pub async fn serve<F: Future<Output = Signal>>(
         control_listener,
         Arc::new(control),
         inner.stop.clone(),
+        inner.finished.clone(),
     ));
     listeners.close();
     let tasks = driver::start(&inner);

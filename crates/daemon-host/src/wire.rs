@@ -9,7 +9,60 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The version of every envelope.
-pub const SCHEMA_VERSION: u32 = 1;
+const SCHEMA_VERSION: u32 = 1;
+
+/// What every answer is wrapped in: one JSON object that opens with the version, the members beside it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Envelope<T> {
+    schema_version: u32,
+    #[serde(flatten)]
+    members: T,
+}
+
+impl<T: Serialize> Envelope<T> {
+    /// Wraps what is written as an object.
+    pub fn new(members: T) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            members,
+        }
+    }
+
+    /// Writes the one line that leaves the host.
+    pub fn to_line(&self) -> String {
+        let mut line = serde_json::to_string(self).expect("the members are an object");
+        line.push('\n');
+        line
+    }
+}
+
+/// The members of the answer to what was not done.
+#[derive(Clone, Debug, Serialize)]
+pub struct FailureObject<'a> {
+    ok: bool,
+    error: FailureDetail<'a>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct FailureDetail<'a> {
+    code: &'a str,
+    message: &'a str,
+    help: Option<&'a str>,
+}
+
+impl<'a> FailureObject<'a> {
+    /// Says why something was not done.
+    pub fn new(code: &'a str, message: &'a str, help: Option<&'a str>) -> Self {
+        Self {
+            ok: false,
+            error: FailureDetail {
+                code,
+                message,
+                help,
+            },
+        }
+    }
+}
 
 /// Writes an instant as RFC 3339 in UTC.
 pub fn instant(at: Timestamp) -> String {
@@ -415,8 +468,10 @@ pub struct RunObject {
 
 impl RunObject {
     /// Reads the object from its row; a row that cannot be read gives what the index knows.
+    ///
+    /// A run that was ended from outside has its end in the row alone.
     pub fn from_row(row: &RunRow) -> Self {
-        serde_json::from_str(&row.object).unwrap_or_else(|_| Self {
+        let object: Self = serde_json::from_str(&row.object).unwrap_or_else(|_| Self {
             id: row.id.clone(),
             activation_id: row.activation.as_ref().map(ToString::to_string),
             daemon_id: row.daemon.as_ref().map(|key| key.id.to_string()),
@@ -436,6 +491,11 @@ impl RunObject {
             result_path: None,
             error: None,
             folder: String::new(),
-        })
+        });
+        Self {
+            state: row.state.clone(),
+            finished_at: object.finished_at.or(row.finished_at.map(instant)),
+            ..object
+        }
     }
 }

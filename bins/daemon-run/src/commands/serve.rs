@@ -5,7 +5,7 @@ use std::sync::Arc;
 use daemon_host::home::Home;
 use daemon_host::ops::{OpError, OpErrorKind};
 use daemon_host::serve::{Compose as _, Ready, Signal, Start, serve};
-use serde_json::{Map, json};
+use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -51,19 +51,27 @@ pub(crate) async fn run(
     Ok(served?)
 }
 
+/// The members of the line that says the host is ready, in their order.
+#[derive(Serialize)]
+struct ReadyLine<'a> {
+    ready: bool,
+    http: &'a str,
+    socket: &'a str,
+    pid: u32,
+    login_url: &'a str,
+}
+
 /// Prints the one line that says the host is ready.
 fn announce(ready: &Ready, out: Out) -> Result<(), OpError> {
-    let mut map = Map::new();
-    map.insert("ready".to_owned(), json!(true));
-    map.insert("http".to_owned(), json!(ready.http));
-    map.insert(
-        "socket".to_owned(),
-        json!(ready.socket.display().to_string()),
-    );
-    map.insert("pid".to_owned(), json!(std::process::id()));
-    map.insert("login_url".to_owned(), json!(ready.login_url));
+    let line = ReadyLine {
+        ready: true,
+        http: &ready.http,
+        socket: &ready.socket.display().to_string(),
+        pid: std::process::id(),
+        login_url: &ready.login_url,
+    };
     out.note(&format!("log in once: {}", ready.login_url));
-    out.envelope(map)
+    out.envelope(line)
         .map_err(|failure| OpError::new(OpErrorKind::Internal, "stdout", failure.message))
 }
 

@@ -27,12 +27,16 @@ enum Line {
     End,
 }
 
-/// Serves one client until it leaves, misbehaves, or the host stops.
-pub(super) async fn serve_client(
-    stream: UnixStream,
-    control: Arc<Control>,
-    stop: CancellationToken,
-) {
+/// How a host stops: it takes up nothing new, then it is gone.
+pub(super) struct Stopping {
+    /// Begins the stop.
+    pub(super) stop: CancellationToken,
+    /// Ends it, once runs have drained.
+    pub(super) finished: CancellationToken,
+}
+
+/// Serves one client until it leaves, misbehaves, or the host is gone.
+pub(super) async fn serve_client(stream: UnixStream, control: Arc<Control>, stopping: Stopping) {
     let (reading, mut writing) = stream.into_split();
     let (replies, mut queue) = mpsc::channel::<ServerMessage>(REPLY_QUEUE);
     let writer = async move {
@@ -45,7 +49,7 @@ pub(super) async fn serve_client(
             }
         }
     };
-    let reader = read_requests(BufReader::new(reading), control, replies, stop);
+    let reader = read_requests(BufReader::new(reading), control, replies, stopping);
     tokio::join!(writer, reader);
 }
 
@@ -53,14 +57,14 @@ async fn read_requests(
     mut reading: impl AsyncBufRead + Unpin,
     control: Arc<Control>,
     replies: mpsc::Sender<ServerMessage>,
-    stop: CancellationToken,
+    stopping: Stopping,
 ) {
     let open = Arc::new(Mutex::new(BTreeSet::new()));
     let requests = TaskTracker::new();
     let mut is_initialized = false;
     loop {
         let line = tokio::select! {
-            () = stop.cancelled() => break,
+            () = stopping.finished.cancelled() => break,
             () = replies.closed() => break,
             line = next_line(&mut reading) => line,
         };
@@ -90,6 +94,15 @@ async fn read_requests(
         };
         if let Some(refusal) = admit(&message, &id, is_initialized, &open) {
             reply(&replies, refusal).await;
+            continue;
+        }
+        if stopping.stop.is_cancelled() && message.method != "ping" {
+            let words = "the host is stopping";
+            reply(
+                &replies,
+                ServerMessage::error(Some(id), -32013, "shutting-down", words),
+            )
+            .await;
             continue;
         }
         match message.method.as_str() {

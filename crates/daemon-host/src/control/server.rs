@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::connection::serve_client;
+use super::connection::{Stopping, serve_client};
 use crate::ops::Operations;
 
 /// What the control socket serves.
@@ -51,8 +51,13 @@ pub fn bind(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Serves clients until told to stop.
-pub async fn serve(listener: UnixListener, control: Arc<Control>, stop: CancellationToken) {
+/// Serves clients until told to stop; those that are connected then are told so until everything has finished.
+pub async fn serve(
+    listener: UnixListener,
+    control: Arc<Control>,
+    stop: CancellationToken,
+    finished: CancellationToken,
+) {
     let clients = TaskTracker::new();
     let places = Arc::new(Semaphore::new(control.clients));
     loop {
@@ -76,9 +81,13 @@ pub async fn serve(listener: UnixListener, control: Arc<Control>, stop: Cancella
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
             continue;
         };
-        let (control, stop) = (Arc::clone(&control), stop.clone());
+        let control = Arc::clone(&control);
+        let stopping = Stopping {
+            stop: stop.clone(),
+            finished: finished.clone(),
+        };
         clients.spawn(async move {
-            serve_client(stream, control, stop).await;
+            serve_client(stream, control, stopping).await;
             drop(place);
         });
     }
@@ -94,18 +103,42 @@ fn admit(stream: &UnixStream) -> Result<(), &'static str> {
     if peer.uid() != rustix::process::geteuid().as_raw() {
         return Err("it belongs to another user");
     }
-    if peer.pid().is_some_and(is_our_run) {
+    if peer
+        .pid()
+        .is_some_and(|pid| is_marked(pid) || is_below(pid))
+    {
         return Err("it belongs to a run of this host");
     }
     Ok(())
 }
 
 /// Reports whether a process carries the marker of a run in its environment.
-fn is_our_run(pid: i32) -> bool {
+fn is_marked(pid: i32) -> bool {
     match fs::read(format!("/proc/{pid}/environ")) {
         Ok(environ) => environ
             .split(|byte| *byte == 0)
             .any(|entry| entry.starts_with(b"DAEMON_RUN_ID=")),
         Err(_) => false,
     }
+}
+
+/// Reports whether a process descends from this one, which adopts what its children leave behind.
+fn is_below(pid: i32) -> bool {
+    let own = i32::try_from(std::process::id()).ok();
+    let mut pid = pid;
+    // Longer chains of parents do not occur; the bound keeps a reused id from turning them into a circle.
+    for _ in 0..1_024 {
+        match parent(pid) {
+            Some(parent) if Some(parent) == own => return true,
+            Some(parent) if parent > 1 => pid = parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+    line.trim().parse().ok()
 }

@@ -59,6 +59,7 @@ pub(super) async fn deliver_due(inner: &Inner) -> Result<Duration, StoreError> {
 
 async fn deliver(inner: &Inner, output: Output) -> Result<(), StoreError> {
     let surface = inner.surface(&output.surface);
+    crate::failpoint::hit("O1");
     let settlement = match (step(output.state), surface) {
         (Step::Rest, _) => return Ok(()),
         (_, None) => {
@@ -73,6 +74,7 @@ async fn deliver(inner: &Inner, output: Output) -> Result<(), StoreError> {
         (Step::Send, Some(surface)) => send(inner, &*surface, &output).await?,
     };
     let settled = inner.store.settle(&output.key, settlement).await?;
+    crate::failpoint::hit("O5");
     tracing::info!(
         output = %settled.key, activation = %settled.activation, state = settled.state.as_str(),
         target = settled.target, "output"

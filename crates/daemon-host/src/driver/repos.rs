@@ -147,6 +147,9 @@ struct Sight {
 /// # Errors
 /// If git or the store fails; everything is done again then.
 pub(crate) async fn sync(inner: &Inner, repo: &Arc<Watched>) -> Result<(), RepoError> {
+    // Two at once could store an older sight of the refs over a newer one, and tell its moves again.
+    let turn = inner.turn(&repo.name);
+    let turn = turn.lock().await;
     let sight = blocking(repo, |repo| {
         let refs = match &repo.remote {
             Some(remote) => repo.repository.fetch(remote)?,
@@ -165,33 +168,52 @@ pub(crate) async fn sync(inner: &Inner, repo: &Arc<Watched>) -> Result<(), RepoE
     })
     .await?;
     let sight = Arc::new(sight);
-    tell_moves(inner, repo, &sight).await?;
-    register(inner, repo, &sight.tip).await
+    let told = moves(inner, repo, &sight).await?;
+    let found = discover(inner, repo, &sight.tip).await?;
+    // A push is matched by the daemons that it leaves behind: a file that it turned invalid never wakes once more.
+    let registering = match &found {
+        Some(_) => Some(inner.registering.write().await),
+        None => None,
+    };
+    if let Some(told) = told {
+        accept(inner, repo, told).await?;
+    }
+    crate::failpoint::hit("D1");
+    if let Some(found) = found {
+        register(inner, repo, found).await?;
+    }
+    drop((registering, turn));
+    crate::failpoint::hit("D4");
+    inner.signals.matches.notify_one();
+    Ok(())
 }
 
-async fn tell_moves(
+/// What the refs tell since they were last seen.
+struct Told {
+    cursors: Vec<daemon_store::RefCursor>,
+    events: Vec<NewEvent>,
+}
+
+/// Reads the moves of refs since the last sight; the first sight is the baseline and tells none.
+async fn moves(
     inner: &Inner,
     repo: &Arc<Watched>,
     sight: &Arc<Sight>,
-) -> Result<(), RepoError> {
+) -> Result<Option<Told>, RepoError> {
     let stored = inner
         .store
         .ref_cursors(&repo.name)
         .await
         .map_err(|source| store_failed(repo, source))?;
     if stored.is_empty() {
-        let cursors = rows(&RefCursor::baseline(&sight.refs));
-        let accepted = inner
-            .store
-            .accept_moves(&repo.name, cursors, Vec::new())
-            .await;
-        return accepted
-            .map(drop)
-            .map_err(|source| store_failed(repo, source));
+        return Ok(Some(Told {
+            cursors: rows(&RefCursor::baseline(&sight.refs)),
+            events: Vec::new(),
+        }));
     }
     let (next, moves) = cursor(stored).advance(&sight.refs);
     if moves.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     crate::failpoint::hit("N1");
     let told = Arc::clone(sight);
@@ -206,17 +228,22 @@ async fn tell_moves(
     let now = random::now();
     let events = events
         .into_iter()
-        .filter_map(|event| new_event(repo, event, now))
-        .collect();
+        .filter_map(|event| new_event(repo, event, now));
+    Ok(Some(Told {
+        cursors: rows(&next),
+        events: events.collect(),
+    }))
+}
+
+/// Stores moves together with the cursor behind them.
+async fn accept(inner: &Inner, repo: &Watched, told: Told) -> Result<(), RepoError> {
     let accepted = inner
         .store
-        .accept_moves(&repo.name, rows(&next), events)
+        .accept_moves(&repo.name, told.cursors, told.events)
         .await;
     let accepted = accepted.map_err(|source| store_failed(repo, source))?;
     crate::failpoint::hit("N3");
-    metrics::counter!("daemon_events_accepted_total", "source" => "git")
-        .increment(u64::try_from(accepted.len()).unwrap_or(0));
-    inner.signals.matches.notify_one();
+    crate::intake::count("git", &accepted);
     Ok(())
 }
 
@@ -275,17 +302,44 @@ fn rows(cursor: &RefCursor) -> Vec<daemon_store::RefCursor> {
     cursor.iter().map(row).collect()
 }
 
-/// Makes the registry of a repository what a commit holds.
-async fn register(inner: &Inner, repo: &Arc<Watched>, tip: &ObjectId) -> Result<(), RepoError> {
+/// What a commit holds, judged and ready to be stored.
+struct Found {
+    discovery: Discovery,
+    rows: Vec<DaemonRow>,
+    tip: ObjectId,
+    now: jiff::Timestamp,
+}
+
+/// Reads what a commit holds, unless it is what is registered.
+async fn discover(
+    inner: &Inner,
+    repo: &Arc<Watched>,
+    tip: &ObjectId,
+) -> Result<Option<Found>, RepoError> {
     if inner.registered_at(&repo.name).as_deref() == Some(tip.as_str()) {
-        return Ok(());
+        return Ok(None);
     }
     let commit = tip.clone();
     let discovery = blocking(repo, move |repo| repo.repository.discover(&commit)).await?;
     let now = random::now();
     let rows = daemon_rows(inner, repo, &discovery, tip, now);
     crate::failpoint::hit("D2");
-    let registering = inner.registering.write().await;
+    Ok(Some(Found {
+        discovery,
+        rows,
+        tip: tip.clone(),
+        now,
+    }))
+}
+
+/// Makes the registry of a repository what was found; the caller keeps others from deciding with it meanwhile.
+async fn register(inner: &Inner, repo: &Arc<Watched>, found: Found) -> Result<(), RepoError> {
+    let Found {
+        discovery,
+        rows,
+        tip,
+        now,
+    } = found;
     let registration = Registration {
         repo: repo.name.clone(),
         commit: tip.as_str().to_owned(),
@@ -329,8 +383,6 @@ async fn register(inner: &Inner, repo: &Arc<Watched>, tip: &ObjectId) -> Result<
         });
     inner.registry.replace(&repo.name, daemons.collect());
     inner.note_registered(&repo.name, tip.as_str());
-    drop(registering);
-    crate::failpoint::hit("D4");
     tracing::info!(
         repo = %repo.name, commit = tip.as_str(), added = change.added.len(), modified = change.modified.len(),
         removed = change.removed.len(), "registered"

@@ -156,6 +156,7 @@ pub(super) async fn prepare(
     let context =
         crate::context::build(&parts).map_err(|error| Refusal::final_(error.to_string()))?;
     let worktree = worktree(inner, &repo, activation, &events, &daemon).await?;
+    crate::failpoint::hit("R2");
     Ok(Prepared {
         environment: environment(config, name),
         state: state.values,

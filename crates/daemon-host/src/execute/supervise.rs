@@ -47,6 +47,7 @@ pub(super) async fn run(
     let request = prepared.request(&record, Arc::clone(&grants));
     crate::failpoint::hit("R3");
     let started = prepared.provider.start(request).await;
+    crate::failpoint::hit("R4");
     let row = record.row();
     match inner
         .store
@@ -154,6 +155,9 @@ impl Following {
             match event {
                 Ok(Some(event)) => {
                     crate::failpoint::hit("R6");
+                    if matches!(event, RunEvent::Exited(_)) {
+                        crate::failpoint::hit("R7");
+                    }
                     self.note(&event);
                     record.event(&event, random::now());
                     if let RunEvent::Proposed(value) = &event {

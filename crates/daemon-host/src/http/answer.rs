@@ -2,17 +2,14 @@
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::ops::OpError;
-use crate::wire::SCHEMA_VERSION;
+use crate::wire::{Envelope, FailureObject};
 
 /// Answers with members beside the version.
 pub(super) fn members(status: StatusCode, members: Map<String, Value>) -> Response<Body> {
-    let mut envelope = Map::new();
-    envelope.insert("schema_version".to_owned(), json!(SCHEMA_VERSION));
-    envelope.extend(members);
-    raw(status, &Value::Object(envelope))
+    raw(status, Envelope::new(members).to_line())
 }
 
 /// Answers with a failure.
@@ -22,11 +19,8 @@ pub(super) fn failure(
     message: &str,
     help: Option<&str>,
 ) -> Response<Body> {
-    let error = json!({"code": code, "message": message, "help": help});
-    raw(
-        status,
-        &json!({"schema_version": SCHEMA_VERSION, "ok": false, "error": error}),
-    )
+    let failure = FailureObject::new(code, message, help);
+    raw(status, Envelope::new(failure).to_line())
 }
 
 /// Answers with why an operation was not done.
@@ -65,8 +59,8 @@ pub(super) fn unavailable(message: &str) -> Response<Body> {
     answer
 }
 
-fn raw(status: StatusCode, value: &Value) -> Response<Body> {
-    let mut response = Response::new(Body::from(format!("{value}\n")));
+fn raw(status: StatusCode, line: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(line));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(

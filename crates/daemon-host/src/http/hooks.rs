@@ -192,8 +192,7 @@ async fn admit(doors: &Doors, source: &dyn Source, delivery: &Delivery<'_>) -> R
 
 fn acknowledge(accepted: &[Accepted]) -> Response<Body> {
     crate::failpoint::hit("W5");
-    metrics::counter!("daemon_events_accepted_total", "source" => "webhook")
-        .increment(u64::try_from(accepted.len()).unwrap_or(0));
+    intake::count("webhook", accepted);
     let ids: Vec<&str> = accepted
         .iter()
         .map(|accepted| accepted.id.as_str())

@@ -9,7 +9,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Query, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::routing::{get, post};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -128,7 +128,20 @@ fn router(doors: Arc<Doors>) -> Router {
         .fallback(async || answer::status(StatusCode::NOT_FOUND))
         .method_not_allowed_fallback(async || answer::status(StatusCode::METHOD_NOT_ALLOWED))
         .layer(DefaultBodyLimit::disable())
+        .layer(from_fn(check_size))
         .with_state(doors)
+}
+
+/// Refuses headers that are too large together; the buffer that they are read into only bounds them roughly.
+async fn check_size(request: Request, next: Next) -> Response<Body> {
+    let lines = request.headers().iter();
+    let bytes: usize = lines
+        .map(|(name, value)| name.as_str().len() + value.len() + b": \r\n".len())
+        .sum();
+    if bytes > HEADER_BYTES {
+        return answer::status(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+    }
+    next.run(request).await
 }
 
 async fn check_host(

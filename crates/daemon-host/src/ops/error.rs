@@ -121,6 +121,7 @@ impl From<StoreError> for OpError {
             StoreError::NotFound { .. } => (OpErrorKind::NotFound, "unknown-id"),
             StoreError::Conflict { .. } => (OpErrorKind::Conflict, "conflict"),
             StoreError::LeaseLost => (OpErrorKind::Conflict, "lease-lost"),
+            StoreError::Query { .. } => (OpErrorKind::InvalidParams, "invalid-argument"),
             _ => (OpErrorKind::Unavailable, "store-failed"),
         };
         Self::new(kind, code, chain(&error))

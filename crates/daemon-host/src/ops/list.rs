@@ -1,15 +1,13 @@
 //! Listings.
 
-use daemon_engine::Activation;
+use daemon_engine::{Activation, ActivationState, Gate};
 use daemon_store::Page;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::error::OpError;
 use super::{Operations, Params, value};
-use crate::wire::{
-    ActivationObject, DaemonObject, EventObject, OutputObject, RunObject, TickObject,
-};
+use crate::wire::{ActivationObject, DaemonObject, EventObject, OutputObject, TickObject};
 
 impl Operations {
     pub(super) async fn daemon_list(
@@ -72,12 +70,25 @@ impl Operations {
     }
 
     /// Builds an activation's object with the keys of its outputs.
+    ///
+    /// A gate closes and opens without touching what waits behind it, so that it is looked up here.
     pub(super) async fn activation_object(
         &self,
         activation: &Activation,
     ) -> Result<ActivationObject, OpError> {
         let outputs = self.store.outputs_of(&activation.id).await?;
-        Ok(ActivationObject::new(activation, &outputs))
+        let mut object = ActivationObject::new(activation, &outputs);
+        if activation.state == ActivationState::Pending && self.is_held(activation).await? {
+            object.reason = Some("hold".to_owned());
+        }
+        Ok(object)
+    }
+
+    async fn is_held(&self, activation: &Activation) -> Result<bool, OpError> {
+        let registry = self.registry.get();
+        let own = registry.find_key(&activation.daemon);
+        Ok(own.is_some_and(|daemon| daemon.row.gate != Gate::Open)
+            || self.store.host_gate().await? != Gate::Open)
     }
 
     pub(super) async fn activation_list(
@@ -97,7 +108,9 @@ impl Operations {
     pub(super) async fn run_list(&self, mut params: Params) -> Result<Map<String, Value>, OpError> {
         let query = params.query(self.live.now())?;
         params.finish()?;
-        listing("runs", self.store.runs(&query).await?, RunObject::from_row)
+        listing("runs", self.store.runs(&query).await?, |row| {
+            self.run_object(row)
+        })
     }
 
     pub(super) async fn event_list(

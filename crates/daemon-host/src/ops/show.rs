@@ -137,10 +137,10 @@ impl Operations {
             .ok_or_else(|| OpError::not_found("run", &id))
     }
 
-    /// Builds a run's object: of a running one, live fields come from its folder.
+    /// Builds a run's object; of one that is running, or was ended from outside, its folder tells how it stands.
     pub(super) fn run_object(&self, row: &RunRow) -> RunObject {
         let object = RunObject::from_row(row);
-        if row.finished_at.is_some() {
+        if !matches!(row.state.as_str(), "running" | "cancelled" | "unknown") {
             return object;
         }
         crate::runs::refresh(&self.live.runs(), object, self.live.now())
