@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use super::server::Control;
 use super::wire::{ClientMessage, RequestId, ServerMessage};
 use super::{MAX_LINE, MAX_OPEN, PROTOCOL_VERSION};
+use crate::ops::Params;
 
 /// Answers that may wait for a slow reader.
 const REPLY_QUEUE: usize = 256;
@@ -111,7 +112,13 @@ async fn read_requests(
                 is_initialized |= answer.result.is_some();
                 reply(&replies, answer).await;
             }
-            "ping" => reply(&replies, ServerMessage::result(id, ping(&control))).await,
+            "ping" => {
+                let answer = match Params::new(message.params).finish() {
+                    Ok(()) => ServerMessage::result(id, ping(&control)),
+                    Err(error) => ServerMessage::op_error(id, &error),
+                };
+                reply(&replies, answer).await;
+            }
             _ => {
                 open.lock().expect("no holder panics").insert(id.clone());
                 let (control, replies, open) =
@@ -203,6 +210,11 @@ fn read_message(bytes: &[u8]) -> Result<ClientMessage, Box<ServerMessage>> {
             "invalid-request",
             "batches are not served".to_owned(),
         );
+    }
+    // A null id would get an answer that nobody could tell from that to an unreadable line.
+    if value.get("id").is_some_and(Value::is_null) {
+        let words = "an id is a whole number or a text".to_owned();
+        return refuse(None, -32600, "invalid-request", words);
     }
     let id = value
         .get("id")
