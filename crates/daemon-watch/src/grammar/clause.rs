@@ -389,14 +389,22 @@ impl Reader<'_> {
         let mut end = at + 1;
         let mut n_verbs = 0;
         while end < self.units.len() {
+            let takes_object = self.is_any(
+                end + 1,
+                &[Class::To, Class::On, Class::Article, Class::Into],
+            );
             let is_finite = draft.verbs.is_empty()
                 && n_verbs > 0
                 && self.has_form(end, Forms::THIRD)
-                && !self.is_noun(end);
+                && (!self.is_noun(end) || takes_object);
             let is_unread_verb = self.kind(end) == Some(TokenKind::Word)
                 && self.sense(end).is_none()
                 && end == at + 1;
-            n_verbs += usize::from(self.is_verb(end) && !self.is_noun(end) || is_unread_verb);
+            n_verbs += usize::from(
+                self.is_verb(end) && !self.is_noun(end)
+                    || is_unread_verb
+                    || self.is(end, Class::Be),
+            );
             let is_boundary = is_finite
                 || self
                     .unit(end)

@@ -250,7 +250,21 @@ impl Reader<'_> {
             return None;
         }
         let mut at = from;
-        while self.kind(at) == Some(TokenKind::Word) && self.sense(at).is_none() {
+        let may_name = |at: usize| {
+            self.sense(at).is_none_or(|sense| {
+                at > from
+                    && sense.nouns.iter().any(|noun| {
+                        matches!(
+                            noun,
+                            Noun::Ci | Noun::Release | Noun::Deployment | Noun::Check
+                        )
+                    })
+            })
+        };
+        while self.kind(at) == Some(TokenKind::Word)
+            && may_name(at)
+            && !named.into_iter().any(|noun| self.has_noun(at, noun))
+        {
             at += 1;
         }
         let is_several = at > from + 1;

@@ -43,9 +43,9 @@ impl Reader<'_> {
     fn who_alone(&self, at: usize) -> Option<(Who, usize)> {
         let mut names = Vec::new();
         let mut end = at;
-        while let Some(name) = self.person_name(end) {
+        while let Some((name, after)) = self.person(end) {
             names.push(name);
-            end += 1;
+            end = after;
             let joined = self.is(end, Class::Or)
                 || (self.unit(end).is_some_and(|unit| unit.is_mark(","))
                     && !self.is(end + 1, Class::Or));
@@ -73,6 +73,26 @@ impl Reader<'_> {
             return None;
         }
         Some((who, at + 1))
+    }
+
+    /// A name with its further words: `Ines Varga`.
+    pub(crate) fn person(&self, at: usize) -> Option<(String, usize)> {
+        let name = self.person_name(at)?;
+        let is_capital = |at: usize| {
+            self.kind(at) == Some(TokenKind::Word)
+                && self.sense(at).is_none()
+                && self.written(at).starts_with(char::is_uppercase)
+        };
+        let mut end = at + 1;
+        while is_capital(at) && is_capital(end) {
+            end += 1;
+        }
+        let name = if end > at + 1 {
+            self.words(at, end)
+        } else {
+            name
+        };
+        Some((name, end))
     }
 
     /// A name of a person or program, wherever one is expected.

@@ -111,7 +111,20 @@ impl Reader<'_> {
         // `(not a pull request)`, `rather than a pull request`, `the target is an issue`
         if self.is_any(at, &[Class::Not, Class::Except]) {
             let noun = self.skip(at + 1, &[Class::Article, Class::On]);
-            let excludes_other = self.is_noun(noun) && self.other_noun(draft, noun);
+            let excludes_other = self.is_noun(noun)
+                && self.other_noun(draft, noun)
+                && self.sense(noun).is_some_and(|sense| {
+                    sense.nouns.iter().any(|noun| {
+                        matches!(
+                            noun,
+                            Noun::PullRequest
+                                | Noun::Issue
+                                | Noun::Discussion
+                                | Noun::Comment
+                                | Noun::ReviewComment
+                        )
+                    })
+                });
             if excludes_other {
                 self.take(at..noun + 1);
                 self.at = noun + 1;

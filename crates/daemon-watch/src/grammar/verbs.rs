@@ -2,7 +2,7 @@
 
 use daemon_event::vocabulary::{Noun, Verb};
 
-use crate::grammar::draft::{Draft, Joint, Mod, VerbHit};
+use crate::grammar::draft::{Draft, Joint, Mod, Role, VerbHit};
 use crate::grammar::reader::Reader;
 use crate::lexicon::{Class, Forms, Part};
 use crate::normalise::TokenKind;
@@ -193,9 +193,7 @@ impl Reader<'_> {
             if !self.is_any(self.at, &[Class::To, Class::From]) {
                 return;
             }
-            let names = self.list(self.at + 1, |reader, at| {
-                reader.person_name(at).map(|name| (name, at + 1))
-            });
+            let names = self.list(self.at + 1, |reader, at| reader.person(at));
             if let Some((values, end)) = names {
                 self.claim(hit, values, end);
             }
@@ -277,9 +275,11 @@ impl Reader<'_> {
             return false;
         }
         let is_authorship = self.has_verb(at, Verb::Create) || self.has_verb(at, Verb::Post);
-        if is_authorship && self.is(at + 1, Class::By) && self.who(at + 2).is_some() {
-            self.take(at..at + 1);
-            self.at += 1;
+        if is_authorship
+            && self.is(at + 1, Class::By)
+            && let Some((who, end)) = self.who(at + 2)
+        {
+            self.push_person(draft, who, Role::Author, at..end);
             return true;
         }
         let is_main = |at: usize| {
@@ -294,9 +294,7 @@ impl Reader<'_> {
             return true;
         }
         if self.has_verb(at, Verb::Assign) && self.is(at + 1, Class::To) {
-            let names = self.list(at + 2, |reader, at| {
-                reader.person_name(at).map(|name| (name, at + 1))
-            });
+            let names = self.list(at + 2, |reader, at| reader.person(at));
             if let Some((values, end)) = names {
                 self.push_mod(
                     draft,

@@ -93,6 +93,9 @@ pub(super) fn happenings(
     if draft.parts.iter().any(|part| part.part == Part::Approval) {
         return implied(vec![Verb::Create], Mark::Exact);
     }
+    if draft.is_new.is_some() && primary == [Noun::Release] {
+        return implied(vec![Verb::Publish], Mark::Inferred);
+    }
     if draft.is_new.is_some() {
         return implied(
             vec![Verb::Create, Verb::Push, Verb::Fire, Verb::Publish],
