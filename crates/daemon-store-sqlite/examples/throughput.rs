@@ -158,6 +158,8 @@ async fn step(store: &SqliteStore, daemon: &DaemonKey, n: u64, work: Work) -> Re
         lease_until: now + SignedDuration::from_hours(2),
         host_slots: 256,
         daemon_slots: 1,
+        rates: Default::default(),
+        day_usd: None,
     };
     // Another client may be running this client's daemon: then it has taken its turn for us.
     if let Some(activation) = store.claim(&request).await? {

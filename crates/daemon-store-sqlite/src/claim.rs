@@ -3,6 +3,7 @@
 use daemon_engine::{Activation, ActivationState, Gate};
 use daemon_event::ActivationId;
 use daemon_store::ClaimRequest;
+use daemon_store::decide::{DAY, HOUR};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -31,7 +32,10 @@ pub(crate) fn claim(tx: &Connection, request: &ClaimRequest) -> Outcome<Option<A
         let mut rows = in_turn.query([request.daemon_slots])?;
         while let Some(row) = rows.next()? {
             let (lane, busy): (i64, i64) = (row.get(0)?, row.get(1)?);
-            if let Some(number) = oldest_ready(tx, lane, persons, busy, request.now)? {
+            if !lane_may_start(tx, lane, request)? {
+                continue;
+            }
+            if let Some(number) = oldest_ready(tx, lane, persons, busy, request)? {
                 drop(rows);
                 drop(in_turn);
                 return lease(tx, number, request).map(Some);
@@ -49,19 +53,32 @@ pub(crate) fn claim_one(
     if !host_may_start(tx, request)? {
         return Ok(None);
     }
-    let found: Option<i64> = tx
+    let found: Option<(i64, i64)> = tx
         .prepare_cached(
-            "SELECT a.number FROM activation AS a JOIN lane AS l ON l.id = a.lane WHERE a.id = ?1 \
+            "SELECT a.number, a.lane FROM activation AS a JOIN lane AS l ON l.id = a.lane WHERE a.id = ?1 \
              AND a.state = 'pending' AND a.not_before <= ?2 AND l.ready = 1 AND l.busy < ?3 AND NOT EXISTS ( \
                SELECT 1 FROM activation AS b WHERE b.lane = a.lane AND b.subject IS a.subject \
-               AND b.state IN ('claimed', 'running', 'delivering'))",
+               AND b.state IN ('claimed', 'running', 'delivering')) AND (?4 IS NULL OR ?4 > ( \
+               SELECT count(*) FROM activation AS c WHERE c.lane = a.lane AND c.subject IS a.subject \
+               AND c.started_at > ?5))",
         )?
         .query_row(
-            params![id.as_str(), micros(request.now), request.daemon_slots],
-            |row| row.get(0),
+            params![
+                id.as_str(),
+                micros(request.now),
+                request.daemon_slots,
+                request.rates.subject,
+                micros(request.now - HOUR)
+            ],
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .optional()?;
-    found.map(|number| lease(tx, number, request)).transpose()
+    match found {
+        Some((number, lane)) if lane_may_start(tx, lane, request)? => {
+            lease(tx, number, request).map(Some)
+        }
+        Some(_) | None => Ok(None),
+    }
 }
 
 fn host_may_start(tx: &Connection, request: &ClaimRequest) -> Outcome<bool> {
@@ -74,7 +91,35 @@ fn host_may_start(tx: &Connection, request: &ClaimRequest) -> Outcome<bool> {
             n_busy += hosting::tally(tx, "activation", state.as_str())?;
         }
     }
-    Ok(n_busy < u64::from(request.host_slots))
+    if n_busy >= u64::from(request.host_slots) {
+        return Ok(false);
+    }
+    if let Some(limit) = request.rates.host {
+        let began: u32 = tx
+            .prepare_cached("SELECT count(*) FROM activation WHERE started_at > ?1")?
+            .query_row([micros(request.now - HOUR)], |row| row.get(0))?;
+        if began >= limit {
+            return Ok(false);
+        }
+    }
+    if let Some(limit) = request.day_usd {
+        let spent: f64 = tx
+            .prepare_cached("SELECT total(cost_usd) FROM activation WHERE started_at > ?1")?
+            .query_row([micros(request.now - DAY)], |row| row.get(0))?;
+        return Ok(spent < limit);
+    }
+    Ok(true)
+}
+
+/// Reports whether the rate of one daemon lets it begin another activation.
+fn lane_may_start(tx: &Connection, lane: i64, request: &ClaimRequest) -> Outcome<bool> {
+    let Some(limit) = request.rates.daemon else {
+        return Ok(true);
+    };
+    let began: u32 = tx
+        .prepare_cached("SELECT count(*) FROM activation WHERE lane = ?1 AND started_at > ?2")?
+        .query_row(params![lane, micros(request.now - HOUR)], |row| row.get(0))?;
+    Ok(began < limit)
 }
 
 fn oldest_ready(
@@ -82,14 +127,14 @@ fn oldest_ready(
     lane: i64,
     persons: i64,
     busy: i64,
-    now: Timestamp,
+    request: &ClaimRequest,
 ) -> Outcome<Option<i64>> {
     // A lane may hold a thousand that all wait for their time: one look at the earliest saves looking at each.
     let is_time = tx
         .prepare_cached(
             "SELECT 1 FROM activation WHERE lane = ?1 AND state = 'pending' AND not_before <= ?2 LIMIT 1",
         )?
-        .exists(params![lane, micros(now)])?;
+        .exists(params![lane, micros(request.now)])?;
     if !is_time {
         return Ok(None);
     }
@@ -98,10 +143,22 @@ fn oldest_ready(
             "SELECT a.number FROM activation AS a WHERE a.lane = ?1 AND a.state = 'pending' AND a.has_person = ?2 \
              AND a.not_before <= ?3 AND (?4 = 0 OR NOT EXISTS ( \
                SELECT 1 FROM activation AS b WHERE b.lane = ?1 AND b.subject IS a.subject \
-               AND b.state IN ('claimed', 'running', 'delivering'))) \
+               AND b.state IN ('claimed', 'running', 'delivering'))) AND (?5 IS NULL OR ?5 > ( \
+               SELECT count(*) FROM activation AS c WHERE c.lane = ?1 AND c.subject IS a.subject \
+               AND c.started_at > ?6)) \
              ORDER BY a.number LIMIT 1",
         )?
-        .query_row(params![lane, persons, micros(now), busy], |row| row.get(0))
+        .query_row(
+            params![
+                lane,
+                persons,
+                micros(request.now),
+                busy,
+                request.rates.subject,
+                micros(request.now - HOUR)
+            ],
+            |row| row.get(0),
+        )
         .optional()?;
     Ok(found)
 }

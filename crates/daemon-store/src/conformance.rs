@@ -94,6 +94,7 @@ cases! {
     claims:
         a_claim_leases_and_fences
         persons_come_first_then_daemons_in_turn
+        rates_and_spending_hold_claims_back
         a_daemon_gets_its_oldest_first
         slots_limit_claims
         one_subject_runs_one_at_a_time

@@ -14,6 +14,8 @@ use crate::rows::{
 
 /// How many ended activations a daemon's history shows.
 pub const HISTORY: usize = 10;
+/// How far back rates look.
+pub const HOUR: SignedDuration = SignedDuration::from_hours(1);
 /// How far back the counters of a day reach.
 pub const DAY: SignedDuration = SignedDuration::from_hours(24);
 

@@ -64,8 +64,8 @@ pub use error::StoreError;
 pub use listing::{Bounds, Listing, MAX_PAGE, Position};
 pub use rows::{
     Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, EventTrigger, Freshness,
-    Identity, Matched, Matching, Modes, NewEvent, Page, Query, Reclaimed, RefCursor, Registration,
-    RegistryChange, RunRow, ScheduleText, StoredTick, TickActivations, TickCommit, TickResult,
-    Validity,
+    Identity, Matched, Matching, Modes, NewEvent, Page, Query, Rates, Reclaimed, RefCursor,
+    Registration, RegistryChange, RunRow, ScheduleText, StoredTick, TickActivations, TickCommit,
+    TickResult, Validity,
 };
 pub use traits::{Activations, Events, Hosting, Outbox, Registry, Store, Ticks};

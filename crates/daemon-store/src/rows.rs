@@ -268,6 +268,21 @@ pub struct ClaimRequest {
     pub host_slots: u32,
     /// The same per daemon.
     pub daemon_slots: u32,
+    /// How many activations may begin within an hour; over it, they wait and are joined.
+    pub rates: Rates,
+    /// What the activations that began within a day may have cost before nothing more is claimed, in US dollars.
+    pub day_usd: Option<f64>,
+}
+
+/// How many activations may begin within an hour; `None` is without end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rates {
+    /// Of one daemon about one subject.
+    pub subject: Option<u32>,
+    /// Of one daemon.
+    pub daemon: Option<u32>,
+    /// In all.
+    pub host: Option<u32>,
 }
 
 /// A run, as the index of run folders knows it.

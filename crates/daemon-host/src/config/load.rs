@@ -97,6 +97,16 @@ fn check(config: &Config) -> Result<(), (String, String)> {
             "`budget.activation_usd` must not be negative".to_owned(),
         ));
     }
+    if config
+        .budget
+        .day_usd
+        .is_some_and(|usd| !usd.is_finite() || usd < 0.0)
+    {
+        return Err((
+            "day_usd".to_owned(),
+            "`budget.day_usd` must not be negative".to_owned(),
+        ));
+    }
     for name in config.provider.named.keys() {
         let shaped = !name.is_empty()
             && name.len() <= 64

@@ -288,6 +288,12 @@ pub struct Limits {
     pub host: u32,
     /// Activations at once of one daemon.
     pub daemon: u32,
+    /// Activations that may begin in an hour for one daemon and subject; without end where it is absent.
+    pub rate_subject: Option<u32>,
+    /// The same for one daemon.
+    pub rate_daemon: Option<u32>,
+    /// The same in all.
+    pub rate_host: Option<u32>,
     /// How deep a chain of daemons that wake each other may grow.
     pub chain_depth: u32,
     /// The longest run.
@@ -301,6 +307,9 @@ impl Default for Limits {
         Self {
             host: 4,
             daemon: 1,
+            rate_subject: None,
+            rate_daemon: None,
+            rate_host: None,
             chain_depth: 3,
             wall: Period::from_secs(30 * 60),
             idle: Period::from_secs(10 * 60),
@@ -314,12 +323,15 @@ impl Default for Limits {
 pub struct Budget {
     /// US dollars an activation may cost over all its attempts; passed to the provider.
     pub activation_usd: f64,
+    /// US dollars that the activations of a day may cost, as far as providers tell; more waits.
+    pub day_usd: Option<f64>,
 }
 
 impl Default for Budget {
     fn default() -> Self {
         Self {
             activation_usd: 1.0,
+            day_usd: Some(10.0),
         }
     }
 }

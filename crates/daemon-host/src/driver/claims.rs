@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use daemon_engine::Activation;
 use daemon_provider::CancelReason;
-use daemon_store::{ClaimRequest, StoreError};
+use daemon_store::{ClaimRequest, Rates, StoreError};
 use jiff::SignedDuration;
 use tokio::task::JoinSet;
 
@@ -133,6 +133,12 @@ impl Inner {
             lease_until: now + LEASE,
             host_slots: config.limits.host,
             daemon_slots: config.limits.daemon,
+            rates: Rates {
+                subject: config.limits.rate_subject,
+                daemon: config.limits.rate_daemon,
+                host: config.limits.rate_host,
+            },
+            day_usd: config.budget.day_usd,
         }
     }
 }

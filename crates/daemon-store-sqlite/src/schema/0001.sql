@@ -153,6 +153,8 @@ CREATE INDEX activation_about ON activation (lane, subject, number) WHERE state 
 CREATE INDEX activation_wait ON activation (not_before) WHERE state = 'pending';
 CREATE INDEX activation_lane_wait ON activation (lane, not_before) WHERE state = 'pending';
 CREATE INDEX activation_busy ON activation (lane, subject) WHERE state IN ('claimed', 'running', 'delivering');
+CREATE INDEX activation_began ON activation (started_at) WHERE started_at IS NOT NULL;
+CREATE INDEX activation_began_of ON activation (lane, started_at) WHERE started_at IS NOT NULL;
 CREATE INDEX activation_ended ON activation (lane, finished_at, number) WHERE finished_at IS NOT NULL;
 CREATE INDEX activation_ticking ON activation (lane, number) WHERE has_tick = 1 AND finished_at IS NULL;
 

@@ -7,7 +7,7 @@ use super::scene::{
     HOST, activation_id, asked, at, claim, claimed, daemon, done, enqueue, registered,
     registration, row, subject, woken,
 };
-use crate::rows::{ClaimRequest, DaemonRow, Validity};
+use crate::rows::{ClaimRequest, DaemonRow, Rates, Validity};
 use crate::traits::Store;
 
 async fn next(store: &dyn Store, request: &ClaimRequest) -> Option<ActivationId> {
@@ -72,6 +72,8 @@ pub(super) async fn a_daemon_gets_its_oldest_first(store: &dyn Store) {
     }
     let request = ClaimRequest {
         daemon_slots: 4,
+        rates: Default::default(),
+        day_usd: None,
         ..claim(at(5))
     };
     let mut order = Vec::new();
@@ -100,6 +102,8 @@ pub(super) async fn slots_limit_claims(store: &dyn Store) {
     let wider = ClaimRequest {
         host_slots: 4,
         daemon_slots: 2,
+        rates: Default::default(),
+        day_usd: None,
         ..claim(at(5))
     };
     assert_eq!(next(store, &wider).await, Some(activation_id(4)));
@@ -115,6 +119,8 @@ pub(super) async fn one_subject_runs_one_at_a_time(store: &dyn Store) {
     };
     let request = ClaimRequest {
         daemon_slots: 4,
+        rates: Default::default(),
+        day_usd: None,
         ..claim(at(5))
     };
     enqueue(store, about("a", 1)).await;
@@ -244,4 +250,51 @@ pub(super) async fn a_claim_takes_the_registered_revision(store: &dyn Store) {
         (activation.rev.as_str(), activation.owner),
         ("rev-2", Some(HostEpoch(7)))
     );
+}
+
+pub(super) async fn rates_and_spending_hold_claims_back(store: &dyn Store) {
+    registered(store, &["a", "b"]).await;
+    for n in 1..=3 {
+        enqueue(store, woken("a", n, at(1))).await;
+    }
+    enqueue(store, woken("b", 4, at(2))).await;
+    let begun = claimed(store, at(10)).await;
+    let run = super::scene::run("r-1", &begun, at(11));
+    store
+        .start_run(&begun.id, begun.run_lease, run, at(11))
+        .await
+        .expect("starts");
+    let end = daemon_engine::AttemptEnd {
+        cost_usd: Some(2.0),
+        ..done(at(12))
+    };
+    store
+        .end_attempt(&begun.id, begun.run_lease, end)
+        .await
+        .expect("ends");
+    let held = |rates: Rates, day_usd: Option<f64>| ClaimRequest {
+        rates,
+        day_usd,
+        ..claim(at(20))
+    };
+    let none = Rates::default();
+    let host = Rates {
+        host: Some(1),
+        ..none
+    };
+    assert_eq!(next(store, &held(host, None)).await, None);
+    assert_eq!(next(store, &held(none, Some(2.0))).await, None);
+    let daemon = Rates {
+        daemon: Some(1),
+        ..none
+    };
+    let other = next(store, &held(daemon, Some(2.5))).await;
+    assert_eq!(other, Some(activation_id(4)));
+    assert_eq!(next(store, &held(daemon, None)).await, None);
+    let later = ClaimRequest {
+        rates: host,
+        day_usd: Some(2.0),
+        ..claim(at(20) + jiff::SignedDuration::from_hours(25))
+    };
+    assert!(next(store, &later).await.is_some());
 }

@@ -45,6 +45,8 @@ pub(super) async fn concurrent_claims_never_share_an_activation(store: &dyn Stor
     }
     let request = ClaimRequest {
         daemon_slots: 2,
+        rates: Default::default(),
+        day_usd: None,
         ..claim(at(2))
     };
     let claims = (0..8)

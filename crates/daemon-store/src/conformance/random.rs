@@ -183,6 +183,8 @@ impl World {
             owner: self.epoch,
             host_slots: u32::try_from(2 + dice.below(4)).expect("small"),
             daemon_slots: u32::try_from(1 + dice.below(3)).expect("small"),
+            rates: Default::default(),
+            day_usd: None,
             ..claim(self.now)
         };
         if dice.below(5) > 0 {

@@ -193,6 +193,8 @@ pub(super) fn claim(now: Timestamp) -> ClaimRequest {
         lease_until: now + SignedDuration::from_secs(60),
         host_slots: 4,
         daemon_slots: 1,
+        rates: Default::default(),
+        day_usd: None,
     }
 }
 

@@ -10,7 +10,7 @@ use daemon_event::{ActivationId, DaemonKey, TriggerKey};
 use jiff::Timestamp;
 
 use super::model::Model;
-use crate::decide::{DAY, HISTORY, occupies_slot};
+use crate::decide::{DAY, HISTORY, HOUR, occupies_slot};
 use crate::error::StoreError;
 use crate::rows::{ClaimRequest, Ended, Reclaimed, RunRow};
 
@@ -46,6 +46,7 @@ impl Model {
         activation.state == ActivationState::Pending
             && activation.not_before <= request.now
             && self.may_start(&activation.daemon)
+            && self.is_within_rates(activation, request)
             && fits(busy(&|_| true), request.host_slots)
             && fits(
                 busy(&|other| other.daemon == activation.daemon),
@@ -54,6 +55,32 @@ impl Model {
             && busy(&|other| {
                 other.daemon == activation.daemon && other.subject == activation.subject
             }) == 0
+    }
+
+    fn is_within_rates(&self, activation: &Activation, request: &ClaimRequest) -> bool {
+        let began = |of: &dyn Fn(&Activation) -> bool| {
+            let began = self.activations.iter().filter(|other| {
+                other.started_at.is_some_and(|at| at > request.now - HOUR) && of(other)
+            });
+            u32::try_from(began.count()).unwrap_or(u32::MAX)
+        };
+        let fits = |limit: Option<u32>, of: &dyn Fn(&Activation) -> bool| {
+            limit.is_none_or(|limit| began(of) < limit)
+        };
+        let spent = || {
+            let today = self
+                .activations
+                .iter()
+                .filter(|other| other.started_at.is_some_and(|at| at > request.now - DAY));
+            today.filter_map(|other| other.cost_usd).sum::<f64>()
+        };
+        let same_daemon = |other: &Activation| other.daemon == activation.daemon;
+        fits(request.rates.host, &|_| true)
+            && fits(request.rates.daemon, &same_daemon)
+            && fits(request.rates.subject, &|other| {
+                same_daemon(other) && other.subject == activation.subject
+            })
+            && request.day_usd.is_none_or(|limit| spent() < limit)
     }
 
     fn lease(&mut self, place: usize, request: &ClaimRequest) -> Activation {
