@@ -91,6 +91,7 @@ impl From<OpError> for Failure {
             OpErrorKind::InvalidInput => Exit::Invalid,
             OpErrorKind::NotFound => Exit::NoInput,
             OpErrorKind::Unavailable => Exit::Unavailable,
+            OpErrorKind::Broken => Exit::CannotWrite,
             OpErrorKind::Conflict | OpErrorKind::Busy => Exit::TryLater,
             OpErrorKind::Forbidden => Exit::Refused,
             OpErrorKind::Config => Exit::Config,

@@ -174,6 +174,8 @@ pub struct Inner {
     pub(crate) stop: CancellationToken,
     /// Ends what must outlive the drain of runs.
     pub(crate) finished: CancellationToken,
+    /// The store can never be written again.
+    pub(crate) broken: CancellationToken,
     /// Held for reading by what decides with the registry, for writing by what replaces it.
     pub(crate) registering: tokio::sync::RwLock<()>,
     runtime: RwLock<Arc<Runtime>>,
@@ -209,6 +211,7 @@ impl Inner {
             signals: Signals::default(),
             stop: CancellationToken::new(),
             finished: CancellationToken::new(),
+            broken: CancellationToken::new(),
             registering: tokio::sync::RwLock::new(()),
             runtime: RwLock::new(Arc::new(runtime)),
             state: Mutex::new(State::default()),
@@ -270,6 +273,14 @@ impl Inner {
     /// Returns about how many events wait to be matched.
     pub(crate) fn backlog(&self) -> u64 {
         self.backlog.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// Tells that the store failed; one that is broken ends the host, so that nothing is acknowledged in vain.
+    pub(crate) fn trouble(&self, what: &'static str, error: &daemon_store::StoreError) {
+        tracing::error!(error = crate::ops::chain(error), "{what}");
+        if matches!(error, daemon_store::StoreError::Broken { .. }) {
+            self.broken.cancel();
+        }
     }
 
     /// Returns a surface.

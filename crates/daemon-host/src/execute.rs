@@ -77,7 +77,22 @@ pub(crate) async fn attempt(
     };
     crate::failpoint::hit("R8");
     let outcome = end.outcome.clone();
-    let ended = inner.store.end_attempt(&id, lease, end).await;
+    let mut ended = inner.store.end_attempt(&id, lease, end.clone()).await;
+    if let Err(StoreError::State(error)) = &ended {
+        // What it remembers did not fit beside what was there: the rest of the attempt counts all the same.
+        tracing::warn!(activation = %id, %error, "the state changes of an attempt were dropped");
+        ended = inner
+            .store
+            .end_attempt(
+                &id,
+                lease,
+                AttemptEnd {
+                    state: Vec::new(),
+                    ..end
+                },
+            )
+            .await;
+    }
     crate::failpoint::hit("R9");
     inner.end_run(&id);
     if let Some(worktree) = worktree {

@@ -199,7 +199,15 @@ pub async fn serve<F: Future<Output = Signal>>(
     })?;
 
     loop {
-        match signals().await {
+        let signal = tokio::select! {
+            signal = signals() => signal,
+            () = inner.broken.cancelled() => {
+                let message = "the disk failed under the store; nothing more can be recorded";
+                let error = OpError::new(OpErrorKind::Broken, "store-broken", message);
+                return Err(error.with_help("mend the disk, then start again: the store is checked first"));
+            }
+        };
+        match signal {
             Signal::Stop => break,
             Signal::Reload => match live.reload().await {
                 Ok(told) => tracing::info!(%told, "reloaded"),
@@ -339,9 +347,12 @@ struct Intake {
 #[async_trait]
 impl Admit for Intake {
     async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
-        let accepted = self.inner.store().accept(events).await?;
-        self.inner.events_accepted(&accepted);
-        Ok(accepted)
+        let accepted = self.inner.store().accept(events).await;
+        match &accepted {
+            Ok(accepted) => self.inner.events_accepted(accepted),
+            Err(error) => self.inner.trouble("a webhook could not be stored", error),
+        }
+        accepted
     }
 
     fn backlog(&self) -> u64 {

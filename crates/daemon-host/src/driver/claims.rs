@@ -28,7 +28,7 @@ pub(super) async fn run(inner: Arc<Inner>) {
         let pause = match claim_ready(&inner, &mut attempts).await {
             Ok(pause) => pause,
             Err(error) => {
-                tracing::error!(%error, "claims cannot reach the store");
+                inner.trouble("claims cannot reach the store", &error);
                 AFTER_FAILURE
             }
         };

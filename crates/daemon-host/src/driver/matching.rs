@@ -23,7 +23,7 @@ const IDLE: Duration = Duration::from_secs(5);
 pub(super) async fn run(inner: Arc<Inner>) {
     while !inner.stop.is_cancelled() {
         if let Err(error) = match_waiting(&inner).await {
-            tracing::error!(%error, "matching cannot reach the store");
+            inner.trouble("matching cannot reach the store", &error);
         }
         tokio::select! {
             () = inner.stop.cancelled() => {}

@@ -24,7 +24,7 @@ pub(super) async fn run(inner: Arc<Inner>) {
         let pause = match deliver_due(&inner).await {
             Ok(pause) => pause,
             Err(error) => {
-                tracing::error!(%error, "the outbox cannot reach the store");
+                inner.trouble("the outbox cannot reach the store", &error);
                 AFTER_FAILURE
             }
         };

@@ -48,7 +48,7 @@ pub(super) async fn run(inner: Arc<Inner>) {
                 until_deadline(&scheduler)
             }
             Err(error) => {
-                tracing::error!(%error, "ticks cannot be recorded; they will be");
+                inner.trouble("ticks cannot be recorded; they will be", &error);
                 is_stale = true;
                 AFTER_FAILURE
             }

@@ -27,7 +27,7 @@ pub(super) async fn run(inner: Arc<Inner>) {
         }
         sweeps = sweeps.wrapping_add(1);
         if let Err(error) = sweep(&inner, sweeps).await {
-            tracing::error!(%error, "upkeep cannot reach the store");
+            inner.trouble("upkeep cannot reach the store", &error);
         }
     }
 }

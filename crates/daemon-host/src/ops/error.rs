@@ -17,6 +17,8 @@ pub enum OpErrorKind {
     Busy,
     /// The store or a provider cannot be reached.
     Unavailable,
+    /// The disk failed: nothing can be stored any more.
+    Broken,
     /// Policy says no.
     Forbidden,
     /// The configuration is wrong.
@@ -34,6 +36,7 @@ impl OpErrorKind {
             Self::NotFound => 66,
             Self::Unavailable => 69,
             Self::Internal => 70,
+            Self::Broken => 73,
             Self::Conflict | Self::Busy => 75,
             Self::Forbidden => 77,
             Self::Config => 78,
@@ -47,7 +50,7 @@ impl OpErrorKind {
             Self::NotFound => 404,
             Self::Conflict | Self::Busy | Self::Config => 409,
             Self::Forbidden => 403,
-            Self::Unavailable => 503,
+            Self::Unavailable | Self::Broken => 503,
             Self::Internal => 500,
         }
     }
@@ -59,7 +62,7 @@ impl OpErrorKind {
             Self::NotFound => (-32004, "not-found"),
             Self::Conflict => (-32005, "conflict"),
             Self::Busy => (-32007, "busy"),
-            Self::Unavailable => (-32010, "storage-failed"),
+            Self::Unavailable | Self::Broken => (-32010, "storage-failed"),
             Self::Forbidden => (-32003, "forbidden"),
             Self::Config => (-32008, "config-invalid"),
             Self::Internal => (-32603, "internal"),
@@ -121,6 +124,7 @@ impl From<StoreError> for OpError {
             StoreError::NotFound { .. } => (OpErrorKind::NotFound, "unknown-id"),
             StoreError::Conflict { .. } => (OpErrorKind::Conflict, "conflict"),
             StoreError::LeaseLost => (OpErrorKind::Conflict, "lease-lost"),
+            StoreError::Broken { .. } => (OpErrorKind::Broken, "store-broken"),
             StoreError::Query { .. } => (OpErrorKind::InvalidParams, "invalid-argument"),
             _ => (OpErrorKind::Unavailable, "store-failed"),
         };
