@@ -2,14 +2,12 @@
 
 use daemon_cron::Zone;
 use daemon_spec::{DaemonFile, Diagnostic, parse};
-use daemon_validate::{
-    Profile, Subject, SupportEntry, registrable, validate, validate_repository, weigh,
-};
+use daemon_validate::{Profile, SupportEntry, registrable};
 use daemon_watch::Grammar;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::conditions::verdicts;
+use crate::judge::{Around, compare, insert};
 use crate::report::findings;
 
 /// One daemon file of a repository, as it was read.
@@ -55,15 +53,14 @@ pub fn judge(files: Vec<Given>, now: Timestamp) -> Vec<Judged> {
         .into_iter()
         .map(|given| {
             let parsed = parse(given.bytes);
-            let verdicts = verdicts(&Grammar, &parsed.file);
-            let subject = Subject::new(&parsed)
-                .with_conditions(&verdicts)
-                .in_zone(&given.zone)
-                .seen_at(now)
-                .at_path(&given.path)
-                .in_directory(&given.directory)
-                .with_support(&given.support);
-            let diagnostics = validate(&subject, Profile::Spec);
+            let around = Around {
+                path: Some(&given.path),
+                directory: Some(&given.directory),
+                support: Some(&given.support),
+                zone: &given.zone,
+                now,
+            };
+            let diagnostics = around.judge(&Grammar, &parsed, Profile::Spec);
             Judged {
                 file: parsed.file,
                 diagnostics,
@@ -75,12 +72,9 @@ pub fn judge(files: Vec<Given>, now: Timestamp) -> Vec<Judged> {
         .map(String::as_str)
         .zip(judged.iter().map(|one| &one.file))
         .collect();
-    for (index, mut found) in validate_repository(&neighbours) {
-        weigh(&mut found, Profile::Spec);
+    for (index, found) in compare(&neighbours, Profile::Spec) {
         if let Some(one) = judged.get_mut(index) {
-            one.diagnostics.push(found);
-            one.diagnostics
-                .sort_by_key(|found| (found.span, found.code));
+            insert(&mut one.diagnostics, found);
         }
     }
     judged

@@ -41,6 +41,7 @@ mod disk;
 mod embed;
 pub mod exit;
 mod fix;
+mod judge;
 mod lint;
 mod own_output;
 mod report;

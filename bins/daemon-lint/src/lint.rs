@@ -8,12 +8,13 @@ use std::thread;
 
 use daemon_cron::Zone;
 use daemon_spec::{Code, DaemonFile, Diagnostic, Parse, Severity, Source, Span, parse};
-use daemon_validate::{Profile, Subject, SupportEntry, validate, validate_repository, weigh};
+use daemon_validate::{Profile, SupportEntry};
 use daemon_watch::Grammar;
 use jiff::Timestamp;
 
 use crate::discovery::Found;
-use crate::{conditions, disk, support_tree};
+use crate::judge::{Around, compare, insert};
+use crate::{disk, support_tree};
 
 /// Fewer files than this are not worth a thread.
 const MIN_PER_THREAD: usize = 32;
@@ -139,26 +140,19 @@ impl Judge {
         found: Option<&Found>,
         support: Option<&[SupportEntry]>,
     ) -> Vec<Diagnostic> {
-        let verdicts = conditions::verdicts(&self.interpreter, &parsed.file);
-        let mut subject = Subject::new(parsed)
-            .with_conditions(&verdicts)
-            .in_zone(&self.zone)
-            .seen_at(self.now);
         let directory = found
             .filter(|found| found.is_of_its_directory())
             .and_then(|found| found.location.parent())
             .and_then(Path::file_name);
         let directory = directory.map(|name| name.to_string_lossy());
-        if let Some(found) = found {
-            subject = subject.at_path(&found.in_repository);
-        }
-        if let Some(name) = &directory {
-            subject = subject.in_directory(name);
-        }
-        if let Some(support) = support {
-            subject = subject.with_support(support);
-        }
-        validate(&subject, self.profile)
+        let around = Around {
+            path: found.map(|found| found.in_repository.as_str()),
+            directory: directory.as_deref(),
+            support,
+            zone: &self.zone,
+            now: self.now,
+        };
+        around.judge(&self.interpreter, parsed, self.profile)
     }
 
     /// Adds what only shows beside the other daemons of a repository.
@@ -176,20 +170,16 @@ impl Judge {
                 .filter_map(|&index| files.get(index))
                 .filter_map(|linted| Some((linted.path.as_str(), linted.file.as_ref()?)))
                 .collect();
-            let found = validate_repository(&neighbours);
+            let found = compare(&neighbours, self.profile);
             findings.extend(
                 found
                     .into_iter()
                     .filter_map(|(at, found)| Some((*indexes.get(at)?, found))),
             );
         }
-        for (index, mut found) in findings {
-            weigh(&mut found, self.profile);
+        for (index, found) in findings {
             if let Some(linted) = files.get_mut(index) {
-                linted.diagnostics.push(found);
-                linted
-                    .diagnostics
-                    .sort_by_key(|found| (found.span, found.code));
+                insert(&mut linted.diagnostics, found);
             }
         }
     }
