@@ -6,6 +6,7 @@
 mod git;
 mod github;
 mod github_checks;
+mod github_repository;
 mod linear;
 mod nouns;
 mod sentry;
@@ -146,6 +147,7 @@ static KINDS: LazyLock<Vec<&'static EventKind>> = LazyLock::new(|| {
     [
         github::KINDS,
         github_checks::KINDS,
+        github_repository::KINDS,
         linear::KINDS,
         slack::KINDS,
         sentry::KINDS,

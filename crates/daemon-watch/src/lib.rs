@@ -25,6 +25,7 @@
 //! the remainder, except small words of grammar. A filter printed and read back is the same filter. Matching an
 //! event that wakes nothing allocates nothing.
 
+mod classify;
 mod compare;
 pub mod corpus;
 mod explain;

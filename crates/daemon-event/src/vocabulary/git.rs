@@ -3,7 +3,8 @@
 use super::Guard::Is;
 use super::Noun as N;
 use super::Verb as V;
-use super::github::{COMMON, PUSH, PUSH_ROWS};
+use super::github::COMMON;
+use super::github_repository::{PUSH, PUSH_ROWS};
 use super::{EventKind, Portability, Read, Row, at, plain};
 use crate::event::Source;
 use crate::field::Field as F;

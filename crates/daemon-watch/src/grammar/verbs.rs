@@ -193,7 +193,7 @@ impl Reader<'_> {
             if !self.is_any(self.at, &[Class::To, Class::From]) {
                 return;
             }
-            let names = self.list(self.at + 1, |reader, at| reader.person(at));
+            let names = self.list(self.at + 1, Self::person);
             if let Some((values, end)) = names {
                 self.claim(hit, values, end);
             }
@@ -294,7 +294,7 @@ impl Reader<'_> {
             return true;
         }
         if self.has_verb(at, Verb::Assign) && self.is(at + 1, Class::To) {
-            let names = self.list(at + 2, |reader, at| reader.person(at));
+            let names = self.list(at + 2, Self::person);
             if let Some((values, end)) = names {
                 self.push_mod(
                     draft,

@@ -1,0 +1,214 @@
+//! What a line is that names no event here, and orders inside conditions.
+
+use crate::grammar::reader::Reader;
+use crate::interpretation::Status;
+use crate::lexicon::Class;
+use crate::normalise::TokenKind;
+use crate::resolve::Unresolved;
+use crate::span::Span;
+
+/// Tells what a line without an event is.
+pub(crate) fn classify(reader: &Reader<'_>, reason: Unresolved) -> Status {
+    let foreign = reader
+        .units
+        .iter()
+        .any(|unit| unit.sense.is_some_and(|sense| sense.is_foreign));
+    if foreign {
+        return Status::Unmapped;
+    }
+    let has_word = |word: &str| reader.units.iter().any(|unit| unit.text == word);
+    let unsupported = UNSUPPORTED.iter().any(|word| has_word(word));
+    if unsupported {
+        return Status::Unmapped;
+    }
+    let is_state = STATE_WORDS.iter().any(|word| has_word(word));
+    if reason == Unresolved::Unknown && !is_state {
+        return Status::Unmapped;
+    }
+    if is_state || !happens_somehow(reader) {
+        Status::Vague
+    } else {
+        Status::Unmapped
+    }
+}
+
+/// Whether an unknown participle or verb tells that something happens: `is yodeled`, `signs up`.
+fn happens_somehow(reader: &Reader<'_>) -> bool {
+    let n_units = reader.units.len();
+    (1..n_units).any(|at| {
+        let unit = &reader.units[at];
+        let unknown = unit.kind == TokenKind::Word && unit.sense.is_none();
+        let after_be = reader.is(at - 1, Class::Be) || reader.is(at - 1, Class::Get);
+        unknown && after_be && unit.text.ends_with("ed") && unit.text.len() > 4
+    })
+}
+
+/// Happenings that no webhook tells.
+const UNSUPPORTED: &[&str] = &[
+    "conflict",
+    "conflicts",
+    "conflicted",
+    "conflicting",
+    "coverage",
+    "yanked",
+    "disk",
+    "cpu",
+    "memory",
+    "signs",
+    "signup",
+    "payment",
+    "invoice",
+    "email",
+    "pod",
+    "page",
+    "pages",
+    "dependency",
+    "dependencies",
+    "customer",
+    "subscription",
+];
+
+/// Words of states and qualities.
+const STATE_WORDS: &[&str] = &[
+    "low",
+    "high",
+    "ready",
+    "risky",
+    "flaky",
+    "slow",
+    "stuck",
+    "stale",
+    "needs",
+    "need",
+    "looks",
+    "look",
+    "seems",
+    "seem",
+    "too",
+    "bad",
+    "good",
+    "better",
+    "worse",
+    "poor",
+    "clean",
+    "dirty",
+    "messy",
+    "insecure",
+    "secure",
+    "unreliable",
+    "reliable",
+    "unstable",
+    "healthy",
+    "unhealthy",
+    "outdated",
+    "concerns",
+    "concern",
+    "due",
+    "date",
+    "drifts",
+    "drift",
+    "grows",
+    "grow",
+    "large",
+    "attention",
+    "love",
+    "help",
+    "quality",
+    "necessary",
+    "needed",
+    "appropriate",
+    "important",
+    "something",
+    "anything",
+    "activity",
+    "whenever",
+    "tired",
+    "wrong",
+    "off",
+    "broken",
+    "incomplete",
+    "complex",
+    "many",
+    "much",
+    "enough",
+    "long",
+    "there",
+    "feels",
+    "feel",
+    "could",
+    "should",
+    "might",
+    "happen",
+    "happens",
+    "cluttered",
+    "overdue",
+    "unclear",
+    "confusing",
+    "behind",
+    "lags",
+    "lagging",
+    "rots",
+    "rot",
+    "debt",
+    "inconsistent",
+    "degraded",
+    "degrades",
+    "suffers",
+    "improves",
+    "improve",
+    "struggling",
+    "overwhelmed",
+    "blocked",
+    "unhappy",
+    "busy",
+    "neglected",
+    "abandoned",
+];
+
+const ORDERS: &[&str] = &[
+    "ignore",
+    "disregard",
+    "please",
+    "always",
+    "then",
+    "you",
+    "your",
+    "must",
+    "should",
+    "do",
+    "post",
+    "reply",
+    "summarize",
+    "summarise",
+    "run",
+    "send",
+    "make",
+    "check",
+];
+
+/// Finds an order to the model inside a condition: `… and then post a summary`, `ignore previous instructions`.
+pub(crate) fn instruction(condition: &str) -> Option<Span> {
+    let lower = condition.to_lowercase();
+    let marks = [
+        "ignore previous",
+        "ignore all",
+        "disregard",
+        ", then ",
+        " and then ",
+        " then please ",
+        "you must ",
+        "you should ",
+        "; please ",
+        ", please ",
+    ];
+    let at = marks.iter().filter_map(|mark| lower.find(mark)).min()?;
+    let after = lower.get(at..)?;
+    let is_order = ORDERS.iter().any(|order| {
+        after
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|word| word == *order)
+    });
+    let start = at + after.len() - after.trim_start_matches([',', ';', ' ']).len();
+    (is_order && lower.len() == condition.len() && condition.is_char_boundary(start))
+        .then(|| Span::new(start, condition.trim_end().len()))
+}
