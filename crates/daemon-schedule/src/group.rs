@@ -1,9 +1,9 @@
 //! The keys that share an expression and a zone, and the cursor they share.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 
 use daemon_cron::Schedule;
+use hashbrown::{DefaultHashBuilder, HashMap};
 use jiff::Timestamp;
 
 /// Cursors by slot.
@@ -22,7 +22,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    pub(crate) fn hash(&self, hasher: &RandomState) -> u64 {
+    pub(crate) fn hash(&self, hasher: &DefaultHashBuilder) -> u64 {
         hasher.hash_one((self.schedule.expr(), self.zone))
     }
 

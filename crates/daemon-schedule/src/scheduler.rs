@@ -1,9 +1,9 @@
 //! The scheduler: keys go in with their schedules, `now` goes in, due keys come out.
 
-use std::hash::{BuildHasher as _, Hash, RandomState};
+use std::hash::{BuildHasher as _, Hash};
 
 use daemon_cron::{CronExpr, Schedule, Zone};
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use jiff::Timestamp;
 
 use crate::group::{Group, OddCursors};
@@ -25,7 +25,7 @@ const MAX_STEPS: i64 = 64;
 pub struct Scheduler<K> {
     slots: Vec<Slot<K>>,
     by_key: HashTable<u32>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
     groups: Vec<Group>,
     vacant: Vec<u32>,
     by_schedule: HashTable<u32>,
@@ -74,7 +74,7 @@ impl<K> Default for Scheduler<K> {
         Self {
             slots: Vec::new(),
             by_key: HashTable::new(),
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
             groups: Vec::new(),
             vacant: Vec::new(),
             by_schedule: HashTable::new(),

@@ -21,6 +21,8 @@ pub(crate) struct Ending<'r> {
     /// The last `result` line.
     pub(crate) result: Option<&'r ToldResult>,
     pub(crate) rule: ResultRule,
+    /// Whether a line that may have been an event was too long to be read.
+    pub(crate) lost_event: bool,
     /// The last words on standard error.
     pub(crate) complaints: String,
 }
@@ -71,6 +73,11 @@ impl Ending<'_> {
     }
 
     fn told(&self) -> Outcome {
+        if self.lost_event {
+            // It may have said that the run failed.
+            let message = "an event of the program was too long to be read";
+            return failed(FailureKind::Protocol, message.to_owned());
+        }
         match (self.result, self.rule) {
             (Some(ToldResult { ok: true, .. }), _) | (None, ResultRule::Optional) => Outcome::Done,
             (Some(ToldResult { ok: false, text }), _) => {
@@ -132,6 +139,7 @@ mod tests {
             overstayed: false,
             result,
             rule: ResultRule::Optional,
+            lost_event: false,
             complaints: "no such file".to_owned(),
         }
     }

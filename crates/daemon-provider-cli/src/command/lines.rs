@@ -71,11 +71,14 @@ impl LineEvent {
     /// Reads a line; `None` for text, which is every line that is not exactly one of the events.
     pub(crate) fn parse(line: &str) -> Option<Self> {
         // Most lines are text, and the cheapest look tells so.
-        let line = line.trim();
-        if !line.starts_with('{') || !line.contains("\"daemon\"") {
-            return None;
-        }
-        serde_json::from_str(line).ok()
+        Self::may_begin(line)
+            .then(|| serde_json::from_str(line.trim()).ok())
+            .flatten()
+    }
+
+    /// Returns whether a line that begins like this may be an event.
+    pub(crate) fn may_begin(line: &str) -> bool {
+        line.trim_start().starts_with('{') && line.contains("\"daemon\"")
     }
 }
 

@@ -35,6 +35,7 @@ pub(crate) struct CommandRun {
     text: BoundedText,
     complaints: LastLines,
     result: Option<ToldResult>,
+    lost_event: bool,
     leaving: Leaving,
     limit: Option<LimitReached>,
     cancelled: Option<CancelReason>,
@@ -81,6 +82,7 @@ impl CommandRun {
             text: BoundedText::default(),
             complaints: LastLines::default(),
             result: None,
+            lost_event: false,
             leaving: Leaving::No,
             limit: None,
             cancelled: None,
@@ -112,6 +114,7 @@ impl CommandRun {
     }
 
     fn take_stdout(&mut self, line: Line) {
+        self.lost_event |= line.dropped > 0 && LineEvent::may_begin(&line.text);
         match LineEvent::parse(&line.text).filter(|_| line.dropped == 0) {
             Some(event) => {
                 if let Err(line) = self.take_event(event, line) {
@@ -219,6 +222,7 @@ impl CommandRun {
             overstayed: self.leaving == Leaving::Stopped,
             result: self.result.as_ref(),
             rule: self.rule,
+            lost_event: self.lost_event,
             complaints: self.complaints.join(),
         }
         .outcome();

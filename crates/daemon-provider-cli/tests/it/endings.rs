@@ -67,6 +67,23 @@ async fn a_required_result_that_is_missing_fails_the_run() {
 }
 
 #[tokio::test]
+async fn a_result_too_long_to_be_read_is_not_taken_for_text() {
+    let bench = Bench::new();
+    let script = r#"printf '{"daemon":"result","ok":false,"text":"'
+        head -c 5000000 /dev/zero | tr '\0' x; echo '"}'"#;
+    let Some((Outcome::Failed(failure), _)) = bench.play(script).await.end else {
+        panic!("a failure")
+    };
+    let message = "an event of the program was too long to be read";
+    let expected = Failure {
+        kind: Protocol,
+        class: Retryable,
+        message: message.to_owned(),
+    };
+    assert_eq!(failure, expected);
+}
+
+#[tokio::test]
 async fn the_last_words_of_a_failed_program_are_told() {
     let bench = Bench::new();
     let story = bench
