@@ -1,8 +1,10 @@
 //! The driver: the tasks of a host, and what they share.
 
+mod alone;
 pub(crate) mod claims;
 pub(crate) mod matching;
 pub(crate) mod outbox;
+mod parts;
 pub mod repos;
 pub(crate) mod ticking;
 mod upkeep;
@@ -13,127 +15,18 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use daemon_engine::{HostEpoch, RunLease, Surface};
 use daemon_event::{ActivationId, RepoName};
-use daemon_provider::{CancelReason, Provider};
-use daemon_repo::Discovery;
+use daemon_provider::CancelReason;
 use daemon_store::Store;
-use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
-use crate::execute;
 use crate::home::Home;
 use crate::registry::SharedRegistry;
+pub use alone::run_one;
+pub use parts::{Checked, Checker, Parts, Planner, Push, PushPermission, Runtime, Wish};
 use repos::Watched;
-
-/// What a daemon file was found to be.
-#[derive(Clone, Debug)]
-pub struct Checked {
-    /// Its purpose, as far as it could be read.
-    pub purpose: String,
-    /// Its conditions.
-    pub watch: Vec<String>,
-    /// Its schedule, where it is valid.
-    pub schedule: Option<String>,
-    /// What was found, as the linter's array.
-    pub diagnostics: Value,
-    /// Whether it may wake.
-    pub is_registrable: bool,
-}
-
-/// Judges the daemon files of a repository; the binary brings the linter.
-pub trait Checker: Send + Sync {
-    /// Judges every daemon of a discovery, in its order; `zone_of` names the zone of a daemon's schedule.
-    fn check(&self, discovery: &Discovery, zone_of: &dyn Fn(&str) -> String) -> Vec<Checked>;
-}
-
-/// The changes of a run, to become a branch.
-#[derive(Clone, Debug)]
-pub struct Push {
-    /// The repository.
-    pub repo: Arc<Watched>,
-    /// Where the run worked.
-    pub worktree: daemon_repo::Worktree,
-    /// The daemon.
-    pub daemon: daemon_event::DaemonKey,
-    /// The activation.
-    pub activation: ActivationId,
-    /// The place among the activation's outputs.
-    pub ordinal: u32,
-    /// The commit message.
-    pub message: String,
-    /// The time the commit carries.
-    pub at: jiff::Timestamp,
-    /// Whether the run may push at all.
-    pub permission: PushPermission,
-    /// Whether the run asked for it.
-    pub wish: Wish,
-}
-
-/// Whether a run may push at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PushPermission {
-    /// It may.
-    Allowed,
-    /// Its capability is to read; a changed worktree is a refused output.
-    ReadOnly,
-}
-
-/// Whether a run asked for a branch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// It did; an unchanged worktree is a refused output.
-    Proposed,
-    /// It did not; a changed worktree becomes one all the same, an unchanged one nothing.
-    IfChanged,
-}
-
-/// Plans the branch of a run; the binary brings the surface's planner. It blocks.
-pub trait Planner: Send + Sync {
-    /// Plans an output, or none where nothing changed and nothing was asked.
-    ///
-    /// # Errors
-    /// Says why the changes could not be read or written.
-    fn plan(&self, push: &Push) -> Result<Option<daemon_engine::NewOutput>, String>;
-}
-
-/// What the binary composes from the configuration.
-#[derive(Clone)]
-pub struct Parts {
-    /// The judge of daemon files.
-    pub checker: Arc<dyn Checker>,
-    /// The planner of branches.
-    pub planner: Arc<dyn Planner>,
-    /// Providers by name.
-    pub providers: BTreeMap<String, Arc<dyn Provider>>,
-    /// Surfaces by name.
-    pub surfaces: BTreeMap<String, Arc<dyn Surface>>,
-    /// The repositories.
-    pub repos: Vec<Arc<Watched>>,
-    /// The sandbox level that children of this host reach, with how it was found.
-    pub sandbox: (u8, String),
-}
-
-impl std::fmt::Debug for Parts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Parts")
-            .field("repos", &self.repos)
-            .field("sandbox", &self.sandbox)
-            .finish_non_exhaustive()
-    }
-}
-
-/// The configuration and what it was composed to; replaced whole by a reload.
-#[derive(Debug)]
-pub struct Runtime {
-    /// The configuration.
-    pub config: Arc<Config>,
-    /// The parts.
-    pub parts: Parts,
-    /// How often it was replaced.
-    pub generation: u64,
-}
 
 /// What wakes the loops.
 #[derive(Debug, Default)]
@@ -471,51 +364,6 @@ impl Inner {
     /// Returns the directory of one attempt's worktree.
     pub(crate) fn worktree(&self, id: &ActivationId, lease: RunLease) -> PathBuf {
         self.home.worktrees().join(format!("{id}-{}", lease.0))
-    }
-}
-
-/// Executes one activation to its end, outputs included, without the loops of a host.
-///
-/// # Errors
-/// If the store fails.
-pub async fn run_one(
-    inner: &Arc<Inner>,
-    id: &ActivationId,
-    provider: Option<&str>,
-) -> Result<(), crate::ops::OpError> {
-    let heartbeat = claims::heartbeat(Arc::clone(inner));
-    tokio::select! {
-        () = heartbeat => Ok(()),
-        ended = to_its_end(inner, id, provider) => ended,
-    }
-}
-
-async fn to_its_end(
-    inner: &Arc<Inner>,
-    id: &ActivationId,
-    provider: Option<&str>,
-) -> Result<(), crate::ops::OpError> {
-    loop {
-        let request = inner.claim_request(&inner.config());
-        if let Some(activation) = inner.store.claim_one(id, &request).await? {
-            execute::attempt(inner, activation, provider).await?;
-        }
-        let pause = outbox::deliver_due(inner).await?;
-        let found = inner.store.activation(id).await?;
-        let activation =
-            found.ok_or_else(|| crate::ops::OpError::not_found("activation", id.as_str()))?;
-        if activation.state.is_final() {
-            return Ok(());
-        }
-        let wait = match activation.state {
-            daemon_engine::ActivationState::Pending => activation
-                .not_before
-                .duration_since(crate::random::now())
-                .try_into()
-                .unwrap_or_default(),
-            _ => pause,
-        };
-        tokio::time::sleep(wait.max(std::time::Duration::from_millis(20))).await;
     }
 }
 

@@ -1,0 +1,55 @@
+//! One activation by itself, without the loops of a host.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use daemon_engine::ActivationState;
+use daemon_event::ActivationId;
+
+use super::{Inner, claims, outbox};
+use crate::execute;
+use crate::ops::OpError;
+
+/// Executes one activation to its end, outputs included, without the loops of a host.
+///
+/// # Errors
+/// If the store fails.
+pub async fn run_one(
+    inner: &Arc<Inner>,
+    id: &ActivationId,
+    provider: Option<&str>,
+) -> Result<(), OpError> {
+    let heartbeat = claims::heartbeat(Arc::clone(inner));
+    tokio::select! {
+        () = heartbeat => Ok(()),
+        ended = to_its_end(inner, id, provider) => ended,
+    }
+}
+
+async fn to_its_end(
+    inner: &Arc<Inner>,
+    id: &ActivationId,
+    provider: Option<&str>,
+) -> Result<(), OpError> {
+    loop {
+        let request = inner.claim_request(&inner.config());
+        if let Some(activation) = inner.store.claim_one(id, &request).await? {
+            execute::attempt(inner, activation, provider).await?;
+        }
+        let pause = outbox::deliver_due(inner).await?;
+        let found = inner.store.activation(id).await?;
+        let activation = found.ok_or_else(|| OpError::not_found("activation", id.as_str()))?;
+        if activation.state.is_final() {
+            return Ok(());
+        }
+        let wait = match activation.state {
+            ActivationState::Pending => activation
+                .not_before
+                .duration_since(crate::random::now())
+                .try_into()
+                .unwrap_or_default(),
+            _ => pause,
+        };
+        tokio::time::sleep(wait.max(Duration::from_millis(20))).await;
+    }
+}

@@ -1,0 +1,121 @@
+//! What the binary composes and the driver uses: the seams to linter, planner, providers and surfaces.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use daemon_engine::Surface;
+use daemon_event::ActivationId;
+use daemon_provider::Provider;
+use daemon_repo::Discovery;
+use serde_json::Value;
+
+use super::repos::Watched;
+use crate::config::Config;
+
+/// What a daemon file was found to be.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// Its purpose, as far as it could be read.
+    pub purpose: String,
+    /// Its conditions.
+    pub watch: Vec<String>,
+    /// Its schedule, where it is valid.
+    pub schedule: Option<String>,
+    /// What was found, as the linter's array.
+    pub diagnostics: Value,
+    /// Whether it may wake.
+    pub is_registrable: bool,
+}
+
+/// Judges the daemon files of a repository; the binary brings the linter.
+pub trait Checker: Send + Sync {
+    /// Judges every daemon of a discovery, in its order; `zone_of` names the zone of a daemon's schedule.
+    fn check(&self, discovery: &Discovery, zone_of: &dyn Fn(&str) -> String) -> Vec<Checked>;
+}
+
+/// The changes of a run, to become a branch.
+#[derive(Clone, Debug)]
+pub struct Push {
+    /// The repository.
+    pub repo: Arc<Watched>,
+    /// Where the run worked.
+    pub worktree: daemon_repo::Worktree,
+    /// The daemon.
+    pub daemon: daemon_event::DaemonKey,
+    /// The activation.
+    pub activation: ActivationId,
+    /// The place among the activation's outputs.
+    pub ordinal: u32,
+    /// The commit message.
+    pub message: String,
+    /// The time the commit carries.
+    pub at: jiff::Timestamp,
+    /// Whether the run may push at all.
+    pub permission: PushPermission,
+    /// Whether the run asked for it.
+    pub wish: Wish,
+}
+
+/// Whether a run may push at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PushPermission {
+    /// It may.
+    Allowed,
+    /// Its capability is to read; a changed worktree is a refused output.
+    ReadOnly,
+}
+
+/// Whether a run asked for a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// It did; an unchanged worktree is a refused output.
+    Proposed,
+    /// It did not; a changed worktree becomes one all the same, an unchanged one nothing.
+    IfChanged,
+}
+
+/// Plans the branch of a run; the binary brings the surface's planner. It blocks.
+pub trait Planner: Send + Sync {
+    /// Plans an output, or none where nothing changed and nothing was asked.
+    ///
+    /// # Errors
+    /// Says why the changes could not be read or written.
+    fn plan(&self, push: &Push) -> Result<Option<daemon_engine::NewOutput>, String>;
+}
+
+/// What the binary composes from the configuration.
+#[derive(Clone)]
+pub struct Parts {
+    /// The judge of daemon files.
+    pub checker: Arc<dyn Checker>,
+    /// The planner of branches.
+    pub planner: Arc<dyn Planner>,
+    /// Providers by name.
+    pub providers: BTreeMap<String, Arc<dyn Provider>>,
+    /// Surfaces by name.
+    pub surfaces: BTreeMap<String, Arc<dyn Surface>>,
+    /// The repositories.
+    pub repos: Vec<Arc<Watched>>,
+    /// The sandbox level that children of this host reach, with how it was found.
+    pub sandbox: (u8, String),
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts")
+            .field("repos", &self.repos)
+            .field("sandbox", &self.sandbox)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The configuration and what it was composed to; replaced whole by a reload.
+#[derive(Debug)]
+pub struct Runtime {
+    /// The configuration.
+    pub config: Arc<Config>,
+    /// The parts.
+    pub parts: Parts,
+    /// How often it was replaced.
+    pub generation: u64,
+}
