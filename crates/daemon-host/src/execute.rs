@@ -34,6 +34,13 @@ impl Refusal {
         }
     }
 
+    /// The attempt never began: it is given back.
+    pub(crate) fn given_back() -> Self {
+        Self {
+            outcome: AttemptOutcome::HostStopping,
+        }
+    }
+
     /// Trying again cannot help.
     pub(crate) fn final_(reason: impl Into<String>) -> Self {
         Self {

@@ -190,10 +190,9 @@ async fn registered(inner: &Inner, activation: &Activation) -> Result<Arc<Regist
                 activation.daemon
             ))
         })?;
+    // It changed between the claim and now: the next claim is of what is registered then.
     if daemon.row.rev != activation.rev {
-        return Err(Refusal::retryable(
-            "the daemon file changed while it was claimed",
-        ));
+        return Err(Refusal::given_back());
     }
     Ok(daemon)
 }

@@ -48,15 +48,27 @@ pub(super) async fn run(
     crate::failpoint::hit("R3");
     let started = prepared.provider.start(request).await;
     crate::failpoint::hit("R4");
-    let row = record.row();
-    match inner
+    let stored = inner
         .store
-        .start_run(&activation.id, activation.run_lease, row, random::now())
-        .await
-    {
-        Ok(()) => {}
-        Err(StoreError::LeaseLost) => return Err(Refusal::final_("the lease was lost")),
-        Err(error) => return Err(Refusal::retryable(crate::ops::chain(&error))),
+        .start_run(
+            &activation.id,
+            activation.run_lease,
+            record.row(),
+            random::now(),
+        )
+        .await;
+    if let Err(error) = stored {
+        // Dropping what was started ends it; its folder says so.
+        drop(started);
+        record.end(
+            &Outcome::Stopped(CancelReason::LostLease),
+            "",
+            random::now(),
+        );
+        return Err(match error {
+            StoreError::LeaseLost => Refusal::final_("the lease was lost"),
+            other => Refusal::retryable(crate::ops::chain(&other)),
+        });
     }
     crate::failpoint::hit("R5");
     let mut following = Following::default();
