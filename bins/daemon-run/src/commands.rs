@@ -1,19 +1,24 @@
 //! One module per command, or per family of commands.
 
+pub(crate) mod act;
 pub(crate) mod columns;
 pub(crate) mod completions;
 pub(crate) mod context;
+pub(crate) mod corpus;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod fire;
+pub(crate) mod imagined;
 pub(crate) mod lint;
 pub(crate) mod listings;
 pub(crate) mod new;
 pub(crate) mod next;
+pub(crate) mod reading;
 pub(crate) mod rule;
 pub(crate) mod schema;
 pub(crate) mod serve;
+pub(crate) mod show;
 
 use daemon_event::{Enrichment, Event};
 use daemon_host::fire::FiredEvent;
@@ -21,12 +26,12 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::session::{Intent, Session};
+use crate::session::{Intent, Session, parameter};
 
 /// Reads a stored event, through the host or from the store.
 pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<Event, Failure> {
     let mut session = Session::open(place, Intent::Look).await?;
-    let stored = session.call("event/get", listings::one("id", id)).await?;
+    let stored = session.call("event/get", parameter("id", id)).await?;
     let text = |name: &str| {
         stored
             .get(name)
@@ -47,9 +52,17 @@ pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<Event, Failu
         kind: text("kind"),
         body,
         delivery: Some(text("delivery_id")),
-        enrichment: Enrichment::default(),
+        enrichment: Enrichment {
+            changed_files: stored.get("changed_files").and_then(texts),
+            ..Enrichment::default()
+        },
     };
     Ok(fired.event(daemon_host::random::now())?)
+}
+
+fn texts(list: &Value) -> Option<Vec<String>> {
+    let texts = list.as_array()?.iter().filter_map(Value::as_str);
+    Some(texts.map(str::to_owned).collect())
 }
 
 /// Names a repository for a live host: a directory becomes its repository's name.

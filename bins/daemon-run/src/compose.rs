@@ -36,7 +36,7 @@ pub(crate) struct Overrides {
 
 /// Reads configuration and composes parts from it.
 pub(crate) struct Composer {
-    config: PathBuf,
+    config: Option<PathBuf>,
     directory: PathBuf,
     path: std::ffi::OsString,
     store: Option<String>,
@@ -48,7 +48,7 @@ impl Composer {
     /// Composes for a home, under what flags and environment say.
     pub(crate) fn new(place: &Place, overrides: Overrides) -> Self {
         Self {
-            config: place.home.join("config.toml"),
+            config: place.home.as_ref().map(|home| home.join("config.toml")),
             directory: place.directory.clone(),
             path: place.path.clone(),
             store: place.store.clone(),
@@ -73,28 +73,10 @@ impl Composer {
 
 impl Compose for Composer {
     fn load(&self) -> Result<Config, OpError> {
-        let text = match std::fs::read_to_string(&self.config) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => {
-                let message = format!("cannot read `{}`: {error}", self.config.display());
-                return Err(OpError::new(
-                    OpErrorKind::Config,
-                    "config-unreadable",
-                    message,
-                ));
-            }
+        let mut config = match &self.config {
+            Some(path) => configuration(path)?,
+            None => Config::default(),
         };
-        let mut config = config::parse(&text).map_err(|error| {
-            let message = format!(
-                "{}:{}:{}: {}",
-                self.config.display(),
-                error.line,
-                error.column,
-                error.message
-            );
-            OpError::new(OpErrorKind::Config, "config-invalid", message)
-        })?;
         for path in &self.overrides.repos {
             if config
                 .repo
@@ -138,6 +120,32 @@ impl Compose for Composer {
             sandbox,
         })
     }
+}
+
+/// Reads a configuration; one that is not there is the default.
+fn configuration(path: &Path) -> Result<Config, OpError> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => {
+            let message = format!("cannot read `{}`: {error}", path.display());
+            return Err(OpError::new(
+                OpErrorKind::Config,
+                "config-unreadable",
+                message,
+            ));
+        }
+    };
+    config::parse(&text).map_err(|error| {
+        let message = format!(
+            "{}:{}:{}: {}",
+            path.display(),
+            error.line,
+            error.column,
+            error.message
+        );
+        OpError::new(OpErrorKind::Config, "config-invalid", message)
+    })
 }
 
 impl Composer {

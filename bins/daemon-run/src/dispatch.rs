@@ -7,9 +7,10 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 
 use crate::cli::{Cli, Color, Command, Global};
-use crate::commands::listings::{self, Prompts};
+use crate::commands::act::{self, Prompts};
 use crate::commands::{
-    completions, context, demo, doctor, explain, fire, lint, new, next, rule, schema, serve,
+    completions, context, demo, doctor, explain, fire, lint, listings, new, next, rule, schema,
+    serve, show,
 };
 use crate::failure::{Exit, Failure};
 use crate::out::Out;
@@ -64,16 +65,23 @@ fn usage(error: &clap::Error) -> ExitCode {
             color: Color::Auto,
             no_input: true,
         };
-        let text = error.to_string();
-        let first = text
-            .lines()
-            .find(|line| !line.trim().is_empty())
-            .unwrap_or_default();
-        Out::new(&global).failure(&Failure::usage(first.trim_start_matches("error: ")));
+        let failure = Failure::usage(problem(error)).help("see `daemon-run --help`");
+        Out::new(&global).failure(&failure);
     } else {
         error.print().unwrap_or_default();
     }
     ExitCode::from(Exit::Usage as u8)
+}
+
+/// Says in one line what is wrong with the arguments: the first paragraph of the long answer.
+fn problem(error: &clap::Error) -> String {
+    if error.kind() == ErrorKind::MissingSubcommand {
+        return "a command is missing".to_owned();
+    }
+    let text = error.to_string();
+    let paragraph = text.lines().take_while(|line| !line.trim().is_empty());
+    let words: Vec<&str> = paragraph.map(str::trim).collect();
+    words.join(" ").trim_start_matches("error: ").to_owned()
 }
 
 fn start(cli: &Cli, out: Out) -> Result<u8, Failure> {
@@ -117,33 +125,33 @@ async fn run(cli: &Cli, place: &Place, out: Out) -> Result<u8, Failure> {
     match &cli.command {
         Command::Demo(args) => demo::run(args, &cli.global, place, out).await.map(good),
         Command::New(args) => new::run(args, &place.directory, out).map(done),
-        Command::Lint(args) => Ok(lint::run(args, &cli.global, place)),
+        Command::Lint(args) => Ok(lint::run(args, &cli.global, place, out)),
         Command::Rule(args) => rule::run(args, out).map(done),
         Command::List(args) => listings::list(&listings::DAEMONS, args, place, out)
             .await
             .map(done),
-        Command::Show(args) => listings::show(args, place, out).await.map(done),
-        Command::Next(args) => next::run(args, place, out).map(done),
+        Command::Show(args) => show::daemon(args, place, out).await.map(done),
+        Command::Next(args) => next::run(args, place, out).await.map(done),
         Command::Explain(args) => explain::run(args, place, out)
             .await
             .map(|wakes| u8::from(args.exit_code && wakes == explain::Wakes::No)),
         Command::Context(args) => context::run(args, place, out).map(done),
         Command::Fire(args) => fire::run(args, place, out).await.map(good),
         Command::Serve(args) => serve::run(args, &cli.global, place, out).await.map(done),
-        Command::Reload => listings::reload(place, out).await.map(done),
-        Command::Hold(args) => listings::gate("hold", args, place, out).await.map(done),
-        Command::Go(args) => listings::gate("go", args, place, out).await.map(done),
-        Command::Cancel(args) => listings::cancel(args, place, out, prompts).await.map(done),
-        Command::Retry(args) => listings::retry(args, place, out).await.map(done),
-        Command::Events(args) => listings::events(args, place, out).await.map(done),
+        Command::Reload => act::reload(place, out).await.map(done),
+        Command::Hold(args) => act::gate("hold", args, place, out).await.map(done),
+        Command::Go(args) => act::gate("go", args, place, out).await.map(done),
+        Command::Cancel(args) => act::cancel(args, place, out, prompts).await.map(done),
+        Command::Retry(args) => act::retry(args, place, out).await.map(done),
+        Command::Events(args) => show::events(args, place, out).await.map(done),
         Command::Activations(args) => listings::list(&listings::ACTIVATIONS, args, place, out)
             .await
             .map(done),
         Command::Runs(args) => listings::list(&listings::RUNS, args, place, out)
             .await
             .map(done),
-        Command::Run(args) => listings::run_show(args, place, out).await.map(done),
-        Command::Logs(args) => listings::logs(args, place, out).await.map(done),
+        Command::Run(args) => show::run(args, place, out).await.map(done),
+        Command::Logs(args) => show::logs(args, place, out).await.map(done),
         Command::Ticks(args) => listings::list(&listings::TICKS, args, place, out)
             .await
             .map(done),
@@ -153,6 +161,6 @@ async fn run(cli: &Cli, place: &Place, out: Out) -> Result<u8, Failure> {
         Command::Doctor(args) => doctor::run(args, place, out).await.map(good),
         Command::Schema(args) => schema::run(args, out).map(done),
         Command::Completions(args) => completions::completions(args, out).map(done),
-        Command::Man(args) => completions::man(args, out).map(done),
+        Command::Man(args) => completions::man(args, place, out).map(done),
     }
 }

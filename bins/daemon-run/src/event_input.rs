@@ -3,10 +3,9 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use daemon_event::{Enrichment, PullRequestFact, Source};
+use daemon_event::{Enrichment, Source};
 use daemon_host::fire::FiredEvent;
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use daemon_watch::corpus::{self, Envelope};
 
 use crate::cli::EventArgs;
 use crate::failure::{Exit, Failure};
@@ -14,33 +13,6 @@ use crate::place::Place;
 
 /// The most bytes of a payload.
 const MAX_PAYLOAD: u64 = 25 * 1024 * 1024;
-
-/// An envelope, as corpora and recordings hold them.
-#[derive(Debug, Deserialize)]
-struct Envelope {
-    id: Option<String>,
-    source: String,
-    event: String,
-    #[serde(default)]
-    enrichment: EnvelopeFacts,
-    body: Box<RawValue>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct EnvelopeFacts {
-    changed_files: Option<Vec<String>>,
-    pull_requests: Option<Vec<EnvelopePullRequest>>,
-    channel_name: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct EnvelopePullRequest {
-    number: u64,
-    draft: Option<bool>,
-    state: Option<String>,
-    is_current_head: Option<bool>,
-}
 
 /// Reads the event that flags describe; none without `--event`.
 pub(crate) fn read(args: &EventArgs, place: &Place) -> Result<Option<FiredEvent>, Failure> {
@@ -91,7 +63,7 @@ fn bytes(path: &Path, place: &Place) -> Result<Vec<u8>, Failure> {
 }
 
 fn envelope(bytes: &[u8]) -> Option<Envelope> {
-    serde_json::from_slice::<Envelope>(bytes)
+    corpus::envelope(std::str::from_utf8(bytes).ok()?)
         .ok()
         .filter(|envelope| envelope.source.parse::<Source>().is_ok())
 }
@@ -102,25 +74,12 @@ fn source(text: &str) -> Result<Source, Failure> {
 }
 
 fn from_envelope(envelope: Envelope, args: &EventArgs) -> Result<FiredEvent, Failure> {
-    let facts = envelope.enrichment;
-    let pull_request = |fact: EnvelopePullRequest| PullRequestFact {
-        number: fact.number,
-        draft: fact.draft,
-        state: fact.state,
-        is_current_head: fact.is_current_head,
-    };
     Ok(FiredEvent {
         source: source(args.source.as_deref().unwrap_or(&envelope.source))?,
         kind: args.kind.clone().unwrap_or(envelope.event),
         body: envelope.body.get().as_bytes().to_vec(),
-        delivery: envelope.id.filter(|id| !id.is_empty()),
-        enrichment: Enrichment {
-            changed_files: facts.changed_files,
-            pull_requests: facts
-                .pull_requests
-                .map(|all| all.into_iter().map(pull_request).collect()),
-            channel_name: facts.channel_name,
-        },
+        delivery: Some(envelope.id).filter(|id| !id.is_empty()),
+        enrichment: envelope.enrichment.into(),
     })
 }
 

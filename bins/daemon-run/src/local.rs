@@ -1,12 +1,16 @@
 //! Daemons as their author is editing them: read from the working tree, without a home.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use daemon_repo::{Content, DaemonSource, ObjectFormat, discover_working_tree};
+use daemon_host::config::{Config, Repo};
+use daemon_host::driver::Checked;
+use daemon_repo::{Content, DaemonSource, Discovery, ObjectFormat, discover_working_tree};
 use daemon_spec::{DaemonFile, parse};
 
+use crate::check::check;
 use crate::failure::{Exit, Failure};
-use crate::place::repository_root;
+use crate::place::{Place, repository_root};
 
 /// One daemon of a working tree.
 #[derive(Debug)]
@@ -18,6 +22,17 @@ pub(crate) struct LocalDaemon {
 }
 
 impl LocalDaemon {
+    fn new(source: DaemonSource) -> Self {
+        let bytes = match &source.content {
+            Content::Text(bytes) => Arc::clone(bytes),
+            Content::TooLarge { .. } | Content::NotAFile(_) | Content::Unreadable(_) => {
+                Vec::new().into()
+            }
+        };
+        let file = parse(bytes.to_vec()).file;
+        Self { source, file }
+    }
+
     /// Returns its `id`, or the directory's name where the file has none.
     pub(crate) fn id(&self) -> &str {
         match self.file.id().value() {
@@ -26,11 +41,9 @@ impl LocalDaemon {
         }
     }
 
-    /// Returns its conditions.
-    pub(crate) fn watch(&self) -> Vec<String> {
-        self.file.watch().value().map_or_else(Vec::new, |list| {
-            list.texts().map(|text| text.value.clone()).collect()
-        })
+    /// Reports whether a person means this daemon.
+    pub(crate) fn is_named(&self, id: &str) -> bool {
+        self.id() == id || self.source.dir.as_str() == id
     }
 
     /// Returns its schedule as written.
@@ -40,53 +53,95 @@ impl LocalDaemon {
 }
 
 /// Returns the root of the repository that a command is about.
-pub(crate) fn root(directory: &Path, repo: Option<&Path>) -> PathBuf {
-    match repo {
-        Some(repo) => directory.join(repo),
-        None => repository_root(directory),
-    }
+pub(crate) fn root(place: &Place, repo: Option<&Path>) -> Result<PathBuf, Failure> {
+    let Some(repo) = repo else {
+        return Ok(repository_root(&place.directory));
+    };
+    let directory = place.directory.join(repo);
+    let found = directory
+        .canonicalize()
+        .map_err(|error| Failure::unreadable(&directory, &error))?;
+    Ok(repository_root(&found))
 }
 
 /// Reads all daemons of a working tree, ordered by directory.
 pub(crate) fn daemons(root: &Path) -> Result<Vec<LocalDaemon>, Failure> {
-    let found = discover_working_tree(root, ObjectFormat::Sha1).map_err(|error| {
-        Failure::new(Exit::NoInput, "unreadable", daemon_host::ops::chain(&error))
-    })?;
-    let read = found.daemons.into_iter().map(|source| {
-        let bytes = match &source.content {
-            Content::Text(bytes) => std::sync::Arc::clone(bytes),
-            Content::TooLarge { .. } | Content::NotAFile(_) | Content::Unreadable(_) => {
-                Vec::new().into()
-            }
-        };
-        let file = parse(bytes.to_vec()).file;
-        LocalDaemon { source, file }
-    });
-    Ok(read.collect())
+    let found = discover(root)?.daemons.into_iter();
+    Ok(found.map(LocalDaemon::new).collect())
+}
+
+/// Reads and judges all daemons of a working tree; `zone_of` names the zone of a daemon's schedule.
+pub(crate) fn judged(
+    root: &Path,
+    zone_of: &dyn Fn(&str) -> String,
+) -> Result<Vec<(LocalDaemon, Checked)>, Failure> {
+    let found = discover(root)?;
+    let checked = check(&found, zone_of);
+    let daemons = found.daemons.into_iter().map(LocalDaemon::new);
+    Ok(daemons.zip(checked).collect())
+}
+
+/// Returns what the configuration says of the repository at a root.
+pub(crate) fn configured<'a>(root: &Path, config: &'a Config, place: &Place) -> Option<&'a Repo> {
+    config.repo.iter().find(|repo| {
+        let path = place.directory.join(&repo.path);
+        path.canonicalize().is_ok_and(|path| path == root)
+    })
+}
+
+fn discover(root: &Path) -> Result<Discovery, Failure> {
+    discover_working_tree(root, ObjectFormat::Sha1)
+        .map_err(|error| Failure::new(Exit::NoInput, "unreadable", daemon_host::ops::chain(&error)))
 }
 
 /// Reads one daemon of a working tree.
 pub(crate) fn daemon(root: &Path, id: &str) -> Result<LocalDaemon, Failure> {
-    let all = daemons(root)?;
-    let known: Vec<String> = all
-        .iter()
-        .map(|daemon| format!("`{}`", daemon.id()))
-        .collect();
-    match all
-        .into_iter()
-        .find(|daemon| daemon.id() == id || daemon.source.dir.as_str() == id)
-    {
-        Some(daemon) => Ok(daemon),
-        None => {
-            let failure = Failure::new(
-                Exit::NoInput,
-                "unknown-daemon",
-                format!("no daemon `{id}` in `{}`", root.display()),
-            );
-            Err(match known.is_empty() {
-                true => failure.help("write one with `daemon-run new ID`"),
-                false => failure.help(format!("there are {}", known.join(", "))),
-            })
-        }
+    let mut all = daemons(root)?;
+    match all.iter().position(|daemon| daemon.is_named(id)) {
+        Some(index) => Ok(all.swap_remove(index)),
+        None => Err(unknown(root, all.iter(), id)),
     }
+}
+
+/// Finds one of the daemons of a working tree.
+pub(crate) fn find<'a>(
+    root: &Path,
+    all: &'a [(LocalDaemon, Checked)],
+    id: &str,
+) -> Result<&'a (LocalDaemon, Checked), Failure> {
+    all.iter()
+        .find(|(daemon, _)| daemon.is_named(id))
+        .ok_or_else(|| unknown(root, all.iter().map(|(daemon, _)| daemon), id))
+}
+
+fn unknown<'a>(root: &Path, known: impl Iterator<Item = &'a LocalDaemon>, id: &str) -> Failure {
+    let message = format!("no daemon `{id}` in `{}`", root.display());
+    let failure = Failure::new(Exit::NoInput, "unknown-daemon", message);
+    let known: Vec<String> = known.map(|daemon| format!("`{}`", daemon.id())).collect();
+    failure.help(if known.is_empty() {
+        "write one with `daemon-run new ID`".to_owned()
+    } else {
+        format!("there are {}", known.join(", "))
+    })
+}
+
+/// Refuses a daemon that a host would not register.
+pub(crate) fn refuse_invalid(daemon: &LocalDaemon, checked: &Checked) -> Result<(), Failure> {
+    if checked.is_registrable {
+        return Ok(());
+    }
+    let path = daemon.source.path();
+    let all = checked.diagnostics.as_array().into_iter().flatten();
+    let first = all
+        .filter(|diagnostic| diagnostic["severity"] == "error")
+        .find_map(|error| {
+            Some(format!(
+                ": {} {}",
+                error["code"].as_str()?,
+                error["message"].as_str()?
+            ))
+        });
+    let message = format!("`{path}` has errors{}", first.unwrap_or_default());
+    let failure = Failure::new(Exit::Invalid, "invalid-daemon", message);
+    Err(failure.help(format!("daemon-run lint {path}")))
 }

@@ -10,8 +10,8 @@ use crate::failure::{Exit, Failure};
 pub(crate) struct Place {
     /// The directory it works in.
     pub(crate) directory: PathBuf,
-    /// The home.
-    pub(crate) home: PathBuf,
+    /// The home; none where nothing says where it is.
+    pub(crate) home: Option<PathBuf>,
     /// The search path for programs.
     pub(crate) path: std::ffi::OsString,
     /// The store of the environment.
@@ -51,17 +51,13 @@ impl Place {
             get("XDG_STATE_HOME"),
             get("HOME"),
         ) {
-            (Some(home), ..) => directory.join(home),
-            (None, Some(home), ..) => directory.join(home),
+            (Some(home), ..) => Some(directory.join(home)),
+            (None, Some(home), ..) => Some(directory.join(home)),
             (None, None, Some(state), _) if Path::new(&state).is_absolute() => {
-                Path::new(&state).join("daemon-run")
+                Some(Path::new(&state).join("daemon-run"))
             }
-            (None, None, _, Some(user)) => Path::new(&user).join(".local/state/daemon-run"),
-            (None, None, _, None) => {
-                let failure =
-                    Failure::new(Exit::Config, "no-home", "there is no place for the home");
-                return Err(failure.help("give --home DIR or set DAEMON_HOME"));
-            }
+            (None, None, _, Some(user)) => Some(Path::new(&user).join(".local/state/daemon-run")),
+            (None, None, _, None) => None,
         };
         Ok(Self {
             directory,
@@ -70,6 +66,14 @@ impl Place {
             store: get("DAEMON_STORE"),
             log: get("DAEMON_LOG"),
             environment,
+        })
+    }
+
+    /// Returns the home, for commands that need one.
+    pub(crate) fn home(&self) -> Result<&Path, Failure> {
+        self.home.as_deref().ok_or_else(|| {
+            Failure::new(Exit::Config, "no-home", "there is no place for the home")
+                .help("give --home DIR or set DAEMON_HOME")
         })
     }
 }

@@ -9,7 +9,7 @@ use daemon_host::home::{Home, Ownership};
 use daemon_host::ops::{Live, OpError, OpErrorKind, Operations};
 use daemon_host::registry::SharedRegistry;
 use jiff::Timestamp;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::compose::{Composer, Overrides, open_store};
 use crate::failure::{Exit, Failure};
@@ -44,10 +44,11 @@ impl Session {
         if let Some(client) = live(place).await? {
             return Ok(Self::Live(Box::new(client)));
         }
-        let Some(home) = Home::existing(&place.home) else {
+        let root = place.home()?;
+        let Some(home) = Home::existing(root) else {
             let message = format!(
                 "there is no store in `{}`, and no host is running for it",
-                place.home.display()
+                root.display()
             );
             let failure = Failure::new(Exit::Unavailable, "no-home", message);
             return Err(failure.help("start one with `daemon-run serve --repo .`, or wake a daemon with `daemon-run fire ID`"));
@@ -84,7 +85,7 @@ impl Session {
 /// Connects to the home's host, if there is one.
 pub(crate) async fn live(place: &Place) -> Result<Option<Client>, Failure> {
     let composer = Composer::new(place, Overrides::default());
-    let socket = place.home.join(composer.load()?.uds.path);
+    let socket = place.home()?.join(composer.load()?.uds.path);
     match Client::connect(&socket).await {
         Ok(client) => Ok(Some(client)),
         Err(CallError::Unreachable(error))
@@ -97,6 +98,13 @@ pub(crate) async fn live(place: &Place) -> Result<Option<Client>, Failure> {
         }
         Err(error) => Err(call_failure(error)),
     }
+}
+
+/// Makes parameters of one text.
+pub(crate) fn parameter(name: &str, value: &str) -> Map<String, Value> {
+    let mut map = Map::new();
+    map.insert(name.to_owned(), json!(value));
+    map
 }
 
 /// Becomes the owner of a home.
@@ -187,11 +195,12 @@ impl Live for Offline {
     }
 }
 
-fn no_host() -> OpError {
+/// Says that only a live host can do it.
+pub(crate) fn no_host() -> OpError {
     OpError::new(
         OpErrorKind::Unavailable,
         "no-host",
-        "No host is running for this home",
+        "no host is running for this home",
     )
     .with_help("daemon-run serve")
 }

@@ -6,6 +6,7 @@ use daemon_store::Validity;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::config::Config;
 use crate::driver::Inner;
 use crate::ops::chain;
 use crate::random;
@@ -156,33 +157,9 @@ pub async fn examine(inner: &Inner) -> Value {
         Ok(()) => Check::ok("store", inner.home.store().display().to_string()),
         Err(error) => Check::fail("store", chain(&error), "see the log"),
     });
-    let providers = runtime
-        .parts
-        .providers
-        .keys()
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
-    checks.push(
-        if runtime
-            .parts
-            .providers
-            .contains_key(&runtime.config.provider.default)
-        {
-            Check::ok("providers", providers)
-        } else {
-            let detail = format!("no provider `{}`", runtime.config.provider.default);
-            Check::fail("providers", detail, "set provider.default to one of them")
-        },
-    );
-    checks.push(match &runtime.config.sources.github {
-        Some(_) => Check::ok("github", "a webhook secret is set"),
-        None => Check::warn(
-            "github",
-            "no webhook secret",
-            "set sources.github.secret_file",
-        ),
-    });
+    let names: Vec<&str> = runtime.parts.providers.keys().map(String::as_str).collect();
+    checks.push(Check::ok("providers", names.join(", ")));
+    checks.push(github_check(inner.home.root(), &runtime.config));
     for (name, state) in inner.repo_states() {
         checks.push(match (&state.problem, &state.commit) {
             (Some(problem), _) => Check::fail(
@@ -204,6 +181,48 @@ pub async fn examine(inner: &Inner) -> Value {
         checks.push(daemon_check(daemon));
     }
     checks_json(&checks)
+}
+
+/// Says whether webhooks of GitHub can be verified; a secret is looked for and never shown.
+pub fn github_check(home: &Path, config: &Config) -> Check {
+    let name = "github";
+    let Some(github) = &config.sources.github else {
+        return Check::warn(name, "no webhook secret", "set sources.github.secret_file");
+    };
+    if let Some(file) = &github.secret_file {
+        let path = home.join(file);
+        match std::fs::read_to_string(&path) {
+            Ok(text) if text.trim().is_empty() => {
+                let detail = format!("`{}` holds no secret", path.display());
+                return Check::fail(name, detail, "write one secret a line into it");
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let detail = format!("cannot read `{}`: {error}", path.display());
+                return Check::fail(name, detail, "see sources.github.secret_file");
+            }
+        }
+    }
+    if let Some(variable) = &github.secret_env
+        && random::environment(variable).is_none_or(|value| value.is_empty())
+    {
+        let detail = format!("`{variable}` is not set");
+        return Check::fail(name, detail, "see sources.github.secret_env");
+    }
+    Check::ok(name, "a webhook secret is set")
+}
+
+/// Says whether the address of the HTTP listener is free.
+pub fn port_check(listen: &str) -> Check {
+    let name = "port";
+    match std::net::TcpListener::bind(listen) {
+        Ok(_) => Check::ok(name, format!("{listen} is free")),
+        Err(error) => Check::warn(
+            name,
+            format!("{listen} cannot be bound: {error}"),
+            "set host.listen, or give --listen",
+        ),
+    }
 }
 
 /// Says whether a daemon can wake.

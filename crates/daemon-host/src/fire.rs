@@ -7,6 +7,7 @@ use daemon_event::{
     ActivationId, DeliveryId, Enrichment, Event, RepoName, Source, TriggerKey, read,
 };
 use daemon_store::{Freshness, Matching, Store};
+use daemon_watch::corpus::EnvelopeFacts;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -153,23 +154,24 @@ fn take_event(mut params: Params) -> Result<FiredEvent, OpError> {
         None => return Err(OpError::invalid("`payload` is missing")),
     };
     let delivery = params.text("delivery_id")?;
-    let changed_files = match params.value("changed_files") {
-        None => None,
-        Some(value) => Some(
-            serde_json::from_value(value)
-                .map_err(|error| OpError::invalid(format!("`changed_files`: {error}")))?,
-        ),
+    let mut enrichment: Enrichment = match params.value("enrichment") {
+        None => Enrichment::default(),
+        Some(value) => serde_json::from_value::<EnvelopeFacts>(value)
+            .map_err(|error| OpError::invalid(format!("`enrichment`: {error}")))?
+            .into(),
     };
+    if let Some(value) = params.value("changed_files") {
+        let files = serde_json::from_value(value)
+            .map_err(|error| OpError::invalid(format!("`changed_files`: {error}")))?;
+        enrichment.changed_files = Some(files);
+    }
     params.finish()?;
     Ok(FiredEvent {
         source,
         kind,
         body,
         delivery,
-        enrichment: Enrichment {
-            changed_files,
-            ..Default::default()
-        },
+        enrichment,
     })
 }
 
@@ -197,7 +199,10 @@ pub async fn submit(
             Vec::new(),
             Joining::Separate,
         ),
-        FireTrigger::Tick(at) => (TriggerKey::Tick(*at), None, Vec::new(), Joining::Separate),
+        FireTrigger::Tick(at) => {
+            has_schedule(daemon)?;
+            (TriggerKey::Tick(*at), None, Vec::new(), Joining::Separate)
+        }
         FireTrigger::Event(fired) => {
             let event = fired.event(now)?;
             let conditions = daemon.met_by(&event);
@@ -259,6 +264,22 @@ pub async fn submit(
             format!("a queue is full: {}", limit.as_str()),
         )),
     }
+}
+
+/// Refuses a tick of a daemon that has no schedule.
+///
+/// # Errors
+/// If it has none.
+pub fn has_schedule(daemon: &Registered) -> Result<(), OpError> {
+    if daemon.row.schedule.is_some() {
+        return Ok(());
+    }
+    let id = daemon.row.key.id.as_str();
+    Err(OpError::new(
+        OpErrorKind::NotFound,
+        "no-schedule",
+        format!("`{id}` has no `schedule`; it wakes on events"),
+    ))
 }
 
 /// Says why a daemon may not start, if it may not.

@@ -111,32 +111,7 @@ impl Registered {
 
     /// Returns how its conditions are read, for programs.
     pub fn conditions_json(&self) -> Value {
-        self.explanations(None)
-    }
-
-    /// Returns how its conditions are read and what each says of an event.
-    pub fn explanations(&self, event: Option<&Event>) -> Value {
-        let wires = self
-            .definition
-            .watch
-            .iter()
-            .zip(&self.readings)
-            .enumerate()
-            .map(|(index, (line, reading))| {
-                let explanation = event.map(|event| reading.explain(event));
-                let mut object = serde_json::to_value(InterpretationWire::new(
-                    line,
-                    reading,
-                    explanation.as_ref(),
-                ))
-                .unwrap_or_default();
-                if let Value::Object(map) = &mut object {
-                    map.insert("index".to_owned(), json!(index));
-                    map.insert("condition".to_owned(), json!(line));
-                }
-                object
-            });
-        Value::Array(wires.collect())
+        Value::Array(explanations(&self.definition.watch, None))
     }
 
     /// Returns the indexes of the conditions that an event meets.
@@ -149,6 +124,20 @@ impl Registered {
         met.map(|(index, _)| u32::try_from(index).expect("a list has few entries"))
             .collect()
     }
+}
+
+/// Writes how conditions are read and what each says of an event, for programs.
+pub fn explanations(watch: &[String], event: Option<&Event>) -> Vec<Value> {
+    let written = watch.iter().enumerate().map(|(index, line)| {
+        let reading = interpret(line);
+        let explanation = event.map(|event| reading.explain(event));
+        let wire = InterpretationWire::new(line, &reading, explanation.as_ref());
+        let mut object = serde_json::to_value(wire).expect("every part of it is plain JSON");
+        object["index"] = json!(index);
+        object["condition"] = json!(line);
+        object
+    });
+    written.collect()
 }
 
 /// All registered daemons.

@@ -38,6 +38,11 @@ impl SqliteStore {
         })
     }
 
+    /// Returns the version of the schema that every opened store has.
+    pub fn schema_version() -> i64 {
+        crate::migrate::newest()
+    }
+
     /// Returns the file.
     pub fn path(&self) -> &Path {
         &self.path

@@ -46,7 +46,8 @@ pub struct Expected {
 /// A payload with what was known beside it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Envelope {
-    /// Its name.
+    /// Its name; empty where it has none.
+    #[serde(default)]
     pub id: String,
     /// The source's name.
     pub source: String,
@@ -61,6 +62,7 @@ pub struct Envelope {
 
 /// What the host found out, as an envelope writes it.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
 pub struct EnvelopeFacts {
     /// The paths changed.
     pub changed_files: Option<Vec<String>>,

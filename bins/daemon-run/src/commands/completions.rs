@@ -8,6 +8,7 @@ use clap::CommandFactory as _;
 use crate::cli::{Binary, Cli, Completions, Man};
 use crate::failure::Failure;
 use crate::out::Out;
+use crate::place::Place;
 
 /// Prints a completion script.
 pub(crate) fn completions(args: &Completions, out: Out) -> Result<(), Failure> {
@@ -21,14 +22,15 @@ pub(crate) fn completions(args: &Completions, out: Out) -> Result<(), Failure> {
 }
 
 /// Prints the manual page, or writes one for every command.
-pub(crate) fn man(args: &Man, out: Out) -> Result<(), Failure> {
+pub(crate) fn man(args: &Man, place: &Place, out: Out) -> Result<(), Failure> {
     match &args.out {
         None => out.bytes(&page(Cli::command())?),
         Some(directory) => {
-            fs::create_dir_all(directory)
-                .map_err(|error| Failure::unwritable(directory, &error))?;
-            let written = pages(Cli::command(), "daemon-run", directory)?
-                + pages(daemon_lint::command(), "daemon-lint", directory)?;
+            let directory = place.directory.join(directory);
+            fs::create_dir_all(&directory)
+                .map_err(|error| Failure::unwritable(&directory, &error))?;
+            let written = pages(Cli::command(), "daemon-run", &directory)?
+                + pages(daemon_lint::command(), "daemon-lint", &directory)?;
             out.text(&format!("wrote {written} pages to {}", directory.display()))
         }
     }

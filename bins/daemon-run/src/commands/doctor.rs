@@ -1,11 +1,15 @@
 //! `doctor`: what works on this machine, in this home, in these repositories.
 
-use daemon_host::doctor::{Check, checks_json, daemon_check, examine_machine};
+use daemon_host::config::Config;
+use daemon_host::doctor::{
+    Check, checks_json, daemon_check, examine_machine, github_check, port_check,
+};
 use daemon_host::home::Home;
 use daemon_host::ops::chain;
 use daemon_host::registry::Registered;
 use daemon_host::serve::Compose as _;
 use daemon_store::Store;
+use daemon_store_sqlite::SqliteStore;
 use serde_json::{Map, Value};
 
 use crate::cli::Doctor;
@@ -16,31 +20,24 @@ use crate::place::Place;
 
 /// Examines, through a live host where there is one; returns whether nothing fails.
 pub(crate) async fn run(args: &Doctor, place: &Place, out: Out) -> Result<bool, Failure> {
-    let mut checks = local(args, place).await;
-    if let Ok(Some(mut client)) = crate::session::live(place).await {
+    // A configuration that cannot be read is one of the findings.
+    let mut live = crate::session::live(place).await.unwrap_or(None);
+    let seen = if live.is_some() {
+        Seen::BesideHost
+    } else {
+        Seen::Alone
+    };
+    let mut checks = array(checks_json(&local(args, place, seen).await));
+    if let Some(client) = &mut live {
         let told = client
             .call("host/doctor", Map::new())
             .await
             .map_err(crate::session::call_failure)?;
-        checks.extend(
-            told.get("checks")
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-                .cloned(),
-        );
+        // Where both check the same thing the host's word counts.
+        let told = array(Value::Object(told));
+        checks.retain(|check| !told.iter().any(|other| other["name"] == check["name"]));
+        checks.extend(told);
     }
-    // A live host and this process may check the same thing: the host's word counts.
-    let mut seen = std::collections::BTreeMap::new();
-    for (index, check) in checks.iter().enumerate() {
-        seen.insert(check["name"].as_str().unwrap_or_default().to_owned(), index);
-    }
-    let mut order: Vec<usize> = seen.into_values().collect();
-    order.sort_unstable();
-    let checks: Vec<Value> = order
-        .into_iter()
-        .filter_map(|index| checks.get(index).cloned())
-        .collect();
     let ok = checks.iter().all(|check| check["status"] != "fail");
     if out.is_json() {
         let mut map = Map::new();
@@ -51,6 +48,20 @@ pub(crate) async fn run(args: &Doctor, place: &Place, out: Out) -> Result<bool, 
         out.text(&text(&checks))?;
     }
     Ok(ok)
+}
+
+/// Whether a live host examines the home as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    Alone,
+    BesideHost,
+}
+
+fn array(mut answer: Value) -> Vec<Value> {
+    match answer["checks"].take() {
+        Value::Array(checks) => checks,
+        _ => Vec::new(),
+    }
 }
 
 fn text(checks: &[Value]) -> String {
@@ -77,8 +88,7 @@ fn text(checks: &[Value]) -> String {
 }
 
 /// Examines what this process sees by itself.
-async fn local(args: &Doctor, place: &Place) -> Vec<Value> {
-    let mut checks = Vec::new();
+async fn local(args: &Doctor, place: &Place, seen: Seen) -> Vec<Check> {
     let composer = Composer::new(
         place,
         Overrides {
@@ -86,79 +96,96 @@ async fn local(args: &Doctor, place: &Place) -> Vec<Value> {
             ..Overrides::default()
         },
     );
-    match composer
+    let mut checks = vec![git(&composer)];
+    checks.extend(home(place));
+    let existing = place.home.as_deref().filter(|home| home.is_dir());
+    let existing = existing.unwrap_or(&place.directory);
+    checks.extend(examine_machine(existing, daemon_host::random::now()));
+    checks.push(sandbox());
+    let config = match composer.load() {
+        Ok(config) => config,
+        Err(error) => {
+            let remedy = error.help.unwrap_or_else(|| "mend it".to_owned());
+            checks.push(Check::fail("config", error.message, remedy));
+            return checks;
+        }
+    };
+    let path = place.home.as_ref().map(|home| home.join("config.toml"));
+    checks.push(match path.filter(|path| path.exists()) {
+        Some(path) => Check::ok("config", path.display().to_string()),
+        None => Check::ok("config", "none: defaults"),
+    });
+    checks.extend(parts(&composer, &config));
+    checks.push(github_check(existing, &config));
+    if seen == Seen::Alone {
+        checks.push(port_check(&config.host.listen));
+        checks.extend(store(place, &config.host.store).await);
+    }
+    checks
+}
+
+fn git(composer: &Composer) -> Check {
+    let version = composer
         .git()
         .map_err(|error| error.message)
-        .and_then(|git| git.version().map_err(|error| chain(&error)))
-    {
-        Ok(version) => checks.push(Check::ok("git", version)),
-        Err(problem) => checks.push(Check::fail("git", problem, "install git")),
+        .and_then(|git| git.version().map_err(|error| chain(&error)));
+    match version {
+        Ok(version) => Check::ok("git", version),
+        Err(problem) => Check::fail("git", problem, "install git"),
     }
-    checks.extend(home(place));
-    let existing = if place.home.is_dir() {
-        place.home.as_path()
-    } else {
-        place.directory.as_path()
-    };
-    checks.extend(examine_machine(existing, daemon_host::random::now()));
+}
+
+fn sandbox() -> Check {
     let probe = daemon_process::probe();
     let level = probe.level.number();
     let detail = format!("level {level} can be reached: {}", probe.detail);
-    checks.push(match level {
+    match level {
         0 | 1 => Check::warn("sandbox", detail, "kernel 5.13 or later with Landlock"),
         _ => Check::ok("sandbox", detail),
-    });
-    match composer.load() {
-        Err(error) => checks.push(Check::fail(
-            "config",
-            error.message,
-            error.help.unwrap_or_else(|| "mend it".to_owned()),
-        )),
-        Ok(config) => {
-            checks.push(Check::ok(
-                "config",
-                place.home.join("config.toml").display().to_string(),
-            ));
-            match composer.parts(&config) {
-                Err(error) => checks.push(Check::fail(
-                    "parts",
-                    error.message,
-                    error.help.unwrap_or_default(),
-                )),
-                Ok(parts) => {
-                    for repo in &parts.repos {
-                        checks.push(Check::ok(
-                            format!("repository {}", repo.name),
-                            repo.repository.common_dir().display().to_string(),
-                        ));
-                    }
-                    checks.push(Check::ok(
-                        "providers",
-                        parts
-                            .providers
-                            .keys()
-                            .cloned()
-                            .collect::<Vec<_>>()
-                            .join(", "),
-                    ));
-                }
-            }
-            checks.extend(store(place, &config.host.store).await);
-        }
     }
-    let json = checks_json(&checks);
-    json["checks"].as_array().cloned().unwrap_or_default()
+}
+
+/// Says whether the configured providers and repositories can be used.
+fn parts(composer: &Composer, config: &Config) -> Vec<Check> {
+    let parts = match composer.parts(config) {
+        Ok(parts) => parts,
+        Err(error) => {
+            let remedy = error.help.unwrap_or_else(|| "see config.toml".to_owned());
+            return vec![Check::fail("parts", error.message, remedy)];
+        }
+    };
+    let names: Vec<&str> = parts.providers.keys().map(String::as_str).collect();
+    let mut checks = vec![Check::ok("providers", names.join(", "))];
+    checks.extend(parts.repos.iter().map(|repo| {
+        let detail = repo.repository.common_dir().display().to_string();
+        Check::ok(format!("repository {}", repo.name), detail)
+    }));
+    checks
 }
 
 fn home(place: &Place) -> Vec<Check> {
     use std::os::unix::fs::PermissionsExt as _;
-    let shown = place.home.display().to_string();
-    let Ok(metadata) = std::fs::metadata(&place.home) else {
-        return vec![Check::warn(
-            "home",
-            format!("`{shown}` is not there"),
-            "`daemon-run serve` makes it",
-        )];
+    let root = match place.home() {
+        Ok(root) => root,
+        Err(failure) => {
+            return vec![Check::warn(
+                "home",
+                failure.message,
+                failure.help.unwrap_or_default(),
+            )];
+        }
+    };
+    let shown = root.display().to_string();
+    let metadata = match std::fs::metadata(root) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let detail = format!("`{shown}` is not there");
+            return vec![Check::warn("home", detail, "`daemon-run serve` makes it")];
+        }
+        Err(error) => {
+            let detail = format!("`{shown}` cannot be examined: {error}");
+            return vec![Check::fail("home", detail, "give another --home")];
+        }
     };
     let mode = metadata.permissions().mode() & 0o777;
     let mut checks = vec![match mode & 0o077 {
@@ -169,7 +196,7 @@ fn home(place: &Place) -> Vec<Check> {
             format!("chmod 700 {shown}"),
         ),
     }];
-    if let Some(home) = Home::existing(&place.home) {
+    if let Some(home) = Home::existing(root) {
         checks.push(match home.owner() {
             Ok(Some(pid)) => Check::ok("lock", format!("owned by process {pid}")),
             Ok(None) => Check::ok("lock", "no host is running"),
@@ -180,7 +207,7 @@ fn home(place: &Place) -> Vec<Check> {
 }
 
 async fn store(place: &Place, name: &str) -> Vec<Check> {
-    let Some(home) = Home::existing(&place.home) else {
+    let Some(home) = place.home.as_deref().and_then(Home::existing) else {
         return Vec::new();
     };
     let store = match open_store(&home, name) {
@@ -199,7 +226,14 @@ async fn store(place: &Place, name: &str) -> Vec<Check> {
 async fn daemons(store: &dyn Store) -> Vec<Check> {
     match store.daemons().await {
         Ok(rows) => {
-            let mut checks = vec![Check::ok("store", format!("{} daemons", rows.len()))];
+            let mut checks = vec![Check::ok(
+                "store",
+                format!(
+                    "schema {}, {} daemons",
+                    SqliteStore::schema_version(),
+                    rows.len()
+                ),
+            )];
             checks.extend(
                 rows.into_iter()
                     .map(|row| daemon_check(&Registered::new(row))),

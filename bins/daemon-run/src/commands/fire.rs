@@ -5,16 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_engine::ActivationState;
+use daemon_event::{Enrichment, PullRequestFact};
 use daemon_host::driver::{Inner, Runtime, run_one};
 use daemon_host::fire::{Fire as Request, FireTrigger, FiredEvent, submit};
 use daemon_host::home::Home;
 use daemon_host::ops::{OpError, Operations};
 use daemon_host::random;
 use daemon_host::serve::Compose as _;
+use daemon_host::wire::ActivationObject;
 use daemon_repo::Repository;
 use serde_json::{Value, json};
 
-use super::context::{Imagined, Why, imagine, registered, sections};
+use super::imagined::{Candidate, Why};
 use crate::cli::Fire;
 use crate::compose::{Composer, Overrides, open_store, sandbox};
 use crate::failure::{Exit, Failure};
@@ -28,7 +30,7 @@ const POLL: Duration = Duration::from_millis(200);
 
 /// Fires, and returns whether the activation succeeded.
 pub(crate) async fn run(args: &Fire, place: &Place, out: Out) -> Result<bool, Failure> {
-    let root = local::root(&place.directory, args.repo.as_deref());
+    let root = local::root(place, args.repo.as_deref())?;
     let why = Why::read(&args.event, args.tick.as_deref(), place)?;
     let answer = if args.dry_run {
         dry_run(args, &root, &why, place)?
@@ -38,6 +40,7 @@ pub(crate) async fn run(args: &Fire, place: &Place, out: Out) -> Result<bool, Fa
         alone(args, &root, &why, place, out).await?
     };
     let is_good = args.dry_run && answer["wakes"] == true
+        || answer["duplicate"] == true
         || answer["activation"]["state"] == ActivationState::Succeeded.as_str();
     if out.is_json() {
         let Value::Object(map) = answer else {
@@ -46,6 +49,9 @@ pub(crate) async fn run(args: &Fire, place: &Place, out: Out) -> Result<bool, Fa
         out.envelope(map)?;
     } else {
         out.text(&text(args, &answer))?;
+        if args.dry_run {
+            out.note("next: daemon-run serve --repo .");
+        }
     }
     Ok(is_good)
 }
@@ -58,53 +64,39 @@ fn empty(dry_run: bool) -> Value {
 
 /// Parses, matches, builds the context and resolves policy; starts and writes nothing.
 fn dry_run(args: &Fire, root: &Path, why: &Why, place: &Place) -> Result<Value, Failure> {
-    let composer = Composer::new(place, Overrides::default());
-    let config = composer.load()?;
-    let daemon = local::daemon(root, &args.id)?;
-    let registered = registered(&daemon.source, &daemon, "local")?;
-    let own = config.policy.daemon.get(&args.id);
-    let provider = args
-        .provider
-        .as_deref()
-        .or(own.and_then(|own| own.provider.as_deref()));
-    let provider = provider.unwrap_or(&config.provider.default);
-    let is_known = provider == "builtin" || config.provider.named.contains_key(provider);
+    let config = Composer::new(place, Overrides::default()).load()?;
+    let candidate = Candidate::read(root, &args.id, &config, place)?;
+    let imagined = candidate.imagine(why, args.provider.as_deref(), random::now())?;
+    let policy = &imagined.policy;
+    let is_known =
+        policy.provider == "builtin" || config.provider.named.contains_key(&policy.provider);
     if !is_known {
-        let message = format!("no provider `{provider}` is configured");
-        return Err(Failure::new(Exit::Config, "unknown-provider", message));
+        return Err(unknown_provider(&policy.provider));
     }
-    let capability = own
-        .and_then(|own| own.capability)
-        .unwrap_or(config.policy.capability);
-    let cap = config
-        .provider
-        .named
-        .get(provider)
-        .and_then(|provider| provider.context_bytes);
-    let imagined = imagine(&registered, why, capability, cap, random::now())?;
+    let sandbox = sandbox(&config);
+    if let Some(reason) = policy.sandbox_refusal(&sandbox) {
+        return Err(Failure::new(Exit::Refused, "sandbox", reason));
+    }
+    let trigger = ActivationObject::new(&imagined.activation, &[]).trigger;
     let mut answer = empty(true);
     answer["wakes"] = json!(imagined.wakes);
-    let (sandbox, _) = sandbox(&config);
     answer["plan"] = json!({
         "daemon_id": args.id,
-        "rev": imagined.daemon.row.rev,
-        "trigger": imagined.built.trigger["triggers"][0]["key"],
-        "conditions": imagined.activation.triggers[0].conditions,
-        "provider": provider,
-        "capability": capability.as_str(),
-        "sandbox": sandbox,
+        "rev": imagined.activation.rev,
+        "trigger": trigger,
+        "conditions": trigger.conditions,
+        "provider": policy.provider,
+        "capability": policy.capability.as_str(),
+        "sandbox": sandbox.0,
         "budget": {"activation_usd": config.budget.activation_usd},
-        "context": context(&imagined),
+        "context": super::context::measured(&imagined.built),
     });
     Ok(answer)
 }
 
-fn context(imagined: &Imagined) -> Value {
-    json!({
-        "bytes": imagined.built.bytes.len(),
-        "sha256": imagined.built.context.sha256(),
-        "sections": sections(&imagined.built),
-    })
+fn unknown_provider(name: &str) -> Failure {
+    let message = format!("no provider `{name}` is configured");
+    Failure::new(Exit::Config, "unknown-provider", message)
 }
 
 /// Asks the live host, and waits for the end.
@@ -120,7 +112,7 @@ async fn through_host(
             Failure::usage("a live host runs this home: its configuration names the provider");
         return Err(failure.help("set policy.daemon.<id>.provider"));
     }
-    let mut params = super::listings::one("id", &args.id);
+    let mut params = session::parameter("id", &args.id);
     if args.repo.is_some() {
         params.insert(
             "repo".to_owned(),
@@ -143,7 +135,7 @@ async fn through_host(
     };
     loop {
         let asked = client
-            .call("activation/get", super::listings::one("id", &id))
+            .call("activation/get", session::parameter("id", &id))
             .await;
         let activation = asked.map_err(session::call_failure)?;
         let state: Option<ActivationState> = activation["state"]
@@ -155,12 +147,12 @@ async fn through_host(
         tokio::time::sleep(POLL).await;
     }
     let activation = client
-        .call("activation/get", super::listings::one("id", &id))
+        .call("activation/get", session::parameter("id", &id))
         .await
         .map_err(session::call_failure)?;
     answer["activation"] = Value::Object(activation);
     for (method, plural) in [("run/list", "runs"), ("output/list", "outputs")] {
-        let mut params = super::listings::one("daemon", &args.id);
+        let mut params = session::parameter("daemon", &args.id);
         params.insert("limit".to_owned(), json!(500));
         let listed = client
             .call(method, params)
@@ -186,7 +178,24 @@ fn event_params(event: &FiredEvent) -> Value {
         "kind": event.kind,
         "payload": String::from_utf8_lossy(&event.body),
         "delivery_id": event.delivery,
-        "changed_files": event.enrichment.changed_files,
+        "enrichment": enrichment(&event.enrichment),
+    })
+}
+
+fn enrichment(known: &Enrichment) -> Value {
+    let pull_request = |fact: &PullRequestFact| {
+        json!({
+            "number": fact.number,
+            "draft": fact.draft,
+            "state": fact.state,
+            "is_current_head": fact.is_current_head,
+        })
+    };
+    let pull_requests = known.pull_requests.as_ref();
+    json!({
+        "changed_files": known.changed_files,
+        "pull_requests": pull_requests.map(|all| all.iter().map(pull_request).collect::<Vec<_>>()),
+        "channel_name": known.channel_name,
     })
 }
 
@@ -206,7 +215,7 @@ async fn alone(
     place: &Place,
     out: Out,
 ) -> Result<Value, Failure> {
-    let home = Home::open(&place.home).map_err(session::home_failure)?;
+    let home = Home::open(place.home()?).map_err(session::home_failure)?;
     let owner = session::own(&home)?;
     let composer = Composer::new(place, Overrides::default());
     let mut config = composer.load()?;
@@ -216,8 +225,7 @@ async fn alone(
     if let Some(name) = &args.provider
         && !parts.providers.contains_key(name)
     {
-        let message = format!("no provider `{name}` is configured");
-        return Err(Failure::new(Exit::Config, "unknown-provider", message));
+        return Err(unknown_provider(name));
     }
     let store = open_store(&home, &config.host.store)?;
     let epoch = store
@@ -249,7 +257,8 @@ async fn alone(
         trigger,
         by: Some(who(place)),
     };
-    let fired = submit(&*store, &inner.registry().get(), &request, random::now()).await?;
+    let fired = submit(&*store, &inner.registry().get(), &request, random::now()).await;
+    let fired = fired.map_err(|error| uncommitted(error.into(), root, &args.id))?;
     let mut answer = empty(false);
     answer["wakes"] = json!(fired.activation.is_some());
     answer["duplicate"] = json!(fired.is_duplicate);
@@ -264,6 +273,16 @@ async fn alone(
     }
     drop(owner);
     Ok(answer)
+}
+
+/// Says of a daemon that the default branch lacks whether the working tree has it.
+fn uncommitted(failure: Failure, root: &Path, id: &str) -> Failure {
+    if failure.code == "unknown-daemon" && local::daemon(root, id).is_ok() {
+        return failure.help(
+            "it is in the working tree only: commit it to the default branch, or use --dry-run",
+        );
+    }
+    failure
 }
 
 /// Restricts a configuration to the repository that is fired in.

@@ -5,10 +5,11 @@ use std::io::{self, BufWriter, IsTerminal as _};
 use daemon_lint::{ColourWish, CommonArguments, LintArguments, Streams, Surroundings, run_with};
 
 use crate::cli::{Color, Global};
+use crate::out::Out;
 use crate::place::Place;
 
 /// Runs the linter and returns its exit code.
-pub(crate) fn run(args: &LintArguments, global: &Global, place: &Place) -> u8 {
+pub(crate) fn run(args: &LintArguments, global: &Global, place: &Place, out: Out) -> u8 {
     let is_set = |name: &str| {
         place
             .environment
@@ -44,5 +45,10 @@ pub(crate) fn run(args: &LintArguments, global: &Global, place: &Place) -> u8 {
         output: &mut BufWriter::new(io::stdout().lock()),
         notes: &mut io::stderr().lock(),
     };
-    run_with(args, &common, &surroundings, &mut streams)
+    let code = run_with(args, &common, &surroundings, &mut streams);
+    drop(streams);
+    if code == 0 && args.format.is_none() {
+        out.note("next: daemon-run explain ID --event PAYLOAD.json");
+    }
+    code
 }

@@ -1,18 +1,18 @@
-//! Listings, and the commands that show or change one thing.
+//! Listings.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::{Cancel, Events, EventsVerb, Gate, Listing, Logs, Retry, RunShow, Show};
+use crate::cli::Listing;
 use crate::commands::columns::{Column, table};
-use crate::failure::{Exit, Failure};
-use crate::out::{Out, put};
+use crate::failure::Failure;
+use crate::out::Out;
 use crate::place::Place;
 use crate::session::{Intent, Session};
 
 /// How often `--follow` looks again.
-const FOLLOW: Duration = Duration::from_millis(500);
+pub(crate) const FOLLOW: Duration = Duration::from_millis(500);
 
 /// A kind of listing: its method, the name of its rows, and its columns for people.
 #[derive(Debug)]
@@ -232,15 +232,7 @@ async fn follow(
                 )?,
             }
         }
-        tokio::select! {
-            () = tokio::time::sleep(FOLLOW) => {}
-            interrupted = tokio::signal::ctrl_c() => {
-                return match interrupted {
-                    Ok(()) => Ok(()),
-                    Err(error) => Err(Failure::bug(error.to_string())),
-                };
-            }
-        }
+        tokio::time::sleep(FOLLOW).await;
     }
 }
 
@@ -257,227 +249,4 @@ fn identity(kind: &Kind, row: &Value) -> String {
             row["daemon_id"], row["scheduled_at"], row["outcome"]
         ),
     }
-}
-
-/// Lists events, or shows one.
-pub(crate) async fn events(args: &Events, place: &Place, out: Out) -> Result<(), Failure> {
-    match &args.verb {
-        None => list(&EVENTS, &args.listing, place, out).await,
-        Some(EventsVerb::Show { id }) => {
-            let mut session = Session::open(place, Intent::Look).await?;
-            let answer = session.call("event/get", one("id", id)).await?;
-            if out.is_json() {
-                return out.envelope(answer);
-            }
-            out.text(&pretty(&Value::Object(answer)))
-        }
-    }
-}
-
-/// Shows one daemon.
-pub(crate) async fn show(args: &Show, place: &Place, out: Out) -> Result<(), Failure> {
-    let mut session = Session::open(place, Intent::Look).await?;
-    let mut params = one("id", &args.id);
-    if let Some(repo) = &args.repo {
-        params.insert("repo".to_owned(), json!(super::repo_name(place, repo)));
-    }
-    let answer = session.call("daemon/get", params).await?;
-    if out.is_json() {
-        return out.envelope(answer);
-    }
-    let daemon = &answer["daemon"];
-    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
-    let mut shown = format!("{}  {}\n", text(&daemon["id"]), text(&daemon["purpose"]));
-    for name in ["repo", "path", "rev", "gate", "next_tick"] {
-        put!(shown, "  {name:<10} {}\n", text(&daemon[name]));
-    }
-    put!(shown, "  {:<10} {}\n", "valid", daemon["valid"]);
-    for condition in answer["conditions"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default()
-    {
-        shown.push_str(&super::explain::reading_text(condition));
-    }
-    for file in answer["support"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default()
-    {
-        put!(
-            shown,
-            "  support    {} ({} bytes)\n",
-            text(&file["path"]),
-            file["bytes"]
-        );
-    }
-    out.text(&shown)
-}
-
-/// Shows one run.
-pub(crate) async fn run_show(args: &RunShow, place: &Place, out: Out) -> Result<(), Failure> {
-    let mut session = Session::open(place, Intent::Look).await?;
-    let answer = session.call("run/get", one("id", &args.id)).await?;
-    if out.is_json() {
-        return out.envelope(answer);
-    }
-    let mut text = pretty(&answer["run"]);
-    for line in answer["timeline"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default()
-    {
-        text.push_str(&timeline_line(line));
-    }
-    out.text(&text)
-}
-
-/// Prints the timeline of a run, and follows it.
-pub(crate) async fn logs(args: &Logs, place: &Place, out: Out) -> Result<(), Failure> {
-    let mut session = Session::open(place, Intent::Look).await?;
-    let mut after = json!(0);
-    loop {
-        let mut params = one("id", &args.run);
-        params.insert("after".to_owned(), after);
-        let answer = session.call("run/log", params).await?;
-        for line in answer["lines"].as_array().cloned().unwrap_or_default() {
-            match (out.is_json(), line) {
-                (true, Value::Object(members)) => out.envelope(members)?,
-                (_, line) => out.text(&timeline_line(&line))?,
-            }
-        }
-        if !args.follow || answer["state"] != "running" {
-            return Ok(());
-        }
-        after = answer["next"].clone();
-        tokio::time::sleep(FOLLOW).await;
-    }
-}
-
-fn timeline_line(line: &Value) -> String {
-    let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
-    format!("{}  {:<18} {}\n", text("at"), text("kind"), text("detail"))
-}
-
-/// Holds or opens one daemon, or the host.
-pub(crate) async fn gate(verb: &str, args: &Gate, place: &Place, out: Out) -> Result<(), Failure> {
-    let mut session = Session::open(place, Intent::Change).await?;
-    let answer = match &args.id {
-        None => session.call(&format!("host/{verb}"), Map::new()).await?,
-        Some(id) => {
-            let mut params = one("id", id);
-            if let Some(repo) = &args.repo {
-                params.insert("repo".to_owned(), json!(repo));
-            }
-            session.call(&format!("daemon/{verb}"), params).await?
-        }
-    };
-    let gate = answer["gate"].as_str().unwrap_or_default().to_owned();
-    if out.is_json() {
-        return out.envelope(answer);
-    }
-    out.text(&format!("{}: {gate}", args.id.as_deref().unwrap_or("host")))
-}
-
-/// Makes a live host read everything again.
-pub(crate) async fn reload(place: &Place, out: Out) -> Result<(), Failure> {
-    let Some(mut client) = crate::session::live(place).await? else {
-        let failure = Failure::new(
-            Exit::Unavailable,
-            "no-host",
-            "No host is running for this home",
-        );
-        return Err(failure.help("daemon-run serve"));
-    };
-    let answer = client
-        .call("host/reload", Map::new())
-        .await
-        .map_err(crate::session::call_failure)?;
-    if out.is_json() {
-        return out.envelope(answer);
-    }
-    out.text(&format!(
-        "reloaded: generation {}, needs restart: {}",
-        answer["generation"], answer["needs_restart"]
-    ))
-}
-
-/// Cancels an activation, after showing what it is doing.
-pub(crate) async fn cancel(
-    args: &Cancel,
-    place: &Place,
-    out: Out,
-    prompts: Prompts,
-) -> Result<(), Failure> {
-    let mut session = Session::open(place, Intent::Change).await?;
-    let activation = session.call("activation/get", one("id", &args.id)).await?;
-    if !args.yes {
-        if prompts == Prompts::Never {
-            return Err(Failure::usage(
-                "cancelling needs --yes where nobody can be asked",
-            ));
-        }
-        let state = activation["state"].as_str().unwrap_or_default();
-        out.tell(&format!(
-            "activation {} of {} is {state}",
-            args.id, activation["daemon_id"]
-        ));
-        out.tell("cancel it? [y/N]");
-        let mut answer = String::new();
-        std::io::stdin()
-            .read_line(&mut answer)
-            .map_err(|error| Failure::unreadable(std::path::Path::new("standard input"), &error))?;
-        if !matches!(answer.trim(), "y" | "Y" | "yes") {
-            out.tell("nothing was cancelled");
-            return Ok(());
-        }
-    }
-    let answer = session
-        .call("activation/cancel", one("id", &args.id))
-        .await?;
-    done(answer, out)
-}
-
-/// Whether a person can be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Prompts {
-    /// There is a terminal.
-    Allowed,
-    /// There is none, or nobody shall be asked.
-    Never,
-}
-
-/// Makes an activation pending again.
-pub(crate) async fn retry(args: &Retry, place: &Place, out: Out) -> Result<(), Failure> {
-    let mut session = Session::open(place, Intent::Change).await?;
-    let answer = session
-        .call("activation/retry", one("id", &args.activation))
-        .await?;
-    done(answer, out)
-}
-
-fn done(answer: Map<String, Value>, out: Out) -> Result<(), Failure> {
-    if out.is_json() {
-        return out.envelope(answer);
-    }
-    let text = |name: &str| answer[name].as_str().unwrap_or_default().to_owned();
-    out.text(&format!(
-        "{}  {}  {}",
-        text("id"),
-        text("daemon_id"),
-        text("state")
-    ))
-}
-
-/// Makes parameters of one text.
-pub(crate) fn one(name: &str, value: &str) -> Map<String, Value> {
-    let mut map = Map::new();
-    map.insert(name.to_owned(), json!(value));
-    map
-}
-
-fn pretty(value: &Value) -> String {
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.push('\n');
-    text
 }

@@ -1,16 +1,25 @@
 //! `next`: when schedules are due.
 
+use std::path::Path;
+
 use daemon_cron::{CronExpr, Schedule, Zone, notes};
+use daemon_host::config::Config;
+use daemon_host::home::Home;
+use daemon_host::serve::Compose as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
 use crate::cli::Next;
+use crate::compose::{Composer, Overrides};
 use crate::failure::{Exit, Failure};
 use crate::local;
 use crate::out::{Out, put};
 use crate::place::Place;
+use crate::session::{Intent, Session, parameter};
 
+/// How many past ticks are told beside the next ones.
+const LAST_TICKS: u32 = 3;
 /// The most instants of one answer.
 const MAX_TIMES: u32 = 10_000;
 
@@ -23,19 +32,19 @@ struct Answer {
 }
 
 /// Prints when an expression, one daemon or all of a repository are due next.
-pub(crate) fn run(args: &Next, place: &Place, out: Out) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Next, place: &Place, out: Out) -> Result<(), Failure> {
     if args.count > MAX_TIMES {
         return Err(Failure::usage(format!(
             "-n is {}, at most {MAX_TIMES} are told",
             args.count
         )));
     }
-    let zone = zone(args.tz.as_deref().unwrap_or("UTC"))?;
     let from = match &args.from {
         None => daemon_host::random::now(),
         Some(text) => instant(text)?,
     };
     if let Some(expression) = &args.cron {
+        let zone = zone(args.tz.as_deref().unwrap_or("UTC"))?;
         return one(
             &answer(expression, &zone, from, args.count)?,
             None,
@@ -43,21 +52,76 @@ pub(crate) fn run(args: &Next, place: &Place, out: Out) -> Result<(), Failure> {
             out,
         );
     }
-    let root = local::root(&place.directory, args.repo.as_deref());
+    let root = local::root(place, args.repo.as_deref())?;
+    let zones = Zones::read(args, &root, place)?;
     if let Some(id) = &args.id {
         let daemon = local::daemon(&root, id)?;
+        let zone = zones.of(id)?;
         let Some(expression) = daemon.schedule() else {
             let message = format!("`{id}` has no `schedule`; it wakes on events");
             return Err(Failure::new(Exit::NoInput, "no-schedule", message));
         };
-        return one(
-            &answer(expression, &zone, from, args.count)?,
-            Some(id),
-            from,
-            out,
+        let answer = answer(expression, &zone, from, args.count)?;
+        one(&answer, Some(id), from, out)?;
+        return last_ticks(id, place, out).await;
+    }
+    all(&root, &zones, from, args.count, out)
+}
+
+/// The zones that daemons' schedules are read in: one for all, else the configured ones.
+enum Zones {
+    One(Zone),
+    Configured {
+        config: Box<Config>,
+        repo: Option<String>,
+    },
+}
+
+impl Zones {
+    fn read(args: &Next, root: &Path, place: &Place) -> Result<Self, Failure> {
+        if let Some(name) = &args.tz {
+            return Ok(Self::One(zone(name)?));
+        }
+        let config = Composer::new(place, Overrides::default()).load()?;
+        let repo = local::configured(root, &config, place).and_then(|repo| repo.zone.clone());
+        Ok(Self::Configured {
+            config: Box::new(config),
+            repo,
+        })
+    }
+
+    fn of(&self, daemon: &str) -> Result<Zone, Failure> {
+        match self {
+            Self::One(zone) => Ok(zone.clone()),
+            Self::Configured { config, repo } => zone(config.zone_of(daemon, repo.as_deref())),
+        }
+    }
+}
+
+/// Tells a person the last ticks of a daemon, where a home has recorded some.
+async fn last_ticks(id: &str, place: &Place, out: Out) -> Result<(), Failure> {
+    let has_store = place
+        .home
+        .as_deref()
+        .is_some_and(|home| Home::existing(home).is_some());
+    if out.is_json() || !has_store {
+        return Ok(());
+    }
+    let mut session = Session::open(place, Intent::Look).await?;
+    let mut params = parameter("daemon", id);
+    params.insert("limit".to_owned(), json!(LAST_TICKS));
+    let answer = session.call("tick/list", params).await?;
+    let mut text = String::new();
+    for tick in answer["ticks"].as_array().into_iter().flatten() {
+        let told = |name: &str| tick[name].as_str().unwrap_or_default().to_owned();
+        put!(
+            text,
+            "  last  {}  {}\n",
+            told("scheduled_at"),
+            told("outcome")
         );
     }
-    all(&root, &zone, from, args.count, out)
+    out.text(&text)
 }
 
 /// Reads an instant as the command line gives it.
@@ -73,12 +137,8 @@ pub(crate) fn zone(name: &str) -> Result<Zone, Failure> {
     match TimeZone::get(name) {
         Ok(zone) => Ok(Zone::new(zone)),
         Err(_) => {
-            let failure = Failure::new(
-                Exit::Config,
-                "unknown-zone",
-                format!("`{name}` is not a time zone"),
-            );
-            Err(failure.help("an IANA name, such as Europe/Berlin"))
+            let failure = Failure::usage(format!("`{name}` is not a time zone"));
+            Err(failure.help("name a zone of the IANA database, such as `Europe/Berlin`"))
         }
     }
 }
@@ -165,20 +225,14 @@ fn text(answer: &Answer, from: Timestamp) -> String {
     text
 }
 
-fn all(
-    root: &std::path::Path,
-    zone: &Zone,
-    from: Timestamp,
-    count: u32,
-    out: Out,
-) -> Result<(), Failure> {
+fn all(root: &Path, zones: &Zones, from: Timestamp, count: u32, out: Out) -> Result<(), Failure> {
     let mut objects = Vec::new();
     let mut texts = String::new();
     for daemon in local::daemons(root)? {
         let Some(expression) = daemon.schedule() else {
             continue;
         };
-        match answer(expression, zone, from, count) {
+        match answer(expression, &zones.of(daemon.id())?, from, count) {
             Ok(answer) => {
                 let mut map = members(&answer);
                 map.insert("daemon_id".to_owned(), json!(daemon.id()));

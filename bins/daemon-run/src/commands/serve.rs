@@ -23,7 +23,7 @@ pub(crate) async fn run(
     place: &Place,
     out: Out,
 ) -> Result<(), Failure> {
-    let home = Home::open(&place.home).map_err(home_failure)?;
+    let home = Home::open(place.home()?).map_err(home_failure)?;
     let owner = own(&home)?;
     let overrides = Overrides {
         repos: args.repo.clone(),

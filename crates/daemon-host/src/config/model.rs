@@ -38,6 +38,16 @@ pub struct Config {
     pub log: Log,
 }
 
+impl Config {
+    /// Returns the zone of a daemon's schedule: its own, else its repository's, else the general one.
+    pub fn zone_of<'a>(&'a self, daemon: &str, repo: Option<&'a str>) -> &'a str {
+        let own = self.policy.daemon.get(daemon);
+        own.and_then(|policy| policy.zone.as_deref())
+            .or(repo)
+            .unwrap_or(&self.schedule.zone)
+    }
+}
+
 /// The process.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

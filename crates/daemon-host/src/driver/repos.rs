@@ -10,9 +10,7 @@ use daemon_repo::{
     DaemonSource, Discovery, ObjectId, RefCursor, RefName, RefPosition, RefSnapshot, RemoteName,
     Repository,
 };
-use daemon_store::{
-    DaemonRow, Identity, Matching, Modes, NewEvent, Registration, ScheduleText, Validity,
-};
+use daemon_store::{DaemonRow, Identity, Matching, NewEvent, Registration};
 use jiff::SignedDuration;
 use notify::Watcher as _;
 use tokio::sync::Notify;
@@ -20,7 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::Inner;
 use crate::random;
-use crate::registry::{Definition, Registered, SupportEntry};
+use crate::registration::{self, Reading};
+use crate::registry::Registered;
 
 /// How long the same move told by a webhook counts as its duplicate.
 pub(crate) const SAME_MOVE: SignedDuration = SignedDuration::from_hours(1);
@@ -401,64 +400,20 @@ fn daemon_rows(
 ) -> Vec<DaemonRow> {
     let runtime = inner.runtime();
     let config = &runtime.config;
-    let zone_of = |id: &str| {
-        let own = config
-            .policy
-            .daemon
-            .get(id)
-            .and_then(|policy| policy.zone.as_ref());
-        own.or(repo.zone.as_ref())
-            .unwrap_or(&config.schedule.zone)
-            .clone()
-    };
+    let zone_of = |id: &str| config.zone_of(id, repo.zone.as_deref()).to_owned();
     let checked = runtime.parts.checker.check(discovery, &zone_of);
     let rows = discovery
         .daemons
         .iter()
         .zip(checked)
         .filter_map(|(source, checked)| {
-            let id = source.dir.as_str().parse().ok()?;
-            let support = source.support.files.iter().map(|file| SupportEntry {
-                path: file.path.as_str().to_owned(),
-                bytes: file.size,
-                executable: file.executable,
-            });
-            let definition = Definition {
-                v: 1,
-                watch: checked.watch,
-                support: support.collect(),
-            };
-            let schedule = checked.schedule.map(|expression| ScheduleText {
-                expression,
-                zone: zone_of(source.dir.as_str()),
-            });
-            Some(DaemonRow {
-                key: daemon_event::DaemonKey {
-                    repo: repo.name.clone(),
-                    id,
-                },
-                path: source.path(),
-                rev: source.rev.as_str().to_owned(),
+            let reading = Reading {
+                repo: repo.name.clone(),
                 commit: tip.as_str().to_owned(),
-                purpose: checked.purpose,
-                validity: if checked.is_registrable {
-                    Validity::Valid
-                } else {
-                    Validity::Invalid
-                },
-                diagnostics: checked.diagnostics.to_string(),
-                modes: Modes {
-                    watch: !definition.watch.is_empty(),
-                    schedule: schedule.is_some(),
-                },
-                definition: serde_json::to_string(&definition)
-                    .expect("a definition is representable"),
-                schedule,
-                gate: daemon_engine::Gate::Open,
-                failures: 0,
-                since_seq: 0,
-                registered_at: now,
-            })
+                zone: zone_of(source.dir.as_str()),
+                at: now,
+            };
+            registration::row(source, checked, reading)
         });
     rows.collect()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use daemon_engine::Activation;
 use daemon_event::{Field, TriggerKey};
-use daemon_provider::{Limits, MicroUsd, Permissions, Provider, RunId, RunRequest};
+use daemon_provider::{Limits, Permissions, Provider, RunId, RunRequest};
 use daemon_repo::{ObjectId, Worktree};
 use daemon_store::{EventRow, StoreError};
 
@@ -16,6 +16,7 @@ use crate::config::{Capability, Config};
 use crate::context::Built;
 use crate::driver::Inner;
 use crate::driver::repos::Watched;
+use crate::policy::RunPolicy;
 use crate::random;
 use crate::registry::Registered;
 use crate::runs::Record;
@@ -102,26 +103,16 @@ pub(super) async fn prepare(
             activation.daemon.repo
         ))
     })?;
-    let id = activation.daemon.id.as_str();
-    let own = config.policy.daemon.get(id);
-    let name = provider
-        .or(own.and_then(|own| own.provider.as_deref()))
-        .unwrap_or(&config.provider.default);
+    let policy = RunPolicy::of(config, activation.daemon.id.as_str(), provider);
+    let name = policy.provider.as_str();
     let provider = runtime
         .parts
         .providers
         .get(name)
         .cloned()
         .ok_or_else(|| Refusal::final_(format!("no provider `{name}` is configured")))?;
-    let needed = own
-        .and_then(|own| own.sandbox_min)
-        .unwrap_or(config.policy.sandbox_min);
     let sandbox = runtime.parts.sandbox.clone();
-    if sandbox.0 < needed {
-        let reason = format!(
-            "the sandbox reaches level {}, policy asks for {needed}: {}",
-            sandbox.0, sandbox.1
-        );
+    if let Some(reason) = policy.sandbox_refusal(&sandbox) {
         return Err(Refusal::final_(reason));
     }
     let unreachable = |error: StoreError| Refusal::retryable(crate::ops::chain(&error));
@@ -133,10 +124,6 @@ pub(super) async fn prepare(
         .state(&activation.daemon, random::now())
         .await
         .map_err(unreachable)?;
-    let capability = own
-        .and_then(|own| own.capability)
-        .unwrap_or(config.policy.capability);
-    let limits = limits(config);
     let (daemon_file, support) = source(&daemon)?;
     let parts = crate::context::Ingredients {
         daemon: &daemon,
@@ -144,13 +131,9 @@ pub(super) async fn prepare(
         activation,
         events: &events,
         state: &state,
-        capability,
-        limits: &limits,
-        cap: config
-            .provider
-            .named
-            .get(name)
-            .and_then(|provider| provider.context_bytes),
+        capability: policy.capability,
+        limits: &policy.limits,
+        cap: policy.context_bytes,
         now: random::now(),
     };
     let context =
@@ -165,8 +148,8 @@ pub(super) async fn prepare(
         daemon,
         repo,
         provider,
-        capability,
-        limits,
+        capability: policy.capability,
+        limits: policy.limits,
         events,
         worktree,
         context,
@@ -224,21 +207,6 @@ pub(crate) async fn trigger_events(
         }
     }
     Ok(events)
-}
-
-fn limits(config: &Config) -> Limits {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a budget is checked to be finite and not negative"
-    )]
-    let budget = MicroUsd((config.budget.activation_usd * 1_000_000.0) as u64);
-    Limits {
-        wall: config.limits.wall.unsigned(),
-        idle: Some(config.limits.idle.unsigned()),
-        max_turns: None,
-        budget: Some(budget),
-    }
 }
 
 /// Takes the variables that the configuration lets a provider see.

@@ -16,6 +16,12 @@ impl Operations {
     ) -> Result<Map<String, Value>, OpError> {
         let query = params.query(self.live.now())?;
         params.finish()?;
+        let gate = match &query.state {
+            None => None,
+            Some(text) => Some(text.parse::<Gate>().map_err(|error| {
+                OpError::invalid(format!("`state` of a daemon is its gate: {error}"))
+            })?),
+        };
         let mut rows = self.store.daemons().await?;
         rows.retain(|row| {
             query
@@ -26,10 +32,7 @@ impl Operations {
                     .repo
                     .as_ref()
                     .is_none_or(|repo| row.key.repo.folded() == repo.folded())
-                && query
-                    .state
-                    .as_ref()
-                    .is_none_or(|state| row.gate.as_str() == state)
+                && gate.is_none_or(|gate| row.gate == gate)
                 && query
                     .after
                     .as_ref()

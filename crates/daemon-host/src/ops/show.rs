@@ -1,5 +1,6 @@
 //! Operations that show one thing.
 
+use daemon_event::Field;
 use daemon_store::RunRow;
 use serde_json::{Map, Value, json};
 
@@ -99,6 +100,9 @@ impl Operations {
             .complete_verdicts(&row.event, &mut object.verdicts);
         let mut map = members(&object)?;
         map.insert("payload".to_owned(), payload(&row.event.payload));
+        let known = row.event.facts.get(Field::ChangedFiles);
+        let files: Option<Vec<&str>> = known.map(|files| files.texts().collect());
+        map.insert("changed_files".to_owned(), json!(files));
         Ok(map)
     }
 

@@ -144,7 +144,7 @@ impl Scratch {
     pub(crate) fn place(&self, place: &Place) -> Place {
         Place {
             directory: self.repository(),
-            home: self.home(),
+            home: Some(self.home()),
             path: place.path.clone(),
             store: None,
             log: place.log.clone(),

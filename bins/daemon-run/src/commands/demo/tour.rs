@@ -59,7 +59,7 @@ pub(crate) async fn walk(scratch: &Scratch, place: &Place, out: Out) -> Result<V
         out,
     };
     let place = scratch.place(place);
-    let home = Home::open(&place.home).map_err(home_failure)?;
+    let home = Home::open(place.home()?).map_err(home_failure)?;
     let owner = own(&home)?;
     let overrides = Overrides {
         repos: vec![scratch.repository()],

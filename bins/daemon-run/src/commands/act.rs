@@ -1,0 +1,116 @@
+//! Commands that change something: gates, activations, the host itself.
+
+use serde_json::{Map, Value, json};
+
+use crate::cli::{Cancel, Gate, Retry};
+use crate::failure::Failure;
+use crate::out::Out;
+use crate::place::Place;
+use crate::session::{Intent, Session, no_host, parameter};
+
+/// Holds or opens one daemon, or the host.
+pub(crate) async fn gate(verb: &str, args: &Gate, place: &Place, out: Out) -> Result<(), Failure> {
+    let mut session = Session::open(place, Intent::Change).await?;
+    let answer = match &args.id {
+        None => session.call(&format!("host/{verb}"), Map::new()).await?,
+        Some(id) => {
+            let mut params = parameter("id", id);
+            if let Some(repo) = &args.repo {
+                params.insert("repo".to_owned(), json!(repo));
+            }
+            session.call(&format!("daemon/{verb}"), params).await?
+        }
+    };
+    let gate = answer["gate"].as_str().unwrap_or_default().to_owned();
+    if out.is_json() {
+        return out.envelope(answer);
+    }
+    out.text(&format!("{}: {gate}", args.id.as_deref().unwrap_or("host")))
+}
+
+/// Makes a live host read everything again.
+pub(crate) async fn reload(place: &Place, out: Out) -> Result<(), Failure> {
+    let Some(mut client) = crate::session::live(place).await? else {
+        return Err(no_host().into());
+    };
+    let answer = client
+        .call("host/reload", Map::new())
+        .await
+        .map_err(crate::session::call_failure)?;
+    if out.is_json() {
+        return out.envelope(answer);
+    }
+    out.text(&format!(
+        "reloaded: generation {}, needs restart: {}",
+        answer["generation"], answer["needs_restart"]
+    ))
+}
+
+/// Cancels an activation, after showing what it is doing.
+pub(crate) async fn cancel(
+    args: &Cancel,
+    place: &Place,
+    out: Out,
+    prompts: Prompts,
+) -> Result<(), Failure> {
+    let mut session = Session::open(place, Intent::Change).await?;
+    let activation = session
+        .call("activation/get", parameter("id", &args.id))
+        .await?;
+    if !args.yes {
+        if prompts == Prompts::Never {
+            return Err(Failure::usage(
+                "cancelling needs --yes where nobody can be asked",
+            ));
+        }
+        let state = activation["state"].as_str().unwrap_or_default();
+        out.tell(&format!(
+            "activation {} of {} is {state}",
+            args.id, activation["daemon_id"]
+        ));
+        out.tell("cancel it? [y/N]");
+        let mut answer = String::new();
+        std::io::stdin()
+            .read_line(&mut answer)
+            .map_err(|error| Failure::unreadable(std::path::Path::new("standard input"), &error))?;
+        if !matches!(answer.trim(), "y" | "Y" | "yes") {
+            out.tell("nothing was cancelled");
+            return Ok(());
+        }
+    }
+    let answer = session
+        .call("activation/cancel", parameter("id", &args.id))
+        .await?;
+    done(answer, out)
+}
+
+/// Whether a person can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prompts {
+    /// There is a terminal.
+    Allowed,
+    /// There is none, or nobody shall be asked.
+    Never,
+}
+
+/// Makes an activation pending again.
+pub(crate) async fn retry(args: &Retry, place: &Place, out: Out) -> Result<(), Failure> {
+    let mut session = Session::open(place, Intent::Change).await?;
+    let answer = session
+        .call("activation/retry", parameter("id", &args.activation))
+        .await?;
+    done(answer, out)
+}
+
+fn done(answer: Map<String, Value>, out: Out) -> Result<(), Failure> {
+    if out.is_json() {
+        return out.envelope(answer);
+    }
+    let text = |name: &str| answer[name].as_str().unwrap_or_default().to_owned();
+    out.text(&format!(
+        "{}  {}  {}",
+        text("id"),
+        text("daemon_id"),
+        text("state")
+    ))
+}

@@ -1,0 +1,108 @@
+//! `explain --corpus`: scores the interpreter on a labelled corpus.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+
+use daemon_event::Event;
+use daemon_watch::corpus::{conditions, envelope, score};
+use daemon_watch::interpret;
+use serde_json::Value;
+
+use crate::failure::{Exit, Failure};
+use crate::out::{Out, put};
+
+/// Scores a labelled corpus.
+pub(crate) fn run(
+    corpus: &Path,
+    payloads: &Path,
+    answers: Option<&Path>,
+    out: Out,
+) -> Result<(), Failure> {
+    let text =
+        std::fs::read_to_string(corpus).map_err(|error| Failure::unreadable(corpus, &error))?;
+    let invalid = |error: String| Failure::new(Exit::Invalid, "invalid-corpus", error);
+    let labelled = conditions(&text).map_err(|error| {
+        invalid(format!(
+            "`{}`: {}",
+            corpus.display(),
+            daemon_host::ops::chain(&error)
+        ))
+    })?;
+    let events = read_payloads(payloads)?;
+    let (score, given) = score(&labelled, &events, interpret);
+    if let Some(path) = answers {
+        let write = || -> std::io::Result<()> {
+            let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+            for answer in &given {
+                serde_json::to_writer(&mut file, answer)?;
+                file.write_all(b"\n")?;
+            }
+            file.flush()
+        };
+        write().map_err(|error| Failure::unwritable(path, &error))?;
+    }
+    let Ok(Value::Object(map)) = serde_json::to_value(&score) else {
+        return Err(Failure::bug("a score cannot be written"));
+    };
+    if out.is_json() {
+        return out.envelope(map);
+    }
+    let mut text = String::new();
+    for name in [
+        "conditions",
+        "status_correct",
+        "false_wakes",
+        "missed_wakes",
+        "silent_remainders",
+        "exact",
+    ] {
+        put!(text, "{name:<18} {}\n", map[name]);
+    }
+    for failure in map["failures"].as_array().into_iter().flatten() {
+        put!(
+            text,
+            "  {}  \"{}\"  expected {}, got {}\n",
+            failure["id"].as_str().unwrap_or_default(),
+            failure["condition"].as_str().unwrap_or_default(),
+            failure["expected"].as_str().unwrap_or_default(),
+            failure["got"].as_str().unwrap_or_default()
+        );
+    }
+    out.text(&text)
+}
+
+/// Reads the envelopes of a directory, or of `derived/` in it.
+fn read_payloads(directory: &Path) -> Result<BTreeMap<String, Event>, Failure> {
+    let mut events = BTreeMap::new();
+    let derived = directory.join("derived");
+    let directory = if derived.is_dir() {
+        derived
+    } else {
+        directory.to_owned()
+    };
+    let entries =
+        std::fs::read_dir(&directory).map_err(|error| Failure::unreadable(&directory, &error))?;
+    for entry in entries {
+        let path = entry
+            .map_err(|error| Failure::unreadable(&directory, &error))?
+            .path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let text =
+            std::fs::read_to_string(&path).map_err(|error| Failure::unreadable(&path, &error))?;
+        let read =
+            envelope(&text).and_then(|envelope| Ok((envelope.id.clone(), envelope.event()?)));
+        let (id, event) = read.map_err(|error| {
+            let message = format!("`{}`: {}", path.display(), daemon_host::ops::chain(&error));
+            Failure::new(Exit::Invalid, "invalid-payload", message)
+        })?;
+        events.insert(id, event);
+    }
+    if events.is_empty() {
+        let message = format!("`{}` holds no payloads", directory.display());
+        return Err(Failure::new(Exit::NoInput, "no-payloads", message));
+    }
+    Ok(events)
+}

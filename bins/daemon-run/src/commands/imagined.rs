@@ -1,0 +1,212 @@
+//! Activations that are only imagined: what would happen if the daemon of the working tree woke.
+
+use std::path::Path;
+
+use daemon_engine::{Activation, ActivationState, DaemonState, RunLease, Trigger};
+use daemon_event::{RepoName, TriggerKey};
+use daemon_host::config::Config;
+use daemon_host::context::{Built, Ingredients, build};
+use daemon_host::fire::{FireTrigger, FiredEvent, has_schedule};
+use daemon_host::policy::RunPolicy;
+use daemon_host::random;
+use daemon_host::registration::{self, Reading};
+use daemon_host::registry::Registered;
+use daemon_repo::{Content, Git, Repository};
+use daemon_store::{EventRow, Matching};
+use jiff::Timestamp;
+
+use crate::event_input;
+use crate::failure::{Exit, Failure};
+use crate::local;
+use crate::place::Place;
+
+/// Why a daemon would wake, as the command line says it.
+pub(crate) enum Why {
+    /// A person asks.
+    Person,
+    /// Its schedule is due.
+    Tick(Timestamp),
+    /// An event came.
+    Event(Box<FiredEvent>),
+}
+
+impl Why {
+    /// Reads the flags that say why.
+    pub(crate) fn read(
+        event: &crate::cli::EventArgs,
+        tick: Option<&str>,
+        place: &Place,
+    ) -> Result<Self, Failure> {
+        match (event_input::read(event, place)?, tick) {
+            (Some(event), _) => Ok(Self::Event(Box::new(event))),
+            (None, Some(tick)) => {
+                let at = super::next::instant(tick)?;
+                FireTrigger::tick(at)?;
+                Ok(Self::Tick(at))
+            }
+            (None, None) => Ok(Self::Person),
+        }
+    }
+}
+
+/// A daemon of the working tree, as a host would register it, and what policy says of its runs.
+pub(crate) struct Candidate<'a> {
+    daemon: Registered,
+    config: &'a Config,
+}
+
+/// An activation that is only imagined, with what would be told of it.
+pub(crate) struct Imagined {
+    /// What policy says of it.
+    pub(crate) policy: RunPolicy,
+    /// The activation.
+    pub(crate) activation: Activation,
+    /// The context.
+    pub(crate) built: Built,
+    /// Whether the event meets a condition; true without an event.
+    pub(crate) wakes: bool,
+}
+
+impl<'a> Candidate<'a> {
+    /// Reads a daemon of a working tree; one that a host would not register is refused.
+    pub(crate) fn read(
+        root: &Path,
+        id: &str,
+        config: &'a Config,
+        place: &Place,
+    ) -> Result<Self, Failure> {
+        let (repo, zone) = named(root, config, place);
+        let zone_of = |id: &str| config.zone_of(id, zone).to_owned();
+        let all = local::judged(root, &zone_of)?;
+        let (daemon, checked) = local::find(root, &all, id)?;
+        local::refuse_invalid(daemon, checked)?;
+        let source = &daemon.source;
+        let reading = Reading {
+            repo,
+            commit: String::new(),
+            zone: zone_of(source.dir.as_str()),
+            at: random::now(),
+        };
+        let row = registration::row(source, checked.clone(), reading).ok_or_else(|| {
+            let message = format!("`{}` cannot be a daemon's id", source.dir.as_str());
+            Failure::new(Exit::Invalid, "invalid-daemon", message)
+        })?;
+        let daemon = Registered::new(row).with_source(source.clone());
+        Ok(Self { daemon, config })
+    }
+
+    /// Imagines an activation and builds its context; nothing is written.
+    pub(crate) fn imagine(
+        &self,
+        why: &Why,
+        provider: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Imagined, Failure> {
+        let mut events = Vec::new();
+        let mut conditions = Vec::new();
+        let key = match why {
+            Why::Person => TriggerKey::Person("dry-run".into()),
+            Why::Tick(at) => {
+                has_schedule(&self.daemon)?;
+                TriggerKey::Tick(*at)
+            }
+            Why::Event(fired) => {
+                let event = fired.event(now)?;
+                conditions = self.daemon.met_by(&event);
+                let key = TriggerKey::Event(event.id.clone());
+                events.push(EventRow {
+                    seq: 1,
+                    event,
+                    duplicates: 0,
+                    matching: Matching::Done,
+                    triggers: Vec::new(),
+                });
+                key
+            }
+        };
+        let wakes = events.is_empty() || !conditions.is_empty();
+        let trigger = Trigger {
+            key,
+            conditions,
+            by: None,
+            recorded_at: now,
+        };
+        let activation = self.activation(trigger, &events, now);
+        let policy = RunPolicy::of(self.config, self.daemon.row.key.id.as_str(), provider);
+        let built = self.build(&activation, &events, &policy, now)?;
+        Ok(Imagined {
+            policy,
+            activation,
+            built,
+            wakes,
+        })
+    }
+
+    fn activation(&self, trigger: Trigger, events: &[EventRow], now: Timestamp) -> Activation {
+        Activation {
+            id: random::activation_id(now),
+            daemon: self.daemon.row.key.clone(),
+            rev: self.daemon.row.rev.clone(),
+            subject: events.first().and_then(|row| row.event.subject.clone()),
+            triggers: vec![trigger],
+            state: ActivationState::Pending,
+            reason: None,
+            attempts: 0,
+            host_crashes: 0,
+            run_lease: RunLease(0),
+            owner: None,
+            lease_until: None,
+            not_before: now,
+            created_at: now,
+            started_at: None,
+            finished_at: None,
+            tokens: None,
+            cost_usd: None,
+            summary: None,
+        }
+    }
+
+    fn build(
+        &self,
+        activation: &Activation,
+        events: &[EventRow],
+        policy: &RunPolicy,
+        now: Timestamp,
+    ) -> Result<Built, Failure> {
+        let source = self.daemon.source.as_ref().map(|source| &source.content);
+        let Some(Content::Text(file)) = source else {
+            return Err(Failure::bug("a daemon without a file was imagined"));
+        };
+        build(&Ingredients {
+            daemon: &self.daemon,
+            file,
+            activation,
+            events,
+            state: &DaemonState::default(),
+            capability: policy.capability,
+            limits: &policy.limits,
+            cap: policy.context_bytes,
+            now,
+        })
+        .map_err(|error| Failure::new(Exit::Refused, "context-too-large", error.to_string()))
+    }
+}
+
+/// Names the repository of a working tree as a host would, and the zone that is configured for it.
+fn named<'a>(root: &Path, config: &'a Config, place: &Place) -> (RepoName, Option<&'a str>) {
+    let known = local::configured(root, config, place);
+    let chosen = known.and_then(|repo| repo.name.as_deref()?.parse().ok());
+    let name = chosen.or_else(|| {
+        let git = Git::find(&place.path).ok()?;
+        Some(Repository::enclosing(&git, root).ok()?.name().clone())
+    });
+    let unnamed = || {
+        "local"
+            .parse()
+            .expect("a plain word is a repository's name")
+    };
+    (
+        name.unwrap_or_else(unnamed),
+        known.and_then(|repo| repo.zone.as_deref()),
+    )
+}

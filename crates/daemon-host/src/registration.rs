@@ -1,0 +1,68 @@
+//! From a daemon file that was read and judged to the row that the store keeps of it.
+
+use daemon_engine::Gate;
+use daemon_event::{DaemonKey, RepoName};
+use daemon_repo::DaemonSource;
+use daemon_store::{DaemonRow, Modes, ScheduleText, Validity};
+use jiff::Timestamp;
+
+use crate::driver::Checked;
+use crate::registry::{Definition, SupportEntry};
+
+/// Where and when a daemon file was read, and the zone its schedule is in.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The repository.
+    pub repo: RepoName,
+    /// The commit; empty for a working tree.
+    pub commit: String,
+    /// The name of the zone.
+    pub zone: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Makes the row of a daemon; `None` where its directory's name cannot be an id.
+pub fn row(source: &DaemonSource, checked: Checked, reading: Reading) -> Option<DaemonRow> {
+    let id = source.dir.as_str().parse().ok()?;
+    let support = source.support.files.iter().map(|file| SupportEntry {
+        path: file.path.as_str().to_owned(),
+        bytes: file.size,
+        executable: file.executable,
+    });
+    let definition = Definition {
+        v: 1,
+        watch: checked.watch,
+        support: support.collect(),
+    };
+    let schedule = checked.schedule.map(|expression| ScheduleText {
+        expression,
+        zone: reading.zone,
+    });
+    Some(DaemonRow {
+        key: DaemonKey {
+            repo: reading.repo,
+            id,
+        },
+        path: source.path(),
+        rev: source.rev.as_str().to_owned(),
+        commit: reading.commit,
+        purpose: checked.purpose,
+        validity: if checked.is_registrable {
+            Validity::Valid
+        } else {
+            Validity::Invalid
+        },
+        diagnostics: checked.diagnostics.to_string(),
+        modes: Modes {
+            watch: !definition.watch.is_empty(),
+            schedule: schedule.is_some(),
+        },
+        definition: serde_json::to_string(&definition).expect("a definition is representable"),
+        schedule,
+        gate: Gate::Open,
+        failures: 0,
+        since_seq: 0,
+        registered_at: reading.at,
+    })
+}
