@@ -122,11 +122,17 @@ impl Compose for Composer {
     }
 }
 
+/// Reports whether a path, or a directory on the way to it, is not there.
+pub(crate) fn is_absent(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
 /// Reads a configuration; one that is not there is the default.
 fn configuration(path: &Path) -> Result<Config, OpError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) if is_absent(&error) => String::new(),
         Err(error) => {
             let message = format!("cannot read `{}`: {error}", path.display());
             return Err(OpError::new(

@@ -11,7 +11,7 @@ use daemon_host::registry::SharedRegistry;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::compose::{Composer, Overrides, open_store};
+use crate::compose::{Composer, Overrides, is_absent, open_store};
 use crate::failure::{Exit, Failure};
 use crate::place::Place;
 use daemon_host::serve::Compose as _;
@@ -89,10 +89,7 @@ pub(crate) async fn live(place: &Place) -> Result<Option<Client>, Failure> {
     match Client::connect(&socket).await {
         Ok(client) => Ok(Some(client)),
         Err(CallError::Unreachable(error))
-            if matches!(
-                error.kind(),
-                std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused
-            ) =>
+            if is_absent(&error) || error.kind() == std::io::ErrorKind::ConnectionRefused =>
         {
             Ok(None)
         }

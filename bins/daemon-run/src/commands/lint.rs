@@ -46,7 +46,6 @@ pub(crate) fn run(args: &LintArguments, global: &Global, place: &Place, out: Out
         notes: &mut io::stderr().lock(),
     };
     let code = run_with(args, &common, &surroundings, &mut streams);
-    drop(streams);
     if code == 0 && args.format.is_none() {
         out.note("next: daemon-run explain ID --event PAYLOAD.json");
     }

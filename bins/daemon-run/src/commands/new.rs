@@ -5,11 +5,16 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use daemon_cron::Zone;
+use daemon_lint::{Given, judge};
+use daemon_spec::Severity;
+use jiff::tz::TimeZone;
 use serde_json::{Map, json};
 
 use crate::cli::New;
 use crate::failure::{Exit, Failure};
 use crate::out::{Out, put};
+use crate::place::repository_root;
 
 /// What a new daemon starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -115,10 +120,11 @@ const BUG_TRIAGE: Parts = Parts {
 /// Writes the daemon and says what to do next.
 pub(crate) fn run(args: &New, directory: &Path, out: Out) -> Result<(), Failure> {
     check_id(&args.id)?;
-    let root = super::super::place::repository_root(directory);
+    let root = repository_root(directory);
     let parts = parts(args);
     let text = render(args, parts);
     let folder = root.join(".agents/daemons").join(&args.id);
+    refuse_errors(args, &text, out)?;
     let path = write(&folder, &text)?;
     let shown = path
         .strip_prefix(&root)
@@ -186,6 +192,33 @@ fn render(args: &New, parts: &Parts) -> String {
     text.push_str("---\n\n");
     text.push_str(parts.body);
     text
+}
+
+/// Refuses what the linter calls an error, and tells what it warns of.
+fn refuse_errors(args: &New, text: &str, out: Out) -> Result<(), Failure> {
+    let given = Given {
+        path: format!(".agents/daemons/{}/DAEMON.md", args.id),
+        directory: args.id.clone(),
+        bytes: text.as_bytes().to_vec(),
+        support: Vec::new(),
+        zone: Zone::new(TimeZone::UTC),
+    };
+    let judged = judge(vec![given], daemon_host::random::now());
+    for found in judged.iter().flat_map(|one| &one.diagnostics) {
+        let code = found.code.to_string();
+        match found.severity {
+            Severity::Error => {
+                let failure = Failure::new(Exit::Invalid, code, found.message.clone());
+                return Err(Failure {
+                    help: found.help.clone(),
+                    ..failure
+                });
+            }
+            Severity::Warning => out.note(&format!("warning[{code}]: {}", found.message)),
+            Severity::Advice => {}
+        }
+    }
+    Ok(())
 }
 
 fn list(text: &mut String, name: &str, entries: &[&str]) {

@@ -120,8 +120,10 @@ impl OpError {
 
 impl From<StoreError> for OpError {
     fn from(error: StoreError) -> Self {
+        if let StoreError::NotFound { what, id } = &error {
+            return Self::not_found(what, id);
+        }
         let (kind, code) = match &error {
-            StoreError::NotFound { .. } => (OpErrorKind::NotFound, "unknown-id"),
             StoreError::Conflict { .. } => (OpErrorKind::Conflict, "conflict"),
             StoreError::LeaseLost => (OpErrorKind::Conflict, "lease-lost"),
             StoreError::Broken { .. } => (OpErrorKind::Broken, "store-broken"),

@@ -1,0 +1,17 @@
+//! The real binary over real parts: files, git, the embedded store.
+
+mod acts;
+mod context;
+mod corpus;
+mod demo;
+mod explain;
+mod fire;
+mod listings;
+mod masked;
+mod new;
+mod next;
+mod pages;
+mod roles;
+mod streams;
+mod surroundings;
+mod world;

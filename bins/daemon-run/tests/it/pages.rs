@@ -1,0 +1,139 @@
+//! What is printed from tables: schemas, rules, completions, manual pages.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+fn schema(world: &World, of: &str) -> Value {
+    let ran = world.run(&["schema", of]);
+    assert_eq!((ran.code, ran.notes.as_str()), (0, ""));
+    let schema: Value = serde_json::from_str(&ran.output).unwrap();
+    assert_eq!(
+        schema["$schema"], "https://json-schema.org/draft/2020-12/schema",
+        "{of}"
+    );
+    assert!(jsonschema::meta::is_valid(&schema), "{of}");
+    schema
+}
+
+#[test]
+fn every_schema_is_valid_and_tells_good_from_bad() {
+    let world = World::new();
+    let good_config = json!({"host": {"listen": "127.0.0.1:0"}, "policy": {"capability": "read"}});
+    let table = [
+        (
+            "daemon",
+            json!({"id": "tidy", "purpose": "Tidies.", "watch": ["when a pull request is opened"], "routines": ["tidy"]}),
+            json!({"id": "tidy"}),
+        ),
+        (
+            "output",
+            json!({"v": 1, "verb": "state", "set": {"a": 1}}),
+            json!({"v": 1, "verb": "merge"}),
+        ),
+        ("config", good_config, json!({"host": {"lisden": "x"}})),
+    ];
+    for (of, good, bad) in table {
+        let schema = schema(&world, of);
+        assert!(jsonschema::is_valid(&schema, &good), "{of}");
+        assert!(!jsonschema::is_valid(&schema, &bad), "{of}");
+    }
+    schema(&world, "protocol");
+    assert_eq!(
+        world.run(&["schema"]).output,
+        world.run(&["schema", "daemon"]).output
+    );
+    assert_eq!(
+        world.run(&["schema", "nothing", "--json"]).failure(),
+        (64, "usage".to_owned())
+    );
+}
+
+#[test]
+fn every_code_has_its_page() {
+    let world = World::new();
+    let object = world.run(&["rule", "--json"]).json();
+    let rules = object["rules"].as_array().unwrap();
+    assert_eq!(rules.len(), 75);
+    let one = world.run(&["rule", "d201", "--json"]).json();
+    assert_eq!(
+        (&one["code"], &one["name"], &one["spec"], &one["strict"]),
+        (
+            &json!("D201"),
+            &json!("field-count"),
+            &json!("error"),
+            &json!("error")
+        )
+    );
+    assert!(
+        world
+            .run(&["rule", "D201"])
+            .output
+            .starts_with("# D201: field-count\n")
+    );
+    assert_eq!(world.run(&["rule"]).output.lines().count(), rules.len());
+    assert_eq!(
+        world.run(&["rule", "D999", "--json"]).failure(),
+        (66, "unknown-code".to_owned())
+    );
+}
+
+#[test]
+fn completions_exist_for_every_shell_and_both_binaries() {
+    let world = World::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        for (binary, word) in [
+            ("daemon-run", "activations"),
+            ("daemon-lint", "--deny-warnings"),
+        ] {
+            let ran = world.run(&["completions", shell, "--of", binary]);
+            let script = &ran.output;
+            let word = if shell == "fish" {
+                word.trim_start_matches("--")
+            } else {
+                word
+            };
+            assert!(
+                ran.code == 0 && script.contains(word) && script.contains(binary),
+                "{shell} {binary}"
+            );
+        }
+    }
+    assert_eq!(
+        world.run(&["completions", "tcsh", "--json"]).failure(),
+        (64, "usage".to_owned())
+    );
+}
+
+#[test]
+fn a_manual_page_is_written_for_every_command_of_both_binaries() {
+    let world = World::new();
+    assert!(world.run(&["man"]).output.contains(".TH daemon-run 1"));
+    let ran = world.run(&["-C", "..", "man", "--out", "pages"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let mut pages: Vec<String> = fs::read_dir(world.root().join("pages"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    pages.sort_unstable();
+    let mut expected = vec![
+        "daemon-lint.1".to_owned(),
+        "daemon-run.1".to_owned(),
+        "daemon-run-events-show.1".to_owned(),
+    ];
+    let commands = daemon_run::command();
+    expected.extend(
+        commands
+            .get_subcommands()
+            .map(|sub| format!("daemon-run-{}.1", sub.get_name())),
+    );
+    expected.sort_unstable();
+    assert_eq!(pages, expected);
+    world.write("taken", "");
+    assert_eq!(
+        world.run(&["man", "--out", "taken", "--json"]).failure(),
+        (73, "unwritable".to_owned())
+    );
+}
