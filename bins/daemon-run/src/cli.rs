@@ -337,7 +337,7 @@ pub(crate) struct Gate {
     /// The daemon [default: all]
     pub(crate) id: Option<String>,
     /// The repository, where two share the id
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<String>,
 }
 

@@ -16,7 +16,7 @@ pub(crate) async fn gate(verb: &str, args: &Gate, place: &Place, out: Out) -> Re
         Some(id) => {
             let mut params = parameter("id", id);
             if let Some(repo) = &args.repo {
-                params.insert("repo".to_owned(), json!(repo));
+                params.insert("repo".to_owned(), json!(super::repo_name(place, repo)));
             }
             session.call(&format!("daemon/{verb}"), params).await?
         }

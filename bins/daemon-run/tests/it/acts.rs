@@ -8,7 +8,11 @@ fn failed_once() -> (World, String) {
     let world = World::of_daemon(TIDY);
     world.configure("[provider.broken]\ncommand = \"false\"\n");
     let ran = world.run(&["fire", "tidy", "--provider", "broken", "--json"]);
-    let id = ran.json()["activation"]["id"].as_str().unwrap().to_owned();
+    let object = ran.json();
+    let id = object["activation"]["id"]
+        .as_str()
+        .expect("it was made")
+        .to_owned();
     (world, id)
 }
 
@@ -40,7 +44,8 @@ fn a_daemon_is_held_and_let_go() {
 }
 
 fn without_version(mut object: serde_json::Value) -> serde_json::Value {
-    object.as_object_mut().unwrap().remove("schema_version");
+    let members = object.as_object_mut().expect("an object");
+    members.remove("schema_version");
     object
 }
 

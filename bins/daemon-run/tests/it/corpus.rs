@@ -24,7 +24,7 @@ fn corpus(world: &World) {
         let body: Value = serde_json::from_str(
             &OPENED.replace("\"action\":\"opened\"", &format!("\"action\":\"{action}\"")),
         )
-        .unwrap();
+        .expect("the body is JSON");
         let envelope = json!({"id": id, "source": "github", "event": "pull_request", "headers": {}, "enrichment": {}, "body": body});
         world.write(
             &format!("payloads/derived/{id}.json"),
@@ -67,7 +67,7 @@ fn every_condition_meets_every_payload_and_the_score_is_the_contracts() {
         [
             json!({"id": "a", "status": "mapped", "wakes": ["p.opened"], "remainder": ""}),
             json!({"id": "b", "status": "mapped", "wakes": ["p.opened"], "remainder": ""}),
-            json!({"id": "c", "status": "vague", "wakes": [], "remainder": ""}),
+            json!({"id": "c", "status": "vague", "wakes": [], "remainder": "when code quality is low"}),
         ]
     );
     assert!(

@@ -30,7 +30,7 @@ fn lived() -> World {
 fn names(object: &Value) -> Vec<&str> {
     object
         .as_object()
-        .unwrap()
+        .expect("an object")
         .keys()
         .map(String::as_str)
         .collect()

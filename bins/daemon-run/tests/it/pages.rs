@@ -9,7 +9,7 @@ use crate::world::World;
 fn schema(world: &World, of: &str) -> Value {
     let ran = world.run(&["schema", of]);
     assert_eq!((ran.code, ran.notes.as_str()), (0, ""));
-    let schema: Value = serde_json::from_str(&ran.output).unwrap();
+    let schema: Value = serde_json::from_str(&ran.output).expect("a schema is JSON");
     assert_eq!(
         schema["$schema"], "https://json-schema.org/draft/2020-12/schema",
         "{of}"

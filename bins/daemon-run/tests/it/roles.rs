@@ -12,7 +12,7 @@ fn examples() -> World {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/daemons");
     for id in ["pr-helper", "librarian", "bug-triage"] {
         let path = format!(".agents/daemons/{id}/DAEMON.md");
-        let text = std::fs::read_to_string(fixtures.join(&path)).unwrap();
+        let text = std::fs::read_to_string(fixtures.join(&path)).expect("the example is there");
         world.write(&path, &text);
     }
     world.commit("Add the examples");
@@ -58,8 +58,14 @@ fn push(branch: &str) -> Value {
 }
 
 fn linear(action: &str, labels: &Value, updated_from: &Value) -> Value {
+    let ids: Vec<Value> = labels
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|label| label["id"].clone())
+        .collect();
     let data = json!({"id": "i-1", "identifier": "LMP-1", "number": 1, "title": "It flickers",
-        "labelIds": labels.as_array().unwrap().iter().map(|label| label["id"].clone()).collect::<Vec<_>>(), "labels": labels,
+        "labelIds": ids, "labels": labels,
         "team": {"id": "t", "key": "LMP", "name": "Lamp"}, "state": {"id": "s", "name": "Todo", "type": "unstarted"}});
     let mut body = json!({"action": action, "type": "Issue", "createdAt": "2026-11-20T10:00:00.000Z", "data": data,
         "actor": {"id": "u", "name": "Ada", "type": "user"}, "webhookTimestamp": 1_795_000_000_000_u64});
