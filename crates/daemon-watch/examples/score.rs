@@ -1,4 +1,4 @@
-//! Scores the interpreter on a labelled corpus: `score CORPUS.jsonl PAYLOADS [ANSWERS.jsonl]`.
+//! Scores the interpreter on a labelled corpus: `score [CORPUS.jsonl PAYLOADS [ANSWERS.jsonl]]`, without arguments on ours.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -8,9 +8,13 @@ use std::path::{Path, PathBuf};
 use daemon_watch::corpus;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let paths: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let mut paths: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    if paths.is_empty() {
+        let ours = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/watch"));
+        paths = vec![ours.join("conditions.jsonl"), ours.join("payloads")];
+    }
     let [corpus_path, payload_dir, rest @ ..] = paths.as_slice() else {
-        return Err("usage: score CORPUS.jsonl PAYLOADS [ANSWERS.jsonl]".into());
+        return Err("usage: score [CORPUS.jsonl PAYLOADS [ANSWERS.jsonl]]".into());
     };
     let conditions = corpus::conditions(&std::fs::read_to_string(corpus_path)?)?;
     let mut payloads = BTreeMap::new();
