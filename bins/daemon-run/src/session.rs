@@ -83,10 +83,26 @@ impl Session {
 }
 
 /// Connects to the home's host, if there is one.
+///
+/// A configuration that was spoilt while a host serves on with the old one hides where that host listens; it is then
+/// looked for where hosts listen by default.
 pub(crate) async fn live(place: &Place) -> Result<Option<Client>, Failure> {
     let composer = Composer::new(place, Overrides::default());
-    let socket = place.home()?.join(composer.load()?.uds.path);
-    match Client::connect(&socket).await {
+    let home = place.home()?;
+    match composer.load() {
+        Ok(config) => connect(&home.join(config.uds.path)).await,
+        Err(spoilt) => {
+            let usual = daemon_host::config::Config::default().uds.path;
+            match connect(&home.join(usual)).await? {
+                Some(client) => Ok(Some(client)),
+                None => Err(spoilt.into()),
+            }
+        }
+    }
+}
+
+async fn connect(socket: &std::path::Path) -> Result<Option<Client>, Failure> {
+    match Client::connect(socket).await {
         Ok(client) => Ok(Some(client)),
         Err(CallError::Unreachable(error))
             if is_absent(&error) || error.kind() == std::io::ErrorKind::ConnectionRefused =>

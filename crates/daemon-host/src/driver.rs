@@ -353,12 +353,15 @@ impl Inner {
         matching::match_waiting(self).await
     }
 
-    /// Takes back what earlier hosts of this home left leased, after their process trees were ended.
+    /// Takes back what earlier hosts of this home left leased, after their process trees were ended, and removes what
+    /// they left of work trees.
     ///
     /// # Errors
     /// If the store fails.
     pub async fn take_back(&self) -> Result<(), daemon_store::StoreError> {
-        upkeep::take_back(self).await
+        upkeep::take_back(self).await?;
+        upkeep::clear_worktrees(self).await;
+        Ok(())
     }
 
     /// Returns the directory of one attempt's worktree.

@@ -143,7 +143,8 @@ async fn remove(worktree: Worktree) {
     match tokio::task::spawn_blocking(move || worktree.remove()).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            tracing::warn!(dir = %dir.display(), %error, "a worktree could not be removed");
+            let error = crate::ops::chain(&error);
+            tracing::warn!(dir = %dir.display(), error, "a worktree could not be removed");
         }
         Err(error) => tracing::error!(%error, "removing a worktree panicked"),
     }

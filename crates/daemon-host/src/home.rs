@@ -6,6 +6,7 @@ use std::os::unix::fs::{
     DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -21,6 +22,8 @@ const NETWORK_FILE_SYSTEMS: [(u32, &str); 5] = [
     (0xFE53_4D42, "SMB2"),
     (0x0102_1997, "9P"),
 ];
+/// How long a child that a killed owner had just forked may keep its lock, until it becomes another program.
+const LAST_GASP: Duration = Duration::from_secs(2);
 /// The shortest bearer token, in bytes.
 pub const MIN_TOKEN_BYTES: usize = 32;
 
@@ -142,14 +145,19 @@ impl Home {
             .mode(0o600)
             .open(&path)
             .map_err(io_error(&path, "open"))?;
-        if let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            if error == rustix::io::Errno::WOULDBLOCK {
+        let gives_up = Instant::now() + LAST_GASP;
+        while let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            if error != rustix::io::Errno::WOULDBLOCK {
+                return Err(io_error(&path, "lock")(error.into()));
+            }
+            let pid = read_pid(&mut file);
+            if is_alive(pid) || Instant::now() >= gives_up {
                 return Err(HomeError::Owned {
                     home: self.root.clone(),
-                    pid: read_pid(&mut file),
+                    pid,
                 });
             }
-            return Err(io_error(&path, "lock")(error.into()));
+            std::thread::sleep(Duration::from_millis(5));
         }
         file.set_len(0)
             .and_then(|()| file.seek(io::SeekFrom::Start(0)))
@@ -218,10 +226,21 @@ pub struct Ownership {
 
 fn read_pid(file: &mut File) -> u32 {
     let mut text = String::new();
-    match file.read_to_string(&mut text) {
+    match file.rewind().and_then(|()| file.read_to_string(&mut text)) {
         Ok(_) => text.trim().parse().unwrap_or(0),
         Err(_) => 0,
     }
+}
+
+/// Reports whether a process runs; one that nobody has collected yet does not.
+fn is_alive(pid: u32) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
+        return false;
+    };
+    let state = stat
+        .rsplit_once(')')
+        .and_then(|(_, rest)| rest.trim_start().chars().next());
+    !matches!(state, Some('Z' | 'X'))
 }
 
 fn make_directory(path: &Path) -> Result<(), HomeError> {

@@ -1,5 +1,7 @@
 //! Upkeep: expired leases, expired activations, retention.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,6 +36,9 @@ pub(super) async fn run(inner: Arc<Inner>) {
 
 async fn sweep(inner: &Inner, sweeps: u32) -> Result<(), StoreError> {
     take_back(inner).await?;
+    if !strays(&inner.home.worktrees(), &busy(inner)).is_empty() {
+        clear_worktrees(inner).await;
+    }
     let now = random::now();
     let expired = inner.store.expire(now).await?;
     if expired > 0 {
@@ -86,4 +91,61 @@ async fn end_remains(inner: &Inner, activation: &Activation) -> Result<(), Store
         crate::execute::remove_worktree(&repo, &dir).await;
     }
     Ok(())
+}
+
+/// Removes what is left of work trees that no run works in: of attempts that a dead host had ended, or failed to remove.
+pub(super) async fn clear_worktrees(inner: &Inner) {
+    let (below, busy) = (inner.home.worktrees(), busy(inner));
+    let runtime = inner.runtime();
+    let cleared = tokio::task::spawn_blocking(move || {
+        for repo in &runtime.parts.repos {
+            let recorded = repo.repository.worktrees_below(&below).unwrap_or_default();
+            for dir in recorded.iter().filter(|dir| !is_busy(dir, &busy)) {
+                if let Err(error) = repo.repository.remove_worktree(dir) {
+                    let error = crate::ops::chain(&error);
+                    tracing::warn!(dir = %dir.display(), error, "a work tree could not be removed");
+                }
+            }
+        }
+        for path in strays(&below, &busy) {
+            let is_directory = path
+                .symlink_metadata()
+                .is_ok_and(|metadata| metadata.is_dir());
+            let removed = if is_directory {
+                std::fs::remove_dir_all(&path)
+            } else {
+                std::fs::remove_file(&path)
+            };
+            if let Err(error) = removed {
+                tracing::warn!(path = %path.display(), %error, "a stray file could not be removed");
+            }
+        }
+    });
+    if let Err(error) = cleared.await {
+        tracing::error!(%error, "removing work trees panicked");
+    }
+}
+
+/// Names the work trees that runs work in.
+fn busy(inner: &Inner) -> BTreeSet<PathBuf> {
+    let leases = inner.leases().into_iter();
+    leases
+        .map(|(id, lease)| inner.worktree(&id, lease))
+        .collect()
+}
+
+/// Lists what lies among the work trees and belongs to none that is busy.
+fn strays(below: &Path, busy: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(below) else {
+        return Vec::new();
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths.filter(|path| !is_busy(path, busy)).collect()
+}
+
+/// Reports whether a path is a busy work tree, or a file of git's beside one.
+fn is_busy(path: &Path, busy: &BTreeSet<PathBuf>) -> bool {
+    let name = path.file_name().and_then(std::ffi::OsStr::to_str);
+    let tree = name.and_then(|name| name.split('.').next());
+    tree.is_some_and(|tree| busy.contains(&path.with_file_name(tree)))
 }

@@ -1,7 +1,9 @@
 //! The record of one run: the folder's one writer, fed with the events that the run yields.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use daemon_engine::Activation;
@@ -342,9 +344,17 @@ fn ending(outcome: &Outcome) -> Ending {
 /// Writes what a run may read about its activation.
 fn write_context(folder: &Folder, prepared: &Prepared) -> Result<(), RecordError> {
     let context = folder.context();
-    let write = |name: &str, bytes: &[u8]| fs::write(context.join(name), bytes);
+    let make = |path: &Path| fs::DirBuilder::new().mode(0o700).create(path);
+    let write = |name: &str, bytes: &[u8]| {
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(context.join(name))?;
+        file.write_all(bytes)
+    };
     let written = (|| {
-        fs::create_dir(&context)?;
+        make(&context)?;
         write("DAEMON.md", &prepared.daemon_file)?;
         write(
             "trigger.json",
@@ -355,7 +365,7 @@ fn write_context(folder: &Folder, prepared: &Prepared) -> Result<(), RecordError
             write("event.json", &newest.event.payload)?;
         }
         if prepared.events.len() > 1 {
-            fs::create_dir(context.join("events"))?;
+            make(&context.join("events"))?;
             for row in &prepared.events {
                 write(&format!("events/{}.json", row.event.id), &row.event.payload)?;
             }

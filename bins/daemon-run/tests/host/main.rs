@@ -1,0 +1,18 @@
+//! The host as a stranger meets it: the real binary over real repositories, sockets and child processes.
+//!
+//! Every test has its own repository and home, waits for events and never for time, and ends what it started.
+
+mod http;
+mod rpc;
+mod world;
+
+mod serve_api;
+mod serve_control;
+mod serve_crash;
+#[cfg(feature = "internal-testing")]
+mod serve_failpoints;
+mod serve_hooks;
+mod serve_runs;
+mod serve_schedule;
+mod serve_start;
+mod serve_wake;

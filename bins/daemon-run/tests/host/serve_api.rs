@@ -1,0 +1,233 @@
+//! Who may ask, and that every operation is a route.
+
+use daemon_host::ops::{OPERATIONS, Verb};
+use serde_json::{Value, json};
+
+use crate::world::{Host, World};
+
+#[test]
+fn health_is_open_and_everything_else_needs_the_token() {
+    let world = World::pushed();
+    let host = world.serve();
+    let open = |path: &str| host.open("GET", path, &[]);
+    assert_eq!(
+        open("/healthz").json(),
+        json!({"schema_version": 1, "ok": true})
+    );
+    let parts = json!({"store": "ok", "disk": "ok", "clock": "ok"});
+    assert_eq!(
+        open("/readyz").json(),
+        json!({"schema_version": 1, "ok": true, "parts": parts})
+    );
+    let token = host.token();
+    let wrong = format!("Bearer {}x", &token[..token.len() - 1]);
+    let basic = format!("Basic {token}");
+    let prefix = format!("Bearer {}", &token[..32]);
+    let huge = format!("Bearer {}", "x".repeat(60_000));
+    for path in ["/metrics", "/api/v1/daemons", "/api/v1/doctor"] {
+        assert_eq!(open(path).status, 401, "{path}");
+        assert_eq!(open(&format!("{path}?token={token}")).status, 401, "{path}");
+        for value in [&wrong, &basic, &prefix, &huge, token] {
+            let answer = host.open("GET", path, &[("Authorization", value)]);
+            assert_eq!(answer.status, 401, "{path} {}", &value[..20]);
+        }
+        assert_eq!(host.ask("GET", path, &Value::Null).status, 200, "{path}");
+    }
+    let metrics = host.ask("GET", "/metrics", &Value::Null).body;
+    assert!(metrics.contains("daemon_events_unmatched 0"), "{metrics}");
+}
+
+#[test]
+fn a_login_link_works_once() {
+    let world = World::pushed();
+    let host = world.serve();
+    let login = host.ready["login_url"].as_str().expect("a link");
+    let path = login
+        .strip_prefix(host.ready["http"].as_str().expect("a URL"))
+        .expect("it is ours");
+    let first = host.open("GET", path, &[]);
+    assert_eq!(
+        (first.status, first.header("location")),
+        (303, Some("/api/v1/daemons"))
+    );
+    let cookie = first.header("set-cookie").expect("a cookie");
+    assert!(
+        cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/"),
+        "{cookie}"
+    );
+    let cookie = cookie.split(';').next().expect("it has a value");
+    assert_eq!(
+        host.open("GET", "/api/v1/daemons", &[("Cookie", cookie)])
+            .status,
+        200
+    );
+    let forged = &cookie[..cookie.len() - 1];
+    assert_eq!(
+        host.open("GET", "/api/v1/daemons", &[("Cookie", forged)])
+            .status,
+        401
+    );
+    assert_eq!(host.open("GET", path, &[]).status, 401);
+    assert_eq!(host.open("GET", "/login", &[]).status, 401);
+}
+
+#[test]
+fn a_foreign_name_or_page_is_refused() {
+    let world = World::pushed();
+    let host = world.serve();
+    let bearer = format!("Bearer {}", host.token());
+    let own = host.ready["http"].as_str().expect("a URL").to_owned();
+    let port = own.rsplit(':').next().expect("a port");
+    let local = format!("localhost:{port}");
+    let rows = [
+        ("Host", "evil.example", 403),
+        ("Host", "127.0.0.1", 403),
+        ("Host", local.as_str(), 200),
+        ("Origin", "http://evil.example", 403),
+        ("Origin", "null", 403),
+        ("Origin", own.as_str(), 200),
+    ];
+    for (name, value, status) in rows {
+        for path in ["/api/v1/daemons", "/healthz"] {
+            let answer = host.open("GET", path, &[("Authorization", &bearer), (name, value)]);
+            assert_eq!(answer.status, status, "{path} {name}: {value}");
+        }
+    }
+}
+
+fn method(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Get => "GET",
+        Verb::Post => "POST",
+    }
+}
+
+/// What a route answers to a caller with the token, for a daemon's or nobody's id.
+fn called(host: &Host, verb: Verb, route: &str) -> (u16, Value) {
+    let id = if route.starts_with("daemons/") {
+        "pusher"
+    } else {
+        "nobody"
+    };
+    let path = format!("/api/v1/{}", route.replace("{id}", id));
+    let answer = host.ask(method(verb), &path, &Value::Null);
+    (answer.status, answer.json())
+}
+
+#[test]
+fn every_operation_is_a_route_that_needs_the_token() {
+    let world = World::pushed();
+    let host = world.serve();
+    for operation in OPERATIONS {
+        let path = format!("/api/v1/{}", operation.route.replace("{id}", "pusher"));
+        let (verb, other) = match operation.verb {
+            Verb::Get => ("GET", "DELETE"),
+            Verb::Post => ("POST", "PUT"),
+        };
+        assert_eq!(host.open(verb, &path, &[]).status, 401, "{verb} {path}");
+        assert_eq!(host.open(other, &path, &[]).status, 405, "{other} {path}");
+        let (status, answer) = called(&host, operation.verb, operation.route);
+        let expected = match (operation.verb, operation.route) {
+            (Verb::Get, "daemons/{id}/next") => 404,
+            (_, route) if route.contains("{id}") && !route.starts_with("daemons/") => 404,
+            (Verb::Get, _) => 200,
+            (Verb::Post, _) => 202,
+        };
+        assert_eq!(status, expected, "{verb} {path}: {answer}");
+        assert_eq!(answer["schema_version"], 1, "{verb} {path}");
+    }
+}
+
+#[test]
+fn parameters_that_make_no_sense_are_refused_by_name() {
+    let world = World::pushed();
+    let host = world.serve();
+    for query in [
+        "limit=0",
+        "limit=-1",
+        "limit=501",
+        "limit=x",
+        "limit=1&limit=2",
+        "after=forged",
+        "since=garbage",
+        "until=yesterday",
+        "bogus=1",
+        "state=nonsense",
+    ] {
+        for plural in ["events", "activations", "outputs"] {
+            let answer = host.ask("GET", &format!("/api/v1/{plural}?{query}"), &Value::Null);
+            assert_eq!(answer.status, 400, "{plural}?{query}: {answer:?}");
+        }
+    }
+    let name = host.ask("GET", "/api/v1/events?daemon=%25_%27%22%3B--", &Value::Null);
+    assert_eq!(
+        name.json(),
+        json!({"schema_version": 1, "events": [], "next": null})
+    );
+    for id in ["%00", "..%2f..", &"x".repeat(10_000)] {
+        for route in ["events", "activations", "runs", "daemons"] {
+            let answer = host.ask("GET", &format!("/api/v1/{route}/{id}"), &Value::Null);
+            assert_eq!(answer.status, 404, "{route}/{}: {answer:?}", &id[..3]);
+        }
+    }
+    for body in [
+        json!({"surprise": 1}),
+        json!([]),
+        json!({"tick": "2026-01-01T00:00:30Z"}),
+        json!({"event": 1}),
+    ] {
+        let answer = host.ask("POST", "/api/v1/daemons/pusher/fire", &body);
+        assert_eq!(answer.status, 400, "{body}: {answer:?}");
+    }
+    assert_eq!(host.list("activations"), Vec::<Value>::new());
+}
+
+#[test]
+fn the_command_line_shows_what_the_routes_show() {
+    let world = World::pushed();
+    let host = world.serve();
+    assert_eq!(world.json(&["fire", "pusher"]).0, 0);
+    for (command, route) in [
+        ("list", "daemons"),
+        ("activations", "activations"),
+        ("runs", "runs"),
+        ("events", "events"),
+        ("ticks", "ticks"),
+        ("outputs", "outputs"),
+    ] {
+        let live = world.json(&[command]);
+        assert_eq!(live, (0, host.get(route)), "{command}");
+    }
+    let listings: Vec<_> = ["list", "activations", "runs", "outputs"]
+        .map(|name| world.json(&[name]))
+        .into();
+    assert_eq!(host.stop().0, Some(0));
+    let alone: Vec<_> = ["list", "activations", "runs", "outputs"]
+        .map(|name| world.json(&[name]))
+        .into();
+    assert_eq!(alone, listings, "the store alone tells the same");
+}
+
+#[test]
+fn one_idempotency_key_fires_once() {
+    let world = World::pushed();
+    let host = world.serve();
+    let bearer = format!("Bearer {}", host.token());
+    let fire = |key: &str| {
+        let headers = [("Authorization", bearer.as_str()), ("Idempotency-Key", key)];
+        let answer = host.open("POST", "/api/v1/daemons/pusher/fire", &headers);
+        assert_eq!(answer.status, 202, "{answer:?}");
+        let answer = answer.json();
+        (
+            answer["activation"]["id"].clone(),
+            answer["duplicate"].clone(),
+        )
+    };
+    let (first, second, third) = (fire("k-1"), fire("k-1"), fire("k-2"));
+    assert_eq!(
+        (&first.1, &second.1, &third.1),
+        (&json!(false), &json!(true), &json!(false))
+    );
+    assert_eq!((first.0 == second.0, first.0 == third.0), (true, false));
+    assert_eq!(host.settled(2).len(), 2);
+}

@@ -1,0 +1,301 @@
+//! The control protocol on its socket.
+
+use daemon_host::control::MAX_LINE;
+use daemon_host::ops::OPERATIONS;
+use serde_json::{Value, json};
+
+use crate::rpc::Rpc;
+use crate::world::World;
+
+fn code(answer: &Value) -> (Value, i64, String) {
+    let error = &answer["error"];
+    (
+        answer["id"].clone(),
+        error["code"].as_i64().unwrap_or_default(),
+        error["data"]["code"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
+    )
+}
+
+#[test]
+fn a_client_introduces_itself_first() {
+    let world = World::pushed();
+    let host = world.serve();
+    let mut rpc = Rpc::connect(host.socket());
+    assert!(rpc.call("ping", &json!({}))["result"]["uptime_ms"].is_u64());
+    let refused = rpc.call("daemon/list", &json!({}));
+    assert_eq!(
+        code(&refused),
+        (json!(1), -32001, "not-initialized".to_owned())
+    );
+    for (params, number, word) in [
+        (
+            json!({"protocol_version": 2}),
+            -32014,
+            "unsupported-version",
+        ),
+        (json!({}), -32602, "invalid-params"),
+        (
+            json!({"protocol_version": 1, "surprise": 1}),
+            -32602,
+            "invalid-params",
+        ),
+    ] {
+        assert_eq!(
+            code(&rpc.call("initialize", &params)),
+            (json!(1), number, word.to_owned())
+        );
+    }
+    let answer = rpc.call(
+        "initialize",
+        &json!({"protocol_version": 1, "client": {"name": "t", "version": "1"}}),
+    );
+    assert_eq!(
+        answer["result"],
+        json!({
+            "protocol_version": 1,
+            "host": {"name": "daemon-run", "version": env!("CARGO_PKG_VERSION"), "epoch": 1},
+            "actor": "owner",
+            "scope": "admin",
+            "limits": {"line_bytes": MAX_LINE, "open_requests": 64},
+        })
+    );
+    assert_eq!(
+        rpc.call("daemon/list", &json!({}))["result"]["daemons"][0]["id"],
+        "pusher"
+    );
+}
+
+#[test]
+fn a_line_that_is_no_request_is_answered_and_the_next_is_read() {
+    let world = World::pushed();
+    let host = world.serve();
+    let mut rpc = Rpc::initialized(host.socket());
+    let long = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"method\":\"ping\"}}",
+        "x".repeat(129)
+    );
+    let rows: [(&str, Value, i64, &str); 14] = [
+        ("{nope", Value::Null, -32700, "parse-error"),
+        ("", Value::Null, -32700, "parse-error"),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} x",
+            Value::Null,
+            -32700,
+            "parse-error",
+        ),
+        ("5", Value::Null, -32600, "invalid-request"),
+        (
+            "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]",
+            Value::Null,
+            -32600,
+            "invalid-request",
+        ),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}",
+            Value::Null,
+            -32600,
+            "invalid-request",
+        ),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}",
+            Value::Null,
+            -32600,
+            "invalid-request",
+        ),
+        (
+            "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}",
+            json!(1),
+            -32600,
+            "invalid-request",
+        ),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"extra\":1}",
+            json!(1),
+            -32600,
+            "invalid-request",
+        ),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[1]}",
+            json!(1),
+            -32600,
+            "invalid-request",
+        ),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"x\":1}}",
+            json!(1),
+            -32602,
+            "invalid-params",
+        ),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"daemon/list\",\"params\":{\"x\":1}}",
+            json!(2),
+            -32602,
+            "invalid-params",
+        ),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"no/such\"}",
+            json!("a"),
+            -32601,
+            "method-not-found",
+        ),
+        (&long, json!("x".repeat(129)), -32600, "invalid-request"),
+    ];
+    for (line, id, number, word) in rows {
+        rpc.line(line);
+        assert_eq!(code(&rpc.answer()), (id, number, word.to_owned()), "{line}");
+    }
+    rpc.send(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}\n");
+    assert_eq!(code(&rpc.answer()).1, -32700);
+    rpc.line("{\"jsonrpc\":\"2.0\",\"method\":\"no/such/notification\"}");
+    assert!(rpc.call("ping", &json!({}))["result"].is_object());
+}
+
+#[test]
+fn a_line_is_read_up_to_its_cap_and_no_byte_further() {
+    let world = World::pushed();
+    let host = world.serve();
+    let line = |length: usize| {
+        let (head, tail) = (
+            "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"no/such\",\"params\":{\"a\":\"",
+            "\"}}",
+        );
+        let fill = "x".repeat(length - head.len() - tail.len());
+        format!("{head}{fill}{tail}")
+    };
+    let mut rpc = Rpc::initialized(host.socket());
+    rpc.line(&line(MAX_LINE));
+    assert_eq!(
+        code(&rpc.answer()),
+        (json!(7), -32601, "method-not-found".to_owned())
+    );
+    rpc.line(&line(MAX_LINE + 1));
+    assert_eq!(
+        code(&rpc.answer()),
+        (Value::Null, -32006, "too-large".to_owned())
+    );
+    assert_eq!(rpc.answer(), Value::Null, "and the connection is closed");
+    assert!(Rpc::initialized(host.socket()).call("host/stats", &json!({}))["result"].is_object());
+}
+
+#[test]
+fn a_line_without_its_end_is_never_executed() {
+    let world = World::pushed();
+    let host = world.serve();
+    let mut rpc = Rpc::initialized(host.socket());
+    rpc.send(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"host/hold\"}");
+    rpc.close_writing();
+    assert_eq!(rpc.answer(), Value::Null);
+    assert_eq!(
+        world.json(&["fire", "pusher"]).0,
+        0,
+        "nobody holds the host"
+    );
+}
+
+#[test]
+fn an_id_is_open_once_and_64_requests_at_a_time() {
+    let world = World::pushed();
+    let host = world.serve();
+    let mut rpc = Rpc::initialized(host.socket());
+    let doctor =
+        |id: u32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"host/doctor\"}}\n");
+    rpc.send([doctor(7), doctor(7)].concat().as_bytes());
+    let (first, second) = (rpc.answer(), rpc.answer());
+    let words = [code(&first).2, code(&second).2];
+    assert!(
+        words.contains(&"invalid-request".to_owned()) && words.contains(&String::new()),
+        "{words:?}"
+    );
+
+    let many: String = (0..200).map(doctor).collect();
+    rpc.send(many.as_bytes());
+    let answers: Vec<Value> = (0..200).map(|_| rpc.answer()).collect();
+    let busy: Vec<&Value> = answers
+        .iter()
+        .filter(|answer| answer["error"].is_object())
+        .collect();
+    for refusal in &busy {
+        assert_eq!(
+            (code(refusal).1, code(refusal).2.as_str()),
+            (-32007, "busy")
+        );
+    }
+    let mut ids: Vec<i64> = answers
+        .iter()
+        .filter_map(|answer| answer["id"].as_i64())
+        .collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (0..200).collect::<Vec<_>>(), "each is answered once");
+}
+
+#[test]
+fn every_operation_is_a_method() {
+    let world = World::pushed();
+    let host = world.serve();
+    let mut rpc = Rpc::initialized(host.socket());
+    for operation in OPERATIONS {
+        let params = match (
+            operation.route.contains("{id}"),
+            operation.method.starts_with("daemon/"),
+        ) {
+            (true, true) => json!({"id": "pusher"}),
+            (true, false) => json!({"id": "nobody"}),
+            (false, _) => json!({}),
+        };
+        let answer = rpc.call(operation.method, &params);
+        let missing = (params["id"] == "nobody") || operation.method == "daemon/next";
+        if missing {
+            assert_eq!(
+                code(&answer),
+                (json!(1), -32004, "not-found".to_owned()),
+                "{}",
+                operation.method
+            );
+        } else {
+            assert!(
+                answer["result"].is_object(),
+                "{}: {answer}",
+                operation.method
+            );
+        }
+    }
+}
+
+#[test]
+fn names_that_reach_out_of_the_home_find_nothing() {
+    let world = World::pushed();
+    let host = world.serve();
+    let mut rpc = Rpc::initialized(host.socket());
+    for name in ["../x", "/etc/passwd", "a\0b", "..", &"n".repeat(10_000)] {
+        for operation in OPERATIONS
+            .iter()
+            .filter(|operation| operation.route.contains("{id}"))
+        {
+            let answer = rpc.call(operation.method, &json!({"id": name}));
+            let (_, number, _) = code(&answer);
+            assert!(
+                [-32004, -32602].contains(&number),
+                "{} {}: {answer}",
+                operation.method,
+                &name[..2]
+            );
+        }
+    }
+}
+
+#[test]
+fn a_client_that_never_reads_is_let_go_and_hinders_nobody() {
+    let world = World::pushed();
+    let host = world.serve();
+    let mut deaf = Rpc::initialized(host.socket());
+    for id in 0..2_000 {
+        deaf.line(&format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}"
+        ));
+    }
+    let mut other = Rpc::initialized(host.socket());
+    assert!(other.call("host/stats", &json!({}))["result"].is_object());
+}

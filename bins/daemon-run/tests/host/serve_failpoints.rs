@@ -1,0 +1,118 @@
+//! A host that dies at a named place: after the next start everything is as if it had not.
+
+use std::collections::BTreeSet;
+
+use crate::http::pull_request_opened;
+use crate::serve_crash::everything_ran_once;
+use crate::world::{World, daemon_file, eventually, watch};
+
+/// The places on the way of a webhook to its branch.
+const HOOK_PLACES: [&str; 22] = [
+    "W1", "W2", "W3", "W5", "M1", "M3", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R9", "O1",
+    "O2", "O4", "O5", "D1", "D2", "D4",
+];
+/// The places on the way of a push to its event.
+const PUSH_PLACES: [&str; 5] = ["N1", "N3", "D1", "D2", "D4"];
+
+#[test]
+fn a_webhook_survives_a_death_at_every_place() {
+    for place in HOOK_PLACES
+        .into_iter()
+        .filter(|place| !place.starts_with('D'))
+    {
+        let world = World::new(&[("pr-helper", &watch(&["when a pull request is opened"]))]);
+        let mut host = world.serve_with(&[], &[("DAEMON_FAILPOINT", place)]);
+        let body = pull_request_opened(7).to_string();
+        let signature = crate::http::signature(crate::world::SECRET, body.as_bytes());
+        let headers = crate::http::github("pull_request", "d-1", &signature);
+        let lines: String = headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}\r\n"))
+            .collect();
+        let request = format!(
+            "POST /webhooks/github HTTP/1.1\r\nHost: {}\r\n{lines}Content-Length: {}\r\n\r\n{body}",
+            host.address(),
+            body.len()
+        );
+        let answer = crate::http::try_raw(host.address(), request.as_bytes());
+        assert_eq!(
+            answer.is_none(),
+            place.starts_with('W'),
+            "{place}: {answer:?}"
+        );
+        assert_eq!(host.wait().0, None, "{place}: it was killed");
+        drop(host);
+
+        let host = world.serve();
+        let stored = host.list("events").len();
+        let expected = usize::from(!["W1", "W2", "W3"].contains(&place));
+        assert!(
+            stored >= expected && (expected == 1 || stored == 0),
+            "{place}: {stored}"
+        );
+        let again = host
+            .hook("pull_request", "d-1", &pull_request_opened(7))
+            .json();
+        assert_eq!(again["duplicate"], expected == 1, "{place}: {again}");
+        let id = again["event_ids"][0].as_str().expect("an id").to_owned();
+        everything_ran_once(&world, &host, &BTreeSet::from([id]));
+        assert_eq!(host.settled(1).len(), 1, "{place}");
+    }
+}
+
+#[test]
+fn a_push_survives_a_death_at_every_place() {
+    for place in PUSH_PLACES {
+        let condition = watch(&["when a commit is pushed to main"]);
+        let world = World::new(&[("pusher", &condition)]);
+        world.serve().kill();
+        world.write_daemon("late", &daemon_file("late", &condition));
+        let commit = world.commit("push it");
+        // The start reads the repository, so that it dies there.
+        let (code, _) = world.killed_at(place);
+        assert_eq!(code, None, "{place}: it was killed");
+        let host = world.serve();
+        host.registered(&commit);
+        let activations = host.settled(1);
+        let woken: Vec<_> = activations
+            .iter()
+            .filter_map(|one| one["daemon_id"].as_str())
+            .collect();
+        assert_eq!(woken, ["pusher"], "{place}");
+        let pushes = host
+            .list("events")
+            .into_iter()
+            .filter(|event| event["kind"] == "push");
+        assert_eq!(pushes.count(), 1, "{place}");
+        assert_eq!(world.branches().len(), 1, "{place}");
+    }
+}
+
+#[test]
+fn a_tick_survives_a_death_at_every_place() {
+    for place in ["T1", "T4"] {
+        let world = World::new(&[("minutely", "schedule: \"* * * * *\"")]);
+        let mut host = world.serve_with(&[], &[("DAEMON_FAILPOINT", place)]);
+        let ended = std::time::Instant::now() + std::time::Duration::from_secs(65);
+        while std::time::Instant::now() < ended && host.is_alive() {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        assert_eq!(host.wait().0, None, "{place}: it was killed");
+        drop(host);
+        let host = world.serve();
+        let ticks = eventually("the tick is recorded", || {
+            Some(host.list("ticks")).filter(|ticks| !ticks.is_empty())
+        });
+        let activations = host.settled(1);
+        let keys: BTreeSet<&str> = activations
+            .iter()
+            .filter_map(|one| one["trigger"]["key"].as_str())
+            .collect();
+        assert_eq!(keys.len(), activations.len(), "{place}: {activations:?}");
+        let instants: BTreeSet<&str> = ticks
+            .iter()
+            .filter_map(|tick| tick["scheduled_at"].as_str())
+            .collect();
+        assert_eq!(instants.len(), ticks.len(), "{place}: {ticks:?}");
+    }
+}

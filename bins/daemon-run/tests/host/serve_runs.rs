@@ -1,0 +1,352 @@
+//! Runs: how they end, what is left of them, and what a host does with them when it stops.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::world::{World, eventually, processes_with};
+
+/// Fires the daemon, and returns its activation's state and reason and its run's state and error type.
+fn fired(world: &World, script: &str) -> [Value; 4] {
+    world.script(script);
+    let (_, mut answer) = world.json(&["fire", "pusher"]);
+    let mut run = answer["runs"][0].take();
+    [
+        answer["activation"]["state"].take(),
+        answer["activation"]["reason"].take(),
+        run["state"].take(),
+        run["error"]["type"].take(),
+    ]
+}
+
+#[test]
+fn a_command_ends_as_it_exits() {
+    let world = World::pushed();
+    let host = world.serve();
+    let rows = [
+        ("cat > /dev/null", json!(["succeeded", null, "done", null])),
+        (
+            "exit 3",
+            json!(["failed", "exit: exit code 3", "failed", "exit"]),
+        ),
+        (
+            "echo '{\"daemon\":\"result\",\"ok\":false,\"text\":\"no\"}'",
+            json!(["failed", "provider: no", "failed", "provider"]),
+        ),
+        (
+            "echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"yes\"}'; exit 9",
+            json!(["failed", "exit: exit code 9", "failed", "exit"]),
+        ),
+    ];
+    for (script, expected) in rows {
+        assert_eq!(json!(fired(&world, script)), expected, "{script}");
+    }
+    world.script("exit 75\n");
+    let fire = world.begin(&["fire", "pusher", "--json"]);
+    let waiting = eventually("it waits for another attempt", || {
+        let activation = host.list("activations").into_iter().next()?;
+        (activation["state"] == "pending" && activation["attempts"] == 1).then_some(activation)
+    });
+    assert_eq!(waiting["reason"], "backoff: exit: exit code 75");
+    let id = waiting["id"].as_str().expect("an id");
+    assert_eq!(world.json(&["cancel", id, "--yes"]).1["state"], "cancelled");
+    let (code, answer) = fire.json();
+    assert_eq!(
+        (code, &answer["activation"]["state"]),
+        (1, &json!("cancelled"))
+    );
+    assert_eq!(world.json(&["cancel", id, "--yes"]).0, 75, "it has ended");
+}
+
+#[test]
+fn a_run_that_takes_too_long_is_ended_with_all_its_processes() {
+    for (limit, script, reason) in [
+        (
+            "wall = \"1s\"\nidle = \"60s\"",
+            "while :; do echo busy; read -t 0.1 x; done",
+            "timeout",
+        ),
+        (
+            "wall = \"60s\"\nidle = \"1s\"",
+            "(setsid sleep 1000 &) ; sleep 1001 & trap '' TERM; wait; wait; sleep 1002",
+            "idle",
+        ),
+    ] {
+        let world = World::pushed();
+        world.configure(&format!("[limits]\n{limit}\n"));
+        world.script(&format!("exec 0</dev/null\n{script}\n"));
+        let host = world.serve();
+        world.commit("wake it");
+        let activation = eventually("the limit was reached", || {
+            let activation = host.list("activations").into_iter().next()?;
+            (activation["state"] == "pending" && activation["attempts"] == 1).then_some(activation)
+        });
+        assert_eq!(
+            activation["reason"],
+            format!("backoff: {reason} limit reached")
+        );
+        let run = &host.list("runs")[0];
+        assert_eq!(
+            (&run["state"], &run["error"]["type"]),
+            (&json!("timeout"), &json!(reason)),
+            "{run}"
+        );
+        let marker = format!("DAEMON_RUN_ID={}", run["id"].as_str().expect("an id"));
+        assert_eq!(processes_with(&marker), Vec::<u32>::new());
+    }
+}
+
+#[test]
+fn a_cancelled_run_is_ended_with_all_its_processes() {
+    let world = World::pushed();
+    world.script("cat > /dev/null\n(setsid sleep 1000 &)\nsleep 1001 &\necho begun\nwait\n");
+    let host = world.serve();
+    let fire = world.begin(&["fire", "pusher", "--json"]);
+    let activation = host.activation_in("running");
+    let run = eventually("it has begun", || {
+        let run = host.list("runs").into_iter().next()?;
+        run["last_output_at"].is_string().then_some(run)
+    });
+    let marker = format!("DAEMON_RUN_ID={}", run["id"].as_str().expect("an id"));
+    assert!(processes_with(&marker).len() >= 3);
+    let id = activation["id"].as_str().expect("an id");
+    let (code, cancelled) = world.json(&["cancel", id, "--yes"]);
+    assert_eq!((code, &cancelled["state"]), (0, &json!("cancelled")));
+    let (code, _) = fire.json();
+    assert_eq!(code, 1);
+    let run = eventually("the run has ended", || {
+        let run = host.list("runs").into_iter().next()?;
+        (run["state"] != "running").then_some(run)
+    });
+    assert_eq!(
+        (&run["state"], &run["error"]["type"]),
+        (&json!("cancelled"), &json!("reclaim")),
+        "{run}"
+    );
+    assert!(run["finished_at"].is_string(), "{run}");
+    assert_eq!(processes_with(&marker), Vec::<u32>::new());
+    assert_eq!(world.branches(), Vec::<String>::new());
+    eventually("its worktree is gone", || {
+        let left = fs::read_dir(world.home.join("worktrees")).expect("it is there");
+        (left.count() == 0).then_some(())
+    });
+}
+
+#[test]
+fn a_run_folder_holds_what_the_run_was_given_and_what_it_said() {
+    let world = World::pushed();
+    world.script(
+        "cat > \"$HOME/prompt\"\nenv | sed 's/=.*//' | sort > ENV.txt\npwd > PWD.txt\necho noise >&2\n\
+         echo '{\"daemon\":\"output\",\"output\":{\"v\":1,\"verb\":\"state\",\"set\":{\"last\":1}}}'\n\
+         echo '{\"v\":1,\"verb\":\"no_op\",\"reason\":\"clean\"}' >> \"$DAEMON_OUTPUTS\"\n\
+         echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"all good\"}'\n",
+    );
+    let host = world.serve();
+    let (code, answer) = world.json(&["fire", "pusher"]);
+    assert_eq!(
+        (code, &answer["runs"][0]["result_preview"]),
+        (0, &json!("all good")),
+        "{answer}"
+    );
+    let folder = answer["runs"][0]["folder"].as_str().expect("a folder");
+    let folder = Path::new(folder);
+    let mode = |path: &Path| {
+        fs::metadata(path)
+            .expect("it is there")
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    assert_eq!(mode(folder), 0o700);
+    for name in [
+        "daemon.json",
+        ".prompt",
+        ".heartbeat",
+        ".lock",
+        "result.txt",
+        "outputs.jsonl",
+        "logs/events.jsonl",
+        "context/DAEMON.md",
+        "context/trigger.json",
+        "context/state.json",
+    ] {
+        assert!(folder.join(name).is_file(), "{name}");
+        assert_eq!(mode(&folder.join(name)) & 0o077, 0, "{name}");
+    }
+    assert_eq!(
+        fs::read(folder.join("context/DAEMON.md")).expect("a copy"),
+        fs::read(world.repo.join(".agents/daemons/pusher/DAEMON.md")).expect("the file")
+    );
+    assert_eq!(
+        fs::read_to_string(folder.join("result.txt")).expect("a result"),
+        "all good"
+    );
+    assert_eq!(
+        fs::read(folder.join("session/prompt")).expect("what it read"),
+        fs::read(folder.join(".prompt")).expect("what was kept"),
+    );
+    let document: Value =
+        serde_json::from_slice(&fs::read(folder.join("daemon.json")).expect("it is there"))
+            .expect("JSON");
+    assert_eq!(
+        (
+            &document["state"],
+            &document["backend"],
+            &document["sandbox"]["level"],
+            &document["exit"]["code"]
+        ),
+        (&json!("done"), &json!("sh"), &json!(1), &json!(0)),
+        "{document}"
+    );
+    let branch = &world.branches()[0];
+    let variables = world.git(&["show", &format!("{branch}:ENV.txt")]);
+    let known =
+        "DAEMON_CONTEXT\nDAEMON_OUTPUTS\nDAEMON_RUN_ID\nDAEMON_WORKTREE\nHOME\nLANG\nPATH\nPWD\n";
+    let foreign: Vec<&str> = variables
+        .lines()
+        .filter(|name| {
+            !known.lines().any(|known| known == *name)
+                && !["_", "OLDPWD", "SHLVL", "TMPDIR"].contains(name)
+        })
+        .collect();
+    assert_eq!(foreign, Vec::<&str>::new());
+    let run = host.get(&format!(
+        "runs/{}",
+        answer["runs"][0]["id"].as_str().expect("an id")
+    ));
+    let kinds: Vec<&str> = run["timeline"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|line| line["kind"].as_str())
+        .collect();
+    assert_eq!(
+        (kinds.first(), kinds.last()),
+        (Some(&"daemon_start"), Some(&"daemon_done")),
+        "{kinds:?}"
+    );
+    assert_eq!(
+        fs::read_to_string(folder.join("session/prompt"))
+            .expect("text")
+            .matches("\nid: pusher\n")
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn a_run_cannot_speak_to_the_host_that_started_it() {
+    let world = World::pushed();
+    let program = env!("CARGO_BIN_EXE_daemon-run");
+    let (home, out) = (world.home.display(), world.beside("told"));
+    let ask = format!("{program} --home {home} hold --json");
+    world.script(&format!(
+        "cat > /dev/null\n{{ {ask}; env -i {ask}; env -i setsid {ask}; }} > {} 2>&1\nexit 0\n",
+        out.display()
+    ));
+    let host = world.serve();
+    assert_eq!(world.json(&["fire", "pusher"]).0, 0);
+    let told = fs::read_to_string(out).expect("it was told something");
+    let refusals: Vec<Value> = told
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an object"))
+        .collect();
+    assert_eq!(refusals.len(), 3, "{told}");
+    for refusal in refusals {
+        assert_eq!(refusal["ok"], false, "{told}");
+    }
+    drop(host);
+}
+
+#[test]
+fn a_host_that_is_told_to_stop_lets_runs_end_and_loses_nothing() {
+    let world = World::pushed();
+    let flag = world.beside("go-on");
+    world.script(&format!(
+        "cat > /dev/null\nwhile [ ! -e {} ]; do sleep 0.05; done\necho slow > SLOW.md\n\
+         echo '{{\"daemon\":\"result\",\"ok\":true,\"text\":\"slow\"}}'\n",
+        flag.display()
+    ));
+    let mut host = world.serve();
+    world.commit("wake it");
+    let activation = host.activation_in("running");
+    let mut client = crate::rpc::Rpc::initialized(host.socket());
+    host.signal(rustix::process::Signal::TERM);
+    eventually("it stops", || {
+        world.log().contains("stopping").then_some(())
+    });
+    let refusal = client.call("daemon/list", &json!({}));
+    assert_eq!(
+        refusal["error"]["data"]["code"], "shutting-down",
+        "{refusal}"
+    );
+    assert!(client.call("ping", &json!({}))["result"].is_object());
+    fs::write(flag, "").expect("a flag");
+    assert_eq!(host.wait().0, Some(0));
+    let (_, listed) = world.json(&["activations"]);
+    let kept = &listed["activations"][0];
+    assert_eq!(
+        (&kept["id"], &kept["attempts"]),
+        (&activation["id"], &json!(1)),
+        "{kept}"
+    );
+
+    let host = world.serve();
+    let activations = host.settled(1);
+    assert_eq!(
+        (
+            activations.len(),
+            &activations[0]["state"],
+            &activations[0]["attempts"]
+        ),
+        (1, &json!("succeeded"), &json!(1))
+    );
+    assert_eq!(world.branches().len(), 1);
+}
+
+#[test]
+fn a_run_that_outlives_the_drain_is_ended_and_runs_again() {
+    let world = World::pushed();
+    world.configure("[host]\ndrain = \"1s\"\n");
+    world.script("trap '' TERM\ncat > /dev/null\necho begun\nwhile :; do sleep 1; done\n");
+    let host = world.serve();
+    world.commit("wake it");
+    host.activation_in("running");
+    let id = host.list("runs")[0]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    assert_eq!(host.stop().0, Some(0));
+    assert_eq!(
+        processes_with(&format!("DAEMON_RUN_ID={id}")),
+        Vec::<u32>::new()
+    );
+    world.script(crate::world::NOTE);
+    let host = world.serve();
+    let activations = host.settled(1);
+    assert_eq!(
+        (activations.len(), &activations[0]["state"]),
+        (1, &json!("succeeded")),
+        "{activations:?}"
+    );
+    assert_eq!(world.branches().len(), 1);
+}
+
+#[test]
+fn a_second_signal_ends_runs_at_once() {
+    let world = World::pushed();
+    world.script("cat > /dev/null\nsleep 1000\n");
+    let mut host = world.serve();
+    world.commit("wake it");
+    host.activation_in("running");
+    host.signal(rustix::process::Signal::TERM);
+    eventually("it stops", || {
+        world.log().contains("stopping").then_some(())
+    });
+    host.signal(rustix::process::Signal::INT);
+    assert_eq!(host.wait().0, Some(0));
+    let (_, listed) = world.json(&["activations"]);
+    assert_eq!(listed["activations"][0]["state"], "pending", "{listed}");
+}

@@ -1,0 +1,102 @@
+//! Schedules: ticks are recorded once, whoever asks for them.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::world::{World, eventually};
+
+#[test]
+fn a_tick_that_is_asked_for_twice_runs_once() {
+    let world = World::new(&[("nightly", "schedule: \"0 3 * * *\"")]);
+    let host = world.serve();
+    let next = host.get("daemons/nightly/next?n=1");
+    let daemon = &host.get("daemons")["daemons"][0];
+    assert_eq!(
+        (&daemon["modes"], &daemon["next_tick"]),
+        (&json!(["schedule"]), &next["times"][0])
+    );
+    let fire = || world.json(&["fire", "nightly", "--tick", "2026-11-20T03:00:00Z"]);
+    let (first, second) = (fire(), fire());
+    assert_eq!(
+        (first.0, &first.1["duplicate"]),
+        (0, &json!(false)),
+        "{}",
+        first.1
+    );
+    assert_eq!(
+        (second.0, &second.1["duplicate"]),
+        (0, &json!(true)),
+        "{}",
+        second.1
+    );
+    assert_eq!(first.1["activation"]["id"], second.1["activation"]["id"]);
+    let trigger = &first.1["activation"]["trigger"];
+    assert_eq!(
+        (&trigger["kind"], &trigger["key"], &trigger["scheduled_at"]),
+        (
+            &json!("tick"),
+            &json!("tick:2026-11-20T03:00:00Z"),
+            &json!("2026-11-20T03:00:00Z")
+        )
+    );
+    assert_eq!(world.branches().len(), 1);
+    assert_eq!(
+        world
+            .json(&["fire", "nightly", "--tick", "2026-11-20T03:00:30Z"])
+            .0,
+        64
+    );
+}
+
+/// The one test that waits for a minute to pass, since the binary reads the clock of the machine.
+#[test]
+fn a_minute_that_passes_is_recorded_and_runs_once_across_restarts() {
+    let world = World::new(&[("minutely", "schedule: \"* * * * *\"")]);
+    let host = world.serve();
+    let mut ticks = Vec::new();
+    // A minute may take longer to come than anything else that tests wait for.
+    for _ in 0..2 {
+        ticks = host.list("ticks");
+        if ticks.is_empty() {
+            ticks = wait_for_tick(&host);
+        }
+    }
+    assert_eq!(ticks[0]["outcome"], "enqueued", "{ticks:?}");
+    host.kill();
+    let host = world.serve();
+    let activations = host.settled(1);
+    let ticks = host.list("ticks");
+    let instants: BTreeSet<&str> = ticks
+        .iter()
+        .filter_map(|tick| tick["scheduled_at"].as_str())
+        .collect();
+    assert_eq!(instants.len(), ticks.len(), "{ticks:?}");
+    let keys: BTreeSet<&str> = activations
+        .iter()
+        .filter_map(|one| one["trigger"]["key"].as_str())
+        .collect();
+    assert_eq!(keys.len(), activations.len(), "{activations:?}");
+    for activation in &activations {
+        assert_eq!(activation["state"], "succeeded", "{activation}");
+        let recorded = ticks
+            .iter()
+            .any(|tick| tick["activation_id"] == activation["id"]);
+        assert!(recorded, "{ticks:?}");
+    }
+    assert_eq!(world.branches().len(), activations.len());
+}
+
+fn wait_for_tick(host: &crate::world::Host) -> Vec<Value> {
+    let started = std::time::Instant::now();
+    while started.elapsed() < std::time::Duration::from_secs(30) {
+        let ticks = host.list("ticks");
+        if !ticks.is_empty() {
+            return ticks;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    eventually("the minute has passed", || {
+        Some(host.list("ticks")).filter(|ticks| !ticks.is_empty())
+    })
+}

@@ -1,0 +1,371 @@
+//! From a push or a webhook to a branch, and what the registry makes of changed files.
+
+use serde_json::{Value, json};
+
+use crate::http::{pull_request_opened, push};
+use crate::world::{World, daemon_file, eventually, watch};
+
+/// Returns the daemons that activations belong to, oldest first, each with its state.
+fn woken(activations: &[Value]) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let pairs = activations
+        .iter()
+        .map(|one| (text(&one["daemon_id"]), text(&one["state"])));
+    let mut pairs: Vec<_> = pairs.collect();
+    pairs.sort();
+    pairs
+}
+
+fn succeeded(ids: &[&str]) -> Vec<(String, String)> {
+    ids.iter()
+        .map(|id| ((*id).to_owned(), "succeeded".to_owned()))
+        .collect()
+}
+
+#[test]
+fn a_push_wakes_whom_it_concerns_and_ends_as_an_attributed_branch() {
+    let world = World::new(&[
+        (
+            "docs",
+            &watch(&["when files matching docs/**/*.md are changed"]),
+        ),
+        (
+            "code",
+            &watch(&["when files matching src/**/*.rs are changed"]),
+        ),
+        ("opened", &watch(&["when a pull request is opened"])),
+    ]);
+    let host = world.serve();
+    world.write("docs/a.md", "two\n");
+    let commit = world.commit("change the manual");
+    let activations = host.settled(1);
+    assert_eq!(woken(&activations), succeeded(&["docs"]));
+    let activation = &activations[0];
+    let id = activation["id"].as_str().expect("an id");
+    let outputs = host.list("outputs");
+    let branch = format!("refs/heads/daemon/docs/{id}");
+    assert_eq!(outputs.len(), 1);
+    assert_eq!(
+        (
+            &outputs[0]["state"],
+            &outputs[0]["target"],
+            &outputs[0]["activation_id"]
+        ),
+        (&json!("confirmed"), &json!(branch), &json!(id))
+    );
+    assert_eq!(world.branches(), [branch.as_str()]);
+    assert_eq!(world.git(&["show", &format!("{branch}:NOTE.md")]), "note\n");
+    assert_eq!(
+        world.git(&["rev-parse", &format!("{branch}^")]).trim(),
+        commit
+    );
+    let key = outputs[0]["key"].as_str().expect("a key");
+    let trailers = world.git(&["log", "-1", "--format=%(trailers:only)", &branch]);
+    assert_eq!(
+        trailers.trim(),
+        format!("Daemon-Id: docs\nDaemon-Activation: {id}\nDaemon-Output: {key}")
+    );
+    let event = activation["trigger"]["event_ids"][0]
+        .as_str()
+        .expect("an event");
+    let event = host.get(&format!("events/{event}"));
+    assert_eq!(
+        (
+            &event["source"],
+            &event["kind"],
+            &event["actor"],
+            &event["delivery_id"]
+        ),
+        (
+            &json!("git"),
+            &json!("push"),
+            &json!("Ann"),
+            &json!("git:o/r:refs/heads/main:1")
+        )
+    );
+}
+
+#[test]
+fn a_pull_request_wakes_whom_it_concerns() {
+    let world = World::new(&[
+        ("opened", &watch(&["when a pull request is opened"])),
+        ("closed", &watch(&["when a pull request is closed"])),
+        ("pusher", &watch(&["when a commit is pushed to main"])),
+    ]);
+    let host = world.serve();
+    let answer = host.hook("pull_request", "d-1", &pull_request_opened(7));
+    let activations = host.settled(1);
+    assert_eq!(woken(&activations), succeeded(&["opened"]));
+    assert_eq!(
+        activations[0]["trigger"]["event_ids"],
+        answer.json()["event_ids"]
+    );
+    assert_eq!(
+        activations[0]["trigger"]["key"],
+        format!(
+            "event:{}",
+            activations[0]["trigger"]["event_ids"][0]
+                .as_str()
+                .expect("an id")
+        )
+    );
+    assert_eq!(world.branches().len(), 1);
+}
+
+#[test]
+fn one_move_told_twice_is_one_event() {
+    let world = World::pushed();
+    let before = world.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let host = world.serve();
+    let after = world.commit("told by both");
+    host.settled(1);
+    let answer = host.hook("push", "d-1", &push("O/R", &before, &after));
+    assert_eq!(
+        (answer.status, &answer.json()["duplicate"]),
+        (200, &json!(true)),
+        "git was first"
+    );
+    assert_eq!(host.settled(1).len(), 1);
+
+    // The other way round: the webhook comes while the repository is not looked at.
+    assert_eq!(host.stop().0, Some(0));
+    let next = world.commit("told by the webhook first");
+    world.write_config(
+        &std::fs::read_to_string(world.home.join("config.toml"))
+            .expect("it is there")
+            .replace("name = \"o/r\"", "name = \"o/r\"\nref = \"main\""),
+    );
+    let host = world.serve();
+    let activations = host.settled(2);
+    let answer = host.hook("push", "d-2", &push("o/r", &after, &next));
+    assert_eq!(answer.json()["duplicate"], true);
+    assert_eq!(woken(&activations), succeeded(&["pusher", "pusher"]));
+    let pushes = host
+        .list("events")
+        .into_iter()
+        .filter(|event| event["kind"] == "push");
+    assert_eq!(pushes.count(), 2);
+}
+
+#[test]
+fn what_a_daemon_made_does_not_wake_it() {
+    let world = World::new(&[(
+        "maker",
+        &watch(&[
+            "when a commit is pushed to main",
+            "when a branch is created",
+        ]),
+    )]);
+    let host = world.serve();
+    world.commit("wake it");
+    host.settled(1);
+    eventually("its branch was seen", || {
+        let events = host.list("events");
+        events
+            .iter()
+            .any(|event| event["kind"] == "create")
+            .then_some(())
+    });
+    assert_eq!(woken(&host.settled(1)), succeeded(&["maker"]));
+    world.git(&["branch", "topic"]);
+    assert_eq!(
+        woken(&host.settled(2)),
+        succeeded(&["maker", "maker"]),
+        "a person's branch does"
+    );
+}
+
+/// Returns what `list` says of a daemon.
+fn listed(world: &World, id: &str) -> Value {
+    let (code, list) = world.json(&["list"]);
+    assert_eq!(code, 0, "{list}");
+    let daemons = list["daemons"].as_array().expect("a list");
+    daemons
+        .iter()
+        .find(|daemon| daemon["id"] == id)
+        .expect("it is listed")
+        .clone()
+}
+
+/// Returns the check of `doctor` on a daemon, and its exit code.
+fn examined(world: &World, id: &str) -> (i32, Value) {
+    let (code, doctor) = world.json(&["doctor"]);
+    let checks = doctor["checks"].as_array().expect("a list");
+    let name = format!("daemon o/r:{id}");
+    (
+        code,
+        checks
+            .iter()
+            .find(|check| check["name"] == name.as_str())
+            .expect("it is examined")
+            .clone(),
+    )
+}
+
+#[test]
+fn an_invalid_file_stops_waking_says_why_and_wakes_again_when_mended() {
+    let condition = watch(&["when a commit is pushed to main"]);
+    let world = World::new(&[("broken", &condition), ("sound", &condition)]);
+    let host = world.serve();
+    world.write_daemon("broken", "---\nid: broken\npurpose: x\nwatch: [\n---\n");
+    let commit = world.commit("break it");
+    host.registered(&commit);
+    assert_eq!(
+        woken(&host.settled(1)),
+        succeeded(&["sound"]),
+        "not even by the push that broke it"
+    );
+    let daemon = listed(&world, "broken");
+    assert_eq!(
+        (&daemon["valid"], &daemon["diagnostics"][0]["code"]),
+        (&json!(false), &json!("D010"))
+    );
+    assert_eq!(daemon["diagnostics"][0]["start"]["line"], 4);
+    assert_eq!(listed(&world, "sound")["valid"], true);
+    let (code, check) = examined(&world, "broken");
+    assert_eq!((code, &check["status"]), (1, &json!("fail")), "{check}");
+    assert!(
+        check["detail"]
+            .as_str()
+            .expect("text")
+            .starts_with("does not wake: D010: "),
+        "{check}"
+    );
+    let (code, fired) = world.json(&["fire", "broken"]);
+    assert_eq!(
+        (code, &fired["error"]["code"]),
+        (65, &json!("invalid-daemon")),
+        "{fired}"
+    );
+
+    world.commit("nobody mended it");
+    assert_eq!(woken(&host.settled(2)), succeeded(&["sound", "sound"]));
+
+    world.write_daemon("broken", &daemon_file("broken", &condition));
+    let commit = world.commit("mend it");
+    host.registered(&commit);
+    assert_eq!(listed(&world, "broken")["valid"], true);
+    assert_eq!(examined(&world, "broken").1["status"], "ok");
+    host.settled(3);
+    world.commit("wake both");
+    let activations = host.settled(5);
+    let event = host
+        .list("events")
+        .into_iter()
+        .find(|event| event["kind"] == "push")
+        .expect("the newest");
+    let both: Vec<Value> = activations
+        .into_iter()
+        .filter(|one| one["trigger"]["event_ids"][0] == event["id"])
+        .collect();
+    assert_eq!(woken(&both), succeeded(&["broken", "sound"]));
+}
+
+#[test]
+fn a_new_daemon_is_not_woken_by_the_push_that_brings_it() {
+    let condition = watch(&["when a commit is pushed to main"]);
+    let world = World::new(&[("old", &condition)]);
+    let host = world.serve();
+    world.write_daemon("new", &daemon_file("new", &condition));
+    let commit = world.commit("add one");
+    host.registered(&commit);
+    assert_eq!(woken(&host.settled(1)), succeeded(&["old"]));
+    world.commit("go on");
+    assert_eq!(woken(&host.settled(3)), succeeded(&["new", "old", "old"]));
+}
+
+#[test]
+fn a_held_daemon_waits_and_a_removed_one_is_cancelled() {
+    let condition = watch(&["when a commit is pushed to main"]);
+    let world = World::new(&[("gone", &condition), ("kept", &condition)]);
+    let host = world.serve();
+    for id in ["gone", "kept"] {
+        let (code, daemon) = world.json(&["hold", id]);
+        assert_eq!((code, &daemon["gate"]), (0, &json!("held")));
+    }
+    world.commit("while they are held");
+    let waiting = eventually("both wait", || {
+        let all = host.list("activations");
+        (all.len() == 2).then_some(all)
+    });
+    for activation in &waiting {
+        assert_eq!(
+            (&activation["state"], &activation["reason"]),
+            (&json!("pending"), &json!("hold"))
+        );
+    }
+    let (code, fired) = world.json(&["fire", "kept"]);
+    assert_eq!(
+        (code, &fired["error"]["code"]),
+        (75, &json!("held")),
+        "{fired}"
+    );
+    world.git(&["rm", "-r", "--quiet", ".agents/daemons/gone"]);
+    let commit = world.commit("remove one");
+    host.registered(&commit);
+    eventually("it is cancelled", || {
+        let all = host.list("activations");
+        let gone = all.into_iter().find(|one| one["daemon_id"] == "gone")?;
+        (gone["state"] == "cancelled" && gone["reason"] == "the daemon was removed").then_some(())
+    });
+    assert_eq!(world.json(&["go", "gone"]).0, 66);
+    assert_eq!(world.json(&["go", "kept"]).1["gate"], "open");
+    let activations = host.settled(2);
+    let kept: Vec<Value> = activations
+        .into_iter()
+        .filter(|one| one["daemon_id"] == "kept")
+        .collect();
+    // The second push joined what was waiting: they have one subject.
+    assert_eq!(woken(&kept), succeeded(&["kept"]));
+    assert_eq!(
+        kept[0]["trigger"]["event_ids"]
+            .as_array()
+            .expect("a list")
+            .len(),
+        2
+    );
+
+    assert_eq!(
+        world.json(&["hold"]),
+        (0, json!({"schema_version": 1, "gate": "held"}))
+    );
+    assert_eq!(world.json(&["fire", "kept"]).0, 75);
+    assert_eq!(
+        world.json(&["go"]),
+        (0, json!({"schema_version": 1, "gate": "open"}))
+    );
+    assert_eq!(world.json(&["fire", "kept"]).0, 0);
+}
+
+#[test]
+fn a_push_while_no_host_runs_is_told_by_the_next() {
+    let world = World::pushed();
+    let host = world.serve();
+    assert_eq!(host.stop().0, Some(0));
+    world.commit("nobody looks");
+    let host = world.serve();
+    assert_eq!(woken(&host.settled(1)), succeeded(&["pusher"]));
+    host.kill();
+    world.commit("nobody looks again");
+    let host = world.serve();
+    assert_eq!(woken(&host.settled(2)), succeeded(&["pusher", "pusher"]));
+}
+
+#[test]
+fn a_repository_that_cannot_be_read_does_not_hinder_another() {
+    let world = World::pushed();
+    let other = World::pushed();
+    world.configure(&format!(
+        "[[repo]]\npath = {:?}\nname = \"o/other\"\n",
+        other.repo.display().to_string()
+    ));
+    let host = world.serve();
+    let head = other.repo.join(".git/HEAD");
+    let refs = std::fs::read(&head).expect("it has a HEAD");
+    std::fs::write(&head, "garbage").expect("it can be spoilt");
+    world.commit("all is well here");
+    assert_eq!(woken(&host.settled(1)), succeeded(&["pusher"]));
+    std::fs::write(&head, refs).expect("it can be mended");
+    other.commit("well again");
+    assert_eq!(woken(&host.settled(2)), succeeded(&["pusher", "pusher"]));
+}
