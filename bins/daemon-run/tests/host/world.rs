@@ -395,19 +395,28 @@ impl Host {
     }
 
     /// Waits until every stored event was matched and every activation has ended, and returns the activations.
+    ///
+    /// As long as one after the other ends, the wait goes on.
     pub(crate) fn settled(&self, at_least: usize) -> Vec<Value> {
-        eventually("everything has ended", || {
-            if self.get("stats")["unmatched"] != 0 {
-                return None;
-            }
+        let (mut deadline, mut n_ended) = (Instant::now() + PATIENCE, 0);
+        loop {
+            let is_matched = self.get("stats")["unmatched"] == 0;
             let activations = self.list("activations");
-            let done = activations.iter().all(|activation| {
-                ["succeeded", "failed", "dead", "cancelled"]
-                    .iter()
-                    .any(|state| activation["state"] == *state)
-            });
-            (done && activations.len() >= at_least).then_some(activations)
-        })
+            let open: Vec<&Value> = activations.iter().filter(|one| !has_ended(one)).collect();
+            if is_matched && open.is_empty() && activations.len() >= at_least {
+                return activations;
+            }
+            if activations.len() - open.len() > n_ended {
+                n_ended = activations.len() - open.len();
+                deadline = Instant::now() + PATIENCE;
+            }
+            let n = activations.len();
+            assert!(
+                Instant::now() < deadline,
+                "{n_ended} of {n} activations have ended, {at_least} are due, these have not: {open:#?}"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Waits until an activation is in a state, and returns it.
@@ -475,6 +484,13 @@ impl Drop for Host {
     fn drop(&mut self) {
         end(&mut self.child);
     }
+}
+
+/// Reports whether nothing happens to an activation any more.
+fn has_ended(activation: &Value) -> bool {
+    ["succeeded", "failed", "dead", "cancelled"]
+        .iter()
+        .any(|state| activation["state"] == *state)
 }
 
 /// Returns the processes that carry a text in their environment.
