@@ -170,8 +170,8 @@ pub(crate) struct Listing {
     /// Only of this daemon
     #[arg(long, value_name = "ID")]
     pub(crate) daemon: Option<String>,
-    /// Only of this repository, by name
-    #[arg(long, value_name = "NAME")]
+    /// Only of this repository, by its directory or name
+    #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<String>,
     /// Only in this state
     #[arg(long, value_name = "S")]
@@ -237,6 +237,21 @@ pub(crate) struct EventArgs {
     pub(crate) changed_files: Vec<String>,
 }
 
+/// Why a daemon would wake: an event, a tick, or a person who says so.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Occasion {
+    #[command(flatten)]
+    pub(crate) event: EventArgs,
+    /// A tick of its schedule instead of an event
+    #[arg(
+        long,
+        value_name = "RFC3339",
+        conflicts_with = "event",
+        allow_hyphen_values = true
+    )]
+    pub(crate) tick: Option<String>,
+}
+
 /// `explain`.
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
@@ -274,15 +289,7 @@ pub(crate) struct Context {
     /// The daemon
     pub(crate) id: String,
     #[command(flatten)]
-    pub(crate) event: EventArgs,
-    /// A tick of its schedule instead of an event
-    #[arg(
-        long,
-        value_name = "RFC3339",
-        conflicts_with = "event",
-        allow_hyphen_values = true
-    )]
-    pub(crate) tick: Option<String>,
+    pub(crate) occasion: Occasion,
     /// The repository [default: the enclosing one]
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
@@ -297,15 +304,7 @@ pub(crate) struct Fire {
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) event: EventArgs,
-    /// A tick of its schedule instead of an event
-    #[arg(
-        long,
-        value_name = "RFC3339",
-        conflicts_with = "event",
-        allow_hyphen_values = true
-    )]
-    pub(crate) tick: Option<String>,
+    pub(crate) occasion: Occasion,
     /// Shows what would happen; starts nothing and writes nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -420,6 +419,8 @@ pub(crate) enum SchemaOf {
     Output,
     /// The configuration
     Config,
+    /// How a condition is read
+    Interpretation,
     /// The control protocol
     Protocol,
 }

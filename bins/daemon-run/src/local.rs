@@ -58,8 +58,10 @@ pub(crate) fn root(place: &Place, repo: Option<&Path>) -> Result<PathBuf, Failur
         return Ok(repository_root(&place.directory));
     };
     let directory = place.directory.join(repo);
+    // A file is a place inside a repository, too, but nobody means that.
     let found = directory
         .canonicalize()
+        .and_then(|found| found.read_dir().map(|_| found))
         .map_err(|error| Failure::unreadable(&directory, &error))?;
     Ok(repository_root(&found))
 }

@@ -1,5 +1,6 @@
 //! The JSON forms that leave the program; field names are a contract of the command line.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::explain::Explanation;
@@ -7,7 +8,7 @@ use crate::interpretation::{Interpretation, Verdict};
 use crate::span::Span;
 
 /// An interpretation, with or without an event, as the command line prints it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct InterpretationWire {
     /// How far the line was understood.
@@ -27,7 +28,7 @@ pub struct InterpretationWire {
 }
 
 /// Words of the author, with their place in bytes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct SpanWire {
     /// The words.
@@ -39,7 +40,7 @@ pub struct SpanWire {
 }
 
 /// A filter, and its verdict for an event.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct FilterWire {
     /// The field's name.
@@ -65,7 +66,7 @@ pub struct FilterWire {
 }
 
 /// An alternative, and its verdict for an event.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ClauseWire {
     /// The events that it names.
@@ -85,7 +86,7 @@ pub struct ClauseWire {
 }
 
 /// A kind and action of a source.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct EventWire {
     /// The source's name.
@@ -94,6 +95,13 @@ pub struct EventWire {
     pub kind: &'static str,
     /// The action; `null` for every action.
     pub action: Option<&'static str>,
+}
+
+impl InterpretationWire {
+    /// Returns the JSON Schema (2020-12) of an interpretation.
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Self).to_value()
+    }
 }
 
 impl SpanWire {

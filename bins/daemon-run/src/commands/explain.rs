@@ -118,6 +118,9 @@ fn daemons(
         out.envelope(map)?;
     } else {
         out.text(&reading::daemons_text(&objects, event))?;
+        if objects.is_empty() {
+            out.note(&format!("no daemons in `{}`", root.display()));
+        }
         if let Some(id) = &args.id {
             out.note(&format!("next: daemon-run fire {id} --dry-run"));
         }

@@ -15,6 +15,7 @@ use daemon_repo::{Content, Git, Repository};
 use daemon_store::{EventRow, Matching};
 use jiff::Timestamp;
 
+use crate::cli::Occasion;
 use crate::event_input;
 use crate::failure::{Exit, Failure};
 use crate::local;
@@ -32,12 +33,9 @@ pub(crate) enum Why {
 
 impl Why {
     /// Reads the flags that say why.
-    pub(crate) fn read(
-        event: &crate::cli::EventArgs,
-        tick: Option<&str>,
-        place: &Place,
-    ) -> Result<Self, Failure> {
-        match (event_input::read(event, place)?, tick) {
+    pub(crate) fn read(occasion: &Occasion, place: &Place) -> Result<Self, Failure> {
+        let event = event_input::read(&occasion.event, place)?;
+        match (event, occasion.tick.as_deref()) {
             (Some(event), _) => Ok(Self::Event(Box::new(event))),
             (None, Some(tick)) => {
                 let at = super::next::instant(tick)?;

@@ -6,7 +6,7 @@ use daemon_lint::{ColourWish, CommonArguments, LintArguments, Streams, Surroundi
 
 use crate::cli::{Color, Global};
 use crate::out::Out;
-use crate::place::Place;
+use crate::place::{Place, repository_root};
 
 /// Runs the linter and returns its exit code.
 pub(crate) fn run(args: &LintArguments, global: &Global, place: &Place, out: Out) -> u8 {
@@ -46,7 +46,10 @@ pub(crate) fn run(args: &LintArguments, global: &Global, place: &Place, out: Out
         notes: &mut io::stderr().lock(),
     };
     let code = run_with(args, &common, &surroundings, &mut streams);
-    if code == 0 && args.format.is_none() {
+    let has_daemons = repository_root(&place.directory)
+        .join(".agents/daemons")
+        .is_dir();
+    if code == 0 && args.format.is_none() && has_daemons {
         out.note("next: daemon-run explain ID --event PAYLOAD.json");
     }
     code

@@ -129,9 +129,9 @@ pub(crate) async fn list(
     }
     let mut session = Session::open(place, Intent::Look).await?;
     if args.follow {
-        return follow(kind, args, &mut session, out).await;
+        return follow(kind, params(args, place), &mut session, out).await;
     }
-    let answer = session.call(kind.method, params(args)).await?;
+    let answer = session.call(kind.method, params(args, place)).await?;
     if out.is_json() {
         return out.envelope(answer);
     }
@@ -178,13 +178,12 @@ fn problems(kind: &Kind, rows: &[Value], out: Out) {
     }
 }
 
-fn params(args: &Listing) -> Map<String, Value> {
+fn params(args: &Listing, place: &Place) -> Map<String, Value> {
     let mut map = Map::new();
     map.insert("limit".to_owned(), json!(args.limit));
     let texts = [
         ("after", &args.after),
         ("daemon", &args.daemon),
-        ("repo", &args.repo),
         ("state", &args.state),
         ("since", &args.since),
         ("until", &args.until),
@@ -194,19 +193,22 @@ fn params(args: &Listing) -> Map<String, Value> {
             map.insert(name.to_owned(), json!(value));
         }
     }
+    if let Some(repo) = &args.repo {
+        map.insert("repo".to_owned(), json!(super::repo_name(place, repo)));
+    }
     map
 }
 
 /// Prints what is there, oldest first, then what comes, until interrupted.
 async fn follow(
     kind: &Kind,
-    args: &Listing,
+    params: Map<String, Value>,
     session: &mut Session,
     out: Out,
 ) -> Result<(), Failure> {
     let mut seen: std::collections::HashMap<String, Value> = std::collections::HashMap::new();
     loop {
-        let answer = session.call(kind.method, params(args)).await?;
+        let answer = session.call(kind.method, params.clone()).await?;
         let rows = answer
             .get(kind.plural)
             .and_then(Value::as_array)

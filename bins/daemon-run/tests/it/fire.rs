@@ -289,6 +289,12 @@ fn what_cannot_be_fired_has_its_own_exit_code() {
     );
     assert_eq!(failed(&[]), (64, "usage".to_owned()));
     let bare = World::new();
+    let outside = bare.run(&["fire", "tidy", "--repo", "../user", "--json"]);
+    assert_eq!(outside.failure(), (66, "repository".to_owned()));
+    assert!(
+        !bare.home().exists(),
+        "no home is made where nothing can be fired"
+    );
     bare.write(".agents/daemons/tidy/DAEMON.md", TIDY);
     let unborn = bare.run(&["fire", "tidy", "--json"]);
     assert_eq!(unborn.code, 66, "there is no branch yet: {unborn:?}");

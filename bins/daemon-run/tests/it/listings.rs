@@ -1,7 +1,7 @@
 //! The listings, and what shows one thing.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -216,6 +216,7 @@ fn filters_restrict_and_senseless_ones_are_usage_errors() {
     assert_eq!(count(&["--daemon", "tidy"]), (0, Some(2)));
     assert_eq!(count(&["--daemon", "nobody"]), (0, Some(0)));
     assert_eq!(count(&["--repo", "lamp"]), (0, Some(3)));
+    assert_eq!(count(&["--repo", "."]), (0, Some(3)));
     assert_eq!(count(&["--repo", "other/lamp"]), (0, Some(0)));
     assert_eq!(count(&["--state", "succeeded"]), (0, Some(3)));
     assert_eq!(count(&["--state", "failed"]), (0, Some(0)));
@@ -251,8 +252,10 @@ fn a_followed_listing_prints_one_object_a_line() {
         .take(3)
         .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
         .collect();
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let interrupt = ["-INT", &child.id().to_string()];
+    let sent = Command::new("kill").args(interrupt).status().unwrap();
+    assert!(sent.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
     let triggers: Vec<&str> = rows
         .iter()
         .map(|row| {

@@ -40,6 +40,19 @@ fn every_schema_is_valid_and_tells_good_from_bad() {
         assert!(jsonschema::is_valid(&schema, &good), "{of}");
         assert!(!jsonschema::is_valid(&schema, &bad), "{of}");
     }
+    let reading = schema(&world, "interpretation");
+    let explain = [
+        "explain",
+        "--json",
+        "--condition",
+        "when a non-draft pull request is opened",
+    ];
+    let printed = world.run(&explain).json();
+    assert!(jsonschema::is_valid(&reading, &printed), "{printed}");
+    assert!(!jsonschema::is_valid(
+        &reading,
+        &json!({"status": "mapped"})
+    ));
     schema(&world, "protocol");
     assert_eq!(
         world.run(&["schema"]).output,

@@ -251,6 +251,20 @@ fn another_directory_is_worked_in_with_the_flag() {
         "-q",
     ]);
     assert_eq!(below.code, 0, "a directory inside the repository names it");
+    let file = [
+        "explain",
+        "--json",
+        "--repo",
+        ".agents/daemons/tidy/DAEMON.md",
+    ];
+    assert_eq!(world.run(&file).failure(), (66, "unreadable".to_owned()));
+    let empty = world.run(&["-C", "../user", "explain"]);
+    assert_eq!((empty.code, empty.output.as_str()), (0, ""));
+    assert!(
+        empty.notes.starts_with("no daemons in `"),
+        "{}",
+        empty.notes
+    );
     assert_eq!(
         world.run(&["-C", "nowhere", "list", "--json"]).failure(),
         (66, "unreadable".to_owned())

@@ -5,8 +5,7 @@ use std::time::Instant;
 
 use daemon_engine::ActivationState;
 use daemon_event::EventId;
-use daemon_host::driver::{Inner, Runtime, run_one};
-use daemon_host::home::Home;
+use daemon_host::driver::{Inner, run_one};
 use daemon_host::ops::{OpError, Operations, chain};
 use daemon_host::random;
 use daemon_host::serve::Compose as _;
@@ -15,11 +14,11 @@ use serde_json::{Value, json};
 
 use super::Step;
 use super::scratch::Scratch;
-use crate::compose::{Composer, Overrides, open_store};
+use crate::alone::Alone;
+use crate::compose::{Composer, Overrides};
 use crate::failure::Failure;
 use crate::out::Out;
 use crate::place::Place;
-use crate::session::{Offline, home_failure, own};
 
 /// The daemon that wakes.
 const DAEMON: &str = "link-janitor";
@@ -59,47 +58,31 @@ pub(crate) async fn walk(scratch: &Scratch, place: &Place, out: Out) -> Result<V
         out,
     };
     let place = scratch.place(place);
-    let home = Home::open(place.home()?).map_err(home_failure)?;
-    let owner = own(&home)?;
     let overrides = Overrides {
         repos: vec![scratch.repository()],
         ..Overrides::default()
     };
     let composer = Composer::new(&place, overrides);
     let config = composer.load()?;
-    let parts = composer.parts(&config)?;
-    let store = open_store(&home, &config.host.store)?;
-    let epoch = store
-        .begin_epoch(random::now())
-        .await
-        .map_err(OpError::from)?;
-    let sandbox = parts.sandbox.clone();
-    let live = Arc::new(Offline::new(home.clone()));
-    let runtime = Runtime {
-        config: Arc::new(config),
-        parts,
-        generation: 1,
-    };
-    let inner = Inner::new(home, Arc::clone(&store), epoch, runtime);
+    let alone = Alone::begin(&place, &composer, config).await?;
+    let (inner, store) = (&alone.inner, &*alone.store);
     inner.first_sight().await.map_err(OpError::from)?;
-    let operations = Operations::new(Arc::clone(&store), inner.registry().clone(), live);
 
-    repository(&mut tour, &inner)?;
-    lint(&mut tour, &inner)?;
+    repository(&mut tour, inner)?;
+    lint(&mut tour, inner)?;
     let commit = scratch.move_setup()?;
     inner.read_repos().await.map_err(OpError::from)?;
-    let event = event(&mut tour, &*store, &commit).await?;
-    explain(&mut tour, &inner, &*store, event.as_ref()).await?;
-    let activation = activate(&mut tour, &inner, &operations, &sandbox).await?;
+    let event = event(&mut tour, store, &commit).await?;
+    explain(&mut tour, inner, store, event.as_ref()).await?;
+    let activation = activate(&mut tour, inner, &alone.operations).await?;
     output(&mut tour, scratch, activation.as_ref())?;
-    again(&mut tour, &inner, &*store, event.as_ref()).await?;
+    again(&mut tour, inner, store, event.as_ref()).await?;
     tour.step(
         "next",
         true,
         "daemon-run new pr-helper".to_owned(),
         json!({}),
     )?;
-    drop(owner);
     Ok(tour.steps)
 }
 
@@ -191,7 +174,6 @@ async fn activate(
     tour: &mut Tour,
     inner: &Arc<Inner>,
     operations: &Operations,
-    sandbox: &(u8, String),
 ) -> Result<Option<(Value, Value, Value)>, Failure> {
     let begun = Instant::now();
     inner.match_events().await.map_err(OpError::from)?;
@@ -212,6 +194,7 @@ async fn activate(
     let state = whole.0["state"].as_str().unwrap_or_default().to_owned();
     let seconds = begun.elapsed().as_secs_f64();
     let is_ok = state == ActivationState::Succeeded.as_str() && waiting.rows.len() == 1;
+    let sandbox = &inner.runtime().parts.sandbox;
     let detail = format!(
         "{}  {state} in {seconds:.1} s   sandbox: level {} ({})",
         activation.id, sandbox.0, sandbox.1

@@ -1,0 +1,117 @@
+//! `fire` through a live host.
+
+use std::path::Path;
+use std::time::Duration;
+
+use daemon_engine::ActivationState;
+use daemon_event::{Enrichment, PullRequestFact};
+use daemon_host::control::Client;
+use daemon_host::fire::FiredEvent;
+use serde_json::{Map, Value, json};
+
+use super::{uncommitted, who};
+use crate::cli::Fire;
+use crate::commands::imagined::Why;
+use crate::commands::repo_name;
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::session::{call_failure, parameter};
+
+/// How often a live host is asked whether the activation has ended.
+const POLL: Duration = Duration::from_millis(200);
+
+/// Asks the live host, and waits for the end.
+pub(super) async fn through_host(
+    args: &Fire,
+    root: &Path,
+    why: &Why,
+    place: &Place,
+    mut client: Client,
+) -> Result<Value, Failure> {
+    if args.provider.is_some() {
+        let failure =
+            Failure::usage("a live host runs this home: its configuration names the provider");
+        return Err(failure.help("set policy.daemon.<id>.provider"));
+    }
+    let mut params = parameter("id", &args.id);
+    if args.repo.is_some() {
+        params.insert(
+            "repo".to_owned(),
+            json!(repo_name(place, &root.display().to_string())),
+        );
+    }
+    match why {
+        Why::Person => {}
+        Why::Tick(at) => drop(params.insert("tick".to_owned(), json!(at.to_string()))),
+        Why::Event(event) => drop(params.insert("event".to_owned(), event_params(event))),
+    }
+    params.insert("by".to_owned(), json!(who(place)));
+    let fired = client
+        .call("daemon/fire", params)
+        .await
+        .map_err(|error| uncommitted(call_failure(error), root, &args.id))?;
+    let mut answer = Value::Object(fired);
+    let Some(id) = answer["activation"]["id"].as_str().map(str::to_owned) else {
+        return Ok(answer);
+    };
+    let activation = ended(&mut client, &id).await?;
+    answer["activation"] = Value::Object(activation);
+    for (method, plural) in [("run/list", "runs"), ("output/list", "outputs")] {
+        let mut params = parameter("daemon", &args.id);
+        params.insert("limit".to_owned(), json!(500));
+        let listed = client.call(method, params).await.map_err(call_failure)?;
+        let rows = listed
+            .get(plural)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let own: Vec<Value> = rows
+            .filter(|row| row["activation_id"] == id.as_str())
+            .cloned()
+            .collect();
+        answer[plural] = Value::Array(own);
+    }
+    Ok(answer)
+}
+
+/// Waits until an activation has ended, and returns it.
+async fn ended(client: &mut Client, id: &str) -> Result<Map<String, Value>, Failure> {
+    loop {
+        let asked = client.call("activation/get", parameter("id", id)).await;
+        let activation = asked.map_err(call_failure)?;
+        let state: Option<ActivationState> = activation["state"]
+            .as_str()
+            .and_then(|state| state.parse().ok());
+        if state.is_none_or(ActivationState::is_final) {
+            return Ok(activation);
+        }
+        tokio::time::sleep(POLL).await;
+    }
+}
+
+fn event_params(event: &FiredEvent) -> Value {
+    json!({
+        "source": event.source.as_str(),
+        "kind": event.kind,
+        "payload": String::from_utf8_lossy(&event.body),
+        "delivery_id": event.delivery,
+        "enrichment": enrichment(&event.enrichment),
+    })
+}
+
+fn enrichment(known: &Enrichment) -> Value {
+    let pull_request = |fact: &PullRequestFact| {
+        json!({
+            "number": fact.number,
+            "draft": fact.draft,
+            "state": fact.state,
+            "is_current_head": fact.is_current_head,
+        })
+    };
+    let pull_requests = known.pull_requests.as_ref();
+    json!({
+        "changed_files": known.changed_files,
+        "pull_requests": pull_requests.map(|all| all.iter().map(pull_request).collect::<Vec<_>>()),
+        "channel_name": known.channel_name,
+    })
+}
