@@ -96,10 +96,16 @@ fn unit(root: &Path, tier: Tier, excluded: &[&str], tally: &mut Tally) -> Result
         "--no-fail-fast",
     ]);
     args.extend(excluded.iter().flat_map(|package| ["--exclude", package]));
+    if tier != Tier::Change {
+        args.extend(["--features", "daemon-run/internal-testing"]);
+    }
     if !has_nextest {
         args.extend(["--", "--show-output"]);
     }
     let mut command = shell::cargo(root, &args);
+    if tier != Tier::Change {
+        command.envs([("DAEMON_TEST_KILLS", "20"), ("DAEMON_TEST_HOOKS", "200")]);
+    }
     if let Some(n_cases) = tier.property_cases() {
         command.env("PROPTEST_CASES", n_cases.to_string());
     }

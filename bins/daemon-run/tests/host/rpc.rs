@@ -37,6 +37,17 @@ impl Rpc {
         self.stream.write_all(bytes).unwrap_or_default();
     }
 
+    /// Sends lines until the host takes no more of them for a moment.
+    pub(crate) fn send_what_fits(&mut self, lines: impl Iterator<Item = String>) {
+        let moment = Some(Duration::from_secs(1));
+        self.stream.set_write_timeout(moment).expect("a timeout");
+        for line in lines {
+            if self.stream.write_all(line.as_bytes()).is_err() {
+                return;
+            }
+        }
+    }
+
     /// Sends one line.
     pub(crate) fn line(&mut self, line: &str) {
         self.send(format!("{line}\n").as_bytes());

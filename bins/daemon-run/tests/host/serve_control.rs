@@ -287,15 +287,26 @@ fn names_that_reach_out_of_the_home_find_nothing() {
 }
 
 #[test]
-fn a_client_that_never_reads_is_let_go_and_hinders_nobody() {
+fn a_client_that_never_reads_costs_little_and_hinders_nobody() {
     let world = World::pushed();
     let host = world.serve();
-    let mut deaf = Rpc::initialized(host.socket());
-    for id in 0..2_000 {
-        deaf.line(&format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}"
-        ));
-    }
+    let resident = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", host.pid()));
+        let status = status.expect("the host lives");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
+        let number: u64 = kibibytes
+            .and_then(|text| text.parse().ok())
+            .expect("a number");
+        number / 1024
+    };
     let mut other = Rpc::initialized(host.socket());
+    let doctor =
+        |id: u32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"host/doctor\"}}\n");
+    let mut deaf = Rpc::initialized(host.socket());
+    let before = resident();
+    deaf.send_what_fits((0..20_000).map(doctor));
     assert!(other.call("host/stats", &json!({}))["result"].is_object());
+    let grown = resident().saturating_sub(before);
+    assert!(grown <= 8, "it grew by {grown} MiB");
 }

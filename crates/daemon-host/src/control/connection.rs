@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -18,6 +18,8 @@ use crate::ops::Params;
 
 /// Answers that may wait for a slow reader.
 const REPLY_QUEUE: usize = 256;
+/// Bytes of answers that may wait for a slow reader.
+const REPLY_BYTES: usize = 1024 * 1024;
 /// How long a full queue of answers is waited for before the client is given up.
 const SLOW_READER: Duration = Duration::from_secs(10);
 
@@ -26,6 +28,19 @@ enum Line {
     Whole(Vec<u8>),
     TooLong,
     End,
+}
+
+/// An answer that waits to be written, and the room that it takes meanwhile.
+struct Queued {
+    line: Vec<u8>,
+    _room: OwnedSemaphorePermit,
+}
+
+/// Where the answers of one client wait, bounded in number and in bytes.
+#[derive(Clone)]
+struct Replies {
+    queue: mpsc::Sender<Queued>,
+    room: Arc<Semaphore>,
 }
 
 /// How a host stops: it takes up nothing new, then it is gone.
@@ -39,12 +54,14 @@ pub(super) struct Stopping {
 /// Serves one client until it leaves, misbehaves, or the host is gone.
 pub(super) async fn serve_client(stream: UnixStream, control: Arc<Control>, stopping: Stopping) {
     let (reading, mut writing) = stream.into_split();
-    let (replies, mut queue) = mpsc::channel::<ServerMessage>(REPLY_QUEUE);
+    let (queue, mut waiting) = mpsc::channel::<Queued>(REPLY_QUEUE);
+    let replies = Replies {
+        queue,
+        room: Arc::new(Semaphore::new(REPLY_BYTES)),
+    };
     let writer = async move {
-        while let Some(message) = queue.recv().await {
-            let mut line = serde_json::to_vec(&message).expect("a message is representable");
-            line.push(b'\n');
-            match tokio::time::timeout(SLOW_READER, writing.write_all(&line)).await {
+        while let Some(queued) = waiting.recv().await {
+            match tokio::time::timeout(SLOW_READER, writing.write_all(&queued.line)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) | Err(_) => return,
             }
@@ -57,7 +74,7 @@ pub(super) async fn serve_client(stream: UnixStream, control: Arc<Control>, stop
 async fn read_requests(
     mut reading: impl AsyncBufRead + Unpin,
     control: Arc<Control>,
-    replies: mpsc::Sender<ServerMessage>,
+    replies: Replies,
     stopping: Stopping,
 ) {
     let open = Arc::new(Mutex::new(BTreeSet::new()));
@@ -66,7 +83,7 @@ async fn read_requests(
     loop {
         let line = tokio::select! {
             () = stopping.finished.cancelled() => break,
-            () = replies.closed() => break,
+            () = replies.queue.closed() => break,
             line = next_line(&mut reading) => line,
         };
         let bytes = match line {
@@ -132,8 +149,12 @@ async fn read_requests(
                         Ok(result) => ServerMessage::result(id.clone(), result),
                         Err(error) => ServerMessage::op_error(id.clone(), &error),
                     };
+                    // Whoever has an answer may use its id again; whoever does not read keeps it open.
+                    let queued = replies.room_for(answer).await;
                     open.lock().expect("no holder panics").remove(&id);
-                    reply(&replies, answer).await;
+                    if let Some(queued) = queued {
+                        replies.put(queued).await;
+                    }
                 });
             }
         }
@@ -167,9 +188,34 @@ fn admit(
     None
 }
 
-async fn reply(replies: &mpsc::Sender<ServerMessage>, message: ServerMessage) {
-    if replies.send_timeout(message, SLOW_READER).await.is_err() {
-        tracing::debug!("a control client does not read its answers");
+async fn reply(replies: &Replies, message: ServerMessage) {
+    if let Some(queued) = replies.room_for(message).await {
+        replies.put(queued).await;
+    }
+}
+
+impl Replies {
+    /// Waits for room; `None` where the client does not read what is there already.
+    async fn room_for(&self, message: ServerMessage) -> Option<Queued> {
+        let mut line = serde_json::to_vec(&message).expect("a message is representable");
+        line.push(b'\n');
+        // An answer that is larger than all the room waits until it is alone.
+        let size = u32::try_from(line.len().min(REPLY_BYTES)).expect("the room is small");
+        let room = Arc::clone(&self.room).acquire_many_owned(size);
+        let Ok(room) = tokio::time::timeout(SLOW_READER, room).await else {
+            tracing::debug!("a control client does not read its answers");
+            return None;
+        };
+        Some(Queued {
+            line,
+            _room: room.expect("the semaphore is never closed"),
+        })
+    }
+
+    async fn put(&self, queued: Queued) {
+        if self.queue.send_timeout(queued, SLOW_READER).await.is_err() {
+            tracing::debug!("a control client does not read its answers");
+        }
     }
 }
 
