@@ -1,46 +1,31 @@
-//! Civil-day arithmetic on integers: days since 1970-01-01 to a date and back.
+//! Civil-day arithmetic on integers: the months of the calendar, by the day they begin.
 
 pub(crate) const MINUTES_PER_DAY: u32 = 1440;
 
 /// The years in which expressions are evaluated.
-pub(crate) const FIRST_YEAR: u32 = 1972;
-pub(crate) const LAST_YEAR: u32 = 9998;
+const FIRST_YEAR: u32 = 1972;
+const LAST_YEAR: u32 = 9998;
 
 /// 1972-01-01T00:00:00Z and 9998-12-31T23:59:59Z, in seconds since the epoch.
 pub(crate) const FIRST_SECOND: i64 = day_number(FIRST_YEAR, 1, 1) as i64 * 86_400;
 pub(crate) const LAST_SECOND: i64 = day_number(LAST_YEAR + 1, 1, 1) as i64 * 86_400 - 1;
 
+/// The minutes of these seconds.
+pub(crate) const FIRST_MINUTE: u64 = FIRST_SECOND as u64 / 60;
+pub(crate) const LAST_MINUTE: u64 = LAST_SECOND as u64 / 60;
+
+/// The last day of the domain.
+pub(crate) const LAST_DAY: u32 = (LAST_SECOND / 86_400) as u32;
+
 /// Days from 0000-03-01 to 1970-01-01.
 const EPOCH_SHIFT: u32 = 719_468;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Date {
-    pub(crate) year: u32,
-    pub(crate) month: u32,
-    pub(crate) day: u32,
-}
+/// The calendar repeats itself, weekdays included, after so many years, months and days.
+const CYCLE_YEARS: u32 = 400;
+const CYCLE_MONTHS: u32 = CYCLE_YEARS * 12;
+const CYCLE_DAYS: u32 = 146_097;
 
-/// Turns a day number (0 is 1970-01-01) into a date, by the method of Neri and Schneider: a
-/// computational calendar starts in March so that the leap day ends its year.
-pub(crate) const fn date(day_number: u32) -> Date {
-    const MAGIC: u64 = 2_939_745;
-    let quarter_days = 4 * (day_number + EPOCH_SHIFT) + 3;
-    let century = quarter_days / 146_097;
-    let of_century = (quarter_days % 146_097) | 3;
-    let product = MAGIC * of_century as u64;
-    let year_of_century = (product >> 32) as u32;
-    let day_of_year = ((product & 0xffff_ffff) / MAGIC) as u32 / 4;
-    let packed = 2_141 * day_of_year + 197_913;
-    let is_next_year = day_of_year >= 306;
-    let month = packed >> 16;
-    Date {
-        year: 100 * century + year_of_century + is_next_year as u32,
-        month: if is_next_year { month - 12 } else { month },
-        day: (packed & 0xffff) / 2_141 + 1,
-    }
-}
-
-/// Turns a date from 1970 on into its day number.
+/// Turns a date from 1970 on into its day number; 0 is 1970-01-01.
 pub(crate) const fn day_number(year: u32, month: u32, day: u32) -> u32 {
     let (year, month) = if month <= 2 {
         (year - 1, month + 12)
@@ -54,24 +39,124 @@ pub(crate) const fn day_number(year: u32, month: u32, day: u32) -> u32 {
 }
 
 /// Returns the weekday of a day number, 0 for Sunday.
+#[inline]
 pub(crate) const fn weekday(day_number: u32) -> u32 {
     (day_number + 4) % 7
 }
 
-pub(crate) const fn month_length(year: u32, month: u32) -> u32 {
-    match month {
-        2 if is_leap(year) => 29,
-        2 => 28,
-        _ => 30 | (month ^ (month >> 3)),
+/// A month of a year from 1970 on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Month {
+    /// The day number on which its cycle begins.
+    cycle: u32,
+    /// Its place among the months of the cycle.
+    index: u32,
+    page: &'static Page,
+}
+
+impl Month {
+    /// Returns the month that holds a day.
+    #[inline]
+    pub(crate) fn of(day: u32) -> Self {
+        // Counted by their mean length, months begin up to 26 days early and never late when the
+        // count is 16 days ahead.
+        const AHEAD: u32 = 16;
+        const FACTOR: u64 = ((CYCLE_MONTHS as u64) << 32) / CYCLE_DAYS as u64;
+        // No division in the cycle that began in 1970.
+        let of_cycle = if day < CYCLE_DAYS {
+            day
+        } else {
+            day % CYCLE_DAYS
+        };
+        let begun = ((u64::from(of_cycle + AHEAD) * FACTOR) >> 32) as u32;
+        let is_early = PAGES[begun as usize].first > of_cycle;
+        Self::at(day - of_cycle, begun - u32::from(is_early))
+    }
+
+    /// Returns the month so many months later.
+    #[inline]
+    pub(crate) fn plus(self, n_months: u32) -> Self {
+        let index = self.index + n_months;
+        if index < CYCLE_MONTHS {
+            Self::at(self.cycle, index)
+        } else {
+            Self::at(self.cycle + CYCLE_DAYS, index - CYCLE_MONTHS)
+        }
+    }
+
+    /// Returns the month so many months earlier; none before 1970.
+    pub(crate) fn minus(self, n_months: u32) -> Option<Self> {
+        match self.index.checked_sub(n_months) {
+            Some(index) => Some(Self::at(self.cycle, index)),
+            None => {
+                let cycle = self.cycle.checked_sub(CYCLE_DAYS)?;
+                Some(Self::at(cycle, self.index + CYCLE_MONTHS - n_months))
+            }
+        }
+    }
+
+    #[inline]
+    fn at(cycle: u32, index: u32) -> Self {
+        let page = &PAGES[index as usize];
+        Self { cycle, index, page }
+    }
+
+    /// Returns the day number of its first day.
+    #[inline]
+    pub(crate) const fn first(self) -> u32 {
+        self.cycle + self.page.first
+    }
+
+    /// Returns what a calendar shows of it.
+    #[inline]
+    pub(crate) fn page(self) -> &'static Page {
+        self.page
     }
 }
 
-const fn is_leap(year: u32) -> bool {
-    if year.is_multiple_of(100) {
-        year.is_multiple_of(400)
-    } else {
-        year.is_multiple_of(4)
+/// What a calendar shows of a month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Page {
+    /// Its first day, counted within the cycle.
+    first: u32,
+    /// The weekday of its first day, 0 for Sunday.
+    pub(crate) weekday: u8,
+    /// Its number in the year, from 1 to 12.
+    pub(crate) of_year: u8,
+    /// The number of its days.
+    pub(crate) length: u8,
+}
+
+/// The months of one cycle, and the first of the next.
+///
+/// Finding a month here takes fewer steps than computing a date, and the search wants neither the
+/// year nor leap days.
+static PAGES: [Page; CYCLE_MONTHS as usize + 1] = pages();
+
+const fn pages() -> [Page; CYCLE_MONTHS as usize + 1] {
+    const BLANK: Page = Page {
+        first: 0,
+        weekday: 0,
+        of_year: 0,
+        length: 0,
+    };
+    let mut pages = [BLANK; CYCLE_MONTHS as usize + 1];
+    let mut index = 0;
+    while index <= CYCLE_MONTHS {
+        let first = first_of(index);
+        pages[index as usize] = Page {
+            first,
+            weekday: weekday(first) as u8,
+            of_year: (index % 12 + 1) as u8,
+            length: (first_of(index + 1) - first) as u8,
+        };
+        index += 1;
     }
+    pages
+}
+
+const fn first_of(index: u32) -> u32 {
+    day_number(1970 + index / 12, index % 12 + 1, 1)
 }
 
 #[cfg(test)]
@@ -82,16 +167,44 @@ mod tests {
     fn every_day_of_the_domain_agrees_with_the_calendar_of_jiff() {
         let mut expected = jiff::civil::date(1970, 1, 1);
         for n in 0..day_number(LAST_YEAR + 1, 1, 1) {
-            let Date { year, month, day } = date(n);
-            let civil = jiff::civil::date(year as i16, month as i8, day as i8);
-            assert_eq!(civil, expected, "day {n}");
-            assert_eq!(day_number(year, month, day), n);
-            assert_eq!(month_length(year, month), expected.days_in_month() as u32);
+            let month = Month::of(n);
+            let of_month = n - month.first() + 1;
             assert_eq!(
-                weekday(n),
-                expected.weekday().to_sunday_zero_offset() as u32
+                u32::from(month.page().of_year),
+                expected.month() as u32,
+                "day {n}"
+            );
+            assert_eq!(of_month, expected.day() as u32, "day {n}");
+            assert_eq!(
+                u32::from(month.page().length),
+                expected.days_in_month() as u32
+            );
+            assert_eq!(
+                day_number(
+                    expected.year() as u32,
+                    u32::from(month.page().of_year),
+                    of_month
+                ),
+                n
+            );
+            let of_week = |day: jiff::civil::Date| day.weekday().to_sunday_zero_offset() as u32;
+            assert_eq!(weekday(n), of_week(expected));
+            assert_eq!(
+                u32::from(month.page().weekday),
+                of_week(expected.first_of_month())
             );
             expected = expected.tomorrow().unwrap();
         }
+    }
+
+    #[test]
+    fn months_are_counted_across_cycles() {
+        let last = Month::of(day_number(2369, 12, 31));
+        let next = last.plus(1);
+        assert_eq!(next, Month::of(day_number(2370, 1, 1)));
+        assert_eq!(next.minus(1), Some(last));
+        assert_eq!(next.plus(13).minus(13), Some(next));
+        assert_eq!(Month::of(31).minus(1), Some(Month::of(0)));
+        assert_eq!(Month::of(31).minus(2), None);
     }
 }

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 
+use crate::civil::{FIRST_MINUTE, LAST_MINUTE};
 use crate::problem::Error;
-use crate::zone::{in_domain, minute_of};
 use crate::{Field, parse};
 
 /// A five-field cron expression.
@@ -19,10 +19,30 @@ use crate::{Field, parse};
 pub struct CronExpr {
     pub(crate) minutes: u64,
     pub(crate) hours: u32,
+    /// The days that fire by their number; none when that field is `*`, and weekdays decide.
     pub(crate) days: u32,
     pub(crate) months: u16,
+    /// The weekdays that fire; none when that field is `*` and numbers decide.
     pub(crate) weekdays: u8,
     flags: u8,
+    /// The first of `minutes`.
+    pub(crate) first_minute: u8,
+    /// The first minute of a day on which it fires.
+    pub(crate) earliest: u16,
+    pub(crate) rhythm: Rhythm,
+}
+
+/// The longest cycle of the calendar that matters to an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Rhythm {
+    /// Every hour of every day is alike.
+    Hourly,
+    /// Every day is alike.
+    Daily,
+    /// The weekday alone decides about a day.
+    Weekly,
+    /// Days and months matter.
+    Dated,
 }
 
 const MINUTE_STAR: u8 = 1;
@@ -30,7 +50,6 @@ const HOUR_STAR: u8 = 2;
 const ANY_DAY_OF_MONTH: u8 = 4;
 const ANY_WEEKDAY: u8 = 8;
 const NEVER: u8 = 16;
-const WEEKLY: u8 = 32;
 
 /// One field as read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,23 +61,42 @@ pub(crate) struct FieldSet {
     pub(crate) is_star: bool,
 }
 
+impl Rhythm {
+    fn of([hour, day, month, weekday]: [FieldSet; 4]) -> Self {
+        if !day.is_star || month.mask != Field::Month.full() {
+            Self::Dated
+        } else if weekday.mask != Field::DayOfWeek.full() {
+            Self::Weekly
+        } else if hour.mask != Field::Hour.full() {
+            Self::Daily
+        } else {
+            Self::Hourly
+        }
+    }
+}
+
 impl CronExpr {
     pub(crate) fn from_sets([minute, hour, day, month, weekday]: [FieldSet; 5]) -> Self {
         let flag = |is_set, flag| if is_set { flag } else { 0 };
+        let is_by_number_only = weekday.is_star && !day.is_star;
         let mut expr = Self {
             minutes: minute.mask,
             hours: narrow(hour.mask),
-            days: narrow(day.mask),
+            days: if day.is_star { 0 } else { narrow(day.mask) },
             months: u16::try_from(month.mask).expect("months are bits 1 to 12"),
-            weekdays: u8::try_from(weekday.mask).expect("weekdays are bits 0 to 6"),
+            weekdays: match is_by_number_only {
+                true => 0,
+                false => u8::try_from(weekday.mask).expect("weekdays are bits 0 to 6"),
+            },
             flags: flag(minute.has_star, MINUTE_STAR)
                 | flag(hour.has_star, HOUR_STAR)
                 | flag(day.is_star, ANY_DAY_OF_MONTH)
                 | flag(weekday.is_star, ANY_WEEKDAY),
+            first_minute: minute.mask.trailing_zeros() as u8,
+            earliest: (hour.mask.trailing_zeros() * 60 + minute.mask.trailing_zeros()) as u16,
+            rhythm: Rhythm::of([hour, day, month, weekday]),
         };
-        expr.flags |= flag(expr.has_no_date(), NEVER);
-        let is_weekly = day.is_star && u64::from(expr.months) == Field::Month.full();
-        expr.flags |= flag(is_weekly, WEEKLY);
+        expr.flags |= flag(is_by_number_only && expr.has_no_date(), NEVER);
         expr
     }
 
@@ -90,8 +128,10 @@ impl CronExpr {
         match field {
             Field::Minute => self.minutes,
             Field::Hour => self.hours as u64,
-            Field::DayOfMonth => self.days as u64,
             Field::Month => self.months as u64,
+            Field::DayOfMonth if self.is_star(field) => field.full(),
+            Field::DayOfMonth => self.days as u64,
+            Field::DayOfWeek if self.is_star(field) => field.full(),
             Field::DayOfWeek => self.weekdays as u64,
         }
     }
@@ -103,14 +143,16 @@ impl CronExpr {
     /// does so within eight years.
     #[inline]
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
-        let minute = self.first_from(minute_of(after)? + 1)?;
-        in_domain(i64::from(minute) * 60)
-    }
-
-    /// Tells whether the weekday alone decides about a day, so that no date is needed.
-    #[inline]
-    pub(crate) const fn is_weekly(&self) -> bool {
-        self.flags & WEEKLY != 0
+        // Before the epoch the division yields more minutes than the domain has.
+        let minute = after.as_second() as u64 / 60;
+        if !(FIRST_MINUTE..=LAST_MINUTE).contains(&minute) {
+            return None;
+        }
+        let found = u64::from(self.first_from(minute as u32 + 1));
+        if found > LAST_MINUTE {
+            return None;
+        }
+        Timestamp::from_second((found * 60) as i64).ok()
     }
 
     pub(crate) const fn is_star(&self, field: Field) -> bool {
@@ -119,11 +161,11 @@ impl CronExpr {
             Field::Hour => self.flags & HOUR_STAR != 0,
             Field::DayOfMonth => self.flags & ANY_DAY_OF_MONTH != 0,
             Field::DayOfWeek => self.flags & ANY_WEEKDAY != 0,
-            Field::Month => self.mask(field) == field.full(),
+            Field::Month => self.months as u64 == field.full(),
         }
     }
 
-    /// Replaces the days of the month by one.
+    /// Replaces the listed days of the month by one.
     pub(crate) const fn with_day(self, day: u32) -> Self {
         Self {
             days: 1 << day,
@@ -132,12 +174,10 @@ impl CronExpr {
         }
     }
 
-    /// Only a restricted day-of-month can ask for dates that do not exist, and only when no
-    /// weekday can stand in.
+    /// Tells that no listed month has a listed day; only a weekday could stand in.
     fn has_no_date(&self) -> bool {
-        self.flags & ANY_WEEKDAY != 0
-            && !(1..=12)
-                .any(|month| self.months >> month & 1 != 0 && self.days & longest_month(month) != 0)
+        !(1..=12)
+            .any(|month| self.months >> month & 1 != 0 && self.days & longest_month(month) != 0)
     }
 }
 

@@ -329,7 +329,7 @@ impl Change {
         let expr = schedule.expr();
         let low = self.at + self.before.min(self.after);
         let high = self.at + self.before.max(self.after);
-        let wall = expr.first_from(u32::try_from(low / 60).ok()?)?;
+        let wall = expr.first_from(u32::try_from(low / 60).ok()?);
         if i64::from(wall) * 60 >= high {
             return None;
         }

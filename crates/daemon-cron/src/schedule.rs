@@ -108,7 +108,7 @@ impl CronExpr {
         if let Some(stretch) = zone.tabulated(second)
             && second >= stretch.settled
         {
-            let found = self.first_from(minute_from(second + stretch.offset))?;
+            let found = self.first_from(minute_from(second + stretch.offset));
             let tick = i64::from(found) * 60 - stretch.offset;
             if tick < stretch.end {
                 return in_domain(tick);
@@ -131,7 +131,7 @@ impl CronExpr {
             // back behind the start of that search, or forward beyond what it found.
             if from < searched || from > found {
                 searched = from;
-                found = i64::from(self.first_from(minute_from(from))?) * 60;
+                found = i64::from(self.first_from(minute_from(from))) * 60;
             }
             if found - stretch.offset < stretch.end {
                 return in_domain(found - stretch.offset);
@@ -210,12 +210,12 @@ impl Clock {
             return false;
         }
         let skipped = self.expr.first_from(minute_from(start + before));
-        skipped.is_some_and(|minute| i64::from(minute) * 60 < start + offset)
+        i64::from(skipped) * 60 < start + offset
     }
 }
 
 /// Returns the first whole wall minute that is not before a wall second.
 #[inline]
 fn minute_from(wall: i64) -> u32 {
-    u32::try_from((wall as u64).div_ceil(60)).unwrap_or(u32::MAX)
+    u32::try_from((wall as u64).saturating_add(59) / 60).unwrap_or(u32::MAX)
 }

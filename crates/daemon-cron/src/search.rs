@@ -1,55 +1,115 @@
 //! Finding matching wall minutes. A wall minute is counted from 1970-01-01T00:00 on the clock
 //! in question; the search jumps months, days and hours and never walks minutes.
 
-use crate::civil::{
-    Date, FIRST_YEAR, LAST_YEAR, MINUTES_PER_DAY, date, day_number, month_length, weekday,
-};
-use crate::{CronExpr, Field};
+use crate::CronExpr;
+use crate::civil::{LAST_DAY, MINUTES_PER_DAY, Month, Page, weekday};
+use crate::expr::Rhythm;
+
+/// What a search that finds nothing returns: beyond the domain, so that one comparison tells both.
+const NO_MINUTE: u32 = u32::MAX;
 
 impl CronExpr {
-    /// Returns the first matching wall minute that is not before `minute`.
-    #[inline]
-    pub(crate) fn first_from(&self, minute: u32) -> Option<u32> {
-        if self.is_weekly() {
-            return Some(self.first_in_week(minute));
+    /// Returns the first matching wall minute that is not before `minute`, or [`NO_MINUTE`].
+    pub(crate) fn first_from(&self, minute: u32) -> u32 {
+        if self.rhythm == Rhythm::Dated {
+            return self.first_by_date(minute);
         }
-        self.first_by_date(minute)
+        if self.rhythm == Rhythm::Hourly {
+            return self.first_in_hours(minute);
+        }
+        let days = if self.rhythm == Rhythm::Weekly {
+            // Two weeks of weekday bits, shifted so that bit 0 is this day.
+            let weeks = u32::from(self.weekdays) * (1 | 1 << 7);
+            weeks >> weekday(minute / MINUTES_PER_DAY)
+        } else {
+            u32::MAX
+        };
+        self.first_among(days, minute)
     }
 
-    fn first_by_date(&self, minute: u32) -> Option<u32> {
-        if self.never_fires() {
-            return None;
+    #[inline]
+    fn first_in_hours(&self, minute: u32) -> u32 {
+        let of_hour = minute % 60;
+        let minutes = self.minutes >> of_hour;
+        if minutes != 0 {
+            minute + minutes.trailing_zeros()
+        } else {
+            minute - of_hour + 60 + u32::from(self.first_minute)
         }
-        let day = minute / MINUTES_PER_DAY;
-        let Date {
-            year,
-            month,
-            day: of_month,
-        } = date(day);
-        let first = day - (of_month - 1);
-        if self.months >> month & 1 != 0 {
-            let mask = self.days_of(year, month, first);
-            if mask >> of_month & 1 != 0
-                && let Some(time) = self.first_time(minute % MINUTES_PER_DAY)
-            {
-                return Some(day * MINUTES_PER_DAY + time);
+    }
+
+    /// Returns the first match from `minute` on by a mask of days whose bit 0 is its own.
+    ///
+    /// Masks are shifted to what is left of them, so that their lowest bit is the way to go.
+    #[inline]
+    fn first_among(&self, days: u32, minute: u32) -> u32 {
+        let of_day = minute % MINUTES_PER_DAY;
+        if days & 1 != 0 {
+            let (hour, of_hour) = (of_day / 60, of_day % 60);
+            let hours = self.hours >> hour;
+            let minutes = self.minutes >> of_hour;
+            if hours & 1 != 0 && minutes != 0 {
+                return minute + minutes.trailing_zeros();
             }
-            let later = mask & (u32::MAX << of_month << 1);
+            let later = hours & !1;
             if later != 0 {
-                let day = day - of_month + later.trailing_zeros();
-                return Some(day * MINUTES_PER_DAY + self.earliest_time());
+                let ahead = later.trailing_zeros() * 60 + u32::from(self.first_minute);
+                return minute - of_hour + ahead;
             }
         }
-        // Most often the month that follows is listed and has a day.
-        if month < 12 && self.months >> (month + 1) & 1 != 0 {
-            let first = first + month_length(year, month);
-            let mask = self.days_of(year, month + 1, first);
-            if mask != 0 {
-                let day = first + mask.trailing_zeros() - 1;
-                return Some(day * MINUTES_PER_DAY + self.earliest_time());
+        let later = days & !1;
+        if later == 0 {
+            return NO_MINUTE;
+        }
+        let ahead = later.trailing_zeros() * MINUTES_PER_DAY + u32::from(self.earliest);
+        minute - of_day + ahead
+    }
+
+    // Apart, so that the registers it saves are not saved for expressions without dates.
+    #[inline(never)]
+    fn first_by_date(&self, minute: u32) -> u32 {
+        let day = minute / MINUTES_PER_DAY;
+        let month = Month::of(day);
+        let days = self.days_of(month.page()) >> (day - month.first());
+        if days != 0 {
+            let found = self.first_among(days, minute);
+            if found != NO_MINUTE {
+                return found;
             }
         }
-        self.first_in_later_month(year, month)
+        // Most often the listed month that follows has a day.
+        let next = self.next_listed(month);
+        match self.days_of(next.page()) {
+            0 => self.first_beyond(next),
+            days => self.first_in(days, next),
+        }
+    }
+
+    #[cold]
+    fn first_beyond(&self, mut month: Month) -> u32 {
+        while !self.never_fires() && month.first() <= LAST_DAY {
+            month = self.next_listed(month);
+            let days = self.days_of(month.page());
+            if days != 0 {
+                return self.first_in(days, month);
+            }
+        }
+        NO_MINUTE
+    }
+
+    /// Returns the first match on the days of a mask whose bit 0 is the first of the month.
+    #[inline]
+    fn first_in(&self, days: u32, month: Month) -> u32 {
+        let day = month.first() + days.trailing_zeros();
+        day * MINUTES_PER_DAY + u32::from(self.earliest)
+    }
+
+    /// Returns the first listed month after one.
+    #[inline]
+    fn next_listed(&self, month: Month) -> Month {
+        // Two years of months, shifted so that bit 0 is the month after.
+        let years = u32::from(self.months >> 1) * (1 | 1 << 12);
+        month.plus(1 + (years >> month.page().of_year).trailing_zeros())
     }
 
     /// Returns the last matching wall minute that is not after `minute`.
@@ -58,25 +118,16 @@ impl CronExpr {
             return None;
         }
         let day = minute / MINUTES_PER_DAY;
-        let Date {
-            year,
-            month,
-            day: of_month,
-        } = date(day);
-        if self.months >> month & 1 != 0 {
-            let mask = self.days_of(year, month, day - (of_month - 1));
-            if mask >> of_month & 1 != 0
-                && let Some(time) = self.last_time(minute % MINUTES_PER_DAY)
-            {
-                return Some(day * MINUTES_PER_DAY + time);
-            }
-            let earlier = mask & ((1 << of_month) - 1);
-            if earlier != 0 {
-                let day = day - of_month + earlier.ilog2();
-                return Some(day * MINUTES_PER_DAY + self.latest_time());
-            }
+        let month = Month::of(day);
+        let days = self.days_of(month.page());
+        let today = 1 << (day - month.first());
+        if days & today != 0
+            && let Some(time) = self.last_time(minute % MINUTES_PER_DAY)
+        {
+            return Some(day * MINUTES_PER_DAY + time);
         }
-        self.last_in_earlier_month(year, month)
+        self.last_among(days & (today - 1), month)
+            .or_else(|| self.last_in_earlier_month(month))
     }
 
     /// Counts the matching wall minutes from `from` until just before `until`.
@@ -105,90 +156,42 @@ impl CronExpr {
     }
 
     fn fires_on(&self, day: u32) -> bool {
-        let Date {
-            year,
-            month,
-            day: of_month,
-        } = date(day);
-        self.months >> month & 1 != 0
-            && self.days_of(year, month, day - (of_month - 1)) >> of_month & 1 != 0
+        let month = Month::of(day);
+        self.days_of(month.page()) >> (day - month.first()) & 1 != 0
     }
 
-    #[inline]
-    fn first_in_week(&self, minute: u32) -> u32 {
-        let day = minute / MINUTES_PER_DAY;
-        // Two weeks of weekday bits, shifted so that bit 0 is this day.
-        let days = (u32::from(self.weekdays) * (1 | 1 << 7)) >> weekday(day);
-        if days & 1 != 0
-            && let Some(time) = self.first_time(minute % MINUTES_PER_DAY)
-        {
-            return day * MINUTES_PER_DAY + time;
-        }
-        let ahead = (days & !1).trailing_zeros();
-        (day + ahead) * MINUTES_PER_DAY + self.earliest_time()
-    }
-
-    fn first_in_later_month(&self, mut year: u32, mut month: u32) -> Option<u32> {
+    fn last_in_earlier_month(&self, mut month: Month) -> Option<u32> {
         loop {
-            let later = u32::from(self.months) & (u32::MAX << month << 1);
-            if later != 0 {
-                month = later.trailing_zeros();
+            let of_year = u32::from(month.page().of_year);
+            let earlier = self.months & ((1 << of_year) - 1);
+            month = month.minus(if earlier != 0 {
+                of_year - earlier.ilog2()
             } else {
-                year += 1;
-                month = self.months.trailing_zeros();
-            }
-            if year > LAST_YEAR + 1 {
-                return None;
-            }
-            let first = day_number(year, month, 1);
-            let mask = self.days_of(year, month, first);
-            if mask != 0 {
-                let day = first + mask.trailing_zeros() - 1;
-                return Some(day * MINUTES_PER_DAY + self.earliest_time());
+                of_year + 12 - self.months.ilog2()
+            })?;
+            if let Some(found) = self.last_among(self.days_of(month.page()), month) {
+                return Some(found);
             }
         }
     }
 
-    fn last_in_earlier_month(&self, mut year: u32, mut month: u32) -> Option<u32> {
-        loop {
-            let earlier = self.months & ((1 << month) - 1);
-            if earlier != 0 {
-                month = earlier.ilog2();
-            } else {
-                year -= 1;
-                month = self.months.ilog2();
-            }
-            if year < FIRST_YEAR - 1 {
-                return None;
-            }
-            let first = day_number(year, month, 1);
-            let mask = self.days_of(year, month, first);
-            if mask != 0 {
-                let day = first + mask.ilog2() - 1;
-                return Some(day * MINUTES_PER_DAY + self.latest_time());
-            }
-        }
+    /// Returns the last match on the days of a mask whose bit 0 is the first of the month.
+    fn last_among(&self, days: u32, month: Month) -> Option<u32> {
+        let day = month.first() + days.checked_ilog2()?;
+        Some(day * MINUTES_PER_DAY + self.latest_time())
     }
 
-    /// Returns the matching days of a listed month as bits 1 to 31; `first` is the number of its
-    /// first day.
+    /// Returns the matching days of a month; bit 0 is its first.
     #[inline]
-    fn days_of(&self, year: u32, month: u32, first: u32) -> u32 {
-        // Bits 1 to `length`; the shift stays below 32.
-        let valid = u32::MAX >> (31 - month_length(year, month)) & !1;
-        if self.is_star(Field::DayOfWeek) {
-            return self.days & valid;
+    fn days_of(&self, page: &Page) -> u32 {
+        if self.months >> page.of_year & 1 == 0 {
+            return 0;
         }
-        // Six weeks of weekday bits, shifted so that bit 1 is the first of the month.
+        let valid = u32::MAX >> (32 - page.length);
+        // Six weeks of weekday bits, shifted so that bit 0 is the first of the month.
         const WEEKS: u64 = 1 | 1 << 7 | 1 << 14 | 1 << 21 | 1 << 28 | 1 << 35;
-        let weeks = u64::from(self.weekdays) * WEEKS;
-        let by_weekday = ((weeks >> weekday(first)) << 1) as u32;
-        let days = if self.is_either_day() {
-            self.days | by_weekday
-        } else {
-            self.days & by_weekday
-        };
-        days & valid
+        let by_weekday = ((u64::from(self.weekdays) * WEEKS) >> page.weekday) as u32;
+        (self.days >> 1 | by_weekday) & valid
     }
 
     /// Counts the matching days from day number `first` until just before `last`.
@@ -196,36 +199,16 @@ impl CronExpr {
         let mut count = 0;
         let mut day = first;
         while day < last {
-            let Date {
-                year,
-                month,
-                day: of_month,
-            } = date(day);
-            let start = day - (of_month - 1);
-            let next = start + month_length(year, month);
-            if self.months >> month & 1 != 0 {
-                let mut mask = self.days_of(year, month, start) & (u32::MAX << of_month);
-                if last < next {
-                    mask &= (1 << (last - start + 1)) - 1;
-                }
-                count += u64::from(mask.count_ones());
+            let month = Month::of(day);
+            let next = month.first() + u32::from(month.page().length);
+            let mut days = self.days_of(month.page()) >> (day - month.first());
+            if last < next {
+                days &= (1 << (last - day)) - 1;
             }
+            count += u64::from(days.count_ones());
             day = next;
         }
         count
-    }
-
-    #[inline]
-    fn first_time(&self, from: u32) -> Option<u32> {
-        let (hour, minute) = (from / 60, from % 60);
-        if self.hours >> hour & 1 != 0 {
-            let minutes = self.minutes & (u64::MAX << minute);
-            if minutes != 0 {
-                return Some(hour * 60 + minutes.trailing_zeros());
-            }
-        }
-        let hours = self.hours & (u32::MAX << hour << 1);
-        (hours != 0).then(|| hours.trailing_zeros() * 60 + self.minutes.trailing_zeros())
     }
 
     fn last_time(&self, until: u32) -> Option<u32> {
@@ -245,11 +228,6 @@ impl CronExpr {
         let whole = (self.hours & ((1 << hour) - 1)).count_ones() * self.minutes.count_ones();
         let rest = (self.hours >> hour & 1) * (self.minutes & ((1 << minute) - 1)).count_ones();
         u64::from(whole + rest)
-    }
-
-    #[inline]
-    fn earliest_time(&self) -> u32 {
-        self.hours.trailing_zeros() * 60 + self.minutes.trailing_zeros()
     }
 
     fn latest_time(&self) -> u32 {

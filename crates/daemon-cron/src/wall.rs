@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use jiff::Timestamp;
 
-use crate::civil::{Date, MINUTES_PER_DAY, date, weekday};
+use crate::civil::{MINUTES_PER_DAY, Month, weekday};
 use crate::schedule::LONG_GAP;
 use crate::zone::{Zone, second_of};
 use crate::{CronExpr, Field};
@@ -19,13 +19,16 @@ impl WallMinute {
     pub(crate) fn new(minute: u32) -> Self {
         let day = minute / MINUTES_PER_DAY;
         let time = minute % MINUTES_PER_DAY;
-        let Date {
-            month,
-            day: of_month,
-            ..
-        } = date(day);
+        let month = Month::of(day);
+        let of_month = day - month.first() + 1;
         Self {
-            values: [time % 60, time / 60, of_month, month, weekday(day)],
+            values: [
+                time % 60,
+                time / 60,
+                of_month,
+                u32::from(month.page().of_year),
+                weekday(day),
+            ],
         }
     }
 

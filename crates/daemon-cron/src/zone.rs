@@ -177,12 +177,6 @@ pub(crate) fn in_domain(second: i64) -> Option<Timestamp> {
     Timestamp::from_second(second).ok()
 }
 
-/// Returns the minute an instant lies in, counted from the epoch; none outside the domain.
-#[inline]
-pub(crate) fn minute_of(instant: Timestamp) -> Option<u32> {
-    second_of(instant).map(|second| (second as u64 / 60) as u32)
-}
-
 impl PartialEq for Zone {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
