@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
+use daemon_host::config::Log;
 
 use crate::cli::{Cli, Color, Command, Global};
 use crate::commands::act::{self, Prompts};
@@ -13,6 +14,7 @@ use crate::commands::{
     serve, show,
 };
 use crate::failure::{Exit, Failure};
+use crate::logs;
 use crate::out::Out;
 use crate::place::Place;
 
@@ -87,6 +89,9 @@ fn problem(error: &clap::Error) -> String {
 fn start(cli: &Cli, out: Out) -> Result<u8, Failure> {
     let place = Place::read(&cli.global)?;
     let is_serving = matches!(cli.command, Command::Serve(_) | Command::Demo(_));
+    if !is_serving && logs::are_wanted(&cli.global, &place) {
+        logs::begin(&Log::default(), &cli.global, &place)?;
+    }
     let mut builder = if is_serving {
         tokio::runtime::Builder::new_multi_thread()
     } else {

@@ -20,6 +20,7 @@ mod dispatch;
 mod event_input;
 mod failure;
 mod local;
+mod logs;
 mod out;
 mod place;
 #[cfg(doctest)]

@@ -7,11 +7,11 @@ use daemon_host::ops::{OpError, OpErrorKind};
 use daemon_host::serve::{Compose as _, Ready, Signal, Start, serve};
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Global, Serve};
 use crate::compose::{Composer, Overrides, open_store};
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
+use crate::logs;
 use crate::out::Out;
 use crate::place::Place;
 use crate::session::{home_failure, own};
@@ -33,7 +33,7 @@ pub(crate) async fn run(
     };
     let composer = Arc::new(Composer::new(place, overrides));
     let config = composer.load()?;
-    log(&config, global, place)?;
+    logs::begin(&config.log, global, place)?;
     if config.repo.is_empty() {
         out.note("no repository is watched: give --repo DIR, or [[repo]] in config.toml");
     }
@@ -73,36 +73,6 @@ fn announce(ready: &Ready, out: Out) -> Result<(), OpError> {
     out.note(&format!("log in once: {}", ready.login_url));
     out.envelope(line)
         .map_err(|failure| OpError::new(OpErrorKind::Internal, "stdout", failure.message))
-}
-
-/// Sends logs to the other stream.
-fn log(
-    config: &daemon_host::config::Config,
-    global: &Global,
-    place: &Place,
-) -> Result<(), Failure> {
-    let level = match (global.verbose, global.quiet) {
-        (0, false) => place.log.as_deref().unwrap_or(&config.log.level),
-        (0, true) => "error",
-        (1, _) => "debug",
-        _ => "trace",
-    };
-    let filter = EnvFilter::try_new(level).map_err(|error| {
-        Failure::new(
-            Exit::Config,
-            "log-level",
-            format!("`{level}` is not a log filter: {error}"),
-        )
-    })?;
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_target(false);
-    let begun = match config.log.format {
-        daemon_host::config::LogFormat::Text => builder.with_ansi(false).try_init(),
-        daemon_host::config::LogFormat::Json => builder.json().try_init(),
-    };
-    begun.map_err(|error| Failure::bug(format!("logging cannot begin: {error}")))
 }
 
 /// The signals that a host listens to.

@@ -19,8 +19,8 @@ fn run() -> Value {
     json!({"id": "[RUN]", "activation_id": "[ID]", "daemon_id": "tidy", "attempt": 1, "provider": "builtin", "state": "done",
         "started_at": "[TIME]", "finished_at": "[TIME]", "elapsed_s": "[SECONDS]", "turn": 0, "tool_call_count": 0,
         "current_tool": null, "tokens": {"input": 0, "output": 0}, "cost_usd": null, "last_output_at": null,
-        "result_preview": report, "result_path": "[ROOT]/home/daemons/[RUN]/result.txt", "error": null,
-        "folder": "[ROOT]/home/daemons/[RUN]"})
+        "result_preview": report, "result_path": "[ROOT]/state/daemons/[RUN]/result.txt", "error": null,
+        "folder": "[ROOT]/state/daemons/[RUN]"})
 }
 
 fn person() -> Value {
@@ -229,6 +229,20 @@ fn a_failed_activation_exits_with_one() {
             && object["activation"]["reason"].is_string(),
         "{object}"
     );
+}
+
+#[test]
+fn the_same_event_again_is_done_even_where_the_first_time_failed() {
+    let world = World::of_daemon(TIDY);
+    world.configure("[provider]\ndefault = \"broken\"\n[provider.broken]\ncommand = \"false\"\n");
+    let first = world.run_opened(&["fire", "tidy", "--json"]);
+    let second = world.run_opened(&["fire", "tidy", "--json"]);
+    assert_eq!((first.code, second.code), (1, 0));
+    assert_eq!(
+        (ids(&second).2, ids(&second).0),
+        (json!(true), ids(&first).0)
+    );
+    assert_eq!(second.json()["activation"]["state"], "failed");
 }
 
 #[test]

@@ -81,6 +81,19 @@ fn quietness_leaves_results_and_errors() {
 }
 
 #[test]
+fn logs_are_asked_for_and_keep_out_of_the_data() {
+    let world = World::of_daemon(TIDY);
+    let silent = world.run(&["fire", "tidy", "--json"]);
+    assert_eq!((silent.code, silent.notes.as_str()), (0, ""));
+    let loud = world.run(&["-v", "fire", "tidy", "--json"]);
+    assert_eq!((loud.code, &loud.json()["wakes"]), (0, &json!(true)));
+    assert!(loud.notes.contains("INFO registered"), "{}", loud.notes);
+    let mut command = world.command(&["list", "--json"]);
+    let wrong = command.env("DAEMON_LOG", "a=b=c").output().unwrap();
+    assert_eq!(world.ran(wrong).failure(), (78, "log-level".to_owned()));
+}
+
+#[test]
 fn a_wrong_command_line_exits_with_64_in_words_or_as_an_object() {
     let world = World::of_daemon(TIDY);
     let table: [(&[&str], &str); 9] = [

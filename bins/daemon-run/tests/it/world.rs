@@ -98,7 +98,7 @@ impl World {
     }
 
     pub(crate) fn home(&self) -> PathBuf {
-        self.root().join("home")
+        self.root().join("state")
     }
 
     /// Writes a file of the repository.
