@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use daemon_event::Event;
-use daemon_watch::corpus::{conditions, envelope, score};
+use daemon_watch::corpus::{Answer, conditions, envelope, score};
 use daemon_watch::interpret;
 use serde_json::Value;
 
@@ -32,15 +32,7 @@ pub(crate) fn run(
     let events = read_payloads(payloads)?;
     let (score, given) = score(&labelled, &events, interpret);
     if let Some(path) = answers {
-        let write = || -> std::io::Result<()> {
-            let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-            for answer in &given {
-                serde_json::to_writer(&mut file, answer)?;
-                file.write_all(b"\n")?;
-            }
-            file.flush()
-        };
-        write().map_err(|error| Failure::unwritable(path, &error))?;
+        write_answers(path, &given).map_err(|error| Failure::unwritable(path, &error))?;
     }
     let Ok(Value::Object(map)) = serde_json::to_value(&score) else {
         return Err(Failure::bug("a score cannot be written"));
@@ -70,6 +62,15 @@ pub(crate) fn run(
         );
     }
     out.text(&text)
+}
+
+fn write_answers(path: &Path, given: &[Answer]) -> std::io::Result<()> {
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+    for answer in given {
+        serde_json::to_writer(&mut file, answer)?;
+        file.write_all(b"\n")?;
+    }
+    file.flush()
 }
 
 /// Reads the envelopes of a directory, or of `derived/` in it.

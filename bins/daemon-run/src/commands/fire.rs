@@ -97,15 +97,10 @@ async fn alone(
             return Err(Failure::new(Exit::NoInput, "repository", problem));
         }
     }
-    let trigger = match why {
-        Why::Person => FireTrigger::Person(random::hex(8)),
-        Why::Tick(at) => FireTrigger::Tick(*at),
-        Why::Event(event) => FireTrigger::Event(event.clone()),
-    };
     let request = Request {
         daemon: args.id.clone(),
         repo: runtime.parts.repos.first().map(|repo| repo.name.clone()),
-        trigger,
+        trigger: trigger(why),
         by: Some(who(place)),
     };
     let registry = inner.registry().get();
@@ -123,6 +118,14 @@ async fn alone(
         answer["outputs"] = outputs;
     }
     Ok(answer)
+}
+
+fn trigger(why: &Why) -> FireTrigger {
+    match why {
+        Why::Person => FireTrigger::Person(random::hex(8)),
+        Why::Tick(at) => FireTrigger::Tick(*at),
+        Why::Event(event) => FireTrigger::Event(event.clone()),
+    }
 }
 
 /// Says of a daemon that the default branch lacks whether the working tree has it.
@@ -164,23 +167,8 @@ fn watch_only(
 }
 
 fn text(args: &Fire, answer: &Value) -> String {
-    let string = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if answer["dry_run"] == true {
-        let plan = &answer["plan"];
-        let verb = if answer["wakes"] == true {
-            "would wake"
-        } else {
-            "would not wake: the event meets no condition"
-        };
-        return format!(
-            "{} {verb}\n  provider    {}\n  capability  {}\n  sandbox     level {}\n  context     {} bytes, sha256 {}\n",
-            args.id,
-            string(&plan["provider"]),
-            string(&plan["capability"]),
-            plan["sandbox"],
-            plan["context"]["bytes"],
-            string(&plan["context"]["sha256"]),
-        );
+        return plan_text(&args.id, answer);
     }
     if answer["activation"].is_null() {
         return format!("{} does not wake: the event meets no condition\n", args.id);
@@ -193,40 +181,49 @@ fn text(args: &Fire, answer: &Value) -> String {
     };
     let mut text = format!(
         "activation  {}  {}{again}\n",
-        string(&activation["id"]),
-        string(&activation["state"])
+        word(&activation["id"]),
+        word(&activation["state"])
     );
     if let Some(reason) = activation["reason"].as_str() {
         put!(text, "reason      {reason}\n");
     }
     for run in answer["runs"].as_array().into_iter().flatten() {
+        let (id, state, folder) = (word(&run["id"]), word(&run["state"]), word(&run["folder"]));
         put!(
             text,
-            "run         {}  {}  {} s  {}\n",
-            string(&run["id"]),
-            string(&run["state"]),
-            run["elapsed_s"],
-            string(&run["folder"])
+            "run         {id}  {state}  {} s  {folder}\n",
+            run["elapsed_s"]
         );
-        if let Some(preview) = run["result_preview"].as_str() {
-            put!(
-                text,
-                "result      {}\n",
-                preview.lines().next().unwrap_or_default()
-            );
+        if let Some(first) = word(&run["result_preview"]).lines().next() {
+            put!(text, "result      {first}\n");
         }
     }
     for output in answer["outputs"].as_array().into_iter().flatten() {
-        let trouble = output["error"]
-            .as_str()
-            .map(|error| format!("  {error}"))
-            .unwrap_or_default();
-        put!(
-            text,
-            "output      {}  {}{trouble}\n",
-            string(&output["target"]),
-            string(&output["state"])
-        );
+        let (target, state) = (word(&output["target"]), word(&output["state"]));
+        let trouble = output["error"].as_str().unwrap_or_default();
+        let line = format!("output      {target}  {state}  {trouble}");
+        put!(text, "{}\n", line.trim_end());
     }
     text
+}
+
+fn plan_text(id: &str, answer: &Value) -> String {
+    let plan = &answer["plan"];
+    let verb = if answer["wakes"] == true {
+        "would wake"
+    } else {
+        "would not wake: the event meets no condition"
+    };
+    format!(
+        "{id} {verb}\n  provider    {}\n  capability  {}\n  sandbox     level {}\n  context     {} bytes, sha256 {}\n",
+        word(&plan["provider"]),
+        word(&plan["capability"]),
+        plan["sandbox"],
+        plan["context"]["bytes"],
+        word(&plan["context"]["sha256"]),
+    )
+}
+
+fn word(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }

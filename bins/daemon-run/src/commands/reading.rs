@@ -44,67 +44,70 @@ pub(crate) fn daemons_text(daemons: &[Value], event: Option<&Event>) -> String {
 
 /// Writes how a condition is read, for people.
 pub(crate) fn condition_text(condition: &Value) -> String {
-    let string = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let index = condition["index"]
         .as_u64()
         .map(|index| format!("watch[{index}]  "))
         .unwrap_or_default();
     let mut text = format!(
         "  {index}{}  \"{}\"\n",
-        string(&condition["status"]),
-        string(&condition["condition"])
+        word(&condition["status"]),
+        word(&condition["condition"])
     );
-    for clause in condition["clauses"].as_array().into_iter().flatten() {
-        let events: Vec<String> = clause["events"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|event| {
-                let action = event["action"]
-                    .as_str()
-                    .map(|action| format!(".{action}"))
-                    .unwrap_or_default();
-                format!(
-                    "{} {}{action}",
-                    string(&event["source"]),
-                    string(&event["kind"])
-                )
-            })
-            .collect();
-        put!(
-            text,
-            "    on {}{}\n",
-            events.join(" or "),
-            verdict(&clause["verdict"])
-        );
+    for clause in members(&condition["clauses"]) {
+        let events: Vec<String> = members(&clause["events"]).map(event_text).collect();
+        let verdict = verdict(&clause["verdict"]);
+        put!(text, "    on {}{verdict}\n", events.join(" or "));
     }
-    for filter in condition["filters"].as_array().into_iter().flatten() {
-        let value = match &filter["value"] {
-            Value::Null => String::new(),
-            Value::String(one) => one.clone(),
-            Value::Array(many) => many.iter().map(string).collect::<Vec<_>>().join(", "),
-            other => other.to_string(),
-        };
-        let got = filter["got"]
-            .as_str()
-            .map(|got| format!("   got {got}"))
-            .unwrap_or_default();
-        put!(
-            text,
-            "    if {} {} {value}  \"{}\"{}{got}\n",
-            string(&filter["field"]),
-            string(&filter["op"]),
-            string(&filter["text"]),
-            verdict(&filter["verdict"])
-        );
+    for filter in members(&condition["filters"]) {
+        text.push_str(&filter_text(filter));
     }
-    for words in condition["remainder"].as_array().into_iter().flatten() {
-        put!(text, "    not understood: \"{}\"\n", string(&words["text"]));
+    for words in members(&condition["remainder"]) {
+        put!(text, "    not understood: \"{}\"\n", word(&words["text"]));
     }
-    for note in condition["notes"].as_array().into_iter().flatten() {
-        put!(text, "    note: {}\n", string(note));
+    for note in members(&condition["notes"]) {
+        put!(text, "    note: {}\n", word(note));
     }
     text
+}
+
+fn event_text(event: &Value) -> String {
+    let action = event["action"]
+        .as_str()
+        .map(|action| format!(".{action}"))
+        .unwrap_or_default();
+    format!(
+        "{} {}{action}",
+        word(&event["source"]),
+        word(&event["kind"])
+    )
+}
+
+fn filter_text(filter: &Value) -> String {
+    let value = match &filter["value"] {
+        Value::Null => String::new(),
+        Value::String(one) => one.clone(),
+        Value::Array(many) => many.iter().map(word).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    };
+    let got = filter["got"]
+        .as_str()
+        .map(|got| format!("   got {got}"))
+        .unwrap_or_default();
+    format!(
+        "    if {} {} {value}  \"{}\"{}{got}\n",
+        word(&filter["field"]),
+        word(&filter["op"]),
+        word(&filter["text"]),
+        verdict(&filter["verdict"])
+    )
+}
+
+fn members(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+fn word(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 fn verdict(value: &Value) -> String {

@@ -57,21 +57,27 @@ pub(super) async fn through_host(
     let activation = ended(&mut client, &id).await?;
     answer["activation"] = Value::Object(activation);
     for (method, plural) in [("run/list", "runs"), ("output/list", "outputs")] {
-        let mut params = parameter("daemon", &args.id);
-        params.insert("limit".to_owned(), json!(500));
-        let listed = client.call(method, params).await.map_err(call_failure)?;
-        let rows = listed
-            .get(plural)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        let own: Vec<Value> = rows
-            .filter(|row| row["activation_id"] == id.as_str())
-            .cloned()
-            .collect();
-        answer[plural] = Value::Array(own);
+        answer[plural] = of_activation(&mut client, method, plural, (&args.id, &id)).await?;
     }
     Ok(answer)
+}
+
+/// Lists the rows of a daemon that belong to one of its activations.
+async fn of_activation(
+    client: &mut Client,
+    method: &str,
+    plural: &str,
+    (daemon, activation): (&str, &str),
+) -> Result<Value, Failure> {
+    let mut params = parameter("daemon", daemon);
+    params.insert("limit".to_owned(), json!(500));
+    let listed = client.call(method, params).await.map_err(call_failure)?;
+    let rows = listed.get(plural).and_then(Value::as_array);
+    let own = rows
+        .into_iter()
+        .flatten()
+        .filter(|row| row["activation_id"] == activation);
+    Ok(own.cloned().collect())
 }
 
 /// Waits until an activation has ended, and returns it.
