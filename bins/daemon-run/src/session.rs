@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use daemon_event::ActivationId;
 use daemon_host::control::{CallError, Client, ErrorBody};
-use daemon_host::home::{Home, Ownership};
+use daemon_host::home::{Home, HomeError, Ownership};
 use daemon_host::ops::{Live, OpError, OpErrorKind, Operations};
 use daemon_host::registry::SharedRegistry;
 use jiff::Timestamp;
@@ -125,9 +125,22 @@ pub(crate) fn own(home: &Home) -> Result<Ownership, Failure> {
     home.own().map_err(home_failure)
 }
 
+/// Refuses a home that somebody owns, without touching one that nobody does.
+pub(crate) fn refuse_owned(root: &std::path::Path) -> Result<(), Failure> {
+    let Some(home) = Home::existing(root) else {
+        return Ok(());
+    };
+    match home.owner().map_err(home_failure)? {
+        None => Ok(()),
+        Some(pid) => Err(home_failure(HomeError::Owned {
+            home: root.to_owned(),
+            pid,
+        })),
+    }
+}
+
 /// Says why a home cannot be used.
-pub(crate) fn home_failure(error: daemon_host::home::HomeError) -> Failure {
-    use daemon_host::home::HomeError;
+pub(crate) fn home_failure(error: HomeError) -> Failure {
     let message = daemon_host::ops::chain(&error);
     match error {
         HomeError::Owned { .. } => Failure::new(Exit::TryLater, "home-owned", message)

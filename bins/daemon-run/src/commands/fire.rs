@@ -79,6 +79,8 @@ async fn alone(
     place: &Place,
     out: Out,
 ) -> Result<Value, Failure> {
+    // An owner is told of before anything about the repository, which it may be reading.
+    session::refuse_owned(place.home()?)?;
     let composer = Composer::new(place, Overrides::default());
     let mut config = composer.load()?;
     watch_only(&mut config, &composer, place, root)?;
