@@ -1,9 +1,10 @@
 //! Finds the conditions that an event meets, without looking at most of them.
 //!
 //! Conditions are filed by repository and by source, kind and action; within these by one exact value that
-//! they insist on, or by their path globs. Only what is found there is decided in full.
+//! they insist on, by their path globs, or by the texts they look for. Only what is found there is decided in full.
 
 mod bucket;
+mod texts;
 
 use std::collections::HashMap;
 use std::hash::Hash;

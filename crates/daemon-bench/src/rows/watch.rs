@@ -149,7 +149,8 @@ impl Scene {
             let daemon = n * 157 % N_DAEMONS;
             let repo = repository(daemon % n_repositories)?;
             events.push(pull_request(daemon, repo.clone())?);
-            events.push(push(daemon, repo)?);
+            events.push(push(daemon, repo.clone())?);
+            events.push(comment(daemon, repo)?);
         }
         Ok(Self { conditions, events })
     }
@@ -341,6 +342,27 @@ fn push(daemon: usize, repo: RepoName) -> Result<Event> {
     let path = fixtures::folder().join("watch/push.json");
     let body = std::fs::read_to_string(path)?.replace("docs/care", &format!("docs/area-{daemon}"));
     event("push", body.as_bytes(), repo, Enrichment::default())
+}
+
+/// A maintainer's command to one daemon, in the words of an ordinary comment, with a text that another waits for.
+fn comment(daemon: usize, repo: RepoName) -> Result<Event> {
+    let text = format!(
+        "Thanks, the lid closes well now. Two more places need the same change before this can go in.\n\n\
+         /area-{daemon} help\n\nThe sensor of area {} reads a little high on cold mornings.",
+        daemon + 1
+    );
+    let body = serde_json::json!({
+        "action": "created",
+        "comment": {"body": text, "user": {"login": "mira"}, "author_association": "MEMBER"},
+        "issue": {"number": 41, "title": "Close the lid", "user": {"login": "kit"}, "pull_request": {"url": "u"}},
+        "sender": {"login": "mira"},
+    });
+    event(
+        "issue_comment",
+        body.to_string().as_bytes(),
+        repo,
+        Enrichment::default(),
+    )
 }
 
 fn event(kind: &str, body: &[u8], repo: RepoName, enrichment: Enrichment) -> Result<Event> {

@@ -7,6 +7,7 @@ use daemon_event::{Event, Field};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::Entry;
+use super::texts::{Texts, literal_test};
 use crate::compare::{Folding, LONGEST_GLOB, path_pattern};
 use crate::filter::{Op, Test};
 
@@ -43,6 +44,8 @@ pub(super) struct Bucket<K> {
     paths: Vec<Entry<K>>,
     /// All globs of `paths`, compiled when an event first asks.
     globs: OnceLock<PathGlobs>,
+    /// Conditions on texts, by field.
+    texts: Vec<Texts<K>>,
 }
 
 #[derive(Debug)]
@@ -61,39 +64,25 @@ impl<K> Default for Bucket<K> {
             folders: HashMap::new(),
             paths: Vec::new(),
             globs: OnceLock::new(),
+            texts: Vec::new(),
         }
     }
 }
+
+/// From this many entries under one value, paths and texts tell conditions better apart.
+const CROWDED: usize = 16;
 
 /// Where an entry is filed.
 enum Place<'t> {
     Open,
     Exact(&'t Test),
     Paths,
-}
-
-fn place(tests: &[Test]) -> Place<'_> {
-    let exact = EXACT.iter().find_map(|field| {
-        tests
-            .iter()
-            .find(|test| test.field() == *field && test.op() == Op::Is)
-    });
-    if let Some(test) = exact {
-        return Place::Exact(test);
-    }
-    let on_paths = |test: &Test| {
-        test.field() == Field::ChangedFiles && matches!(test.op(), Op::Any | Op::Only)
-    };
-    if tests.iter().any(on_paths) {
-        Place::Paths
-    } else {
-        Place::Open
-    }
+    Text(Field),
 }
 
 impl<K: Clone + Eq> Bucket<K> {
     pub(super) fn insert(&mut self, entry: Entry<K>) {
-        match place(&entry.tests) {
+        match self.place(&entry.tests) {
             Place::Open => self.open.push(entry),
             Place::Exact(test) => {
                 let (field, values) = (test.field(), test.values().to_vec());
@@ -133,7 +122,50 @@ impl<K: Clone + Eq> Bucket<K> {
                     self.globs.take();
                 }
             }
+            Place::Text(field) => {
+                let at = self.texts.iter().position(|texts| texts.field() == field);
+                let at = at.unwrap_or_else(|| {
+                    self.texts.push(Texts::new(field));
+                    self.texts.len() - 1
+                });
+                self.texts[at].insert(entry);
+            }
         }
+    }
+
+    /// Chooses what an entry is found by: the value that the fewest others share, unless many share each.
+    fn place<'t>(&self, tests: &'t [Test]) -> Place<'t> {
+        let exact = EXACT
+            .iter()
+            .filter_map(|field| {
+                tests
+                    .iter()
+                    .find(|test| test.field() == *field && test.op() == Op::Is)
+            })
+            .map(|test| (self.crowd(test), test))
+            .min_by_key(|(crowd, _)| *crowd);
+        let on_paths = |test: &Test| {
+            test.field() == Field::ChangedFiles && matches!(test.op(), Op::Any | Op::Only)
+        };
+        match exact {
+            Some((crowd, test)) if crowd < CROWDED => Place::Exact(test),
+            _ if tests.iter().any(on_paths) => Place::Paths,
+            _ => match (literal_test(tests), exact) {
+                (Some(test), _) => Place::Text(test.field()),
+                (None, Some((_, test))) => Place::Exact(test),
+                (None, None) => Place::Open,
+            },
+        }
+    }
+
+    /// Returns how many entries the fullest value of a test holds.
+    fn crowd(&self, test: &Test) -> usize {
+        let values = test.values().iter();
+        values
+            .filter_map(|value| self.exact.get(&value_hash(test.field(), value)))
+            .map(Vec::len)
+            .max()
+            .unwrap_or(0)
     }
 
     pub(super) fn remove(&mut self, key: &K) {
@@ -146,6 +178,7 @@ impl<K: Clone + Eq> Bucket<K> {
             entries.retain(|entry| entry.key != *key);
             !entries.is_empty()
         });
+        self.texts.iter_mut().for_each(|texts| texts.remove(key));
         let n_paths = self.paths.len();
         self.paths.retain(|entry| entry.key != *key);
         if self.paths.len() != n_paths {
@@ -166,6 +199,9 @@ impl<K: Clone + Eq> Bucket<K> {
         }
         if !self.folders.is_empty() {
             self.each_in_folders(event, &mut decide);
+        }
+        for texts in &self.texts {
+            texts.each_candidate(event, &mut decide);
         }
         if self.paths.is_empty() {
             return;

@@ -138,10 +138,76 @@ fn a_condition_with_several_alternatives_is_met_once() {
     assert_eq!(matches(&index, &event), [("a".to_owned(), 0)]);
 }
 
+fn comment(text: &str, association: &str) -> Event {
+    let body = serde_json::json!({
+        "action": "created",
+        "comment": {"body": text, "user": {"login": "kit"}, "author_association": association},
+        "issue": {"number": 7, "title": "t", "user": {"login": "kit"}, "pull_request": {"url": "u"}},
+        "repository": {"full_name": "acme/pump", "default_branch": "trunk"}, "sender": {"login": "kit"},
+    });
+    event(Source::Github, "issue_comment", &body.to_string())
+}
+
+/// Files the chosen conditions, takes every third out again, and compares with each decided by itself.
+fn finds_what_each_would(
+    conditions: &[&str],
+    chosen: &[usize],
+    event: &Event,
+) -> Result<(), TestCaseError> {
+    let mut index = MatchIndex::new();
+    let mut expected = BTreeSet::new();
+    for (number, at) in chosen.iter().enumerate() {
+        let meaning = interpret(conditions[*at]);
+        index.insert(&repo("acme/pump"), &number, *at, &meaning);
+        if number % 3 != 2 && meaning.wakes(event) == Verdict::Wakes {
+            expected.insert((number, *at));
+        }
+    }
+    index.matches(event, &mut Vec::new());
+    (0..chosen.len())
+        .filter(|number| number % 3 == 2)
+        .for_each(|number| index.remove(&number));
+    let mut found = Vec::new();
+    index.matches(event, &mut found);
+    let n_found = found.len();
+    let found: BTreeSet<(usize, usize)> = found.into_iter().collect();
+    prop_assert_eq!(n_found, found.len());
+    prop_assert_eq!(found, expected);
+    Ok(())
+}
+
+#[test]
+fn a_comment_meets_the_texts_it_holds() {
+    let index = index(&[
+        (
+            "acme/pump",
+            "a",
+            "when a PR comment containing \"leak\" is created",
+        ),
+        (
+            "acme/pump",
+            "b",
+            "when someone comments \"/ask help\" in a PR",
+        ),
+        (
+            "acme/pump",
+            "c",
+            "when a PR comment containing \"drip\" is created",
+        ),
+    ]);
+    let met = |text: &str| -> Vec<String> {
+        let found = matches(&index, &comment(text, "NONE"));
+        found.into_iter().map(|(key, _)| key).collect()
+    };
+    assert_eq!(met("/Ask help, it LEAKS"), ["a", "b"]);
+    assert_eq!(met("please /ask help"), Vec::<String>::new());
+    assert_eq!(met("a lea\u{212a}, /as\u{212a} help"), ["a"]);
+}
+
 proptest! {
     #[test]
     fn the_index_finds_what_each_condition_by_itself_would(
-        chosen in proptest::collection::vec(0_usize..12, 1..20),
+        chosen in proptest::collection::vec(0_usize..12, 1..90),
         branch in "trunk|drip|release/1",
         file in "docs/a\\.md|src/b\\.rs|c\\.md",
     ) {
@@ -160,20 +226,29 @@ proptest! {
             "when a commit whose message contains \"m\" is pushed",
         ];
         let event = push("acme/pump", &branch, &[&file]);
-        let mut index = MatchIndex::new();
-        let mut expected = BTreeSet::new();
-        for (number, at) in chosen.iter().enumerate() {
-            let meaning = interpret(CONDITIONS[*at]);
-            index.insert(&repo("acme/pump"), &number, *at, &meaning);
-            if meaning.wakes(&event) == Verdict::Wakes {
-                expected.insert((number, *at));
-            }
-        }
-        let mut found = Vec::new();
-        index.matches(&event, &mut found);
-        let n_found = found.len();
-        let found: BTreeSet<(usize, usize)> = found.into_iter().collect();
-        prop_assert_eq!(n_found, found.len());
-        prop_assert_eq!(found, expected);
+        finds_what_each_would(&CONDITIONS, &chosen, &event)?;
+    }
+
+    #[test]
+    fn texts_are_found_in_any_case_and_wherever_they_stand(
+        chosen in proptest::collection::vec(0_usize..10, 1..60),
+        words in proptest::collection::vec(
+            "/ask help|/ASK  help|/as\u{212a} help|leak|LEAKS|lea\u{212a}|naïve|NAÏVE|日本|\u{130}nk|ink|x|\n| ", 0..8),
+        association in "OWNER|NONE",
+    ) {
+        const CONDITIONS: [&str; 10] = [
+            "when a PR comment containing \"leak\" is created",
+            "when a PR comment containing \"naïve\" is created",
+            "when a PR comment containing \"日本\" is created",
+            "when a PR comment containing \"ink\" is created",
+            "when someone comments \"/ask help\" in a PR",
+            "when a maintainer comments \"/ask\" in a PR",
+            "when a comment containing \"leak\" or \"ink\" is created on a pull request",
+            "when a maintainer comments on a pull request",
+            "when a pull request comment not containing \"leak\" is created",
+            "when kit comments \"/ask help\" in a PR",
+        ];
+        let event = comment(&words.concat(), &association);
+        finds_what_each_would(&CONDITIONS, &chosen, &event)?;
     }
 }

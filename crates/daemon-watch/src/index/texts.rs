@@ -1,0 +1,143 @@
+//! Conditions on what a text holds, found in one pass over the text.
+
+use std::sync::OnceLock;
+
+use aho_corasick::AhoCorasick;
+use daemon_event::{Event, Field};
+
+use super::Entry;
+use crate::compare::Folding;
+use crate::filter::{Op, Test};
+
+/// The two characters outside ASCII whose lower case holds ASCII letters. A text with one of them can hold a literal
+/// that a search by bytes does not see.
+const FOLDED_TO_ASCII: [char; 2] = ['\u{130}', '\u{212a}'];
+
+/// The conditions on the text of one field.
+#[derive(Debug)]
+pub(super) struct Texts<K> {
+    field: Field,
+    entries: Vec<Entry<K>>,
+    /// Compiled when an event first asks.
+    literals: OnceLock<Literals>,
+}
+
+#[derive(Debug)]
+struct Literals {
+    /// None when there are too many of them for one automaton.
+    search: Option<AhoCorasick>,
+    /// By literal, its entry.
+    owners: Vec<usize>,
+}
+
+/// Returns a test that only texts with one of its literals pass.
+pub(super) fn literal_test(tests: &[Test]) -> Option<&Test> {
+    tests.iter().find(|test| {
+        matches!(test.op(), Op::Contains | Op::Command)
+            && !test.values().is_empty()
+            && test.values().iter().all(|value| literal(value).is_some())
+    })
+}
+
+/// Returns the longest stretch of ASCII that a text must hold, in any case, to hold `wanted`.
+fn literal(wanted: &str) -> Option<String> {
+    let folded: String = Folding::Case.chars(wanted).collect();
+    let stretches = folded.split(|c: char| !c.is_ascii());
+    let longest = stretches.max_by_key(|stretch| stretch.len())?;
+    (!longest.is_empty()).then(|| longest.to_owned())
+}
+
+impl<K> Texts<K> {
+    pub(super) fn new(field: Field) -> Self {
+        Self {
+            field,
+            entries: Vec::new(),
+            literals: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn field(&self) -> Field {
+        self.field
+    }
+
+    pub(super) fn insert(&mut self, entry: Entry<K>) {
+        self.entries.push(entry);
+        self.literals.take();
+    }
+
+    /// Calls `decide` once with every entry one of whose literals the event's text holds.
+    pub(super) fn each_candidate(&self, event: &Event, decide: &mut impl FnMut(&Entry<K>)) {
+        let mut texts = event.facts.texts(self.field).peekable();
+        if texts.peek().is_none() || self.entries.is_empty() {
+            return;
+        }
+        let literals = self.literals.get_or_init(|| compile(&self.entries));
+        let mut met: Vec<usize> = Vec::new();
+        for text in texts {
+            let Some(search) = &literals.search else {
+                return self.entries.iter().for_each(decide);
+            };
+            if text.contains(FOLDED_TO_ASCII) {
+                return self.entries.iter().for_each(decide);
+            }
+            for found in search.find_overlapping_iter(text) {
+                let owner = literals.owners[found.pattern().as_usize()];
+                if met.last() != Some(&owner) {
+                    met.push(owner);
+                }
+            }
+        }
+        met.sort_unstable();
+        met.dedup();
+        met.iter().for_each(|owner| decide(&self.entries[*owner]));
+    }
+}
+
+impl<K: Eq> Texts<K> {
+    pub(super) fn remove(&mut self, key: &K) {
+        let n_entries = self.entries.len();
+        self.entries.retain(|entry| entry.key != *key);
+        if self.entries.len() != n_entries {
+            self.literals.take();
+        }
+    }
+}
+
+fn compile<K>(entries: &[Entry<K>]) -> Literals {
+    let mut literals = Vec::new();
+    let mut owners = Vec::new();
+    for (owner, entry) in entries.iter().enumerate() {
+        let values = literal_test(&entry.tests).map(Test::values);
+        for value in values.into_iter().flatten() {
+            literals.extend(literal(value));
+            owners.push(owner);
+        }
+    }
+    let search = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .build(literals)
+        .ok();
+    Literals { search, owners }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_other_character_outside_ascii_folds_into_it() {
+        let folded: Vec<char> = ('\u{80}'..=char::MAX)
+            .filter(|c| c.to_lowercase().any(|lower| lower.is_ascii()))
+            .collect();
+        assert_eq!(folded, FOLDED_TO_ASCII);
+    }
+
+    #[test]
+    fn a_literal_is_the_longest_stretch_of_ascii() {
+        assert_eq!(literal("/Area-5 help").as_deref(), Some("/area-5 help"));
+        assert_eq!(literal("naïve question").as_deref(), Some("ve question"));
+        assert_eq!(literal("über"), Some("ber".to_owned()));
+        assert_eq!(literal("日本"), None);
+        assert_eq!(literal(""), None);
+    }
+}
