@@ -301,11 +301,17 @@ fn a_client_that_never_reads_costs_little_and_hinders_nobody() {
         number / 1024
     };
     let mut other = Rpc::initialized(host.socket());
-    let doctor =
-        |id: u32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"host/doctor\"}}\n");
+    let big = json!({"hook_id": 1, "zen": "z".repeat(200_000)});
+    let stored = host.hook("ping", "d-1", &big).json();
+    let event = stored["event_ids"][0].as_str().expect("an id").to_owned();
+    let long = |id: u32| {
+        let params = json!({"id": event});
+        let line = json!({"jsonrpc": "2.0", "id": id, "method": "event/get", "params": params});
+        format!("{line}\n")
+    };
     let mut deaf = Rpc::initialized(host.socket());
     let before = resident();
-    deaf.send_what_fits((0..20_000).map(doctor));
+    deaf.send_what_fits((0..20_000).map(long));
     assert!(other.call("host/stats", &json!({}))["result"].is_object());
     let grown = resident().saturating_sub(before);
     assert!(grown <= 8, "it grew by {grown} MiB");

@@ -18,6 +18,8 @@ use crate::ops::Params;
 
 /// Answers that may wait for a slow reader.
 const REPLY_QUEUE: usize = 256;
+/// Requests of one client that are worked on at once; the others that are open wait.
+const AT_ONCE: usize = 4;
 /// Bytes of answers that may wait for a slow reader.
 const REPLY_BYTES: usize = 1024 * 1024;
 /// How long a full queue of answers is waited for before the client is given up.
@@ -78,6 +80,7 @@ async fn read_requests(
     stopping: Stopping,
 ) {
     let open = Arc::new(Mutex::new(BTreeSet::new()));
+    let turns = Arc::new(Semaphore::new(AT_ONCE));
     let requests = TaskTracker::new();
     let mut is_initialized = false;
     loop {
@@ -140,7 +143,13 @@ async fn read_requests(
                 open.lock().expect("no holder panics").insert(id.clone());
                 let (control, replies, open) =
                     (Arc::clone(&control), replies.clone(), Arc::clone(&open));
+                let turns = Arc::clone(&turns);
                 requests.spawn(async move {
+                    // Held until the answer is queued, so that whoever does not read makes few of them.
+                    let _turn = turns
+                        .acquire()
+                        .await
+                        .expect("the semaphore is never closed");
                     let answer = match control
                         .operations
                         .call(&message.method, message.params)
