@@ -117,8 +117,14 @@ pub fn end_attempt(activation: &Activation, end: &AttemptEnd, unsettled: usize) 
 }
 
 /// Decides what an activation becomes whose host died, or whose lease ended, while it was leased.
+///
+/// A crash before its provider began is not its doing: neither it nor the attempt counts.
 pub fn reclaim(activation: &Activation, now: Timestamp) -> Next {
-    let crashes = activation.host_crashes + 1;
+    let counts = match activation.state {
+        ActivationState::Running => Counting::Counted,
+        _ => Counting::Uncounted,
+    };
+    let crashes = activation.host_crashes + u32::from(counts == Counting::Counted);
     if crashes >= MAX_HOST_CRASHES {
         return Next {
             state: ActivationState::Dead,
@@ -131,7 +137,7 @@ pub fn reclaim(activation: &Activation, now: Timestamp) -> Next {
         state: ActivationState::Pending,
         reason: Some("slot".to_owned()),
         not_before: Some(now),
-        counts: Counting::Counted,
+        counts,
     }
 }
 

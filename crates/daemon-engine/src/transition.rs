@@ -88,7 +88,7 @@ impl Activation {
 
     /// Counts a host crash and enters the state that [`reclaim`](crate::reclaim) decided.
     pub fn take_back(&mut self, next: Next, now: Timestamp) {
-        self.host_crashes += 1;
+        self.host_crashes += u32::from(next.counts == Counting::Counted);
         self.enter(next, now);
     }
 

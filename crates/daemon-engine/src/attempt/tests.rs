@@ -86,10 +86,26 @@ fn a_retryable_failure_waits_until_attempts_run_out() {
 }
 
 #[test]
+fn a_crash_before_the_provider_began_does_not_count() {
+    let claimed = Activation {
+        host_crashes: 2,
+        state: ActivationState::Claimed,
+        ..pending()
+    };
+    let next = Next {
+        not_before: Some(at(7)),
+        counts: Counting::Uncounted,
+        ..settled(ActivationState::Pending, Some("slot"))
+    };
+    assert_eq!(reclaim(&claimed, at(7)), next);
+}
+
+#[test]
 fn a_third_host_crash_is_poison() {
     let after = |host_crashes| {
         let activation = Activation {
             host_crashes,
+            state: ActivationState::Running,
             ..pending()
         };
         reclaim(&activation, at(7))

@@ -361,11 +361,22 @@ pub(super) async fn an_expired_lease_is_reclaimed(store: &dyn Store) {
 }
 
 pub(super) async fn three_host_crashes_are_poison(store: &dyn Store) {
-    begun(store).await;
-    for epoch in [2, 3] {
-        let reclaimed = store.reclaim(HostEpoch(epoch), at(5)).await;
-        assert_eq!(reclaimed.expect("reclaims").len(), 1);
-        claimed(store, at(5)).await;
+    let mut activation = begun(store).await;
+    for epoch in [2, 3, 4] {
+        store
+            .start_run(
+                &activation.id,
+                activation.run_lease,
+                run(&format!("r-{epoch}"), &activation, at(5)),
+                at(5),
+            )
+            .await
+            .expect("starts");
+        if epoch < 4 {
+            let reclaimed = store.reclaim(HostEpoch(epoch), at(5)).await;
+            assert_eq!(reclaimed.expect("reclaims").len(), 1);
+            activation = claimed(store, at(5)).await;
+        }
     }
     let reclaimed = store.reclaim(HostEpoch(4), at(6)).await.expect("reclaims");
     let states: Vec<ActivationState> = reclaimed.iter().map(|one| one.state).collect();
