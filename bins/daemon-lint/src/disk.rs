@@ -104,3 +104,38 @@ pub(crate) fn reason(error: &io::Error) -> String {
         None => text,
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::{open, read_daemon_file, replace};
+
+    #[test]
+    fn a_file_that_changed_meanwhile_is_not_replaced() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let path = scratch.path().join("DAEMON.md");
+        fs::write(&path, "theirs").expect("room for a file");
+        let refused = replace(&path, b"as it was read", b"ours").expect_err("it changed");
+        assert_eq!(
+            refused.to_string(),
+            "it was changed by somebody else meanwhile"
+        );
+        let left: Vec<_> = fs::read_dir(scratch.path()).expect("it lists").collect();
+        assert_eq!(
+            (read_daemon_file(&path).expect("it reads"), left.len()),
+            (b"theirs".to_vec(), 1)
+        );
+    }
+
+    #[test]
+    fn a_link_that_took_a_files_place_after_the_check_is_not_opened() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let (secret, path) = (scratch.path().join("secret"), scratch.path().join("x"));
+        fs::write(&secret, "not yours").expect("room for a file");
+        symlink(&secret, &path).expect("room for a link");
+        let refused = open(&path).expect_err("links are not followed");
+        assert_eq!(refused.raw_os_error(), Some(libc::ELOOP));
+    }
+}

@@ -1,5 +1,6 @@
 //! The linter through its library, over repositories on disk.
 
+mod catalogue;
 mod cli;
 mod conditions;
 mod fixes;
