@@ -15,7 +15,7 @@ use super::lines::{LineBuffer, LongLineRoom};
 use super::tree::{Leaders, Members, Snapshot, Tree, signal_all};
 use super::{ChildEvent, LimitReached, OutputPipe};
 use crate::nonblocking::{Drained, More, drain, set_nonblocking, write_some};
-use crate::process_table::{RUN_MARKER, Stat};
+use crate::process_table::{RUN_MARKER, Stat, end_orphans};
 use crate::sandbox::Prepared;
 use crate::spawn::{before_exec, command};
 use crate::{ExitStatus, ProcessId};
@@ -37,6 +37,7 @@ pub(crate) struct Running {
     phase: Phase,
     was_stopped: bool,
     has_exited: bool,
+    is_finished: bool,
     channel: Arc<Channel>,
 }
 
@@ -119,6 +120,7 @@ impl Running {
             phase: Phase::Alive,
             was_stopped: false,
             has_exited: false,
+            is_finished: false,
             channel,
         })
     }
@@ -321,18 +323,40 @@ impl Running {
         if self.outputs.iter().any(|output| output.pipe.is_some()) {
             return Ok(false);
         }
+        let leaked = leaked.clone();
         let mut leaders = Leaders::lock();
         let reaped = self.child.try_wait()?;
         leaders.remove(self.id.pid);
         drop(leaders);
+        self.tell_end(reaped, leaked);
+        self.is_finished = true;
+        Ok(true)
+    }
+
+    fn tell_end(&self, reaped: Option<std::process::ExitStatus>, leaked: Vec<ProcessId>) {
         let killed = ExitStatus::Signal(Signal::KILL.as_raw());
         self.channel.push(ChildEvent::Exited {
             // A child that even SIGKILL has not ended yet can have no other end.
             status: reaped.map_or(killed, ExitStatus::from),
             was_stopped: self.was_stopped,
-            leaked: leaked.clone(),
+            leaked,
         });
-        Ok(true)
+    }
+}
+
+/// Ends a child that the supervising thread leaves behind because it panicked, and tells its owner, who would wait for ever.
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.is_finished {
+            return;
+        }
+        self.was_stopped = true;
+        let leaked = end_orphans(Some(self.id), self.tree.marker()).unwrap_or_default();
+        let mut leaders = Leaders::lock();
+        let reaped = self.child.try_wait().unwrap_or(None);
+        leaders.remove(self.id.pid);
+        drop(leaders);
+        self.tell_end(reaped, leaked);
     }
 }
 
@@ -370,5 +394,43 @@ impl Output {
             self.pipe = None;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::sandbox::Sandbox;
+    use crate::supervisor::channel::Bell;
+
+    #[test]
+    fn the_owner_of_a_child_learns_its_end_when_the_supervising_thread_panics() {
+        let channel = Arc::new(Channel::new(Arc::new(Bell::new().unwrap())));
+        let launch = Launch {
+            program: PathBuf::from("/bin/sleep"),
+            args: vec!["1000".into()],
+            env: Vec::new(),
+            cwd: PathBuf::from("/"),
+            stdin: Vec::new(),
+            marker: "left-behind".to_owned(),
+            limits: ChildLimits::default(),
+            sandbox: Sandbox::default(),
+        };
+        let running = Running::start(launch, Arc::clone(&channel)).unwrap();
+        let id = running.id();
+        let thread = std::thread::spawn(move || {
+            let _running = running;
+            panic!("a defect of the thread");
+        });
+        let end = channel.wait();
+        thread.join().unwrap_err();
+        let expected = ChildEvent::Exited {
+            status: ExitStatus::Signal(9),
+            was_stopped: true,
+            leaked: Vec::new(),
+        };
+        assert_eq!((end, id.is_alive()), (Some(expected), false));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::process::{Pid, Signal, WaitOptions, getpid, getsid, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, waitpid};
 
 use crate::ProcessId;
 use crate::process_table::{Stat, all, is_marked};
@@ -12,26 +12,26 @@ use crate::process_table::{Stat, all, is_marked};
 /// One look at the machine's processes, without this one.
 pub(crate) struct Snapshot {
     processes: Vec<Stat>,
+    own: Stat,
 }
 
 impl Snapshot {
     pub(crate) fn take() -> io::Result<Self> {
-        let own = getpid().as_raw_nonzero().get();
+        let own = Stat::read(getpid().as_raw_nonzero().get())?;
         let mut processes = all()?;
-        processes.retain(|stat| stat.id.pid != own);
-        Ok(Self { processes })
+        processes.retain(|stat| stat.id.pid != own.id.pid);
+        Ok(Self { processes, own })
     }
 
     /// Reaps orphans of the children's trees that were handed to this process, by their ids.
     ///
     /// They are told from other children of this process by their session: a child of the supervisor has one of its own.
+    /// The session's number is read from the table too, as it is 0 where its leader is outside the namespace of this process.
     pub(crate) fn reap_orphans(&self, leaders: &Leaders) {
-        let own = getpid().as_raw_nonzero().get();
-        let own_session = getsid(None).map_or(0, |session| session.as_raw_nonzero().get());
         let orphans = self.processes.iter().filter(|stat| {
             stat.is_zombie
-                && stat.parent == own
-                && stat.session != own_session
+                && stat.parent == self.own.id.pid
+                && stat.session != self.own.session
                 && !leaders.pids.contains(&stat.id.pid)
         });
         for pid in orphans.filter_map(|stat| Pid::from_raw(stat.id.pid)) {
@@ -94,6 +94,10 @@ impl Tree {
             known: HashSet::from([leader]),
             unmarked: HashSet::new(),
         }
+    }
+
+    pub(crate) fn marker(&self) -> &str {
+        &self.marker
     }
 
     pub(crate) fn members(&mut self, snapshot: &Snapshot) -> Members {

@@ -269,3 +269,28 @@ fn a_child_dies_with_the_process_that_started_it() {
     assert_eq!(output.status, ExitStatus::Signal(9));
     assert_dies(&fs::read_to_string(home.path().join("child")).unwrap());
 }
+
+/// What containers do: the session's leader stays outside, so this process and its children see 0 as its number.
+#[test]
+fn children_are_supervised_where_the_leader_of_the_session_is_in_another_namespace() {
+    let namespace = ["--pid", "--fork", "--mount-proc", "--"];
+    let unshare = |args: &[&str]| {
+        Tool::new("/usr/bin/unshare")
+            .args(namespace)
+            .args(args)
+            .run(Duration::from_secs(60), ByteCount(10_000))
+    };
+    if !unshare(&["/bin/true"]).is_ok_and(|output| output.status == ExitStatus::Code(0)) {
+        println!("skipped: no process namespace can be made here");
+        return;
+    }
+    let tests = std::env::current_exe().unwrap();
+    let output = unshare(&[
+        tests.to_str().unwrap(),
+        "--exact",
+        "supervisor::orphans_handed_to_this_process_leave_no_zombie",
+    ])
+    .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("1 passed"), "{output:?}");
+}
