@@ -6,6 +6,8 @@
 mod bucket;
 mod texts;
 
+mod slots;
+
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -15,41 +17,34 @@ use daemon_event::{Event, RepoName, Source};
 use crate::filter::{FilterVerdict, Test};
 use crate::interpretation::{EventPattern, Interpretation, all_hold};
 use bucket::Bucket;
+use slots::{Entry, Slot};
 
 /// Conditions of many daemons, filed so that an event finds those it meets.
 #[derive(Debug)]
 pub struct MatchIndex<K> {
-    repos: HashMap<u64, Vec<RepoIndex<K>>>,
+    repos: HashMap<u64, Vec<RepoIndex>>,
     /// Conditions on sources whose events name no repository.
-    global: Buckets<K>,
-    /// Where the conditions of a key stand.
-    places: HashMap<K, Vec<(RepoName, EventPattern)>>,
+    global: ByKind,
+    buckets: Vec<Bucket<K>>,
+    /// Where the conditions of a key stand: the bucket, and the slot in it.
+    places: HashMap<K, Vec<(usize, Slot)>>,
 }
 
 #[derive(Debug)]
-struct RepoIndex<K> {
+struct RepoIndex {
     name: RepoName,
-    buckets: Buckets<K>,
+    by_kind: ByKind,
 }
 
-/// By source and kind, then by action.
-type Buckets<K> = HashMap<(Source, &'static str), Vec<(Option<&'static str>, Bucket<K>)>>;
-
-/// One clause of one condition, under one key.
-#[derive(Clone, Debug)]
-pub(crate) struct Entry<K> {
-    pub(crate) key: K,
-    pub(crate) condition: usize,
-    pub(crate) tests: Arc<[Test]>,
-    /// Whether another entry can report the same condition for the same event.
-    pub(crate) has_siblings: bool,
-}
+/// By source and kind, then by action, the bucket.
+type ByKind = HashMap<(Source, &'static str), Vec<(Option<&'static str>, usize)>>;
 
 impl<K> Default for MatchIndex<K> {
     fn default() -> Self {
         Self {
             repos: HashMap::new(),
             global: HashMap::new(),
+            buckets: Vec::new(),
             places: HashMap::new(),
         }
     }
@@ -69,6 +64,7 @@ impl<K: Clone + Eq + Hash> MatchIndex<K> {
             return;
         }
         let patterns = || meaning.clauses.iter().flat_map(|clause| &clause.events);
+        let mut filed = Vec::new();
         for clause in &meaning.clauses {
             let tests: Arc<[Test]> = clause
                 .filters
@@ -87,19 +83,17 @@ impl<K: Clone + Eq + Hash> MatchIndex<K> {
                         .count()
                         > 1,
                 };
-                self.bucket(repo, *pattern).insert(entry);
-                let places = self.places.entry(key.clone()).or_default();
-                if !places.contains(&(repo.clone(), *pattern)) {
-                    places.push((repo.clone(), *pattern));
-                }
+                let bucket = self.bucket(repo, *pattern);
+                filed.push((bucket, self.buckets[bucket].insert(entry)));
             }
         }
+        self.places.entry(key.clone()).or_default().extend(filed);
     }
 
-    /// Takes out every condition of a key.
+    /// Takes out every condition of a key, in time proportional to how many it has.
     pub fn remove(&mut self, key: &K) {
-        for (repo, pattern) in self.places.remove(key).unwrap_or_default() {
-            self.bucket(&repo, pattern).remove(key);
+        for (bucket, slot) in self.places.remove(key).unwrap_or_default() {
+            self.buckets[bucket].remove(slot);
         }
     }
 
@@ -116,21 +110,45 @@ impl<K: Clone + Eq + Hash> MatchIndex<K> {
                     .into_iter()
                     .flatten();
                 for index in found.filter(|index| same_repo(index.name.as_str(), repo.as_str())) {
-                    meet(&index.buckets, event, begin, acc);
+                    self.meet(&index.by_kind, event, begin, acc);
                 }
             }
             // An event that names no repository meets the daemons of all.
             Some(_) | None if is_of_a_repository(event.source) => {
                 for index in self.repos.values().flatten() {
-                    meet(&index.buckets, event, begin, acc);
+                    self.meet(&index.by_kind, event, begin, acc);
                 }
             }
-            Some(_) | None => meet(&self.global, event, begin, acc),
+            Some(_) | None => self.meet(&self.global, event, begin, acc),
         }
     }
 
-    fn bucket(&mut self, repo: &RepoName, pattern: EventPattern) -> &mut Bucket<K> {
-        let buckets = if is_of_a_repository(pattern.source) {
+    fn meet(&self, by_kind: &ByKind, event: &Event, begin: usize, acc: &mut Vec<(K, usize)>) {
+        let Some(actions) = by_kind.get(&(event.source, event.kind.as_str())) else {
+            return;
+        };
+        for (action, bucket) in actions {
+            if action.is_some_and(|action| event.action.as_deref() != Some(action)) {
+                continue;
+            }
+            self.buckets[*bucket].each_candidate(event, |entry| {
+                if all_hold(entry.tests.iter(), event).0 != FilterVerdict::Pass {
+                    return;
+                }
+                let is_known = entry.has_siblings
+                    && acc[begin..]
+                        .iter()
+                        .any(|(key, condition)| *condition == entry.condition && *key == entry.key);
+                if !is_known {
+                    acc.push((entry.key.clone(), entry.condition));
+                }
+            });
+        }
+    }
+
+    /// Returns the bucket of a repository's kind and action, making one when there is none.
+    fn bucket(&mut self, repo: &RepoName, pattern: EventPattern) -> usize {
+        let by_kind = if is_of_a_repository(pattern.source) {
             let same_hash = self.repos.entry(repo_hash(repo.as_str())).or_default();
             let at = same_hash
                 .iter()
@@ -138,51 +156,22 @@ impl<K: Clone + Eq + Hash> MatchIndex<K> {
             let at = at.unwrap_or_else(|| {
                 same_hash.push(RepoIndex {
                     name: repo.clone(),
-                    buckets: HashMap::new(),
+                    by_kind: HashMap::new(),
                 });
                 same_hash.len() - 1
             });
-            &mut same_hash[at].buckets
+            &mut same_hash[at].by_kind
         } else {
             &mut self.global
         };
-        let actions = buckets.entry((pattern.source, pattern.kind)).or_default();
-        let at = actions
-            .iter()
-            .position(|(action, _)| *action == pattern.action);
-        let at = at.unwrap_or_else(|| {
-            actions.push((pattern.action, Bucket::default()));
-            actions.len() - 1
-        });
-        &mut actions[at].1
-    }
-}
-
-fn meet<K: Clone + Eq>(
-    buckets: &Buckets<K>,
-    event: &Event,
-    begin: usize,
-    acc: &mut Vec<(K, usize)>,
-) {
-    let Some(actions) = buckets.get(&(event.source, event.kind.as_str())) else {
-        return;
-    };
-    for (action, bucket) in actions {
-        if action.is_some_and(|action| event.action.as_deref() != Some(action)) {
-            continue;
+        let actions = by_kind.entry((pattern.source, pattern.kind)).or_default();
+        let known = actions.iter().find(|(action, _)| *action == pattern.action);
+        if let Some((_, bucket)) = known {
+            return *bucket;
         }
-        bucket.each_candidate(event, |entry| {
-            if all_hold(entry.tests.iter(), event).0 != FilterVerdict::Pass {
-                return;
-            }
-            let is_known = entry.has_siblings
-                && acc[begin..]
-                    .iter()
-                    .any(|(key, condition)| *condition == entry.condition && *key == entry.key);
-            if !is_known {
-                acc.push((entry.key.clone(), entry.condition));
-            }
-        });
+        self.buckets.push(Bucket::default());
+        actions.push((pattern.action, self.buckets.len() - 1));
+        self.buckets.len() - 1
     }
 }
 

@@ -1,12 +1,12 @@
 //! The conditions on one kind and action, by what they insist on.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use daemon_event::{Event, Field};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use super::Entry;
+use super::slots::{Compiled, Entry, Slot, Slots};
 use super::texts::{Texts, literal_test};
 use crate::compare::{Folding, LONGEST_GLOB, path_pattern};
 use crate::filter::{Op, Test};
@@ -32,38 +32,38 @@ const EXACT: &[Field] = &[
 
 #[derive(Debug)]
 pub(super) struct Bucket<K> {
+    /// The conditions, at numbers that stay theirs until they go.
+    slots: Slots<K>,
     /// Conditions that insist on nothing that can be looked up.
-    open: Vec<Entry<K>>,
+    open: Vec<Slot>,
     /// By field and value.
-    exact: HashMap<u64, Vec<Entry<K>>>,
-    /// The fields that `exact` uses, with how many entries.
-    exact_fields: Vec<(Field, usize)>,
+    exact: HashMap<u64, Vec<Slot>>,
+    /// The fields that `exact` uses.
+    exact_fields: Vec<Field>,
     /// Conditions on paths below a folder that they spell out, by that folder.
-    folders: HashMap<u64, Vec<Entry<K>>>,
+    folders: HashMap<u64, Vec<Slot>>,
     /// Conditions on paths anywhere.
-    paths: Vec<Entry<K>>,
-    /// All globs of `paths`, compiled when an event first asks.
-    globs: OnceLock<PathGlobs>,
+    paths: Compiled<PathGlobs>,
     /// Conditions on texts, by field.
-    texts: Vec<Texts<K>>,
+    texts: Vec<Texts>,
 }
 
 #[derive(Debug)]
 struct PathGlobs {
     set: GlobSet,
-    /// By glob of the set, the entry of `paths`.
-    owners: Vec<usize>,
+    /// By glob of the set, the condition.
+    owners: Vec<Slot>,
 }
 
 impl<K> Default for Bucket<K> {
     fn default() -> Self {
         Self {
+            slots: Slots::default(),
             open: Vec::new(),
             exact: HashMap::new(),
             exact_fields: Vec::new(),
             folders: HashMap::new(),
-            paths: Vec::new(),
-            globs: OnceLock::new(),
+            paths: Compiled::default(),
             texts: Vec::new(),
         }
     }
@@ -80,57 +80,64 @@ enum Place<'t> {
     Text(Field),
 }
 
-impl<K: Clone + Eq> Bucket<K> {
-    pub(super) fn insert(&mut self, entry: Entry<K>) {
-        match self.place(&entry.tests) {
-            Place::Open => self.open.push(entry),
+impl<K> Bucket<K> {
+    pub(super) fn insert(&mut self, entry: Entry<K>) -> Slot {
+        let tests = Arc::clone(&entry.tests);
+        let (has_many, slot) = match self.place(&tests) {
+            Place::Open => {
+                let slot = self.slots.insert(entry);
+                self.open.push(slot);
+                (false, slot)
+            }
             Place::Exact(test) => {
-                let (field, values) = (test.field(), test.values().to_vec());
-                match self
-                    .exact_fields
-                    .iter_mut()
-                    .find(|(known, _)| *known == field)
-                {
-                    Some((_, n_entries)) => *n_entries += values.len(),
-                    None => self.exact_fields.push((field, values.len())),
-                }
-                let entry = Entry {
-                    has_siblings: entry.has_siblings || values.len() > 1,
-                    ..entry
-                };
-                for value in &values {
-                    self.exact
-                        .entry(value_hash(field, value))
-                        .or_default()
-                        .push(entry.clone());
-                }
+                let slot = self.slots.insert(entry);
+                (self.insert_exact(slot, test), slot)
             }
             Place::Paths => {
-                let folders: Vec<Option<u64>> = globs_of(&entry)
-                    .map(|glob| folder(glob).map(folder_hash))
-                    .collect();
-                // Several globs can lead to the same entry.
-                let entry = Entry {
-                    has_siblings: entry.has_siblings || folders.len() > 1,
-                    ..entry
-                };
-                for hash in folders.iter().flatten() {
-                    self.folders.entry(*hash).or_default().push(entry.clone());
-                }
-                if folders.iter().any(Option::is_none) {
-                    self.paths.push(entry);
-                    self.globs.take();
-                }
+                let slot = self.slots.insert(entry);
+                (self.insert_paths(slot, &tests), slot)
             }
             Place::Text(field) => {
+                let slot = self.slots.insert(entry);
                 let at = self.texts.iter().position(|texts| texts.field() == field);
                 let at = at.unwrap_or_else(|| {
                     self.texts.push(Texts::new(field));
                     self.texts.len() - 1
                 });
-                self.texts[at].insert(entry);
+                self.texts[at].insert(slot);
+                (false, slot)
             }
+        };
+        if has_many {
+            self.slots.mark_siblings(slot);
         }
+        slot
+    }
+
+    /// Files a condition under every value that it insists on; tells whether there are several.
+    fn insert_exact(&mut self, slot: Slot, test: &Test) -> bool {
+        if !self.exact_fields.contains(&test.field()) {
+            self.exact_fields.push(test.field());
+        }
+        for value in test.values() {
+            let hash = value_hash(test.field(), value);
+            self.exact.entry(hash).or_default().push(slot);
+        }
+        test.values().len() > 1
+    }
+
+    /// Files a condition under its folders and among the globs; tells whether several lead to it.
+    fn insert_paths(&mut self, slot: Slot, tests: &[Test]) -> bool {
+        let folders: Vec<Option<u64>> = globs_of(tests)
+            .map(|glob| folder(glob).map(folder_hash))
+            .collect();
+        for hash in folders.iter().flatten() {
+            self.folders.entry(*hash).or_default().push(slot);
+        }
+        if folders.iter().any(Option::is_none) {
+            self.paths.insert(slot);
+        }
+        folders.len() > 1
     }
 
     /// Chooses what an entry is found by: the value that the fewest others share, unless many share each.
@@ -168,32 +175,47 @@ impl<K: Clone + Eq> Bucket<K> {
             .unwrap_or(0)
     }
 
-    pub(super) fn remove(&mut self, key: &K) {
-        self.open.retain(|entry| entry.key != *key);
-        self.exact.retain(|_, entries| {
-            entries.retain(|entry| entry.key != *key);
-            !entries.is_empty()
-        });
-        self.folders.retain(|_, entries| {
-            entries.retain(|entry| entry.key != *key);
-            !entries.is_empty()
-        });
-        self.texts.iter_mut().for_each(|texts| texts.remove(key));
-        let n_paths = self.paths.len();
-        self.paths.retain(|entry| entry.key != *key);
-        if self.paths.len() != n_paths {
-            self.globs.take();
+    /// Takes a condition out. What else leads to it is swept when more is gone than is left.
+    pub(super) fn remove(&mut self, slot: Slot) {
+        if !self.slots.remove(slot) {
+            return;
         }
+        let Self {
+            slots,
+            open,
+            exact,
+            folders,
+            paths,
+            texts,
+            ..
+        } = self;
+        open.retain(|slot| slots.holds(*slot));
+        for filed in [exact, folders] {
+            filed.retain(|_, found| {
+                found.retain(|slot| slots.holds(*slot));
+                !found.is_empty()
+            });
+        }
+        paths.sweep(slots);
+        texts.iter_mut().for_each(|texts| texts.sweep(slots));
+        slots.swept();
+    }
+
+    /// Returns how many slots there are, empty ones included.
+    #[cfg(test)]
+    pub(super) fn n_slots(&self) -> usize {
+        self.slots.len()
     }
 
     /// Calls `decide` with every entry that may be met; some entries more than once.
     pub(super) fn each_candidate(&self, event: &Event, mut decide: impl FnMut(&Entry<K>)) {
-        self.open.iter().for_each(&mut decide);
+        let mut decide = |slot: Slot| self.slots.get(slot).into_iter().for_each(&mut decide);
+        self.open.iter().copied().for_each(&mut decide);
         if !self.exact.is_empty() {
-            for (field, _) in &self.exact_fields {
+            for field in &self.exact_fields {
                 for value in event.facts.texts(*field) {
                     let found = self.exact.get(&value_hash(*field, value));
-                    found.into_iter().flatten().for_each(&mut decide);
+                    found.into_iter().flatten().copied().for_each(&mut decide);
                 }
             }
         }
@@ -201,31 +223,17 @@ impl<K: Clone + Eq> Bucket<K> {
             self.each_in_folders(event, &mut decide);
         }
         for texts in &self.texts {
-            texts.each_candidate(event, &mut decide);
+            texts.each_candidate(&self.slots, event, &mut decide);
         }
-        if self.paths.is_empty() {
-            return;
-        }
-        let globs = self.globs.get_or_init(|| compile(&self.paths));
-        let mut found: Vec<usize> = Vec::new();
-        let mut met: Vec<usize> = Vec::new();
-        for path in event.facts.texts(Field::ChangedFiles) {
-            globs.set.matches_into(path, &mut found);
-            met.extend(found.iter().map(|glob| globs.owners[*glob]));
-        }
-        met.sort_unstable();
-        met.dedup();
-        met.iter().for_each(|index| decide(&self.paths[*index]));
+        self.each_by_globs(event, &mut decide);
     }
-}
 
-impl<K> Bucket<K> {
     /// Calls `decide` for the conditions on each folder that holds a changed path, once for each folder.
-    fn each_in_folders(&self, event: &Event, decide: &mut impl FnMut(&Entry<K>)) {
+    fn each_in_folders(&self, event: &Event, decide: &mut impl FnMut(Slot)) {
         for (index, path) in event.facts.texts(Field::ChangedFiles).enumerate() {
             for (end, _) in path.match_indices('/') {
                 let folder = &path[..end];
-                let Some(entries) = self.folders.get(&folder_hash(folder)) else {
+                let Some(found) = self.folders.get(&folder_hash(folder)) else {
                     continue;
                 };
                 let mut earlier = event.facts.texts(Field::ChangedFiles).take(index);
@@ -235,17 +243,34 @@ impl<K> Bucket<K> {
                         .is_some_and(|rest| rest.starts_with('/'))
                 };
                 if !earlier.any(is_in) {
-                    entries.iter().for_each(&mut *decide);
+                    found.iter().copied().for_each(&mut *decide);
                 }
             }
         }
     }
+
+    /// Calls `decide` once for each condition one of whose globs a changed path matches.
+    fn each_by_globs(&self, event: &Event, decide: &mut impl FnMut(Slot)) {
+        if self.paths.is_empty() || event.facts.texts(Field::ChangedFiles).next().is_none() {
+            return;
+        }
+        let globs = self.paths.get(|slots| compile(slots, &self.slots));
+        let mut found: Vec<usize> = Vec::new();
+        let mut met: Vec<Slot> = Vec::new();
+        for path in event.facts.texts(Field::ChangedFiles) {
+            globs.set.matches_into(path, &mut found);
+            met.extend(found.iter().map(|glob| globs.owners[*glob]));
+        }
+        met.sort_unstable();
+        met.dedup();
+        met.into_iter().for_each(&mut *decide);
+        self.paths.late().for_each(decide);
+    }
 }
 
 /// The globs by which an entry asks for paths.
-fn globs_of<K>(entry: &Entry<K>) -> impl Iterator<Item = &str> {
-    let tests = entry
-        .tests
+fn globs_of(tests: &[Test]) -> impl Iterator<Item = &str> {
+    let tests = tests
         .iter()
         .filter(|test| test.field() == Field::ChangedFiles);
     tests
@@ -275,11 +300,11 @@ fn folder_hash(folder: &str) -> u64 {
     hash_chars(folder.chars())
 }
 
-fn compile<K>(paths: &[Entry<K>]) -> PathGlobs {
+fn compile<K>(paths: &[Slot], slots: &Slots<K>) -> PathGlobs {
     let mut builder = GlobSetBuilder::new();
     let mut owners = Vec::new();
-    for (owner, entry) in paths.iter().enumerate() {
-        let globs = globs_of(entry).filter(|glob| folder(glob).is_none());
+    for (slot, entry) in slots.each(paths) {
+        let globs = globs_of(&entry.tests).filter(|glob| folder(glob).is_none());
         for glob in globs {
             // What does not compile is met by a glob for everything and decided in full.
             let built = globset::GlobBuilder::new(&path_pattern(glob))
@@ -287,7 +312,7 @@ fn compile<K>(paths: &[Entry<K>]) -> PathGlobs {
                 .build();
             builder
                 .add(built.unwrap_or_else(|_not_a_glob| Glob::new("**").expect("`**` is a glob")));
-            owners.push(owner);
+            owners.push(slot);
         }
     }
     PathGlobs {

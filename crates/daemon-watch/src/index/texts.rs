@@ -1,11 +1,9 @@
 //! Conditions on what a text holds, found in one pass over the text.
 
-use std::sync::OnceLock;
-
 use aho_corasick::AhoCorasick;
 use daemon_event::{Event, Field};
 
-use super::Entry;
+use super::slots::{Compiled, Slot, Slots};
 use crate::compare::Folding;
 use crate::filter::{Op, Test};
 
@@ -15,19 +13,17 @@ const FOLDED_TO_ASCII: [char; 2] = ['\u{130}', '\u{212a}'];
 
 /// The conditions on the text of one field.
 #[derive(Debug)]
-pub(super) struct Texts<K> {
+pub(super) struct Texts {
     field: Field,
-    entries: Vec<Entry<K>>,
-    /// Compiled when an event first asks.
-    literals: OnceLock<Literals>,
+    conditions: Compiled<Literals>,
 }
 
 #[derive(Debug)]
 struct Literals {
     /// None when there are too many of them for one automaton.
     search: Option<AhoCorasick>,
-    /// By literal, its entry.
-    owners: Vec<usize>,
+    /// By literal, its condition.
+    owners: Vec<Slot>,
 }
 
 /// Returns a test that only texts with one of its literals pass.
@@ -47,12 +43,11 @@ fn literal(wanted: &str) -> Option<String> {
     (!longest.is_empty()).then(|| longest.to_owned())
 }
 
-impl<K> Texts<K> {
+impl Texts {
     pub(super) fn new(field: Field) -> Self {
         Self {
             field,
-            entries: Vec::new(),
-            literals: OnceLock::new(),
+            conditions: Compiled::default(),
         }
     }
 
@@ -60,25 +55,33 @@ impl<K> Texts<K> {
         self.field
     }
 
-    pub(super) fn insert(&mut self, entry: Entry<K>) {
-        self.entries.push(entry);
-        self.literals.take();
+    pub(super) fn insert(&mut self, slot: Slot) {
+        self.conditions.insert(slot);
     }
 
-    /// Calls `decide` once with every entry one of whose literals the event's text holds.
-    pub(super) fn each_candidate(&self, event: &Event, decide: &mut impl FnMut(&Entry<K>)) {
+    pub(super) fn sweep<K>(&mut self, slots: &Slots<K>) {
+        self.conditions.sweep(slots);
+    }
+
+    /// Calls `decide` once with every condition one of whose literals the event's text holds.
+    pub(super) fn each_candidate<K>(
+        &self,
+        slots: &Slots<K>,
+        event: &Event,
+        decide: &mut impl FnMut(Slot),
+    ) {
         let mut texts = event.facts.texts(self.field).peekable();
-        if texts.peek().is_none() || self.entries.is_empty() {
+        if texts.peek().is_none() || self.conditions.is_empty() {
             return;
         }
-        let literals = self.literals.get_or_init(|| compile(&self.entries));
-        let mut met: Vec<usize> = Vec::new();
+        let literals = self.conditions.get(|some| compile(some, slots));
+        let mut met: Vec<Slot> = Vec::new();
         for text in texts {
             let Some(search) = &literals.search else {
-                return self.entries.iter().for_each(decide);
+                return self.conditions.all().for_each(decide);
             };
             if text.contains(FOLDED_TO_ASCII) {
-                return self.entries.iter().for_each(decide);
+                return self.conditions.all().for_each(decide);
             }
             for found in search.find_overlapping_iter(text) {
                 let owner = literals.owners[found.pattern().as_usize()];
@@ -89,28 +92,19 @@ impl<K> Texts<K> {
         }
         met.sort_unstable();
         met.dedup();
-        met.iter().for_each(|owner| decide(&self.entries[*owner]));
+        met.into_iter().for_each(&mut *decide);
+        self.conditions.late().for_each(decide);
     }
 }
 
-impl<K: Eq> Texts<K> {
-    pub(super) fn remove(&mut self, key: &K) {
-        let n_entries = self.entries.len();
-        self.entries.retain(|entry| entry.key != *key);
-        if self.entries.len() != n_entries {
-            self.literals.take();
-        }
-    }
-}
-
-fn compile<K>(entries: &[Entry<K>]) -> Literals {
+fn compile<K>(conditions: &[Slot], slots: &Slots<K>) -> Literals {
     let mut literals = Vec::new();
     let mut owners = Vec::new();
-    for (owner, entry) in entries.iter().enumerate() {
+    for (slot, entry) in slots.each(conditions) {
         let values = literal_test(&entry.tests).map(Test::values);
         for value in values.into_iter().flatten() {
             literals.extend(literal(value));
-            owners.push(owner);
+            owners.push(slot);
         }
     }
     let search = AhoCorasick::builder()
