@@ -10,8 +10,10 @@ pub(crate) mod ticking;
 mod upkeep;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::future::Future;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
 
 use daemon_engine::{HostEpoch, RunLease, Surface};
 use daemon_event::{ActivationId, RepoName};
@@ -22,11 +24,17 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
+use crate::defect::guarded;
 use crate::home::Home;
 use crate::registry::SharedRegistry;
 pub use alone::run_one;
 pub use parts::{Checked, Checker, Parts, Planner, Push, PushPermission, Runtime, Wish};
 use repos::Watched;
+
+/// How long a loop rests after it panicked.
+const AFTER_DEFECT: Duration = Duration::from_secs(1);
+/// How long a loop that panicked makes the host unready.
+const DEFECT_SHOWS: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 
 /// What wakes the loops.
 #[derive(Debug, Default)]
@@ -44,6 +52,19 @@ pub(crate) struct Signals {
 struct Running {
     lease: RunLease,
     cancel: watch::Sender<Option<CancelReason>>,
+}
+
+/// A run whose lease is renewed for as long as this is held, so that none outlives what works on it.
+#[derive(Debug)]
+pub(crate) struct Leased {
+    inner: Arc<Inner>,
+    id: ActivationId,
+}
+
+impl Drop for Leased {
+    fn drop(&mut self) {
+        self.inner.state().running.remove(&self.id);
+    }
 }
 
 /// What is known of a repository.
@@ -82,6 +103,7 @@ struct State {
     handles: HashMap<String, std::num::NonZeroU32>,
     repos: BTreeMap<RepoName, RepoState>,
     turns: BTreeMap<RepoName, Arc<tokio::sync::Mutex<()>>>,
+    defects: BTreeMap<&'static str, jiff::Timestamp>,
 }
 
 impl std::fmt::Debug for Inner {
@@ -194,15 +216,38 @@ impl Inner {
 
     /// Notes a run that begins, and returns what tells it to stop.
     pub(crate) fn begin_run(
-        &self,
+        self: &Arc<Self>,
         id: &ActivationId,
         lease: RunLease,
-    ) -> watch::Receiver<Option<CancelReason>> {
+    ) -> (Leased, watch::Receiver<Option<CancelReason>>) {
         let (cancel, stopped) = watch::channel(None);
         self.state()
             .running
             .insert(id.clone(), Running { lease, cancel });
-        stopped
+        let leased = Leased {
+            inner: Arc::clone(self),
+            id: id.clone(),
+        };
+        (leased, stopped)
+    }
+
+    fn note_defect(&self, name: &'static str) {
+        self.state().defects.insert(name, crate::random::now());
+    }
+
+    /// Tells whether a loop panicked within the last minute, and which.
+    pub(crate) fn loops(&self) -> Result<(), String> {
+        let state = self.state();
+        let now = crate::random::now();
+        let recent = state
+            .defects
+            .iter()
+            .filter(|(_, at)| now.duration_since(**at) < DEFECT_SHOWS);
+        let names: Vec<&str> = recent.map(|(name, _)| *name).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        Err(format!("panicked and began again: {}", names.join(", ")))
     }
 
     /// Counts the runs of one parent, from 1 after each start.
@@ -214,11 +259,6 @@ impl Inner {
             .map_or(std::num::NonZeroU32::MIN, |last| last.saturating_add(1));
         state.handles.insert(parent.to_owned(), next);
         next
-    }
-
-    /// Notes a run that ended.
-    pub(crate) fn end_run(&self, id: &ActivationId) {
-        self.state().running.remove(id);
     }
 
     /// Tells one run to stop; the first reason counts.
@@ -373,19 +413,37 @@ impl Inner {
 /// Starts the loops; they end after [`Inner::stop`] and the drain of runs.
 pub fn start(inner: &Arc<Inner>) -> TaskTracker {
     let tasks = TaskTracker::new();
-    tasks.spawn(matching::run(Arc::clone(inner)));
-    tasks.spawn(ticking::run(Arc::clone(inner)));
-    tasks.spawn(outbox::run(Arc::clone(inner)));
-    tasks.spawn(upkeep::run(Arc::clone(inner)));
-    tasks.spawn(claims::heartbeat(Arc::clone(inner)));
-    tasks.spawn(watch_repos(Arc::clone(inner)));
-    let claiming = Arc::clone(inner);
+    let shared = || Arc::clone(inner);
+    tasks.spawn(lasting(shared(), "matching", matching::run));
+    tasks.spawn(lasting(shared(), "ticks", ticking::run));
+    tasks.spawn(lasting(shared(), "outbox", outbox::run));
+    tasks.spawn(lasting(shared(), "upkeep", upkeep::run));
+    tasks.spawn(lasting(shared(), "leases", claims::heartbeat));
+    tasks.spawn(lasting(shared(), "repositories", watch_repos));
+    let claims = lasting(shared(), "claims", claims::run);
+    let finished = inner.finished.clone();
     tasks.spawn(async move {
-        claims::run(Arc::clone(&claiming)).await;
-        claiming.finished.cancel();
+        claims.await;
+        finished.cancel();
     });
     tasks.close();
     tasks
+}
+
+/// Runs a loop to its end, and begins it again whenever it panics: a loop that is gone would leave a host that looks well.
+async fn lasting<F: Future<Output = ()>>(
+    inner: Arc<Inner>,
+    name: &'static str,
+    run: impl Fn(Arc<Inner>) -> F,
+) {
+    while let Err(defect) = guarded(run(Arc::clone(&inner))).await {
+        tracing::error!(%defect, "the loop of {name} panicked; it begins again");
+        inner.note_defect(name);
+        tokio::select! {
+            () = inner.finished.cancelled() => return,
+            () = tokio::time::sleep(AFTER_DEFECT) => {}
+        }
+    }
 }
 
 /// Looks after the configured repositories; a reload that changes them begins anew.
@@ -395,11 +453,9 @@ async fn watch_repos(inner: Arc<Inner>) {
         let stop = inner.stop.child_token();
         let watchers = TaskTracker::new();
         for repo in &runtime.parts.repos {
-            watchers.spawn(repos::run(
-                Arc::clone(&inner),
-                Arc::clone(repo),
-                stop.clone(),
-            ));
+            let (repo, stop) = (Arc::clone(repo), stop.clone());
+            let look_after = move |inner| repos::run(inner, Arc::clone(&repo), stop.clone());
+            watchers.spawn(lasting(Arc::clone(&inner), "repositories", look_after));
         }
         watchers.close();
         while !inner.stop.is_cancelled() && inner.runtime().generation == runtime.generation {

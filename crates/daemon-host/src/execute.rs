@@ -14,6 +14,7 @@ use daemon_store::{Ended, StoreError};
 
 pub(crate) use place::Prepared;
 
+use crate::defect::guarded;
 use crate::driver::Inner;
 use crate::driver::repos::Watched;
 use crate::random;
@@ -76,11 +77,15 @@ pub(crate) async fn attempt(
     provider: Option<&str>,
 ) -> Result<Option<Ended>, StoreError> {
     let (id, lease) = (activation.id.clone(), activation.run_lease);
-    let mut stopped = inner.begin_run(&id, lease);
-    let worked = work(inner, &activation, provider, &mut stopped).await;
+    let (leased, mut stopped) = inner.begin_run(&id, lease);
+    let worked = guarded(work(inner, &activation, provider, &mut stopped)).await;
     let (end, worktree) = match worked {
-        Ok((end, worktree)) => (end, Some(worktree)),
-        Err(refusal) => (refusal.end(), None),
+        Ok(Ok((end, worktree))) => (end, Some(worktree)),
+        Ok(Err(refusal)) => (refusal.end(), None),
+        Err(defect) => {
+            tracing::error!(activation = %id, %defect, "an attempt panicked");
+            (Refusal::final_(defect.to_string()).end(), None)
+        }
     };
     crate::failpoint::hit("R8");
     let outcome = end.outcome.clone();
@@ -101,7 +106,7 @@ pub(crate) async fn attempt(
             .await;
     }
     crate::failpoint::hit("R9");
-    inner.end_run(&id);
+    drop(leased);
     if let Some(worktree) = worktree {
         remove(worktree).await;
     }

@@ -27,6 +27,7 @@
 pub mod config;
 pub mod context;
 pub mod control;
+mod defect;
 pub mod doctor;
 pub mod driver;
 mod execute;

@@ -378,6 +378,7 @@ impl Health for HostHealth {
             ("store", store),
             ("disk", crate::doctor::disk(self.inner.home.root())),
             ("clock", crate::doctor::clock(random::now())),
+            ("loops", self.inner.loops()),
         ]
     }
 

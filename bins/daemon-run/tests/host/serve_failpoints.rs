@@ -116,3 +116,51 @@ fn a_tick_survives_a_death_at_every_place() {
         assert_eq!(instants.len(), ticks.len(), "{place}: {ticks:?}");
     }
 }
+
+#[test]
+fn a_run_that_panics_ends_failed_and_the_host_goes_on() {
+    for place in ["R2", "R3", "R5", "R6"] {
+        let world = World::new(&[("pr-helper", &watch(&["when a pull request is opened"]))]);
+        let point = format!("panic:{place}");
+        let host = world.serve_with(&[], &[("DAEMON_FAILPOINT", &point)]);
+        host.hook("pull_request", "d-1", &pull_request_opened(7));
+        let failed = host.settled(1).remove(0);
+        let reason = format!("a defect of the host: asked for at {place}");
+        assert_eq!(failed["state"], "failed", "{place}: {failed}");
+        assert!(
+            failed["reason"]
+                .as_str()
+                .is_some_and(|told| told.ends_with(&reason)),
+            "{place}: {failed}"
+        );
+        let running = host.list("runs").into_iter();
+        let running = running.filter(|run| run["state"] == "running" || run["state"] == "starting");
+        assert_eq!(running.count(), 0, "{place}");
+        host.hook("pull_request", "d-2", &pull_request_opened(8));
+        let states: BTreeSet<String> = host
+            .settled(2)
+            .iter()
+            .map(|one| one["state"].to_string())
+            .collect();
+        assert!(states.contains("\"succeeded\""), "{place}: {states:?}");
+    }
+}
+
+#[test]
+fn a_loop_that_panics_begins_again_and_shows() {
+    for place in ["M1", "R1", "O1"] {
+        let world = World::new(&[("pr-helper", &watch(&["when a pull request is opened"]))]);
+        let point = format!("panic:{place}");
+        let host = world.serve_with(&[], &[("DAEMON_FAILPOINT", &point)]);
+        host.hook("pull_request", "d-1", &pull_request_opened(7));
+        let ready = eventually("the defect shows", || {
+            Some(host.open("GET", "/readyz", &[])).filter(|answer| answer.status == 503)
+        });
+        let ready = ready.json();
+        assert!(ready.to_string().contains("loops"), "{place}: {ready}");
+        if place != "R1" {
+            let activations = host.settled(1);
+            assert_eq!(activations[0]["state"], "succeeded", "{place}");
+        }
+    }
+}

@@ -76,10 +76,10 @@ async fn execute(inner: &Arc<Inner>, activation: Activation) {
     inner.signals.ended.notify_waiters();
 }
 
-/// One panicking attempt does not stop the host: its lease expires and it is taken back.
+/// What panics outside of the work of an attempt cannot commit its end.
 fn report(ended: Result<(), tokio::task::JoinError>) {
     if let Err(error) = ended {
-        tracing::error!(%error, "an attempt panicked; its lease will expire");
+        tracing::error!(%error, "the end of an attempt panicked; its lease will expire");
     }
 }
 

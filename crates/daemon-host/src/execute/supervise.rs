@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::Refusal;
 use super::grants::RunGrants;
 use super::place::Prepared;
+use crate::defect::{Defect, guarded};
 use crate::driver::Inner;
 use crate::random;
 use crate::runs::Record;
@@ -70,16 +71,22 @@ pub(super) async fn run(
             other => Refusal::retryable(crate::ops::chain(&other)),
         });
     }
-    crate::failpoint::hit("R5");
     let mut following = Following::default();
-    let ended = match started {
-        Ok(run) => {
-            following
-                .follow(run, prepared, &mut record, &grants, stopped)
-                .await
+    let to_its_end = async {
+        crate::failpoint::hit("R5");
+        match started {
+            Ok(run) => {
+                following
+                    .follow(run, prepared, &mut record, &grants, stopped)
+                    .await
+            }
+            Err(error) => Ended::lost(&error),
         }
-        Err(error) => Ended::lost(&error),
     };
+    let ended = guarded(to_its_end).await.unwrap_or_else(|defect| {
+        tracing::error!(activation = %activation.id, %defect, "a run panicked");
+        Ended::broken(&defect)
+    });
     record.end(&ended.outcome, &ended.text, random::now());
     let saved = inner
         .store
@@ -103,6 +110,18 @@ struct Ended {
 }
 
 impl Ended {
+    fn broken(defect: &Defect) -> Self {
+        let failure = daemon_provider::Failure {
+            kind: daemon_provider::FailureKind::Provider,
+            class: daemon_provider::Class::Final,
+            message: defect.to_string(),
+        };
+        Self {
+            outcome: Outcome::Failed(failure),
+            text: String::new(),
+        }
+    }
+
     fn lost(error: &ProviderError) -> Self {
         let kind = match error.kind {
             daemon_provider::ProviderErrorKind::Spawn => daemon_provider::FailureKind::Spawn,
