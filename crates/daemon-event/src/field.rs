@@ -162,6 +162,12 @@ fields! {
     Milestone = "milestone": Text,
     /// The project: its name or slug.
     Project = "project": Texts,
+    /// Whether it is put away.
+    Archived = "archived": Flag,
+    /// How much work it is said to be.
+    Estimate = "estimate": Text,
+    /// The day on which it is due.
+    DueDate = "due_date": Text,
     /// The cycle's name.
     Cycle = "cycle": Text,
     /// Which attributes this event changed.

@@ -5,14 +5,20 @@
 
 mod git;
 mod github;
+mod github_account;
 mod github_checks;
+mod github_planning;
 mod github_repository;
+mod github_security;
 mod linear;
+mod linear_workspace;
 mod nouns;
 mod sentry;
 mod slack;
+mod slack_workspace;
 mod verbs;
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::event::Source;
@@ -148,8 +154,13 @@ static KINDS: LazyLock<Vec<&'static EventKind>> = LazyLock::new(|| {
         github::KINDS,
         github_checks::KINDS,
         github_repository::KINDS,
+        github_security::KINDS,
+        github_planning::KINDS,
+        github_account::KINDS,
         linear::KINDS,
+        linear_workspace::KINDS,
         slack::KINDS,
+        slack_workspace::KINDS,
         sentry::KINDS,
         git::KINDS,
     ]
@@ -164,6 +175,23 @@ pub fn kinds() -> &'static [&'static EventKind] {
     &KINDS
 }
 
+/// By noun: the rows that name it, with their kinds.
+static ROWS: LazyLock<HashMap<Noun, Vec<(&'static EventKind, &'static Row)>>> =
+    LazyLock::new(|| {
+        let mut rows: HashMap<Noun, Vec<_>> = HashMap::new();
+        for kind in KINDS.iter().copied() {
+            for row in kind.rows {
+                rows.entry(row.noun).or_default().push((kind, row));
+            }
+        }
+        rows
+    });
+
+/// Returns the rows that name a noun, in the order of the vocabulary.
+pub fn rows(noun: Noun) -> &'static [(&'static EventKind, &'static Row)] {
+    ROWS.get(&noun).map_or(&[], Vec::as_slice)
+}
+
 /// Returns the kind that a source emits under a name.
 pub fn kind(source: Source, name: &str) -> Option<&'static EventKind> {
     KINDS
@@ -171,3 +199,6 @@ pub fn kind(source: Source, name: &str) -> Option<&'static EventKind> {
         .copied()
         .find(|kind| kind.source == source && kind.name == name)
 }
+
+#[cfg(test)]
+mod tests;

@@ -151,6 +151,8 @@ pub enum Need {
     PullRequests,
     /// The name of a channel.
     ChannelName,
+    /// The name of a label that is gone, of which the payload gives the id only.
+    LabelName,
 }
 
 impl Need {
@@ -160,6 +162,7 @@ impl Need {
             Self::ChangedFiles => "changed_files",
             Self::PullRequests => "pull_requests",
             Self::ChannelName => "channel_name",
+            Self::LabelName => "label_name",
         }
     }
 
@@ -174,6 +177,7 @@ impl Need {
                 Some(Self::ChangedFiles)
             }
             Field::Channel => Some(Self::ChannelName),
+            Field::LabelRemoved if kind == BY_ID => Some(Self::LabelName),
             Field::PullRequests
             | Field::Draft
             | Field::CurrentHead
@@ -187,6 +191,9 @@ impl Need {
         }
     }
 }
+
+/// The kind whose removed labels are known by their ids only.
+const BY_ID: &str = "Issue";
 
 /// A comparison of one field.
 #[derive(Clone, Debug)]
@@ -253,6 +260,10 @@ impl Test {
                 None => FilterVerdict::Fail,
             };
         };
+        let asks_name = !matches!(self.op, Op::Present | Op::Absent);
+        if self.field == Field::LabelRemoved && kind == BY_ID && asks_name {
+            return FilterVerdict::Missing;
+        }
         if self.holds(value) {
             FilterVerdict::Pass
         } else {

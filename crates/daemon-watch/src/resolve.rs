@@ -93,6 +93,10 @@ fn resolve_raw(reader: &mut Reader<'_>, draft: &Draft, found: &mut Found, span: 
         let events = vocabulary::kinds()
             .iter()
             .filter(|known| known.name == *kind)
+            .filter(|known| {
+                draft.sources.is_empty()
+                    || draft.sources.iter().any(|(named, _)| *named == known.source)
+            })
             .map(|known| EventPattern {
                 source: known.source,
                 kind: known.name,
@@ -123,24 +127,21 @@ fn meanings(draft: &Draft, subject: &Subject) -> Vec<Meaning> {
     } else {
         subject.verb
     };
-    for kind in vocabulary::kinds() {
-        if !subject.sources.contains(&kind.source) || subject.without == Some(kind.name) {
+    for (kind, row) in vocabulary::rows(subject.noun) {
+        let is_meant = row.verbs.contains(&verb)
+            && subject.sources.contains(&kind.source)
+            && subject.without != Some(kind.name);
+        if !is_meant {
             continue;
         }
-        let rows = kind
-            .rows
-            .iter()
-            .filter(|row| row.noun == subject.noun && row.verbs.contains(&verb));
-        for row in rows {
-            let mut guards = guards(row, subject, ends_otherwise);
-            guards.extend(implied_guards(draft, subject, kind.name));
-            let pattern = EventPattern {
-                source: kind.source,
-                kind: kind.name,
-                action: row.action,
-            };
-            meanings.push(Meaning { pattern, guards });
-        }
+        let mut guards = guards(row, subject, ends_otherwise);
+        guards.extend(implied_guards(draft, subject, kind.name));
+        let pattern = EventPattern {
+            source: kind.source,
+            kind: kind.name,
+            action: row.action,
+        };
+        meanings.push(Meaning { pattern, guards });
     }
     meanings
 }

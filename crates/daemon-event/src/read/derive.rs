@@ -128,15 +128,29 @@ fn github(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
         }
         "commit_comment" => facts.set_text(Field::CommentOn, "commit"),
         "discussion_comment" => facts.set_text(Field::CommentOn, "discussion"),
-        "check_run" | "check_suite" | "workflow_run" => {
+        "check_run" | "check_suite" | "workflow_run" | "deployment_review" => {
             // An empty list proves nothing: the service leaves it empty for forks.
             if facts.texts(Field::PullRequests).next().is_none() {
                 facts.forget(Field::PullRequests);
             }
             on_default_branch(facts, Field::Branch);
         }
-        "status" | "workflow_job" | "deployment" | "deployment_status" => {
+        "status"
+        | "workflow_job"
+        | "deployment"
+        | "deployment_status"
+        | "deployment_protection_rule" => {
             on_default_branch(facts, Field::Branch);
+        }
+        "workflow_dispatch" => refs(kind, raw, facts),
+        "merge_group" => {
+            if let Some(base) = raw.text("merge_group.base_ref") {
+                facts.set_text(
+                    Field::Base,
+                    base.strip_prefix("refs/heads/").unwrap_or(base),
+                );
+                on_default_branch(facts, Field::Base);
+            }
         }
         _ => {}
     }
@@ -236,6 +250,16 @@ const LINEAR_ATTRIBUTES: &[(&str, &str)] = &[
     ("archivedAt", "archived"),
     ("completedAt", "completed"),
     ("projectMilestoneId", "milestone"),
+    ("canceledAt", "canceled"),
+    ("resolvedAt", "resolved"),
+    ("snoozedUntilAt", "snoozed"),
+    ("snoozedUntil", "snoozed"),
+    ("leadId", "lead"),
+    ("targetDate", "target date"),
+    ("startDate", "start date"),
+    ("memberIds", "members"),
+    ("subscriberIds", "subscribers"),
+    ("status", "state"),
 ];
 
 fn linear(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
@@ -256,6 +280,12 @@ fn linear(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
         "Issue" => linear_issue(raw, facts),
         "Comment" => {
             facts.set_text(Field::CommentOn, "issue");
+            let resolved = if raw.has("data.resolvedAt") {
+                "resolved"
+            } else {
+                "unresolved"
+            };
+            facts.set_text(Field::StateType, resolved);
             facts.set(Field::Reply, FieldValue::Flag(raw.has("data.parentId")));
             if facts.text(Field::Author).is_none()
                 && let Some(actor) = facts.text(Field::Actor).map(str::to_owned)
@@ -264,8 +294,17 @@ fn linear(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
             }
             copy_kind(facts);
         }
+        "Project" => archived(raw, facts),
         "Cycle" if raw.has("data.completedAt") => facts.set_text(Field::StateType, "completed"),
         _ => {}
+    }
+}
+
+/// What was not put away before is now, and the other way round.
+fn archived(raw: &Raw<'_, '_>, facts: &mut Facts) {
+    if raw.seen("updatedFrom.archivedAt") {
+        let is_archived = !raw.has("updatedFrom.archivedAt");
+        facts.set(Field::Archived, FieldValue::Flag(is_archived));
     }
 }
 
@@ -277,6 +316,7 @@ fn copy_kind(facts: &mut Facts) {
 }
 
 fn linear_issue(raw: &Raw<'_, '_>, facts: &mut Facts) {
+    archived(raw, facts);
     let priority = match raw.number("data.priority") {
         Some(0) => "none",
         Some(1) => "urgent",
@@ -371,6 +411,11 @@ fn sentry(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
     }
 }
 
+/// Whether things of a kind are counted apart from issues, pull requests and discussions.
+fn has_own_numbers(kind: &str) -> bool {
+    kind.contains("alert") || matches!(kind, "milestone" | "project" | "projects_v2")
+}
+
 /// Names what an event is about, so that its later events can join it.
 pub(super) fn subject(
     source: Source,
@@ -386,7 +431,11 @@ pub(super) fn subject(
             let repo = repo?;
             let checked = facts.texts(Field::PullRequests).next();
             if let Some(number) = facts.number(Field::Number) {
-                format!("github:{repo}#{number}")
+                if has_own_numbers(kind) {
+                    format!("github:{repo}:{kind}/{number}")
+                } else {
+                    format!("github:{repo}#{number}")
+                }
             } else if let Some(number) = checked {
                 format!("github:{repo}#{number}")
             } else if let Some(revision) = facts.text(Field::After) {
@@ -402,6 +451,8 @@ pub(super) fn subject(
                 "data.identifier",
                 "data.issue.identifier",
                 "issueData.identifier",
+                "notification.issue.identifier",
+                "agentSession.issue.identifier",
             ];
             match places.iter().find_map(|place| raw.text(place)) {
                 Some(issue) => format!("linear:{issue}"),

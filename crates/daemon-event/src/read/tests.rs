@@ -250,3 +250,5 @@ proptest::proptest! {
         }
     }
 }
+
+mod sources;

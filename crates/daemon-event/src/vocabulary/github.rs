@@ -86,7 +86,8 @@ const DISCUSSION: &[Read] = &[
     at("discussion.labels[].name", F::Labels),
 ];
 
-const fn kind(
+/// A kind of event that GitHub sends.
+pub(super) const fn kind(
     name: &'static str,
     required: &'static [&'static str],
     reads: &'static [&'static [Read]],
@@ -313,6 +314,8 @@ pub(super) static KINDS: &[&EventKind] = &[
             row("unpinned", N::Issue, &[V::Unpin], &[]),
             row("locked", N::Issue, &[V::Lock], &[]),
             row("unlocked", N::Issue, &[V::Unlock], &[]),
+            row("typed", N::Issue, &[V::SetType], &[]),
+            row("untyped", N::Issue, &[V::ClearType], &[]),
         ],
     ),
     &kind(
@@ -324,6 +327,8 @@ pub(super) static KINDS: &[&EventKind] = &[
             common("created", N::Comment, &[V::Create, V::Add, V::Post], &[]),
             row("edited", N::Comment, &[V::Edit, V::Update, V::Change], &[]),
             row("deleted", N::Comment, &[V::Delete, V::Remove], &[]),
+            row("pinned", N::Comment, &[V::Pin], &[]),
+            row("unpinned", N::Comment, &[V::Unpin], &[]),
         ],
     ),
     &kind(
@@ -374,6 +379,10 @@ pub(super) static KINDS: &[&EventKind] = &[
             row("locked", N::Discussion, &[V::Lock], &[]),
             row("pinned", N::Discussion, &[V::Pin], &[]),
             row("transferred", N::Discussion, &[V::Transfer], &[]),
+            row("unanswered", N::Discussion, &[V::Unanswer], &[]),
+            row("unlocked", N::Discussion, &[V::Unlock], &[]),
+            row("unpinned", N::Discussion, &[V::Unpin], &[]),
+            row("category_changed", N::Discussion, &[V::Recategorize], &[]),
         ],
     ),
     &kind(

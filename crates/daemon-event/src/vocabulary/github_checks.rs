@@ -1,11 +1,10 @@
-//! GitHub: checks, workflows, deployments, the merge queue and security alerts.
+//! GitHub: checks, workflows, deployments and the merge queue.
 
 use super::Guard::Is;
 use super::Noun as N;
 use super::Verb as V;
-use super::github::COMMON;
-use super::{EventKind, Guard, Read, Row, at, plain, raw, row};
-use crate::event::Source;
+use super::github::{COMMON, kind};
+use super::{EventKind, Guard, at, plain, raw, row};
 use crate::field::Field as F;
 
 const FAILED: &[Guard] = &[Is(F::Conclusion, &["failure", "timed_out"])];
@@ -14,23 +13,6 @@ const CANCELLED: &[Guard] = &[Is(F::Conclusion, &["cancelled"])];
 const STATUS_FAILED: &[Guard] = &[Is(F::Conclusion, &["failure", "error"])];
 const STATUS_ENDED: &[Guard] = &[Is(F::Conclusion, &["success", "failure", "error"])];
 const DEPLOY_FAILED: &[Guard] = &[Is(F::Conclusion, &["failure", "error"])];
-
-const fn kind(
-    name: &'static str,
-    required: &'static [&'static str],
-    reads: &'static [&'static [Read]],
-    times: &'static [&'static str],
-    rows: &'static [Row],
-) -> EventKind {
-    EventKind {
-        source: Source::Github,
-        name,
-        required,
-        reads,
-        times,
-        rows,
-    }
-}
 
 pub(super) static KINDS: &[&EventKind] = &[
     &kind(
@@ -77,6 +59,8 @@ pub(super) static KINDS: &[&EventKind] = &[
                 &[V::Change, V::Update, V::Rerequest],
                 &[],
             ),
+            row("requested_action", N::CheckRun, &[V::RequestAction], &[]),
+            row("requested_action", N::Check, &[V::RequestAction], &[]),
         ],
     ),
     &kind(
@@ -176,6 +160,9 @@ pub(super) static KINDS: &[&EventKind] = &[
             row("completed", N::Ci, &[V::Succeed], PASSED),
             row("completed", N::Ci, &[V::Cancel], CANCELLED),
             row("requested", N::Ci, &[V::Start], &[]),
+            row("completed", N::Workflow, &[V::Change, V::Update], &[]),
+            row("requested", N::Ci, &[V::Request, V::Create], &[]),
+            row("in_progress", N::Ci, &[V::Start], &[]),
         ],
     ),
     &kind(
@@ -205,6 +192,8 @@ pub(super) static KINDS: &[&EventKind] = &[
                 &[],
             ),
             row("in_progress", N::Job, &[V::Start], &[]),
+            row("waiting", N::Job, &[V::Wait], &[]),
+            row("completed", N::Job, &[V::Change, V::Update], &[]),
         ],
     ),
     &kind(
@@ -260,6 +249,87 @@ pub(super) static KINDS: &[&EventKind] = &[
             ),
             row("created", N::DeploymentStatus, &[V::Fail], DEPLOY_FAILED),
             row("created", N::DeploymentStatus, &[V::Succeed], PASSED),
+            row(
+                "created",
+                N::Deployment,
+                &[V::Cancel],
+                &[Is(F::Conclusion, &["inactive"])],
+            ),
+            row(
+                "created",
+                N::DeploymentStatus,
+                &[V::Complete],
+                &[Is(F::Conclusion, &["success", "failure", "error"])],
+            ),
+        ],
+    ),
+    &kind(
+        "deployment_review",
+        &["action", "workflow_run"],
+        &[
+            COMMON,
+            &[
+                at("workflow_run.name", F::Workflow),
+                at("workflow_run.head_branch", F::Branch),
+                at("workflow_run.head_sha", F::After),
+                at("workflow_run.pull_requests[].number", F::PullRequests),
+                at("environment", F::Environment),
+                at("workflow_job_run.environment", F::Environment),
+                at("approver.login", F::Author),
+                at("comment", F::Comment),
+            ],
+        ],
+        &["workflow_run.updated_at"],
+        &[
+            row(
+                "requested",
+                N::DeploymentReview,
+                &[V::Request, V::Create],
+                &[],
+            ),
+            row(
+                "approved",
+                N::DeploymentReview,
+                &[V::Approve, V::Accept],
+                &[],
+            ),
+            row("rejected", N::DeploymentReview, &[V::Reject], &[]),
+            row("approved", N::Deployment, &[V::Approve], &[]),
+            row("rejected", N::Deployment, &[V::Reject], &[]),
+        ],
+    ),
+    &kind(
+        "deployment_protection_rule",
+        &["action"],
+        &[
+            COMMON,
+            &[
+                at("environment", F::Environment),
+                at("deployment.sha", F::After),
+                at("deployment.ref", F::Branch),
+                at("pull_requests[].number", F::PullRequests),
+            ],
+        ],
+        &[],
+        &[row(
+            "requested",
+            N::DeploymentProtection,
+            &[V::Request, V::Create, V::Fire, V::Start],
+            &[],
+        )],
+    ),
+    &kind(
+        "workflow_dispatch",
+        &["workflow"],
+        &[COMMON, &[at("workflow", F::Workflow), at("ref", F::Ref)]],
+        &[],
+        &[
+            plain(
+                N::WorkflowDispatch,
+                &[V::Create, V::Fire, V::Request, V::Post, V::Start],
+                &[],
+            ),
+            plain(N::Workflow, &[V::Dispatch], &[]),
         ],
     ),
     &kind(
@@ -281,116 +351,6 @@ pub(super) static KINDS: &[&EventKind] = &[
                 &[],
             ),
             row("destroyed", N::MergeGroup, &[V::Delete, V::Cancel], &[]),
-        ],
-    ),
-    &kind(
-        "dependabot_alert",
-        &["action", "alert"],
-        &[
-            COMMON,
-            &[
-                at("alert.number", F::Number),
-                at("alert.state", F::State),
-                at("alert.security_advisory.severity", F::Severity),
-                at("alert.security_advisory.summary", F::Title),
-                at("alert.dependency.package.name", F::Name),
-            ],
-        ],
-        &["alert.updated_at"],
-        &[
-            row(
-                "created",
-                N::DependabotAlert,
-                &[V::Create, V::Fire, V::Add, V::Post],
-                &[],
-            ),
-            row(
-                "fixed",
-                N::DependabotAlert,
-                &[V::Fix, V::Resolve, V::Close],
-                &[],
-            ),
-            row("dismissed", N::DependabotAlert, &[V::Dismiss], &[]),
-            row("reopened", N::DependabotAlert, &[V::Reopen], &[]),
-            row("reintroduced", N::DependabotAlert, &[V::Regress], &[]),
-            row(
-                "created",
-                N::SecurityAlert,
-                &[V::Create, V::Fire, V::Add],
-                &[],
-            ),
-        ],
-    ),
-    &kind(
-        "secret_scanning_alert",
-        &["action", "alert"],
-        &[
-            COMMON,
-            &[
-                at("alert.number", F::Number),
-                at("alert.secret_type", F::Name),
-                at("alert.resolution", F::StateReason),
-            ],
-        ],
-        &["alert.updated_at"],
-        &[
-            row(
-                "created",
-                N::SecretAlert,
-                &[V::Create, V::Fire, V::Add, V::Post],
-                &[],
-            ),
-            row(
-                "resolved",
-                N::SecretAlert,
-                &[V::Resolve, V::Fix, V::Close],
-                &[],
-            ),
-            row("reopened", N::SecretAlert, &[V::Reopen], &[]),
-            row(
-                "created",
-                N::SecurityAlert,
-                &[V::Create, V::Fire, V::Add],
-                &[],
-            ),
-        ],
-    ),
-    &kind(
-        "code_scanning_alert",
-        &["action", "alert"],
-        &[
-            COMMON,
-            &[
-                at("alert.number", F::Number),
-                at("alert.state", F::State),
-                at("alert.rule.severity", F::Severity),
-                at("alert.rule.description", F::Title),
-                at("alert.tool.name", F::Name),
-                at("ref", F::Ref),
-            ],
-        ],
-        &["alert.updated_at"],
-        &[
-            row(
-                "created",
-                N::CodeScanningAlert,
-                &[V::Create, V::Fire, V::Add, V::Post],
-                &[],
-            ),
-            row(
-                "fixed",
-                N::CodeScanningAlert,
-                &[V::Fix, V::Resolve, V::Close],
-                &[],
-            ),
-            row("reopened", N::CodeScanningAlert, &[V::Reopen], &[]),
-            row("closed_by_user", N::CodeScanningAlert, &[V::Dismiss], &[]),
-            row(
-                "created",
-                N::SecurityAlert,
-                &[V::Create, V::Fire, V::Add],
-                &[],
-            ),
         ],
     ),
 ];

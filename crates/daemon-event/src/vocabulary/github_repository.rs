@@ -3,9 +3,8 @@
 use super::Guard::{Is, Present};
 use super::Noun as N;
 use super::Verb as V;
-use super::github::COMMON;
+use super::github::{COMMON, kind};
 use super::{EventKind, Guard, Portability, Read, Row, at, plain, raw, row};
-use crate::event::Source;
 use crate::field::Field as F;
 
 pub(super) const PUSH: &[Read] = &[
@@ -56,23 +55,6 @@ pub(super) const PUSH_ROWS: &[Row] = &[
         )
     },
 ];
-
-const fn kind(
-    name: &'static str,
-    required: &'static [&'static str],
-    reads: &'static [&'static [Read]],
-    times: &'static [&'static str],
-    rows: &'static [Row],
-) -> EventKind {
-    EventKind {
-        source: Source::Github,
-        name,
-        required,
-        reads,
-        times,
-        rows,
-    }
-}
 
 pub(super) static KINDS: &[&EventKind] = &[
     &kind(
@@ -198,7 +180,14 @@ pub(super) static KINDS: &[&EventKind] = &[
             row("unarchived", N::Repository, &[V::Unarchive], &[]),
             row("deleted", N::Repository, &[V::Delete], &[]),
             row("transferred", N::Repository, &[V::Transfer], &[]),
-            row("publicized", N::Repository, &[V::Publish], &[]),
+            row(
+                "publicized",
+                N::Repository,
+                &[V::Publish, V::MakePublic],
+                &[],
+            ),
+            row("privatized", N::Repository, &[V::MakePrivate], &[]),
+            row("edited", N::Repository, &[V::Edit], &[]),
         ],
     ),
     &kind(
@@ -235,16 +224,6 @@ pub(super) static KINDS: &[&EventKind] = &[
         )],
     ),
     &kind(
-        "member",
-        &["action", "member"],
-        &[COMMON, &[at("member.login", F::Name)]],
-        &[],
-        &[
-            row("added", N::Collaborator, &[V::Add, V::Join, V::Invite], &[]),
-            row("removed", N::Collaborator, &[V::Remove, V::Leave], &[]),
-        ],
-    ),
-    &kind(
         "package",
         &["action", "package"],
         &[COMMON, &[at("package.name", F::Name)]],
@@ -260,40 +239,103 @@ pub(super) static KINDS: &[&EventKind] = &[
         ],
     ),
     &kind(
-        "projects_v2_item",
-        &["action", "projects_v2_item"],
-        &[COMMON, &[at("changes.*", F::Changed)]],
-        &["projects_v2_item.updated_at"],
+        "public",
+        &["repository"],
+        &[COMMON],
+        &[],
+        &[plain(N::Repository, &[V::MakePublic], &[])],
+    ),
+    &kind(
+        "watch",
+        &["action"],
+        &[COMMON],
+        &[],
+        &[row("started", N::Repository, &[V::WatchIt], &[])],
+    ),
+    &kind(
+        "registry_package",
+        &["action", "registry_package"],
         &[
-            row("created", N::ProjectItem, &[V::Create, V::Add], &[]),
+            COMMON,
+            &[
+                at("registry_package.name", F::Name),
+                at("registry_package.ecosystem", F::Subtype),
+                at("registry_package.package_version.version", F::Tag),
+            ],
+        ],
+        &["registry_package.updated_at"],
+        &[
             row(
-                "edited",
-                N::ProjectItem,
-                &[V::Edit, V::Update, V::Change, V::Move],
+                "published",
+                N::Package,
+                &[V::Publish, V::Release, V::Create, V::Push],
                 &[],
             ),
-            row("archived", N::ProjectItem, &[V::Archive], &[]),
-            row("deleted", N::ProjectItem, &[V::Delete, V::Remove], &[]),
+            row("updated", N::Package, &[V::Update, V::Change], &[]),
         ],
     ),
     &kind(
-        "branch_protection_rule",
-        &["action", "rule"],
+        "page_build",
+        &["build"],
         &[
             COMMON,
-            &[at("rule.name", F::Name), at("changes.*", F::Changed)],
+            &[
+                at("build.status", F::Conclusion),
+                at("build.commit", F::After),
+                at("build.pusher.login", F::Author),
+            ],
         ],
-        &["rule.updated_at"],
+        &["build.updated_at"],
         &[
-            row("created", N::BranchProtection, &[V::Create, V::Add], &[]),
-            row(
-                "edited",
-                N::BranchProtection,
-                &[V::Edit, V::Update, V::Change],
-                &[],
+            plain(N::PageBuild, &[V::Complete, V::Change, V::Update], &[]),
+            plain(N::PageBuild, &[V::Fail], &[Is(F::Conclusion, &["errored"])]),
+            plain(
+                N::PageBuild,
+                &[V::Succeed],
+                &[Is(F::Conclusion, &["built"])],
             ),
-            row("deleted", N::BranchProtection, &[V::Delete, V::Remove], &[]),
         ],
     ),
-    &kind("ping", &["hook_id"], &[COMMON], &[], &[]),
+    &kind(
+        "repository_dispatch",
+        &["action"],
+        &[COMMON, &[at("action", F::Name), at("branch", F::Branch)]],
+        &[],
+        &[plain(
+            N::RepositoryDispatch,
+            &[V::Create, V::Post, V::Fire, V::Request, V::Dispatch],
+            &[],
+        )],
+    ),
+    &kind(
+        "repository_import",
+        &["status"],
+        &[COMMON, &[at("status", F::Conclusion)]],
+        &[],
+        &[
+            plain(N::RepositoryImport, &[V::Complete], &[]),
+            plain(
+                N::RepositoryImport,
+                &[V::Succeed],
+                &[Is(F::Conclusion, &["success"])],
+            ),
+            plain(
+                N::RepositoryImport,
+                &[V::Fail],
+                &[Is(F::Conclusion, &["failure"])],
+            ),
+            plain(
+                N::RepositoryImport,
+                &[V::Cancel],
+                &[Is(F::Conclusion, &["cancelled"])],
+            ),
+        ],
+    ),
+    &kind(
+        "ping",
+        &["hook_id"],
+        &[COMMON],
+        &[],
+        &[plain(N::Webhook, &[V::Create, V::Add], &[])],
+    ),
 ];

@@ -7,7 +7,7 @@ use super::{EventKind, Read, Row, at, common, raw, row};
 use crate::event::Source;
 use crate::field::Field as F;
 
-const COMMON: &[Read] = &[
+pub(super) const COMMON: &[Read] = &[
     raw("type"),
     raw("actor.name"),
     raw("actor.service"),
@@ -17,7 +17,8 @@ const COMMON: &[Read] = &[
     at("updatedFrom.*", F::Changed),
 ];
 
-const fn kind(
+/// A kind of event that Linear sends.
+pub(super) const fn kind(
     name: &'static str,
     required: &'static [&'static str],
     reads: &'static [&'static [Read]],
@@ -65,6 +66,10 @@ pub(super) static KINDS: &[&EventKind] = &[
                 at("data.cycle.name", F::Cycle),
                 raw("data.creatorId"),
                 raw("data.creator.name"),
+                raw("updatedFrom.archivedAt"),
+                at("data.estimate", F::Estimate),
+                at("data.projectMilestone.name", F::Milestone),
+                at("data.dueDate", F::DueDate),
             ],
         ],
         &[
@@ -148,9 +153,43 @@ pub(super) static KINDS: &[&EventKind] = &[
                 "update",
                 N::Issue,
                 &[V::Archive],
-                &[Is(F::Changed, &["archived"])],
+                &[Is(F::Changed, &["archived"]), Is(F::Archived, &["true"])],
             ),
             row("remove", N::Issue, &[V::Delete, V::Remove], &[]),
+            row(
+                "update",
+                N::Issue,
+                &[V::Unarchive],
+                &[Is(F::Changed, &["archived"]), Is(F::Archived, &["false"])],
+            ),
+            row(
+                "update",
+                N::Issue,
+                &[V::Reopen],
+                &[
+                    Is(F::Changed, &["state"]),
+                    Is(F::Changed, &["completed", "canceled"]),
+                    super::Guard::IsNot(F::StateType, &["completed", "canceled"]),
+                ],
+            ),
+            row(
+                "update",
+                N::Issue,
+                &[V::Transfer],
+                &[Is(F::Changed, &["team"])],
+            ),
+            row(
+                "update",
+                N::Issue,
+                &[V::Rename],
+                &[Is(F::Changed, &["title"])],
+            ),
+            row(
+                "update",
+                N::Issue,
+                &[V::Snooze],
+                &[Is(F::Changed, &["snoozed"])],
+            ),
         ],
     ),
     &kind(
@@ -164,6 +203,7 @@ pub(super) static KINDS: &[&EventKind] = &[
                 raw("data.issue.identifier"),
                 at("data.issue.title", F::Title),
                 raw("data.parentId"),
+                raw("data.resolvedAt"),
             ],
         ],
         &[
@@ -175,6 +215,24 @@ pub(super) static KINDS: &[&EventKind] = &[
                 &[Is(F::Changed, &["body"])],
             ),
             row("remove", N::Comment, &[V::Delete, V::Remove], &[]),
+            row(
+                "update",
+                N::Comment,
+                &[V::Resolve],
+                &[
+                    Is(F::Changed, &["resolved"]),
+                    Is(F::StateType, &["resolved"]),
+                ],
+            ),
+            row(
+                "update",
+                N::Comment,
+                &[V::Unresolve],
+                &[
+                    Is(F::Changed, &["resolved"]),
+                    Is(F::StateType, &["unresolved"]),
+                ],
+            ),
         ],
     ),
     &kind(
@@ -188,6 +246,8 @@ pub(super) static KINDS: &[&EventKind] = &[
             row("breached", N::Sla, &[V::Breach], &[]),
             row("breached", N::Issue, &[V::Breach], &[]),
             row("highRisk", N::Sla, &[V::GoWarning], &[]),
+            row("set", N::Sla, &[V::Create, V::Add], &[]),
+            row("highRisk", N::Sla, &[V::GoHighRisk], &[]),
         ],
     ),
     &kind(
@@ -200,6 +260,8 @@ pub(super) static KINDS: &[&EventKind] = &[
                 at("data.status.name", F::State),
                 at("data.status.type", F::StateType),
                 at("data.health", F::Health),
+                raw("updatedFrom.archivedAt"),
+                raw("data.lead.name"),
             ],
         ],
         &[
@@ -236,6 +298,24 @@ pub(super) static KINDS: &[&EventKind] = &[
                 &[Is(F::Changed, &["name"])],
             ),
             row("remove", N::Project, &[V::Delete, V::Remove], &[]),
+            row(
+                "update",
+                N::Project,
+                &[V::Archive],
+                &[Is(F::Changed, &["archived"]), Is(F::Archived, &["true"])],
+            ),
+            row(
+                "update",
+                N::Project,
+                &[V::Unarchive],
+                &[Is(F::Changed, &["archived"]), Is(F::Archived, &["false"])],
+            ),
+            row(
+                "update",
+                N::Project,
+                &[V::Prioritize],
+                &[Is(F::Changed, &["priority"])],
+            ),
         ],
     ),
     &kind(
@@ -283,6 +363,12 @@ pub(super) static KINDS: &[&EventKind] = &[
                 ],
             ),
             row("remove", N::Cycle, &[V::Delete, V::Remove], &[]),
+            row(
+                "update",
+                N::Cycle,
+                &[V::Rename],
+                &[Is(F::Changed, &["name"])],
+            ),
         ],
     ),
     &kind(
@@ -293,12 +379,22 @@ pub(super) static KINDS: &[&EventKind] = &[
             row("create", N::Document, &[V::Create, V::Add], &[]),
             row("update", N::Document, &[V::Update, V::Change, V::Edit], &[]),
             row("remove", N::Document, &[V::Delete, V::Remove], &[]),
+            row(
+                "update",
+                N::Document,
+                &[V::Rename],
+                &[Is(F::Changed, &["title"])],
+            ),
         ],
     ),
     &kind(
         "Initiative",
         &["action", "data"],
-        &[COMMON, NAMED],
+        &[
+            COMMON,
+            NAMED,
+            &[at("data.status", F::State), at("data.health", F::Health)],
+        ],
         &[
             row("create", N::Initiative, &[V::Create, V::Add], &[]),
             row(
@@ -308,6 +404,24 @@ pub(super) static KINDS: &[&EventKind] = &[
                 &[],
             ),
             row("remove", N::Initiative, &[V::Delete, V::Remove], &[]),
+            row(
+                "update",
+                N::Initiative,
+                &[V::Rename],
+                &[Is(F::Changed, &["name"])],
+            ),
+            row(
+                "update",
+                N::Initiative,
+                &[V::Move],
+                &[Is(F::Changed, &["state"])],
+            ),
+            row(
+                "update",
+                N::Initiative,
+                &[V::Complete, V::Close],
+                &[Is(F::Changed, &["state"]), Is(F::State, &["completed"])],
+            ),
         ],
     ),
     &kind(

@@ -7,7 +7,7 @@ use super::{EventKind, Guard, Read, Row, at, plain, raw};
 use crate::event::Source;
 use crate::field::Field as F;
 
-const COMMON: &[Read] = &[
+pub(super) const COMMON: &[Read] = &[
     raw("type"),
     raw("event.type"),
     at("event.user", F::Actor),
@@ -16,7 +16,7 @@ const COMMON: &[Read] = &[
     at("event.channel_type", F::ChannelKind),
     at("event.subtype", F::Subtype),
 ];
-const CHANNEL_OBJECT: &[Read] = &[
+pub(super) const CHANNEL_OBJECT: &[Read] = &[
     raw("event.type"),
     at("event.user", F::Actor),
     at("event.channel.id", F::ChannelId),
@@ -56,10 +56,23 @@ const WRITTEN: Guard = IsNot(
         "bot_remove",
         "reminder_add",
         "channel_posting_permissions",
+        "group_archive",
+        "group_unarchive",
+        "channel_convert_to_private",
+        "channel_convert_to_public",
+        "channel_canvas_updated",
+        "unpinned_item",
+        "huddle_thread",
+        "assistant_app_thread",
+        "ekm_access_denied",
+        "tombstone",
+        "sh_room_created",
+        "file_comment",
     ],
 );
 
-const fn kind(
+/// A kind of event that Slack sends.
+pub(super) const fn kind(
     name: &'static str,
     required: &'static [&'static str],
     reads: &'static [&'static [Read]],
@@ -111,6 +124,51 @@ pub(super) static KINDS: &[&EventKind] = &[
                 N::SharedFile,
                 &[V::Create, V::Post, V::Add],
                 &[Is(F::Subtype, &["file_share"])],
+            ),
+            plain(
+                N::ChannelTopic,
+                &[V::Change, V::Update, V::Edit, V::Move, V::Create, V::Add],
+                &[Is(F::Subtype, &["channel_topic", "group_topic"])],
+            ),
+            plain(
+                N::ChannelPurpose,
+                &[V::Change, V::Update, V::Edit, V::Move, V::Create, V::Add],
+                &[Is(F::Subtype, &["channel_purpose", "group_purpose"])],
+            ),
+            plain(
+                N::Huddle,
+                &[V::Start, V::Create],
+                &[Is(F::Subtype, &["huddle_thread"])],
+            ),
+            plain(
+                N::Canvas,
+                &[V::Update, V::Change, V::Edit],
+                &[Is(F::Subtype, &["channel_canvas_updated"])],
+            ),
+            plain(
+                N::SlackApp,
+                &[V::Add, V::Join],
+                &[Is(F::Subtype, &["bot_add"])],
+            ),
+            plain(
+                N::SlackApp,
+                &[V::Remove, V::Leave],
+                &[Is(F::Subtype, &["bot_remove"])],
+            ),
+            plain(
+                N::Reminder,
+                &[V::Add, V::Create],
+                &[Is(F::Subtype, &["reminder_add"])],
+            ),
+            plain(
+                N::Channel,
+                &[V::MakePrivate],
+                &[Is(F::Subtype, &["channel_convert_to_private"])],
+            ),
+            plain(
+                N::Channel,
+                &[V::MakePublic],
+                &[Is(F::Subtype, &["channel_convert_to_public"])],
             ),
         ],
     ),
@@ -172,73 +230,164 @@ pub(super) static KINDS: &[&EventKind] = &[
         ],
     ),
     &kind(
-        "channel_created",
+        "file_shared",
         &["event"],
-        &[CHANNEL_OBJECT],
-        &[plain(N::Channel, &[V::Create, V::Add], &[])],
-    ),
-    &kind(
-        "channel_rename",
-        &["event"],
-        &[CHANNEL_OBJECT],
-        &[plain(N::Channel, &[V::Rename], &[])],
-    ),
-    &kind(
-        "channel_archive",
-        &["event"],
-        &[COMMON],
-        &[plain(N::Channel, &[V::Archive, V::Close], &[])],
-    ),
-    &kind(
-        "channel_unarchive",
-        &["event"],
-        &[COMMON],
-        &[plain(N::Channel, &[V::Unarchive, V::Reopen], &[])],
-    ),
-    &kind(
-        "channel_deleted",
-        &["event"],
-        &[COMMON],
-        &[plain(N::Channel, &[V::Delete, V::Remove], &[])],
-    ),
-    &kind(
-        "member_joined_channel",
-        &["event"],
-        &[COMMON],
-        &[plain(N::Channel, &[V::Join], &[])],
-    ),
-    &kind(
-        "member_left_channel",
-        &["event"],
-        &[COMMON],
-        &[plain(N::Channel, &[V::Leave], &[])],
-    ),
-    &kind(
-        "team_join",
-        &["event"],
-        &[&[
-            raw("event.type"),
-            at("event.user.id", F::Actor),
-            at("event.user.name", F::Name),
-        ]],
-        &[plain(N::Workspace, &[V::Join], &[])],
-    ),
-    &kind(
-        "emoji_changed",
-        &["event"],
-        &[&[
-            raw("event.type"),
-            at("event.subtype", F::Subtype),
-            at("event.name", F::Name),
-        ]],
         &[
-            plain(N::Emoji, &[V::Add, V::Create], &[Is(F::Subtype, &["add"])]),
-            plain(
-                N::Emoji,
-                &[V::Remove, V::Delete],
-                &[Is(F::Subtype, &["remove"])],
-            ),
-            plain(N::Emoji, &[V::Change, V::Update], &[]),
+            COMMON,
+            &[
+                at("event.file_id", F::Key),
+                at("event.user_id", F::Actor),
+                at("event.channel_id", F::ChannelId),
+            ],
         ],
+        &[plain(N::SharedFile, &[V::Create, V::Post, V::Add], &[])],
+    ),
+    &kind(
+        "file_public",
+        &["event"],
+        &[
+            COMMON,
+            &[
+                at("event.file_id", F::Key),
+                at("event.user_id", F::Actor),
+                at("event.channel_id", F::ChannelId),
+            ],
+        ],
+        &[plain(N::SharedFile, &[V::MakePublic], &[])],
+    ),
+    &kind(
+        "file_unshared",
+        &["event"],
+        &[
+            COMMON,
+            &[
+                at("event.file_id", F::Key),
+                at("event.user_id", F::Actor),
+                at("event.channel_id", F::ChannelId),
+            ],
+        ],
+        &[plain(N::SharedFile, &[V::Unshare], &[])],
+    ),
+    &kind(
+        "file_change",
+        &["event"],
+        &[
+            COMMON,
+            &[
+                at("event.file_id", F::Key),
+                at("event.user_id", F::Actor),
+                at("event.channel_id", F::ChannelId),
+            ],
+        ],
+        &[plain(N::SharedFile, &[V::Change, V::Update, V::Edit], &[])],
+    ),
+    &kind(
+        "file_deleted",
+        &["event"],
+        &[
+            COMMON,
+            &[
+                at("event.file_id", F::Key),
+                at("event.user_id", F::Actor),
+                at("event.channel_id", F::ChannelId),
+            ],
+        ],
+        &[plain(N::SharedFile, &[V::Delete, V::Remove], &[])],
+    ),
+    &kind(
+        "file_created",
+        &["event"],
+        &[
+            COMMON,
+            &[at("event.file_id", F::Key), at("event.user_id", F::Actor)],
+        ],
+        &[plain(N::UploadedFile, &[V::Create], &[])],
+    ),
+    &kind(
+        "link_shared",
+        &["event"],
+        &[
+            COMMON,
+            &[
+                at("event.links[].domain", F::Name),
+                at("event.message_ts", F::Key),
+                at("event.thread_ts", F::Thread),
+            ],
+        ],
+        &[plain(N::Attachment, &[V::Post], &[])],
+    ),
+    &kind(
+        "star_added",
+        &["event"],
+        &[
+            COMMON,
+            &[
+                at("event.item.channel", F::ChannelId),
+                at("event.item.message.ts", F::Key),
+            ],
+        ],
+        &[plain(N::Message, &[V::StarIt], &[])],
+    ),
+    &kind(
+        "star_removed",
+        &["event"],
+        &[
+            COMMON,
+            &[
+                at("event.item.channel", F::ChannelId),
+                at("event.item.message.ts", F::Key),
+            ],
+        ],
+        &[plain(N::Message, &[V::Unstar], &[])],
+    ),
+    &kind(
+        "message_metadata_posted",
+        &["event"],
+        &[
+            COMMON,
+            &[
+                at("event.metadata.event_type", F::Name),
+                at("event.channel_id", F::ChannelId),
+                at("event.user_id", F::Actor),
+                at("event.message_ts", F::Key),
+            ],
+        ],
+        &[plain(
+            N::MessageMetadata,
+            &[V::Post, V::Create, V::Add],
+            &[],
+        )],
+    ),
+    &kind(
+        "message_metadata_updated",
+        &["event"],
+        &[
+            COMMON,
+            &[
+                at("event.metadata.event_type", F::Name),
+                at("event.channel_id", F::ChannelId),
+                at("event.user_id", F::Actor),
+                at("event.message_ts", F::Key),
+            ],
+        ],
+        &[plain(
+            N::MessageMetadata,
+            &[V::Update, V::Change, V::Edit],
+            &[],
+        )],
+    ),
+    &kind(
+        "message_metadata_deleted",
+        &["event"],
+        &[
+            COMMON,
+            &[
+                at("event.metadata.event_type", F::Name),
+                at("event.channel_id", F::ChannelId),
+                at("event.user_id", F::Actor),
+                at("event.message_ts", F::Key),
+            ],
+        ],
+        &[plain(N::MessageMetadata, &[V::Delete, V::Remove], &[])],
     ),
 ];

@@ -164,7 +164,7 @@ verbs! {
     /// It comes back after it was resolved.
     Regress = ["regress", "come back", "reoccur", "recur", "resurface", "reappear"],
     /// It gets worse.
-    Escalate = ["escalate", "start escalating"],
+    Escalate = ["escalate", "start escalating", "spike", "surge"],
     /// It is put aside until it gets worse.
     Ignore = ["ignore", "mute", "snooze"],
     /// Its workflow state changes.
@@ -194,4 +194,82 @@ verbs! {
     Invite = ["invite"],
     /// Files are changed by it.
     Touch = ["touch", "change", "modify", "edit", "update", "alter", "affect"],
+    /// It is switched on.
+    Enable = ["enable", "activate", "turn on", "switch on"],
+    /// It is switched off.
+    Disable = ["disable", "deactivate", "turn off", "switch off"],
+    /// It is refused.
+    Reject = ["reject", "decline", "deny", "refuse", "turn down"],
+    /// It is taken up.
+    Accept = ["accept"],
+    /// It is taken back by who gave it.
+    Revoke = ["revoke"],
+    /// It is given.
+    Grant = ["grant"],
+    /// It is taken back by who asked for it.
+    Withdraw = ["withdraw"],
+    /// An application is set up.
+    Install = ["install"],
+    /// An application is taken away.
+    Uninstall = ["uninstall"],
+    /// An application is stopped for a while.
+    Suspend = ["suspend"],
+    /// An application may go on.
+    Unsuspend = ["unsuspend", "reinstate"],
+    /// It is kept out, or kept waiting by another.
+    Block = ["block", "ban"],
+    /// It is no longer kept out or waiting.
+    Unblock = ["unblock", "unban"],
+    /// Everybody may see it.
+    MakePublic = ["make public", "publicize", "go public", "become public", "turn public", "open-source"],
+    /// Only some may see it.
+    MakePrivate = ["make private", "privatize", "go private", "become private", "turn private"],
+    /// A secret was seen in public.
+    Leak = ["leak publicly", "publicly leak", "leak"],
+    /// A secret was found to work.
+    Validate = ["validate"],
+    /// An alert is found on another branch.
+    AppearInBranch = ["appear in a branch", "appear on a branch", "appear in another branch", "appear on another branch",
+        "appeared_in_branch"],
+    /// It waits for somebody.
+    Wait = ["wait for approval", "await approval", "start waiting", "wait for a reviewer", "wait on approval"],
+    /// It is started by hand.
+    Dispatch = ["dispatch", "trigger manually", "manually trigger", "run manually", "manually run", "start manually",
+        "manually start", "trigger by hand", "start by hand", "run by hand", "manually dispatch"],
+    /// Somebody presses a button of a check.
+    RequestAction = ["requested_action", "request an action", "request action"],
+    /// It will change later.
+    ChangeLater = ["schedule to change", "schedule a change", "pending_tier_change", "pending_change"],
+    /// It will end later.
+    CancelLater = ["schedule to cancel", "schedule for cancellation", "pending_cancellation"],
+    /// A change that was to come does not.
+    CancelChange = ["pending_change_cancelled"],
+    /// It is lifted to the enterprise.
+    Promote = ["promote", "promote to enterprise"],
+    /// It becomes something else.
+    Convert = ["convert"],
+    /// It takes another place among others.
+    Reorder = ["reorder", "rearrange"],
+    /// It gets a type.
+    SetType = ["set the type", "assign a type", "give a type", "set type"],
+    /// It loses its type.
+    ClearType = ["clear the type", "remove the type", "unset the type"],
+    /// Its answer is taken back.
+    Unanswer = ["unanswer", "unmark as answered", "unmark as the answer"],
+    /// It moves to another category.
+    Recategorize = ["recategorize", "recategorise", "move to another category", "change category"],
+    /// Somebody begins to watch it.
+    WatchIt = ["watch"],
+    /// Its time limit comes near.
+    GoHighRisk = ["become high risk", "go high risk", "come near its deadline"],
+    /// It is put off.
+    Snooze = ["snooze"],
+    /// Somebody writes to an agent.
+    Prompt = ["prompt"],
+    /// It is shared with another workspace.
+    ShareIt = ["share"],
+    /// It is no longer shared.
+    Unshare = ["unshare"],
+    /// It is carried out.
+    Execute = ["execute", "invoke"],
 }

@@ -15,13 +15,20 @@ impl Reader<'_> {
         let Some((kind, action)) = text.split_once(['.', ':', '/']) else {
             return false;
         };
-        let found = vocabulary::kinds()
+        let named = vocabulary::kinds()
             .iter()
-            .find(|known| known.name.eq_ignore_ascii_case(kind));
-        let Some(found) = found else { return false };
-        let row = found.rows.iter().find(|row| row.action == Some(action));
-        let Some(row) = row else { return false };
-        draft.raw.push((found.name, row.action, at..at + 1));
+            .filter(|known| known.name.eq_ignore_ascii_case(kind));
+        let found = named.into_iter().find_map(|known| {
+            let actions = known.rows.iter().filter_map(|row| row.action);
+            let action = actions
+                .into_iter()
+                .find(|name| name.eq_ignore_ascii_case(action))?;
+            Some((known.name, action))
+        });
+        let Some((name, action)) = found else {
+            return false;
+        };
+        draft.raw.push((name, Some(action), at..at + 1));
         self.take(at..at + 1);
         self.at += 1;
         true

@@ -116,11 +116,11 @@ pub(crate) fn verb_forms(phrase: &str) -> Vec<(String, Forms)> {
         Some((verb, rest)) => (verb, format!(" {rest}")),
         None => (phrase, String::new()),
     };
-    if verb == "force" {
-        // The verb is the second word: `force pushed`.
+    if verb == "force" || verb.ends_with("ly") && !rest.is_empty() {
+        // The verb is the second word: `force pushed`, `manually triggered`.
         let forms = verb_forms(rest.trim_start()).into_iter();
         return forms
-            .map(|(form, kind)| (format!("force {form}"), kind))
+            .map(|(form, kind)| (format!("{verb} {form}"), kind))
             .collect();
     }
     if verb.contains('_') || matches!(verb, "ready" | "auto-merge") {

@@ -206,11 +206,9 @@ fn special_move(noun: Noun, draft: &Draft) -> Vec<Verb> {
 }
 
 pub(super) fn has_row(noun: Noun, verb: Verb) -> bool {
-    vocabulary::kinds().iter().any(|kind| {
-        kind.rows
-            .iter()
-            .any(|row| row.noun == noun && row.verbs.contains(&verb))
-    })
+    vocabulary::rows(noun)
+        .iter()
+        .any(|(_, row)| row.verbs.contains(&verb))
 }
 
 /// What the verb's own values add: the label, the state, the person.
@@ -291,6 +289,14 @@ fn note_defaults(reader: &Reader<'_>, draft: &Draft, subject: &mut Subject) {
         .iter()
         .all(|hit| hit.verbs.contains(&Verb::Change));
     let note = match subject.noun {
+        Noun::Issue
+            if subject.sources.contains(&Source::Linear)
+                && subject.extra.iter().any(|filter| {
+                    filter.test.field() == Field::LabelRemoved && !filter.test.values().is_empty()
+                }) =>
+        {
+            "Linear tells a removed label by its id: without its name the condition does not wake"
+        }
         Noun::PullRequest if says("merge request") || says("mr") => {
             "`merge request` is read as a pull request"
         }

@@ -91,7 +91,7 @@ fn the_phrasings_of_the_format_are_mapped() {
         note: changed files are met on the default branch and in pull requests
         # when a Sentry alert fires
         mapped
-        sentry:event_alert.triggered sentry:metric_alert.critical sentry:metric_alert.warning []
+        sentry:event_alert.triggered sentry:metric_alert.critical sentry:metric_alert.warning sentry:activity_alert.triggered []
         # when a commit is pushed to main
         mapped
         github:push.* git:push.* [deleted is false; ref_type is branch; branch is main]

@@ -1,0 +1,572 @@
+//! Slack: channels, people, user groups, applications and the workspace.
+
+use super::Guard::Is;
+use super::Noun as N;
+use super::Verb as V;
+use super::slack::{CHANNEL_OBJECT, COMMON, kind};
+use super::{EventKind, at, plain, raw};
+use crate::field::Field as F;
+
+pub(super) static KINDS: &[&EventKind] = &[
+    &kind(
+        "channel_created",
+        &["event"],
+        &[CHANNEL_OBJECT],
+        &[plain(N::Channel, &[V::Create, V::Add], &[])],
+    ),
+    &kind(
+        "channel_rename",
+        &["event"],
+        &[CHANNEL_OBJECT],
+        &[plain(N::Channel, &[V::Rename], &[])],
+    ),
+    &kind(
+        "channel_archive",
+        &["event"],
+        &[COMMON],
+        &[plain(N::Channel, &[V::Archive, V::Close], &[])],
+    ),
+    &kind(
+        "channel_unarchive",
+        &["event"],
+        &[COMMON],
+        &[plain(N::Channel, &[V::Unarchive, V::Reopen], &[])],
+    ),
+    &kind(
+        "channel_deleted",
+        &["event"],
+        &[COMMON],
+        &[plain(N::Channel, &[V::Delete, V::Remove], &[])],
+    ),
+    &kind(
+        "member_joined_channel",
+        &["event"],
+        &[COMMON],
+        &[plain(N::Channel, &[V::Join], &[])],
+    ),
+    &kind(
+        "member_left_channel",
+        &["event"],
+        &[COMMON],
+        &[plain(N::Channel, &[V::Leave], &[])],
+    ),
+    &kind(
+        "team_join",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.user.id", F::Actor),
+            at("event.user.name", F::Name),
+        ]],
+        &[plain(N::Workspace, &[V::Join], &[])],
+    ),
+    &kind(
+        "emoji_changed",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.subtype", F::Subtype),
+            at("event.name", F::Name),
+        ]],
+        &[
+            plain(N::Emoji, &[V::Add, V::Create], &[Is(F::Subtype, &["add"])]),
+            plain(
+                N::Emoji,
+                &[V::Remove, V::Delete],
+                &[Is(F::Subtype, &["remove"])],
+            ),
+            plain(N::Emoji, &[V::Change, V::Update], &[]),
+        ],
+    ),
+    &kind(
+        "channel_shared",
+        &["event"],
+        &[COMMON],
+        &[plain(N::Channel, &[V::ShareIt], &[])],
+    ),
+    &kind(
+        "channel_unshared",
+        &["event"],
+        &[COMMON],
+        &[plain(N::Channel, &[V::Unshare], &[])],
+    ),
+    &kind(
+        "channel_left",
+        &["event"],
+        &[COMMON],
+        &[plain(N::SlackApp, &[V::Leave, V::Remove], &[])],
+    ),
+    &kind(
+        "channel_id_changed",
+        &["event"],
+        &[COMMON, &[raw("event.old_channel_id")]],
+        &[plain(N::ChannelId, &[V::Change, V::Update], &[])],
+    ),
+    &kind(
+        "channel_history_changed",
+        &["event"],
+        &[COMMON],
+        &[plain(N::ChannelHistory, &[V::Change, V::Update], &[])],
+    ),
+    &kind(
+        "group_archive",
+        &["event"],
+        &[COMMON],
+        &[
+            plain(N::Channel, &[V::Archive, V::Close], &[]),
+            plain(N::PrivateChannel, &[V::Archive, V::Close], &[]),
+        ],
+    ),
+    &kind(
+        "group_unarchive",
+        &["event"],
+        &[COMMON],
+        &[
+            plain(N::Channel, &[V::Unarchive, V::Reopen], &[]),
+            plain(N::PrivateChannel, &[V::Unarchive, V::Reopen], &[]),
+        ],
+    ),
+    &kind(
+        "group_deleted",
+        &["event"],
+        &[COMMON],
+        &[
+            plain(N::Channel, &[V::Delete, V::Remove], &[]),
+            plain(N::PrivateChannel, &[V::Delete, V::Remove], &[]),
+        ],
+    ),
+    &kind(
+        "group_rename",
+        &["event"],
+        &[CHANNEL_OBJECT],
+        &[
+            plain(N::Channel, &[V::Rename], &[]),
+            plain(N::PrivateChannel, &[V::Rename], &[]),
+        ],
+    ),
+    &kind(
+        "group_left",
+        &["event"],
+        &[COMMON],
+        &[plain(N::PrivateChannel, &[V::Leave], &[])],
+    ),
+    &kind(
+        "group_open",
+        &["event"],
+        &[COMMON],
+        &[plain(N::PrivateChannel, &[V::Reopen], &[])],
+    ),
+    &kind(
+        "group_close",
+        &["event"],
+        &[COMMON],
+        &[plain(N::PrivateChannel, &[V::Close], &[])],
+    ),
+    &kind(
+        "group_history_changed",
+        &["event"],
+        &[COMMON],
+        &[plain(N::ChannelHistory, &[V::Change, V::Update], &[])],
+    ),
+    &kind(
+        "im_created",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.user", F::Actor),
+            at("event.channel.id", F::ChannelId),
+        ]],
+        &[plain(N::DirectMessageChannel, &[V::Create, V::Start], &[])],
+    ),
+    &kind(
+        "im_open",
+        &["event"],
+        &[COMMON],
+        &[plain(N::DirectMessageChannel, &[V::Reopen], &[])],
+    ),
+    &kind(
+        "im_close",
+        &["event"],
+        &[COMMON],
+        &[plain(N::DirectMessageChannel, &[V::Close], &[])],
+    ),
+    &kind(
+        "im_history_changed",
+        &["event"],
+        &[COMMON],
+        &[plain(N::ChannelHistory, &[V::Change, V::Update], &[])],
+    ),
+    &kind(
+        "subteam_created",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.subteam.id", F::Key),
+            at("event.subteam.name", F::Name),
+            at("event.subteam.handle", F::Team),
+            at("event.subteam_id", F::Key),
+        ]],
+        &[plain(N::UserGroup, &[V::Create, V::Add], &[])],
+    ),
+    &kind(
+        "subteam_updated",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.subteam.id", F::Key),
+            at("event.subteam.name", F::Name),
+            at("event.subteam.handle", F::Team),
+            at("event.subteam_id", F::Key),
+        ]],
+        &[plain(
+            N::UserGroup,
+            &[V::Update, V::Change, V::Edit, V::Rename],
+            &[],
+        )],
+    ),
+    &kind(
+        "subteam_members_changed",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.subteam.id", F::Key),
+            at("event.subteam.name", F::Name),
+            at("event.subteam.handle", F::Team),
+            at("event.subteam_id", F::Key),
+        ]],
+        &[plain(
+            N::UserGroupMember,
+            &[V::Change, V::Update, V::Add, V::Remove],
+            &[],
+        )],
+    ),
+    &kind(
+        "subteam_self_added",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.subteam.id", F::Key),
+            at("event.subteam.name", F::Name),
+            at("event.subteam.handle", F::Team),
+            at("event.subteam_id", F::Key),
+        ]],
+        &[plain(N::UserGroup, &[V::Join], &[])],
+    ),
+    &kind(
+        "subteam_self_removed",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.subteam.id", F::Key),
+            at("event.subteam.name", F::Name),
+            at("event.subteam.handle", F::Team),
+            at("event.subteam_id", F::Key),
+        ]],
+        &[plain(N::UserGroup, &[V::Leave], &[])],
+    ),
+    &kind(
+        "user_change",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.user.id", F::Actor),
+            at("event.user.name", F::Name),
+            at("event.user.profile.status_text", F::State),
+        ]],
+        &[plain(
+            N::WorkspaceMember,
+            &[V::Update, V::Change, V::Edit],
+            &[],
+        )],
+    ),
+    &kind(
+        "user_profile_changed",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.user.id", F::Actor),
+            at("event.user.name", F::Name),
+            at("event.user.profile.status_text", F::State),
+        ]],
+        &[plain(N::UserProfile, &[V::Update, V::Change, V::Edit], &[])],
+    ),
+    &kind(
+        "user_status_changed",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.user.id", F::Actor),
+            at("event.user.name", F::Name),
+            at("event.user.profile.status_text", F::State),
+        ]],
+        &[plain(
+            N::UserStatus,
+            &[V::Update, V::Change, V::Edit, V::Move],
+            &[],
+        )],
+    ),
+    &kind(
+        "user_huddle_changed",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.user.id", F::Actor),
+            at("event.user.name", F::Name),
+            at("event.user.profile.status_text", F::State),
+        ]],
+        &[plain(N::Huddle, &[V::Join, V::Leave, V::Change], &[])],
+    ),
+    &kind(
+        "user_connection",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.user.id", F::Actor),
+            at("event.user.name", F::Name),
+            at("event.user.profile.status_text", F::State),
+        ]],
+        &[plain(N::UserConnection, &[V::Change, V::Update], &[])],
+    ),
+    &kind(
+        "dnd_updated",
+        &["event"],
+        &[COMMON],
+        &[plain(N::DoNotDisturb, &[V::Update, V::Change], &[])],
+    ),
+    &kind(
+        "dnd_updated_user",
+        &["event"],
+        &[COMMON],
+        &[plain(N::DoNotDisturb, &[V::Update, V::Change], &[])],
+    ),
+    &kind(
+        "team_rename",
+        &["event"],
+        &[COMMON, &[at("event.name", F::Name)]],
+        &[plain(N::Workspace, &[V::Rename], &[])],
+    ),
+    &kind(
+        "team_domain_change",
+        &["event"],
+        &[COMMON, &[at("event.domain", F::Name)]],
+        &[plain(
+            N::WorkspaceDomain,
+            &[V::Change, V::Update, V::Rename],
+            &[],
+        )],
+    ),
+    &kind(
+        "email_domain_changed",
+        &["event"],
+        &[COMMON, &[at("event.email_domain", F::Name)]],
+        &[plain(N::EmailDomain, &[V::Change, V::Update], &[])],
+    ),
+    &kind(
+        "team_access_granted",
+        &["event"],
+        &[COMMON],
+        &[plain(N::WorkspaceAccess, &[V::Add, V::Grant], &[])],
+    ),
+    &kind(
+        "team_access_revoked",
+        &["event"],
+        &[COMMON],
+        &[plain(N::WorkspaceAccess, &[V::Revoke, V::Remove], &[])],
+    ),
+    &kind(
+        "invite_requested",
+        &["event"],
+        &[COMMON],
+        &[plain(N::WorkspaceInvite, &[V::Request, V::Create], &[])],
+    ),
+    &kind(
+        "app_home_opened",
+        &["event"],
+        &[COMMON, &[at("event.tab", F::Subtype)]],
+        &[plain(N::AppHome, &[V::Reopen, V::Create], &[])],
+    ),
+    &kind(
+        "app_installed",
+        &["event"],
+        &[COMMON],
+        &[plain(N::SlackApp, &[V::Install, V::Add], &[])],
+    ),
+    &kind(
+        "app_uninstalled",
+        &["event"],
+        &[COMMON],
+        &[plain(N::SlackApp, &[V::Uninstall, V::Remove], &[])],
+    ),
+    &kind(
+        "app_uninstalled_team",
+        &["event"],
+        &[COMMON],
+        &[plain(N::SlackApp, &[V::Uninstall, V::Remove], &[])],
+    ),
+    &kind(
+        "app_requested",
+        &["event"],
+        &[COMMON],
+        &[plain(N::SlackApp, &[V::Request], &[])],
+    ),
+    &kind(
+        "app_deleted",
+        &["event"],
+        &[COMMON],
+        &[plain(N::SlackApp, &[V::Delete], &[])],
+    ),
+    &kind(
+        "tokens_revoked",
+        &["event"],
+        &[COMMON],
+        &[plain(N::AppToken, &[V::Revoke], &[])],
+    ),
+    &kind(
+        "scope_granted",
+        &["event"],
+        &[COMMON],
+        &[plain(N::AppScope, &[V::Grant, V::Add], &[])],
+    ),
+    &kind(
+        "scope_denied",
+        &["event"],
+        &[COMMON],
+        &[plain(N::AppScope, &[V::Reject], &[])],
+    ),
+    &kind(
+        "resources_added",
+        &["event"],
+        &[COMMON],
+        &[plain(N::AppResource, &[V::Add, V::Grant], &[])],
+    ),
+    &kind(
+        "resources_removed",
+        &["event"],
+        &[COMMON],
+        &[plain(N::AppResource, &[V::Remove], &[])],
+    ),
+    &kind(
+        "assistant_thread_started",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.assistant_thread.user_id", F::Actor),
+            at("event.assistant_thread.channel_id", F::ChannelId),
+            at("event.assistant_thread.thread_ts", F::Thread),
+        ]],
+        &[plain(
+            N::AssistantThread,
+            &[V::Start, V::Create, V::Reopen],
+            &[],
+        )],
+    ),
+    &kind(
+        "assistant_thread_context_changed",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.assistant_thread.user_id", F::Actor),
+            at("event.assistant_thread.channel_id", F::ChannelId),
+            at("event.assistant_thread.thread_ts", F::Thread),
+        ]],
+        &[plain(N::AssistantThread, &[V::Change, V::Update], &[])],
+    ),
+    &kind(
+        "shared_channel_invite_accepted",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.channel.id", F::ChannelId),
+            at("event.channel.name", F::Channel),
+        ]],
+        &[plain(N::ChannelInvite, &[V::Accept], &[])],
+    ),
+    &kind(
+        "shared_channel_invite_approved",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.channel.id", F::ChannelId),
+            at("event.channel.name", F::Channel),
+        ]],
+        &[plain(N::ChannelInvite, &[V::Approve], &[])],
+    ),
+    &kind(
+        "shared_channel_invite_declined",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.channel.id", F::ChannelId),
+            at("event.channel.name", F::Channel),
+        ]],
+        &[plain(N::ChannelInvite, &[V::Reject], &[])],
+    ),
+    &kind(
+        "shared_channel_invite_received",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.channel.id", F::ChannelId),
+            at("event.channel.name", F::Channel),
+        ]],
+        &[plain(N::ChannelInvite, &[V::Create], &[])],
+    ),
+    &kind(
+        "shared_channel_invite_requested",
+        &["event"],
+        &[&[
+            raw("event.type"),
+            at("event.channel.id", F::ChannelId),
+            at("event.channel.name", F::Channel),
+        ]],
+        &[plain(N::ChannelInvite, &[V::Request], &[])],
+    ),
+    &kind(
+        "call_rejected",
+        &["event"],
+        &[COMMON],
+        &[plain(N::SlackCall, &[V::Reject], &[])],
+    ),
+    &kind(
+        "function_executed",
+        &["event"],
+        &[COMMON, &[at("event.function.callback_id", F::Name)]],
+        &[plain(N::SlackFunction, &[V::Execute, V::Complete], &[])],
+    ),
+    &kind(
+        "workflow_published",
+        &["event"],
+        &[COMMON],
+        &[plain(N::SlackWorkflow, &[V::Publish], &[])],
+    ),
+    &kind(
+        "workflow_unpublished",
+        &["event"],
+        &[COMMON],
+        &[plain(N::SlackWorkflow, &[V::Unpublish], &[])],
+    ),
+    &kind(
+        "workflow_deleted",
+        &["event"],
+        &[COMMON],
+        &[plain(N::SlackWorkflow, &[V::Delete, V::Remove], &[])],
+    ),
+    &kind(
+        "workflow_step_execute",
+        &["event"],
+        &[COMMON],
+        &[plain(N::WorkflowStep, &[V::Execute, V::Start], &[])],
+    ),
+    &kind(
+        "grid_migration_started",
+        &["event"],
+        &[COMMON],
+        &[plain(N::GridMigration, &[V::Start], &[])],
+    ),
+    &kind(
+        "grid_migration_finished",
+        &["event"],
+        &[COMMON],
+        &[plain(N::GridMigration, &[V::Complete], &[])],
+    ),
+];
