@@ -6,11 +6,11 @@ use std::path::Path;
 
 use daemon_spec::limits::MAX_FILE_BYTES;
 
-/// Reads a daemon file, at most one byte more than it may have.
+/// Reads a daemon file, or another of its size, at most one byte more than it may have.
 ///
 /// # Errors
 /// When it is not a regular file, or the system refuses.
-pub(crate) fn read_daemon_file(path: &Path) -> io::Result<Vec<u8>> {
+pub fn read_daemon_file(path: &Path) -> io::Result<Vec<u8>> {
     // Asked before opening, since opening a device can have effects.
     check_kind(fs::symlink_metadata(path)?.file_type())?;
     let file = open(path)?;
@@ -76,7 +76,7 @@ pub(crate) fn permissions(metadata: &Metadata) -> Option<u32> {
 ///
 /// # Errors
 /// When the file is not `before` any more, or the system refuses; then nothing has changed.
-pub(crate) fn replace(path: &Path, before: &[u8], after: &[u8]) -> io::Result<()> {
+pub fn replace(path: &Path, before: &[u8], after: &[u8]) -> io::Result<()> {
     let directory = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());

@@ -50,6 +50,7 @@ mod support_tree;
 mod surroundings;
 
 pub use arguments::{Color, CommonArguments, Format, LintArguments, ProfileName, command};
+pub use disk::{read_daemon_file, replace};
 pub use embed::{Given, Judged, judge};
 pub use run::{run, run_with};
 pub use surroundings::{ColourWish, Streams, Surroundings};

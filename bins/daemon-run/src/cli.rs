@@ -86,6 +86,8 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Prints the exact bytes that a provider receives
     Context(Context),
+    /// Checks what daemons do against the cases in .agents/daemon-tests
+    Test(Test),
     /// Wakes a daemon now and waits for the end
     Fire(Fire),
     /// Runs the host: watches repositories, takes webhooks, keeps schedules
@@ -295,6 +297,19 @@ pub(crate) struct Context {
     pub(crate) repo: Option<PathBuf>,
 }
 
+/// `test`.
+#[derive(Debug, Args)]
+pub(crate) struct Test {
+    /// The daemon [default: all that have tests]
+    pub(crate) id: Option<String>,
+    /// Makes failing cases expect what there is
+    #[arg(long)]
+    pub(crate) update: bool,
+    /// The repository [default: the enclosing one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) repo: Option<PathBuf>,
+}
+
 /// `fire`.
 #[derive(Debug, Args)]
 pub(crate) struct Fire {
@@ -419,6 +434,8 @@ pub(crate) enum SchemaOf {
     Output,
     /// The configuration
     Config,
+    /// A file of tests, or a payload envelope
+    Fixture,
     /// How a condition is read
     Interpretation,
     /// The control protocol

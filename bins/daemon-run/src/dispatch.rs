@@ -11,7 +11,7 @@ use crate::cli::{Cli, Color, Command, Global};
 use crate::commands::act::{self, Prompts};
 use crate::commands::{
     completions, context, demo, doctor, explain, fire, lint, listings, new, next, rule, schema,
-    serve, show,
+    serve, show, test,
 };
 use crate::failure::{Exit, Failure};
 use crate::logs;
@@ -141,6 +141,7 @@ async fn run(cli: &Cli, place: &Place, out: Out) -> Result<u8, Failure> {
             .await
             .map(|wakes| u8::from(args.exit_code && wakes == explain::Wakes::No)),
         Command::Context(args) => context::run(args, place, out).map(done),
+        Command::Test(args) => test::run(args, place, out).map(good),
         Command::Fire(args) => fire::run(args, place, out).await.map(good),
         Command::Serve(args) => serve::run(args, &cli.global, place, out).await.map(done),
         Command::Reload => act::reload(place, out).await.map(done),

@@ -28,7 +28,11 @@ pub(crate) fn read(args: &EventArgs, place: &Place) -> Result<Option<FiredEvent>
         }
         return Ok(None);
     };
-    let bytes = bytes(path, place)?;
+    from_bytes(bytes(path, place)?, args).map(Some)
+}
+
+/// Reads an event from a raw body or an envelope; what the flags say wins.
+pub(crate) fn from_bytes(bytes: Vec<u8>, args: &EventArgs) -> Result<FiredEvent, Failure> {
     let mut event = match envelope(&bytes) {
         Some(envelope) => from_envelope(envelope, args)?,
         None => raw(bytes, args)?,
@@ -36,7 +40,7 @@ pub(crate) fn read(args: &EventArgs, place: &Place) -> Result<Option<FiredEvent>
     if !args.changed_files.is_empty() {
         event.enrichment.changed_files = Some(args.changed_files.clone());
     }
-    Ok(Some(event))
+    Ok(event)
 }
 
 fn bytes(path: &Path, place: &Place) -> Result<Vec<u8>, Failure> {

@@ -31,6 +31,7 @@ mod defect;
 pub mod doctor;
 pub mod driver;
 mod execute;
+pub mod explain;
 mod failpoint;
 pub mod fire;
 pub mod home;

@@ -8,12 +8,13 @@ use daemon_engine::Gate;
 use daemon_event::{DaemonKey, Event, RepoName};
 use daemon_repo::DaemonSource;
 use daemon_store::{DaemonRow, Validity};
-use daemon_watch::{Interpretation, InterpretationWire, MatchIndex, Need, Verdict, interpret};
+use daemon_watch::{Interpretation, MatchIndex, Need, Verdict, interpret};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::explain::{Decided, indexed};
 use crate::ops::{OpError, OpErrorKind};
 use crate::wire::VerdictObject;
 
@@ -111,7 +112,7 @@ impl Registered {
 
     /// Returns how its conditions are read, for programs.
     pub fn conditions_json(&self) -> Value {
-        Value::Array(explanations(&self.definition.watch, None))
+        Value::Array(indexed(&Decided::all(&self.definition.watch, None)))
     }
 
     /// Returns the indexes of the conditions that an event meets.
@@ -124,20 +125,6 @@ impl Registered {
         met.map(|(index, _)| u32::try_from(index).expect("a list has few entries"))
             .collect()
     }
-}
-
-/// Writes how conditions are read and what each says of an event, for programs.
-pub fn explanations(watch: &[String], event: Option<&Event>) -> Vec<Value> {
-    let written = watch.iter().enumerate().map(|(index, line)| {
-        let reading = interpret(line);
-        let explanation = event.map(|event| reading.explain(event));
-        let wire = InterpretationWire::new(line, &reading, explanation.as_ref());
-        let mut object = serde_json::to_value(wire).expect("every part of it is plain JSON");
-        object["index"] = json!(index);
-        object["condition"] = json!(line);
-        object
-    });
-    written.collect()
 }
 
 /// All registered daemons.

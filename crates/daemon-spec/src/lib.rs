@@ -24,7 +24,8 @@
 //! [`parse`] gives a [`Parse`]: a [`DaemonFile`] and the [`Diagnostic`]s of reading, codes `D001` to
 //! `D016`. A [`Field`] is absent, present or mistyped; each value, list entry and key keeps the
 //! [`Span`] of the author's text, and [`Text::place`] maps an offset inside a string back to the
-//! file. [`Dialect`] is the seam for another reader of the same format.
+//! file. [`Dialect`] is the seam for another reader of the same format. [`Document`] reads a YAML file
+//! that stands beside a daemon, with the place of every value.
 //!
 //! # What this crate does not do
 //! It does not judge values: whether an `id` matches its directory, a schedule is a cron expression
@@ -42,6 +43,7 @@
 mod cause;
 mod codes;
 mod diagnostic;
+mod document;
 mod fields;
 mod file;
 mod frame;
@@ -55,6 +57,7 @@ mod text;
 mod yaml;
 
 pub use diagnostic::{Code, CodeError, Diagnostic, Edit, Fix, Fixed, Severity, apply_fixes};
+pub use document::{Document, DocumentError, Node, NodeValue};
 pub use file::{DaemonFile, Entry, FIELD_NAMES, Field, Layout, List, Member, Mistyped, Reading};
 pub use parse::{DaemonMd, Dialect, Parse, parse};
 pub use schema::schema;

@@ -2,8 +2,7 @@
 
 use daemon_event::Event;
 use daemon_host::driver::Checked;
-use daemon_host::registry::explanations;
-use daemon_watch::{InterpretationWire, Verdict, interpret};
+use daemon_host::explain::{Decided, Standing, daemon_json, event_json};
 use serde_json::{Map, Value, json};
 
 use super::{corpus, reading};
@@ -66,20 +65,17 @@ async fn event(args: &Explain, place: &Place) -> Result<Option<Event>, Failure> 
 }
 
 fn one_condition(condition: &str, event: Option<&Event>, out: Out) -> Result<Wakes, Failure> {
-    let interpretation = interpret(condition);
-    let explanation = event.map(|event| interpretation.explain(event));
-    let wakes = event.is_some_and(|event| interpretation.wakes(event) == Verdict::Wakes);
-    let wire = InterpretationWire::new(condition, &interpretation, explanation.as_ref());
-    let Ok(Value::Object(mut object)) = serde_json::to_value(wire) else {
+    let decided = Decided::new(condition, event);
+    let Value::Object(mut object) = decided.to_json() else {
         return Err(Failure::bug("an interpretation cannot be written"));
     };
     if out.is_json() {
         out.envelope(object)?;
     } else {
         object.insert("condition".to_owned(), json!(condition));
-        out.text(&reading::condition_text(&Value::Object(object)))?;
+        out.text(&reading::condition_text(&Value::Object(object), event))?;
     }
-    Ok(wakes.into())
+    Ok(decided.wakes().into())
 }
 
 fn daemons(
@@ -100,16 +96,9 @@ fn daemons(
     let mut objects = Vec::new();
     let mut any = false;
     for (daemon, checked) in chosen {
-        let conditions = explanations(&checked.watch, event);
-        let met = conditions
-            .iter()
-            .position(|condition| condition["wakes"] == true);
-        let wakes = met.is_some() && checked.is_registrable;
-        any |= wakes;
-        let why = why(daemon, checked, &conditions, event);
-        objects.push(
-            json!({"daemon_id": daemon.id(), "wakes": wakes, "why": why, "conditions": conditions}),
-        );
+        let object = explained(daemon, checked, event);
+        any |= object["wakes"] == true;
+        objects.push(object);
     }
     if out.is_json() {
         let mut map = Map::new();
@@ -128,55 +117,12 @@ fn daemons(
     Ok(any.into())
 }
 
-/// Says in one sentence why a daemon wakes or not.
-fn why(
-    daemon: &LocalDaemon,
-    checked: &Checked,
-    conditions: &[Value],
-    event: Option<&Event>,
-) -> String {
-    if !checked.is_registrable {
-        let path = daemon.source.path();
-        return format!("its file has errors: daemon-run lint {path}");
-    }
-    if conditions.is_empty() {
-        return "it has no conditions; its schedule wakes it".to_owned();
-    }
-    if event.is_none() {
-        return "no event was given".to_owned();
-    }
-    if let Some(index) = conditions
-        .iter()
-        .position(|condition| condition["wakes"] == true)
-    {
-        return format!("watch[{index}] is met");
-    }
-    match conditions.iter().find_map(missing_fact) {
-        Some(need) => format!("a needed fact is missing: {need}"),
-        None => "no condition is met".to_owned(),
-    }
-}
-
-/// Returns the fact without which a clause that names the event cannot be decided.
-fn missing_fact(condition: &Value) -> Option<&str> {
-    let clauses = condition["clauses"].as_array()?.iter();
-    clauses
-        .filter(|clause| clause["verdict"] == "missing")
-        .flat_map(|clause| clause["filters"].as_array().into_iter().flatten())
-        .filter_map(|index| condition["filters"].get(usize::try_from(index.as_u64()?).ok()?))
-        .filter(|filter| filter["verdict"] == "missing")
-        .find_map(|filter| filter["needs"].as_str())
-}
-
-fn event_json(event: &Event) -> Value {
-    json!({
-        "source": event.source.as_str(),
-        "kind": event.kind,
-        "action": event.action,
-        "subject": event.subject.as_ref().map(ToString::to_string),
-        "actor": event.actor.as_ref().map(|actor| actor.name.clone()),
-        "repo": event.repo.as_ref().map(ToString::to_string),
-        "time": event.time.to_string(),
-        "delivery_id": event.delivery.to_string(),
-    })
+/// Says what one daemon of the working tree makes of an event.
+fn explained(daemon: &LocalDaemon, checked: &Checked, event: Option<&Event>) -> Value {
+    let standing = Standing {
+        id: daemon.id(),
+        path: &daemon.source.path(),
+        is_valid: checked.is_registrable,
+    };
+    daemon_json(standing, &Decided::all(&checked.watch, event), event)
 }

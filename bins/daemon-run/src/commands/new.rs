@@ -140,6 +140,10 @@ pub(crate) fn run(args: &New, directory: &Path, out: Out) -> Result<(), Failure>
     }
     out.text(&format!("wrote {shown}"))?;
     out.note(&format!("next: edit it, then  daemon-run lint {shown}"));
+    out.note(&format!(
+        "its tests go to .agents/daemon-tests/{id}/*.yml, for  daemon-run test {id}",
+        id = args.id
+    ));
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! How conditions are read and what they say of an event, for people.
 
 use daemon_event::Event;
+use daemon_host::explain::kind_of;
 use serde_json::Value;
 
 use crate::out::put;
@@ -9,41 +10,187 @@ use crate::out::put;
 pub(crate) fn daemons_text(daemons: &[Value], event: Option<&Event>) -> String {
     let mut text = String::new();
     let told = event.map(|event| {
-        let action = event
-            .action
-            .as_ref()
-            .map(|action| format!(".{action}"))
-            .unwrap_or_default();
-        let actor = event
-            .actor
-            .as_ref()
-            .map(|actor| format!(" by {}", actor.name))
-            .unwrap_or_default();
-        format!("{} {}{action}{actor}", event.source, event.kind)
+        let actor = event.actor.as_ref();
+        let actor = actor.map(|actor| format!(" by {}", plain(&actor.name)));
+        format!("{}{}", kind_of(event), actor.unwrap_or_default())
     });
     for daemon in daemons {
         let verb = match (&told, daemon["wakes"] == true) {
             (None, _) => String::new(),
             (Some(told), true) => format!("  wakes on {told}"),
-            (Some(told), false) => format!(
-                "  does not wake on {told}: {}",
-                daemon["why"].as_str().unwrap_or_default()
-            ),
+            (Some(told), false) => {
+                format!("  does not wake on {told}: {}", plain(word(&daemon["why"])))
+            }
         };
-        put!(
-            text,
-            "{}{verb}\n",
-            daemon["daemon_id"].as_str().unwrap_or_default()
-        );
-        for condition in daemon["conditions"].as_array().into_iter().flatten() {
-            text.push_str(&condition_text(condition));
+        put!(text, "{}{verb}\n", plain(word(&daemon["daemon_id"])));
+        for condition in members(&daemon["conditions"]) {
+            text.push_str(&condition_text(condition, event));
         }
     }
     text
 }
 
-/// Writes how a condition is read, for people.
-pub(crate) fn condition_text(condition: &Value) -> String {
+/// Writes how a condition is read, and its verdicts where there is an event.
+pub(crate) fn condition_text(condition: &Value, event: Option<&Event>) -> String {
+    match event {
+        Some(event) => decided_text(condition, event),
+        None => reading_text(condition),
+    }
+}
+
+/// One line about an event: a verdict, what was asked, the author's words, what the event has.
+struct Row {
+    verdict: String,
+    asked: String,
+    words: String,
+    got: String,
+}
+
+fn decided_text(condition: &Value, event: &Event) -> String {
+    let head = match condition["index"].as_u64() {
+        Some(index) => format!("  watch[{index}]  "),
+        None => "  ".to_owned(),
+    };
+    let margin = " ".repeat(head.len());
+    let rows = rows(condition, event);
+    let width = |of: fn(&Row) -> &String| {
+        let widths = rows.iter().map(|row| of(row).chars().count());
+        widths.max().unwrap_or(0)
+    };
+    let (verdicts, asked, words) = (
+        width(|row| &row.verdict),
+        width(|row| &row.asked),
+        width(|row| &row.words),
+    );
+    let mut text = String::new();
+    for (index, row) in rows.iter().enumerate() {
+        let line = format!(
+            "{}{:<verdicts$}  {:<asked$}  {:<words$}  {}",
+            if index == 0 { &head } else { &margin },
+            row.verdict,
+            row.asked,
+            row.words,
+            row.got
+        );
+        put!(text, "{}\n", line.trim_end());
+    }
+    for words in members(&condition["remainder"]) {
+        let words = plain(word(&words["text"]));
+        put!(text, "{margin}not understood: \"{words}\"\n");
+    }
+    for note in members(&condition["notes"]) {
+        put!(text, "{margin}note: {}\n", plain(word(note)));
+    }
+    text
+}
+
+fn rows(condition: &Value, event: &Event) -> Vec<Row> {
+    let clauses = || members(&condition["clauses"]);
+    let named: Vec<&Value> = clauses()
+        .filter(|clause| members(&clause["events"]).any(|pattern| is_met(pattern, event)))
+        .collect();
+    let events: Vec<String> = clauses()
+        .flat_map(|clause| members(&clause["events"]))
+        .map(event_text)
+        .collect();
+    let (verdict, asked, got) = if named.is_empty() {
+        let asked = if events.is_empty() {
+            word(&condition["status"]).to_owned()
+        } else {
+            few(events)
+        };
+        ("fail", asked, format!("got {}", kind_of(event)))
+    } else {
+        ("pass", kind_of(event), String::new())
+    };
+    let mut rows = vec![Row {
+        verdict: verdict.to_owned(),
+        asked,
+        words: format!("\"{}\"", plain(word(&condition["condition"]))),
+        got,
+    }];
+    let mut indexes: Vec<u64> = named
+        .iter()
+        .flat_map(|clause| members(&clause["filters"]).filter_map(Value::as_u64))
+        .collect();
+    indexes.sort_unstable();
+    indexes.dedup();
+    let filters = indexes
+        .into_iter()
+        .filter_map(|index| condition["filters"].get(usize::try_from(index).ok()?));
+    rows.extend(filters.map(filter_row));
+    rows
+}
+
+/// Names the first few of many.
+fn few(mut names: Vec<String>) -> String {
+    const SHOWN: usize = 3;
+    names.dedup();
+    let n_more = names.len().saturating_sub(SHOWN);
+    names.truncate(SHOWN);
+    let more = if n_more > 0 {
+        format!(" or {n_more} more")
+    } else {
+        String::new()
+    };
+    format!("{}{more}", names.join(" or "))
+}
+
+fn is_met(pattern: &Value, event: &Event) -> bool {
+    pattern["source"] == event.source.as_str()
+        && pattern["kind"] == event.kind.as_str()
+        && (pattern["action"].is_null() || pattern["action"].as_str() == event.action.as_deref())
+}
+
+fn filter_row(filter: &Value) -> Row {
+    let got = match (filter["needs"].as_str(), filter["got"].as_str()) {
+        (Some(need), _) => format!("needs {need}"),
+        (None, Some(got)) if filter["verdict"] != "pass" => format!("got {}", plain(got)),
+        (None, _) => String::new(),
+    };
+    let asked = format!(
+        "{} {} {}",
+        word(&filter["field"]),
+        sign(word(&filter["op"])),
+        value_text(&filter["value"])
+    );
+    Row {
+        verdict: word(&filter["verdict"]).to_owned(),
+        asked: asked.trim_end().to_owned(),
+        words: format!("\"{}\"", plain(word(&filter["text"]))),
+        got,
+    }
+}
+
+/// Writes equality as a sign and other comparisons as words.
+fn sign(op: &str) -> String {
+    match op {
+        "is" => "=".to_owned(),
+        "is_not" => "≠".to_owned(),
+        other => other.replace('_', " "),
+    }
+}
+
+fn value_text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(one) => plain(one),
+        Value::Array(many) => {
+            let many: Vec<String> = many.iter().map(|one| plain(word(one))).collect();
+            many.join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Takes out what would steer a terminal.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+fn reading_text(condition: &Value) -> String {
     let index = condition["index"]
         .as_u64()
         .map(|index| format!("watch[{index}]  "))
@@ -51,21 +198,25 @@ pub(crate) fn condition_text(condition: &Value) -> String {
     let mut text = format!(
         "  {index}{}  \"{}\"\n",
         word(&condition["status"]),
-        word(&condition["condition"])
+        plain(word(&condition["condition"]))
     );
     for clause in members(&condition["clauses"]) {
         let events: Vec<String> = members(&clause["events"]).map(event_text).collect();
-        let verdict = verdict(&clause["verdict"]);
-        put!(text, "    on {}{verdict}\n", events.join(" or "));
+        put!(text, "    on {}\n", events.join(" or "));
     }
     for filter in members(&condition["filters"]) {
-        text.push_str(&filter_text(filter));
+        let Row { asked, words, .. } = filter_row(filter);
+        put!(text, "    if {asked}  {words}\n");
     }
     for words in members(&condition["remainder"]) {
-        put!(text, "    not understood: \"{}\"\n", word(&words["text"]));
+        put!(
+            text,
+            "    not understood: \"{}\"\n",
+            plain(word(&words["text"]))
+        );
     }
     for note in members(&condition["notes"]) {
-        put!(text, "    note: {}\n", word(note));
+        put!(text, "    note: {}\n", plain(word(note)));
     }
     text
 }
@@ -82,37 +233,10 @@ fn event_text(event: &Value) -> String {
     )
 }
 
-fn filter_text(filter: &Value) -> String {
-    let value = match &filter["value"] {
-        Value::Null => String::new(),
-        Value::String(one) => one.clone(),
-        Value::Array(many) => many.iter().map(word).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
-    };
-    let got = filter["got"]
-        .as_str()
-        .map(|got| format!("   got {got}"))
-        .unwrap_or_default();
-    format!(
-        "    if {} {} {value}  \"{}\"{}{got}\n",
-        word(&filter["field"]),
-        word(&filter["op"]),
-        word(&filter["text"]),
-        verdict(&filter["verdict"])
-    )
-}
-
 fn members(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }
 
 fn word(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
-}
-
-fn verdict(value: &Value) -> String {
-    value
-        .as_str()
-        .map(|verdict| format!("  {verdict}"))
-        .unwrap_or_default()
 }

@@ -12,6 +12,7 @@ pub(crate) fn run(args: &Schema, out: Out) -> Result<(), Failure> {
         SchemaOf::Daemon => daemon_spec::schema(),
         SchemaOf::Output => output(),
         SchemaOf::Config => daemon_host::config::schema(),
+        SchemaOf::Fixture => super::test::schema::schema(),
         SchemaOf::Interpretation => daemon_watch::InterpretationWire::schema(),
         SchemaOf::Protocol => daemon_host::control::protocol_schema(),
     };

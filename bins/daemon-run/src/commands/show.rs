@@ -47,7 +47,7 @@ pub(crate) async fn daemon(args: &Show, place: &Place, out: Out) -> Result<(), F
         .map(Vec::as_slice)
         .unwrap_or_default()
     {
-        shown.push_str(&super::reading::condition_text(condition));
+        shown.push_str(&super::reading::condition_text(condition, None));
     }
     for file in answer["support"]
         .as_array()

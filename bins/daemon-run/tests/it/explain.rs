@@ -300,9 +300,76 @@ fn text_names_the_next_step_on_the_other_stream() {
         (ran.code, ran.output.as_str(), ran.notes.as_str()),
         (
             0,
-            "tidy  wakes on github pull_request.opened by ada\n  watch[0]  mapped  \"when a pull request is opened\"\n    on github pull_request.opened  pass\n",
+            "tidy  wakes on github pull_request.opened by ada\n  watch[0]  pass  github pull_request.opened  \"when a pull request is opened\"\n",
             "next: daemon-run fire tidy --dry-run\n"
         )
+    );
+}
+
+const GUARDED: &str = "---\nid: guarded\npurpose: Reviews.\nwatch:\n  - when a non-draft pull request is opened by a human\n  - \
+when an issue is labelled bug\nroutines:\n  - comment once\ndeny:\n  - merge pull requests\n---\n## Output format\nOne comment.\n";
+
+#[test]
+fn every_other_daemon_says_why_it_does_not_wake() {
+    let world = World::of_daemon(TIDY);
+    world.write(".agents/daemons/guarded/DAEMON.md", GUARDED);
+    let asleep = GUARDED
+        .replace("id: guarded", "id: asleep")
+        .replace(
+            "when a non-draft pull request is opened by a human",
+            "when a commit is pushed to main",
+        )
+        .replace("when an issue is labelled bug", "when code quality is low");
+    world.write(".agents/daemons/asleep/DAEMON.md", &asleep);
+    let draft = OPENED.replace("\"draft\":false", "\"draft\":true");
+    let start = ["explain", "tidy", "--all-daemons", "--event", "-"];
+    let ask =
+        |more: &[&str]| world.run_with_input(&[&start[..], &PULL_REQUEST, more].concat(), &draft);
+    let object = ask(&["--json"]).json();
+    let told: Vec<(&str, bool, &str)> = object["daemons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|daemon| {
+            (
+                daemon["daemon_id"].as_str().unwrap(),
+                daemon["wakes"] == true,
+                daemon["why"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (
+                "asleep",
+                false,
+                "no condition names github pull_request.opened"
+            ),
+            (
+                "guarded",
+                false,
+                "watch[0] asks `draft is false` (\"non-draft\"): got true"
+            ),
+            ("tidy", true, "watch[0] is met"),
+        ]
+    );
+    assert_eq!(object["daemons"][1]["conditions"][0]["nearest"], json!([0]));
+    let text = ask(&["-q"]);
+    assert_eq!(
+        text.output,
+        "asleep  does not wake on github pull_request.opened by ada: no condition names github pull_request.opened\n  \
+         watch[0]  fail  github push or git push  \"when a commit is pushed to main\"  got github pull_request.opened\n  \
+         watch[1]  fail  vague  \"when code quality is low\"  got github pull_request.opened\n            \
+         not understood: \"when code quality is low\"\n\
+         guarded  does not wake on github pull_request.opened by ada: watch[0] asks `draft is false` (\"non-draft\"): got true\n  \
+         watch[0]  pass  github pull_request.opened  \"when a non-draft pull request is opened by a human\"\n            \
+         fail  draft = false               \"non-draft\"                                           got true\n            \
+         pass  author_kind = human         \"by a human\"\n  \
+         watch[1]  fail  github issues.labeled or linear Issue.update  \"when an issue is labelled bug\"  got github pull_request.opened\n            \
+         note: `issue` is read as an issue of GitHub or Linear\n\
+         tidy  wakes on github pull_request.opened by ada\n  \
+         watch[0]  pass  github pull_request.opened  \"when a pull request is opened\"\n"
     );
 }
 

@@ -1,6 +1,7 @@
 //! The real binary over real parts: files, git, the embedded store.
 
 mod acts;
+mod author_tests;
 mod context;
 mod corpus;
 mod demo;

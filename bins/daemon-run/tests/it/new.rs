@@ -17,7 +17,11 @@ fn every_template_is_clean_even_under_the_strict_profile() {
             (
                 0,
                 format!("wrote {path}\n").as_str(),
-                format!("next: edit it, then  daemon-run lint {path}\n").as_str()
+                format!(
+                    "next: edit it, then  daemon-run lint {path}\nits tests go to \
+                     .agents/daemon-tests/my-{template}/*.yml, for  daemon-run test my-{template}\n"
+                )
+                .as_str()
             )
         );
     }

@@ -1,0 +1,356 @@
+//! The cases of a test file, with the place of everything that may be rewritten.
+
+use daemon_event::{Event, Source as SourceName};
+use daemon_host::random;
+use daemon_spec::{Document, Node, NodeValue, Shape, Source, Span};
+use daemon_watch::Status;
+use jiff::Timestamp;
+
+use super::file::{Folder, Problem};
+use super::json::to_json;
+use crate::cli::EventArgs;
+use crate::event_input;
+
+/// One case.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) name: String,
+    pub(super) span: Span,
+    pub(super) what: What,
+}
+
+/// What happens, and what is expected then.
+#[derive(Debug)]
+pub(super) enum What {
+    /// An event comes.
+    Event(Box<Event>, WakeExpected),
+    /// The schedule is asked for its ticks after an instant.
+    Ticks(Timestamp, TimesExpected),
+}
+
+/// A value and its place.
+#[derive(Clone, Debug)]
+pub(super) struct At<T> {
+    pub(super) value: T,
+    pub(super) span: Span,
+}
+
+/// What is expected of an event; what is not said is not checked.
+#[derive(Clone, Debug)]
+pub(super) struct WakeExpected {
+    pub(super) wakes: Option<At<bool>>,
+    pub(super) condition: Option<At<Named>>,
+    pub(super) status: Option<At<Status>>,
+}
+
+/// How a test names a condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Named {
+    /// By its place in `watch`, from 0.
+    Index(usize),
+    /// By its words.
+    Line(String),
+}
+
+/// The ticks that are expected.
+#[derive(Clone, Debug)]
+pub(super) struct TimesExpected {
+    pub(super) times: Vec<At<Timestamp>>,
+    pub(super) span: Span,
+    pub(super) is_flow: bool,
+}
+
+/// Reads every case of a file.
+pub(super) fn read_all(source: &Source, folder: &Folder) -> Result<Vec<Case>, Vec<Problem>> {
+    let Some(text) = source.text() else {
+        return Err(vec![Problem::new(Span::at(0), "the file is not UTF-8")]);
+    };
+    if text.len() > daemon_spec::limits::MAX_FILE_BYTES {
+        let problem = Problem::new(Span::at(0), "the file has more than 256 KiB");
+        return Err(vec![problem.help("move payloads to files of their own")]);
+    }
+    let document = Document::read(text)
+        .map_err(|error| vec![Problem::new(error.span, error.message).help(error.help)])?;
+    let root = document.root().map(|root| (root.span(), root.value()));
+    let Some((_, NodeValue::List(entries))) = root else {
+        let span = root.map_or(Span::at(0), |(span, _)| span);
+        let problem = Problem::new(span, "a test file is a list of cases");
+        return Err(vec![problem.help("begin the first with `- name: `")]);
+    };
+    let mut problems = Vec::new();
+    let mut cases = Vec::new();
+    for entry in entries {
+        match case(entry, folder, &mut problems) {
+            Ok(case) => cases.push(case),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if problems.is_empty() {
+        Ok(cases)
+    } else {
+        Err(problems)
+    }
+}
+
+/// The keys of a mapping that have been looked at.
+struct Fields<'t> {
+    what: &'static str,
+    span: Span,
+    entries: Vec<(&'t str, Node<'t>)>,
+}
+
+impl<'t> Fields<'t> {
+    /// Takes a mapping, and reports each key that is not known or given twice.
+    fn of(
+        node: Node<'t>,
+        what: &'static str,
+        known: &[&str],
+        problems: &mut Vec<Problem>,
+    ) -> Result<Self, Problem> {
+        let NodeValue::Mapping(pairs) = node.value() else {
+            let message = format!("{what} is `key: value` lines");
+            return Err(Problem::new(node.span(), message).help(keys(known)));
+        };
+        let mut entries: Vec<(&str, Node<'_>)> = Vec::new();
+        for (key, value) in pairs {
+            let name = match key.value() {
+                NodeValue::Scalar { text, .. } => text,
+                NodeValue::List(_) | NodeValue::Mapping(_) => "",
+            };
+            if !known.contains(&name) {
+                let message = format!("`{name}` is not a key of {what}");
+                problems.push(Problem::new(key.span(), message).help(keys(known)));
+            } else if entries.iter().any(|(known, _)| *known == name) {
+                problems.push(Problem::new(key.span(), format!("`{name}` is given twice")));
+            } else {
+                entries.push((name, value));
+            }
+        }
+        Ok(Self {
+            what,
+            span: node.span(),
+            entries,
+        })
+    }
+
+    fn get(&self, name: &str) -> Option<Node<'t>> {
+        let found = self.entries.iter().find(|(known, _)| *known == name);
+        found.map(|(_, node)| *node)
+    }
+
+    fn required(&self, name: &str) -> Result<Node<'t>, Problem> {
+        self.get(name)
+            .ok_or_else(|| Problem::new(self.span, format!("{} has no `{name}`", self.what)))
+    }
+}
+
+fn keys(known: &[&str]) -> String {
+    format!("the keys are `{}`", known.join("`, `"))
+}
+
+/// Reads text; a number or a date that is not quoted is what was written.
+fn text<'t>(node: Node<'t>, name: &str) -> Result<&'t str, Problem> {
+    match node.value() {
+        NodeValue::Scalar { text, shape } if shape != Shape::Null && !text.trim().is_empty() => {
+            Ok(text)
+        }
+        NodeValue::Scalar { .. } => Err(Problem::new(node.span(), format!("`{name}` is empty"))),
+        NodeValue::List(_) | NodeValue::Mapping(_) => {
+            Err(Problem::new(node.span(), format!("`{name}` is text")))
+        }
+    }
+}
+
+fn case(node: Node<'_>, folder: &Folder, problems: &mut Vec<Problem>) -> Result<Case, Problem> {
+    let fields = Fields::of(
+        node,
+        "a case",
+        &["name", "event", "from", "expect"],
+        problems,
+    )?;
+    let name = text(fields.required("name")?, "name")?.to_owned();
+    let expect = fields.required("expect")?;
+    let what = match (fields.get("event"), fields.get("from")) {
+        (Some(event), None) => {
+            let expected = wake_expected(expect, problems)?;
+            What::Event(Box::new(read_event(event, folder, problems)?), expected)
+        }
+        (None, Some(from)) => {
+            What::Ticks(instant(from, "from")?, times_expected(expect, problems)?)
+        }
+        (Some(_), Some(from)) => {
+            let message = "a case has an `event` or a `from`, not both";
+            return Err(Problem::new(from.span(), message));
+        }
+        (None, None) => {
+            let message = "a case has an `event`, or a `from` for a schedule";
+            return Err(Problem::new(fields.span, message));
+        }
+    };
+    Ok(Case {
+        name,
+        span: node.span(),
+        what,
+    })
+}
+
+fn read_event(
+    node: Node<'_>,
+    folder: &Folder,
+    problems: &mut Vec<Problem>,
+) -> Result<Event, Problem> {
+    let known = ["source", "kind", "payload", "changed_files"];
+    let fields = Fields::of(node, "`event`", &known, problems)?;
+    let optional = |name: &str| {
+        let found = fields.get(name).map(|node| text(node, name));
+        found.transpose().map(|text| text.map(str::to_owned))
+    };
+    let source = optional("source")?;
+    if let (Some(source), Some(node)) = (&source, fields.get("source"))
+        && let Err(error) = source.parse::<SourceName>()
+    {
+        return Err(Problem::new(node.span(), error.to_string()));
+    }
+    let args = EventArgs {
+        event: None,
+        source,
+        kind: optional("kind")?,
+        changed_files: fields.get("changed_files").map_or(Ok(Vec::new()), paths)?,
+    };
+    let payload = fields.required("payload")?;
+    let bytes = match payload.value() {
+        NodeValue::Mapping(_) => to_json(payload)?.to_string().into_bytes(),
+        NodeValue::Scalar { .. } => folder.payload(text(payload, "payload")?, payload.span())?,
+        NodeValue::List(_) => {
+            let message = "`payload` is a mapping, or the path of a file";
+            return Err(Problem::new(payload.span(), message));
+        }
+    };
+    let refused = |message: String, help: Option<String>| Problem {
+        help,
+        ..Problem::new(payload.span(), message)
+    };
+    let mut fired = match event_input::from_bytes(bytes, &args) {
+        Ok(fired) => fired,
+        Err(_) if args.source.is_none() || args.kind.is_none() => {
+            let message = "a raw payload needs `source` and `kind`";
+            return Err(Problem::new(fields.span, message)
+                .help("such as `source: github` and `kind: pull_request`"));
+        }
+        Err(failure) => return Err(refused(failure.message, failure.help)),
+    };
+    // An empty list is known to be empty, unlike one that is not there.
+    if fields.get("changed_files").is_some() {
+        fired.enrichment.changed_files = Some(args.changed_files);
+    }
+    fired
+        .event(random::now())
+        .map_err(|error| refused(error.message, error.help))
+}
+
+fn paths(node: Node<'_>) -> Result<Vec<String>, Problem> {
+    let NodeValue::List(entries) = node.value() else {
+        let message = "`changed_files` is a list of paths";
+        return Err(Problem::new(node.span(), message));
+    };
+    let paths = entries
+        .into_iter()
+        .map(|entry| text(entry, "changed_files"));
+    paths.map(|path| path.map(str::to_owned)).collect()
+}
+
+fn wake_expected(node: Node<'_>, problems: &mut Vec<Problem>) -> Result<WakeExpected, Problem> {
+    let known = ["wakes", "condition", "status"];
+    let fields = Fields::of(node, "`expect` of an event", &known, problems)?;
+    let wakes = fields.get("wakes").map(|node| {
+        let value = match text(node, "wakes")? {
+            "true" => true,
+            "false" => false,
+            other => {
+                let message = format!("`wakes` is `true` or `false`, not `{other}`");
+                return Err(Problem::new(node.span(), message));
+            }
+        };
+        Ok(At {
+            value,
+            span: node.span(),
+        })
+    });
+    let condition = fields.get("condition").map(|node| {
+        let told = text(node, "condition")?;
+        let value = match (node.value(), told.parse()) {
+            (
+                NodeValue::Scalar {
+                    shape: Shape::Number,
+                    ..
+                },
+                Ok(index),
+            ) => Named::Index(index),
+            (
+                NodeValue::Scalar {
+                    shape: Shape::Number,
+                    ..
+                },
+                Err(_),
+            ) => {
+                let message = format!("`{told}` is no place in `watch`: they count from 0");
+                return Err(Problem::new(node.span(), message));
+            }
+            _ => Named::Line(told.to_owned()),
+        };
+        Ok(At {
+            value,
+            span: node.span(),
+        })
+    });
+    let status = fields.get("status").map(|node| {
+        let told = text(node, "status")?;
+        let found = Status::ALL
+            .into_iter()
+            .find(|status| status.as_str() == told);
+        let value = found.ok_or_else(|| {
+            let names: Vec<&str> = Status::ALL.iter().map(|status| status.as_str()).collect();
+            Problem::new(node.span(), format!("`{told}` is not a status"))
+                .help(format!("`{}`", names.join("`, `")))
+        })?;
+        Ok(At {
+            value,
+            span: node.span(),
+        })
+    });
+    if wakes.is_none() && condition.is_none() && status.is_none() {
+        return Err(Problem::new(node.span(), "`expect` expects nothing").help(keys(&known)));
+    }
+    Ok(WakeExpected {
+        wakes: wakes.transpose()?,
+        condition: condition.transpose()?,
+        status: status.transpose()?,
+    })
+}
+
+fn times_expected(node: Node<'_>, problems: &mut Vec<Problem>) -> Result<TimesExpected, Problem> {
+    let fields = Fields::of(node, "`expect` of a schedule", &["times"], problems)?;
+    let list = fields.required("times")?;
+    let NodeValue::List(entries) = list.value() else {
+        return Err(Problem::new(list.span(), "`times` is a list of instants"));
+    };
+    let times = entries.into_iter().map(|entry| {
+        Ok(At {
+            value: instant(entry, "times")?,
+            span: entry.span(),
+        })
+    });
+    Ok(TimesExpected {
+        times: times.collect::<Result<_, Problem>>()?,
+        span: list.span(),
+        is_flow: list.is_flow(),
+    })
+}
+
+fn instant(node: Node<'_>, name: &str) -> Result<Timestamp, Problem> {
+    let told = text(node, name)?;
+    told.parse().map_err(|error| {
+        Problem::new(node.span(), format!("`{told}` is not an instant: {error}"))
+            .help("RFC 3339, such as 2026-11-23T14:30:00Z")
+    })
+}

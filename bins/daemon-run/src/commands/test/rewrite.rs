@@ -1,0 +1,125 @@
+//! Making failing cases expect what there is, without touching anything else of their file.
+
+use daemon_spec::{Span, quoted};
+use jiff::Timestamp;
+
+use super::case::{At, Case, Named, TimesExpected, WakeExpected, What};
+use super::judge::{Found, Outcome};
+
+/// A replacement of what stands at a place.
+type Change = (Span, String);
+
+/// Returns a file's text with the expectations of its failing cases replaced.
+///
+/// # Errors
+/// Says why it cannot be done; then nothing is to be written.
+pub(super) fn rewritten(
+    text: &str,
+    cases: &[Case],
+    outcomes: &[Outcome],
+) -> Result<String, String> {
+    let mut changes: Vec<Change> = Vec::new();
+    for (case, outcome) in cases.iter().zip(outcomes).filter(|(_, one)| !one.ok) {
+        let found = match (&case.what, &outcome.found) {
+            (What::Event(_, expected), Some(found)) => wake_changes(expected, found),
+            (What::Ticks(_, expected), Some(Found::Times(times))) => {
+                times_changes(text, expected, times)
+            }
+            (What::Event(..) | What::Ticks(..), _) => Err("is about a file that has errors"),
+        };
+        changes.extend(found.map_err(|reason| format!("`{}` {reason}", case.name))?);
+    }
+    changes.sort_by_key(|(span, _)| span.start);
+    let mut acc = String::with_capacity(text.len());
+    let mut at = 0;
+    for (span, new) in changes {
+        acc.push_str(&text[at..span.start]);
+        acc.push_str(&new);
+        at = span.end;
+    }
+    acc.push_str(&text[at..]);
+    Ok(acc)
+}
+
+fn wake_changes(expected: &WakeExpected, found: &Found) -> Result<Vec<Change>, &'static str> {
+    let Found::Wake {
+        wakes,
+        condition,
+        status,
+    } = found
+    else {
+        return Err("is about an event and got ticks");
+    };
+    let mut changes = Vec::new();
+    change(
+        &mut changes,
+        expected.wakes.as_ref(),
+        Some(wakes),
+        bool::to_string,
+    )?;
+    change(
+        &mut changes,
+        expected.condition.as_ref(),
+        condition.as_ref(),
+        written,
+    )?;
+    change(
+        &mut changes,
+        expected.status.as_ref(),
+        status.as_ref(),
+        |status| status.as_str().to_owned(),
+    )?;
+    Ok(changes)
+}
+
+/// Replaces one expected value by what there is, unless they are the same.
+fn change<T: PartialEq>(
+    changes: &mut Vec<Change>,
+    expected: Option<&At<T>>,
+    found: Option<&T>,
+    write: impl Fn(&T) -> String,
+) -> Result<(), &'static str> {
+    match (expected, found) {
+        (None, _) => Ok(()),
+        (Some(_), None) => Err("names a condition, and the daemon has none"),
+        (Some(at), Some(found)) => {
+            if at.value != *found {
+                changes.push((at.span, write(found)));
+            }
+            Ok(())
+        }
+    }
+}
+
+fn written(named: &Named) -> String {
+    match named {
+        Named::Index(index) => index.to_string(),
+        Named::Line(line) => quoted(line),
+    }
+}
+
+fn times_changes(
+    text: &str,
+    expected: &TimesExpected,
+    times: &[Timestamp],
+) -> Result<Vec<Change>, &'static str> {
+    if expected.is_flow {
+        let list: Vec<String> = times.iter().map(ToString::to_string).collect();
+        return Ok(vec![(expected.span, format!("[{}]", list.join(", ")))]);
+    }
+    if times.len() != expected.times.len() {
+        return Err("expects more ticks than there are: remove the last ones");
+    }
+    let changed = expected.times.iter().zip(times);
+    let changed = changed.filter(|(at, found)| at.value != **found);
+    Ok(changed
+        .map(|(at, found)| (at.span, in_the_same_quotes(&text[at.span.range()], found)))
+        .collect())
+}
+
+fn in_the_same_quotes(old: &str, found: &Timestamp) -> String {
+    match old.chars().next() {
+        Some(quote @ ('"' | '\'')) => format!("{quote}{found}{quote}"),
+        Some(_) | None => found.to_string(),
+    }
+}

@@ -1,0 +1,115 @@
+//! The JSON Schema of test files and of the payload envelopes that they may name.
+
+use serde_json::{Value, json};
+
+/// Writes the schema: a document is a test file or an envelope.
+pub(crate) fn schema() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Test file or payload envelope",
+        "description": "A test file (`.agents/daemon-tests/<id>/*.yml`) is a list of cases; an envelope is a payload with what was known beside it.",
+        "anyOf": [{"$ref": "#/$defs/tests"}, {"$ref": "#/$defs/envelope"}],
+        "$defs": {
+            "tests": {"type": "array", "items": {"$ref": "#/$defs/case"}},
+            "case": {
+                "type": "object",
+                "required": ["name", "expect"],
+                "properties": {
+                    "name": {"$ref": "#/$defs/text", "description": "What the case shows."},
+                    "event": {"$ref": "#/$defs/event"},
+                    "from": {"$ref": "#/$defs/instant", "description": "The schedule is asked for its ticks after this instant, in UTC."},
+                    "expect": true
+                },
+                "additionalProperties": false,
+                "oneOf": [
+                    {"required": ["event"], "not": {"required": ["from"]}, "properties": {"expect": {"$ref": "#/$defs/wake"}}},
+                    {"required": ["from"], "not": {"required": ["event"]}, "properties": {"expect": {"$ref": "#/$defs/times"}}}
+                ]
+            },
+            "event": {
+                "type": "object",
+                "required": ["payload"],
+                "properties": {
+                    "source": {"$ref": "#/$defs/source"},
+                    "kind": {"$ref": "#/$defs/text", "description": "The source's name for the event, such as `pull_request`."},
+                    "payload": {
+                        "description": "The body itself, which needs `source` and `kind`; or the path of a file below the test file, which holds a body or an envelope.",
+                        "anyOf": [{"type": "object"}, {"$ref": "#/$defs/text"}]
+                    },
+                    "changed_files": {"type": "array", "items": {"$ref": "#/$defs/text"}}
+                },
+                "if": {"properties": {"payload": {"type": "object"}}},
+                "then": {"required": ["source", "kind"]},
+                "additionalProperties": false
+            },
+            "wake": {
+                "type": "object",
+                "minProperties": 1,
+                "properties": {
+                    "wakes": {"type": "boolean", "description": "Whether the daemon wakes; with `condition`, whether that condition wakes it."},
+                    "condition": {
+                        "description": "The place of a condition in `watch`, from 0, or its words.",
+                        "anyOf": [{"type": "integer", "minimum": 0}, {"$ref": "#/$defs/text"}]
+                    },
+                    "status": {"enum": statuses()}
+                },
+                "additionalProperties": false
+            },
+            "times": {
+                "type": "object",
+                "required": ["times"],
+                "properties": {"times": {"type": "array", "items": {"$ref": "#/$defs/instant"}}},
+                "additionalProperties": false
+            },
+            "envelope": envelope(),
+            "source": {"enum": sources()},
+            "instant": {"type": "string", "format": "date-time", "description": "RFC 3339."},
+            "text": {"type": "string", "pattern": "\\S"}
+        }
+    })
+}
+
+fn envelope() -> Value {
+    json!({
+        "type": "object",
+        "required": ["source", "event", "body"],
+        "properties": {
+            "id": {"type": "string", "description": "The sender's id of the delivery."},
+            "source": {"$ref": "#/$defs/source"},
+            "event": {"type": "string", "description": "The source's name for the kind."},
+            "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+            "enrichment": {
+                "type": "object",
+                "description": "What a host found out beside the body.",
+                "properties": {
+                    "changed_files": {"type": ["array", "null"], "items": {"type": "string"}},
+                    "channel_name": {"type": ["string", "null"]},
+                    "pull_requests": {
+                        "type": ["array", "null"],
+                        "items": {
+                            "type": "object",
+                            "required": ["number"],
+                            "properties": {
+                                "number": {"type": "integer", "minimum": 0},
+                                "draft": {"type": ["boolean", "null"]},
+                                "state": {"enum": ["open", "closed", null]},
+                                "is_current_head": {"type": ["boolean", "null"]}
+                            }
+                        }
+                    }
+                }
+            },
+            "body": {"type": "object", "description": "What was sent."}
+        }
+    })
+}
+
+fn statuses() -> Vec<&'static str> {
+    let all = daemon_watch::Status::ALL.into_iter();
+    all.map(daemon_watch::Status::as_str).collect()
+}
+
+fn sources() -> Vec<&'static str> {
+    let all = daemon_event::Source::ALL.into_iter();
+    all.map(daemon_event::Source::as_str).collect()
+}

@@ -1,0 +1,213 @@
+//! Why an event wakes a daemon, or what kept it from waking.
+//!
+//! The command line, its tests and the HTTP route say it with the same words and the same object.
+
+use daemon_event::Event;
+use daemon_watch::{Explanation, Interpretation, InterpretationWire, Verdict, interpret};
+use serde_json::{Value, json};
+
+/// One condition of a daemon, read, and decided for an event where there is one.
+#[derive(Clone, Debug)]
+pub struct Decided<'a> {
+    /// The author's words.
+    pub line: &'a str,
+    /// How they are read.
+    pub reading: Interpretation,
+    /// What they say of the event.
+    pub explanation: Option<Explanation>,
+    is_named: bool,
+}
+
+impl<'a> Decided<'a> {
+    /// Reads a condition, and decides it for an event.
+    pub fn new(line: &'a str, event: Option<&Event>) -> Self {
+        let reading = interpret(line);
+        let mut patterns = reading.clauses.iter().flat_map(|clause| &clause.events);
+        Self {
+            line,
+            is_named: event.is_some_and(|event| patterns.any(|pattern| pattern.is_met_by(event))),
+            explanation: event.map(|event| reading.explain(event)),
+            reading,
+        }
+    }
+
+    /// Reads and decides every condition of a daemon.
+    pub fn all(watch: &'a [String], event: Option<&Event>) -> Vec<Self> {
+        watch.iter().map(|line| Self::new(line, event)).collect()
+    }
+
+    /// Reports whether the event wakes it.
+    pub fn wakes(&self) -> bool {
+        self.verdict() == Some(Verdict::Wakes)
+    }
+
+    /// Reports whether it names the kind and action of the event, whatever its filters say.
+    pub fn names_event(&self) -> bool {
+        self.is_named
+    }
+
+    /// Writes the reading and every verdict, as the command line prints them.
+    pub fn to_json(&self) -> Value {
+        let wire = InterpretationWire::new(self.line, &self.reading, self.explanation.as_ref());
+        serde_json::to_value(wire).expect("every part of it is plain JSON")
+    }
+
+    /// Says of each filter of the nearest wake what it asks and what the event has instead.
+    pub fn obstacles(&self) -> Vec<String> {
+        let Some(explanation) = &self.explanation else {
+            return Vec::new();
+        };
+        let told = explanation.nearest.iter().filter_map(|index| {
+            let filter = self.reading.filters.get(*index)?;
+            let decided = explanation.filters.get(*index)?;
+            let words = filter.span.of(self.line);
+            let got = match (&decided.got, decided.needs) {
+                (_, Some(need)) => format!("the fact `{}` is missing", need.as_str()),
+                (Some(got), None) => format!("got {}", shown(got)),
+                (None, None) => "the event has none".to_owned(),
+            };
+            Some(format!("`{}` (\"{words}\"): {got}", filter.test))
+        });
+        told.collect()
+    }
+
+    fn verdict(&self) -> Option<Verdict> {
+        self.explanation
+            .as_ref()
+            .map(|explanation| explanation.verdict)
+    }
+
+    /// How far it is from waking: how many filters fail, where it names the event at all.
+    fn distance(&self) -> Option<usize> {
+        let explanation = self.explanation.as_ref().filter(|_| self.is_named)?;
+        Some(explanation.nearest.len())
+    }
+}
+
+/// Returns the condition that is met, else the one that is nearest to it.
+pub fn nearest<'d>(decided: &'d [Decided<'d>]) -> Option<(usize, &'d Decided<'d>)> {
+    let met = decided.iter().enumerate().find(|(_, one)| one.wakes());
+    met.or_else(|| {
+        let named = decided.iter().enumerate();
+        named
+            .filter_map(|(index, one)| Some((one.distance()?, index, one)))
+            .min_by_key(|(distance, index, _)| (*distance, *index))
+            .map(|(_, index, one)| (index, one))
+    })
+}
+
+/// What is known of a daemon beside its conditions.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// The path of its file.
+    pub path: &'a str,
+    /// Whether its file may be registered.
+    pub is_valid: bool,
+}
+
+/// Says what a daemon makes of an event: whether it wakes, why or why not, and every condition.
+pub fn daemon_json(
+    standing: Standing<'_>,
+    decided: &[Decided<'_>],
+    event: Option<&Event>,
+) -> Value {
+    let conditions = indexed(decided);
+    let wakes = standing.is_valid && decided.iter().any(Decided::wakes);
+    json!({
+        "daemon_id": standing.id,
+        "wakes": wakes,
+        "why": why(standing, decided, event),
+        "conditions": conditions,
+    })
+}
+
+/// Writes conditions with their places in the list.
+pub fn indexed(decided: &[Decided<'_>]) -> Vec<Value> {
+    let written = decided.iter().enumerate().map(|(index, one)| {
+        let mut object = one.to_json();
+        object["index"] = json!(index);
+        object["condition"] = json!(one.line);
+        object
+    });
+    written.collect()
+}
+
+/// Writes what an explanation tells of its event.
+pub fn event_json(event: &Event) -> Value {
+    json!({
+        "source": event.source.as_str(),
+        "kind": event.kind,
+        "action": event.action,
+        "subject": event.subject.as_ref().map(ToString::to_string),
+        "actor": event.actor.as_ref().map(|actor| actor.name.clone()),
+        "repo": event.repo.as_ref().map(ToString::to_string),
+        "time": event.time.to_string(),
+        "delivery_id": event.delivery.to_string(),
+    })
+}
+
+/// Says in one sentence why a daemon wakes or not.
+pub fn why(standing: Standing<'_>, decided: &[Decided<'_>], event: Option<&Event>) -> String {
+    if !standing.is_valid {
+        return format!("its file has errors: daemon-run lint {}", standing.path);
+    }
+    if decided.is_empty() {
+        return "it has no conditions; its schedule wakes it".to_owned();
+    }
+    let Some(event) = event else {
+        return "no event was given".to_owned();
+    };
+    let missing = decided.iter().find_map(|one| match one.verdict() {
+        Some(Verdict::Missing(need)) => Some(need),
+        Some(Verdict::Wakes | Verdict::Sleeps) | None => None,
+    });
+    match nearest(decided) {
+        Some((index, one)) if one.wakes() => format!("watch[{index}] is met"),
+        Some((index, one)) => match missing {
+            Some(need) => format!("a needed fact is missing: {}", need.as_str()),
+            None => obstacle(index, one),
+        },
+        None if !decided.iter().any(|one| one.reading.status.can_wake()) => {
+            "none of its conditions names an event".to_owned()
+        }
+        None => format!("no condition names {}", kind_of(event)),
+    }
+}
+
+/// Names the kind and action of an event as conditions are told: `github pull_request.opened`.
+pub fn kind_of(event: &Event) -> String {
+    let action = event.action.as_ref().map(|action| format!(".{action}"));
+    format!(
+        "{} {}{}",
+        event.source,
+        event.kind,
+        action.unwrap_or_default()
+    )
+}
+
+fn obstacle(index: usize, one: &Decided<'_>) -> String {
+    if !one.reading.status.can_wake() {
+        let status = one.reading.status.as_str();
+        return format!("watch[{index}] is {status} and cannot wake it");
+    }
+    let failed: Vec<String> = one
+        .obstacles()
+        .into_iter()
+        .map(|told| format!("watch[{index}] asks {told}"))
+        .collect();
+    failed.join("; ")
+}
+
+/// Cuts what strangers wrote to what a line of a terminal can take.
+fn shown(text: &str) -> String {
+    const LONGEST: usize = 120;
+    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let head: String = clean.clone().take(LONGEST).collect();
+    if clean.count() > LONGEST {
+        format!("{head}…")
+    } else {
+        head
+    }
+}
