@@ -12,6 +12,7 @@ usage: cargo xtask TASK
                        more cases of each property test
   bench [NAME...]      measure the rows of docs/PERFORMANCE.md beside their peers;
                        without a NAME all of them, and the page is written again
+  docs                 write the parts of documents that come from code
   ci                   formatting, lints, tidy and tests, the cheap ones first
   help                 this text";
 
@@ -26,6 +27,8 @@ pub(crate) enum Task {
     Test(Tier),
     /// Measure the named rows, or all.
     Bench(Vec<String>),
+    /// Write the documents that come from code.
+    Docs,
     /// Everything a change must pass.
     Ci,
 }
@@ -59,6 +62,7 @@ impl Task {
         match args.as_slice() {
             [] | ["help" | "-h" | "--help"] => Ok(Self::Help),
             ["tidy"] => Ok(Self::Tidy),
+            ["docs"] => Ok(Self::Docs),
             ["ci"] => Ok(Self::Ci),
             ["test"] => Ok(Self::Test(Tier::Change)),
             ["test", "--tier", tier] => parse_tier(tier).map(Self::Test),
@@ -116,6 +120,7 @@ mod tests {
             parse("bench parse cron"),
             Ok(Task::Bench(vec!["parse".to_owned(), "cron".to_owned()]))
         );
+        assert_eq!(parse("docs"), Ok(Task::Docs));
         assert_eq!(parse("ci"), Ok(Task::Ci));
     }
 

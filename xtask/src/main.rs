@@ -1,4 +1,4 @@
-//! Workspace tasks: `cargo xtask tidy|test|bench|ci|help`.
+//! Workspace tasks: `cargo xtask tidy|test|bench|docs|ci|help`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -8,6 +8,7 @@
 mod bench;
 mod ci;
 mod cli;
+mod docs;
 mod examples;
 mod shell;
 mod tally;
@@ -51,6 +52,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Tidy => tidy::run(root),
         Task::Test(tier) => test::run(root, tier),
         Task::Bench(names) => bench::run(root, &names),
+        Task::Docs => docs::run(root),
         Task::Ci => ci::run(root),
     }
 }

@@ -1,6 +1,5 @@
 //! What the interpreter makes of a file's conditions, as data for the rules.
 
-use daemon_event::Source;
 use daemon_spec::{DaemonFile, List};
 use daemon_validate::{ConditionStatus, ConditionVerdict, Correction};
 use daemon_watch::{Interpretation, Interpreter, Span, Status, TimeKind};
@@ -52,7 +51,7 @@ fn verdict(meaning: &Interpretation) -> ConditionVerdict {
         corrections,
         contradiction: contradiction(meaning).iter().map(range).collect(),
         instruction: meaning.instruction.as_ref().map(range),
-        is_local: is_local(meaning),
+        beyond_the_format: beyond_the_format(meaning),
         ..ConditionVerdict::new(status(meaning))
     }
 }
@@ -93,12 +92,8 @@ fn contradiction(meaning: &Interpretation) -> Vec<Span> {
         .collect()
 }
 
-/// Only the moves of a local repository tell of it, which other runtimes need not watch.
-fn is_local(meaning: &Interpretation) -> bool {
-    let mut events = meaning
-        .clauses
-        .iter()
-        .flat_map(|clause| &clause.events)
-        .peekable();
-    events.peek().is_some() && events.all(|event| event.source == Source::Git)
+/// Names the events of a condition that other runtimes may not know.
+fn beyond_the_format(meaning: &Interpretation) -> Vec<String> {
+    let events = meaning.beyond_the_format().into_iter();
+    events.map(|event| event.to_string()).collect()
 }

@@ -282,7 +282,7 @@ table! {
     600 "machine-path" Warning/Warning ByHand Subject(machine_path::machine_path)
         => "a path exists on one machine only";
     601 "local-source" Advice/Advice ByHand Subject(conditions::local_source)
-        => "the condition needs an event that only this runtime documents";
+        => "the condition names an event that the format gives no example of";
     700 "secret" Error/Error ByHand Subject(secrets::secret)
         => "something looks like a token or a private key";
     701 "secret-assignment" Warning/Warning ByHand Subject(assigned_secrets::assignment)

@@ -46,8 +46,8 @@ pub struct ConditionVerdict {
     pub instruction: Option<Range<usize>>,
     /// Whether what the daemon itself produces could match.
     pub may_match_own_output: bool,
-    /// Whether reading it takes phrasings beyond those the format lists.
-    pub is_local: bool,
+    /// The events it names that the format gives no example of, such as `slack message`.
+    pub beyond_the_format: Vec<String>,
 }
 
 impl ConditionVerdict {
@@ -63,7 +63,7 @@ impl ConditionVerdict {
             same_as: None,
             instruction: None,
             may_match_own_output: false,
-            is_local: false,
+            beyond_the_format: Vec::new(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! What a line was understood to mean.
 
+use std::fmt;
+
 use daemon_event::{Event, Source};
 
 use crate::filter::{Filter, FilterVerdict, Mark, Need, Test};
@@ -56,6 +58,17 @@ pub struct EventPattern {
     pub kind: &'static str,
     /// The action; none matches every action.
     pub action: Option<&'static str>,
+}
+
+impl fmt::Display for EventPattern {
+    /// Writes source, kind and action: `github pull_request.opened`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.source, self.kind)?;
+        match self.action {
+            Some(action) => write!(f, ".{action}"),
+            None => Ok(()),
+        }
+    }
 }
 
 impl EventPattern {

@@ -1,6 +1,6 @@
 //! The words that conditions are made of, built once from the vocabulary and the closed lists.
 
-mod inflect;
+pub(crate) mod inflect;
 mod names;
 mod typo;
 mod words;

@@ -36,6 +36,7 @@ mod interpret;
 mod interpretation;
 mod lexicon;
 mod normalise;
+mod phrasing;
 mod resolve;
 mod span;
 mod suggest;
@@ -49,5 +50,6 @@ pub use interpret::{Grammar, Interpreter, interpret};
 pub use interpretation::{
     Clause, Correction, EventPattern, Interpretation, Status, TimeKind, Verdict,
 };
+pub use phrasing::{Phrasing, phrasings};
 pub use span::Span;
 pub use wire::{ClauseWire, EventWire, FilterWire, InterpretationWire, SpanWire};

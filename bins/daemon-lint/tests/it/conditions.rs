@@ -36,7 +36,7 @@ fn findings(conditions: &[&str], routine: &str) -> Vec<String> {
 
 #[test]
 fn a_condition_that_is_understood_is_not_spoken_of() {
-    let conditions = ["when a pull request is opened", "when an issue is closed"];
+    let conditions = ["when a pull request is opened", "when an issue is created"];
     assert_eq!(
         findings(&conditions, "list broken links in a report"),
         Vec::<String>::new()

@@ -4,7 +4,7 @@ use super::Guard::Is;
 use super::Noun as N;
 use super::Verb as V;
 use super::github::{COMMON, kind};
-use super::{EventKind, Guard, at, plain, raw, row};
+use super::{EventKind, Guard, Portability, Row, at, common, plain, raw, row};
 use crate::field::Field as F;
 
 const FAILED: &[Guard] = &[Is(F::Conclusion, &["failure", "timed_out"])];
@@ -37,16 +37,16 @@ pub(super) static KINDS: &[&EventKind] = &[
             row("completed", N::CheckRun, &[V::Cancel], CANCELLED),
             row("created", N::CheckRun, &[V::Create, V::Start], &[]),
             row("rerequested", N::CheckRun, &[V::Rerequest], &[]),
-            row("completed", N::CheckRun, &[V::Change, V::Update], &[]),
-            row("created", N::CheckRun, &[V::Change, V::Update], &[]),
-            row("rerequested", N::CheckRun, &[V::Change, V::Update], &[]),
+            common("completed", N::CheckRun, &[V::Change, V::Update], &[]),
+            common("created", N::CheckRun, &[V::Change, V::Update], &[]),
+            common("rerequested", N::CheckRun, &[V::Change, V::Update], &[]),
             row("completed", N::Check, &[V::Complete], &[]),
             row("completed", N::Check, &[V::Fail], FAILED),
             row("completed", N::Check, &[V::Succeed], PASSED),
             row("completed", N::Ci, &[V::Complete], &[]),
             row("completed", N::Ci, &[V::Fail], FAILED),
             row("completed", N::Ci, &[V::Succeed], PASSED),
-            row("completed", N::Check, &[V::Change, V::Update], &[]),
+            common("completed", N::Check, &[V::Change, V::Update], &[]),
             row(
                 "created",
                 N::Check,
@@ -111,11 +111,14 @@ pub(super) static KINDS: &[&EventKind] = &[
         ],
         &["updated_at"],
         &[
-            plain(
-                N::Status,
-                &[V::Change, V::Update, V::Create, V::Post, V::Add],
-                &[],
-            ),
+            Row {
+                portability: Portability::Common,
+                ..plain(
+                    N::Status,
+                    &[V::Change, V::Update, V::Create, V::Post, V::Add],
+                    &[],
+                )
+            },
             plain(N::Status, &[V::Complete], STATUS_ENDED),
             plain(N::Status, &[V::Fail], STATUS_FAILED),
             plain(N::Status, &[V::Succeed], PASSED),

@@ -210,16 +210,21 @@ pub(crate) fn loops(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
 }
 
 pub(crate) fn local_source(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
-    for (condition, _) in verdicts(subject).filter(|(_, verdict)| verdict.is_local) {
+    for (condition, verdict) in verdicts(subject) {
+        let events = &verdict.beyond_the_format;
+        if events.is_empty() {
+            continue;
+        }
+        let named: Vec<String> = events.iter().map(|event| format!("`{event}`")).collect();
         let message = format!(
-            "`{}` is a phrasing that only this runtime documents",
+            "the format gives no example of what `{}` names",
             shown(&condition.value)
         );
-        acc.push(
-            report(601, condition.span, message).with_help(
-                "other runtimes may read it otherwise; the format's own phrasings travel",
-            ),
+        let help = format!(
+            "other runtimes may not know {}; see docs/portability.md",
+            named.join(", ")
         );
+        acc.push(report(601, condition.span, message).with_help(help));
     }
 }
 

@@ -136,7 +136,7 @@ fn contradictions_overlaps_instructions_and_loops_are_named() {
             },
             ConditionVerdict {
                 may_match_own_output: true,
-                is_local: true,
+                beyond_the_format: vec!["slack message".to_owned(), "git delete".to_owned()],
                 ..status(Mapped)
             },
             ConditionVerdict {
@@ -149,7 +149,7 @@ fn contradictions_overlaps_instructions_and_loops_are_named() {
             error D131 3:5 [5] entry 1 of `watch` is a number, not text | quote it
             warning D306 4:12 [draft] no event can satisfy this condition | these exclude each other: `draft`, `is no draft`
             advice D311 5:5 [when a PR is opened] its own output could match `when a PR is opened` | a daemon never wakes on its own marked output here; narrow it for others
-            advice D601 5:5 [when a PR is opened] `when a PR is opened` is a phrasing that only this runtime documents | other runtimes may read it otherwise; the format's own phrasings travel
+            advice D601 5:5 [when a PR is opened] the format gives no example of what `when a PR is opened` names | other runtimes may not know `slack message`, `git delete`; see docs/portability.md
             warning D307 6:5 [when a pull request is opened, greet] this means the same as entry 3 of `watch` | delete one
             advice D308 6:36 [greet] `greet` is an instruction inside a condition | move it to `routines`
         "#]],

@@ -2,5 +2,7 @@
 
 mod corpus;
 mod fixtures;
+mod page;
+mod phrasing;
 mod readings;
 mod robust;

@@ -1,0 +1,24 @@
+//! Writes the parts of documents that come from code.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::shell;
+
+/// Tests that hold a document against the code, and write it where `UPDATE_EXPECT` is set: package, name.
+const WRITERS: [(&str, &str); 1] = [(
+    "daemon-watch",
+    "page::the_page_of_conditions_holds_the_readings_and_the_vocabulary",
+)];
+
+/// Writes every document again; what changed shows in `git diff`.
+pub(crate) fn run(root: &Path) -> Result<ExitCode> {
+    for (package, name) in WRITERS {
+        let arguments = ["test", "--locked", "-p", package, "--test", "it", name];
+        let mut command = shell::cargo(root, &arguments);
+        shell::run(command.env("UPDATE_EXPECT", "1"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
