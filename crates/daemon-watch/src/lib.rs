@@ -37,6 +37,7 @@ mod interpretation;
 mod lexicon;
 mod normalise;
 mod phrasing;
+mod portability;
 mod resolve;
 mod span;
 mod suggest;

@@ -95,7 +95,10 @@ fn resolve_raw(reader: &mut Reader<'_>, draft: &Draft, found: &mut Found, span: 
             .filter(|known| known.name == *kind)
             .filter(|known| {
                 draft.sources.is_empty()
-                    || draft.sources.iter().any(|(named, _)| *named == known.source)
+                    || draft
+                        .sources
+                        .iter()
+                        .any(|(named, _)| *named == known.source)
             })
             .map(|known| EventPattern {
                 source: known.source,

@@ -201,7 +201,7 @@ pub(super) static KINDS: &[&EventKind] = &[
         &["data.issue.lastSeen"],
         &[
             row("triggered", N::ActivityAlert, &[V::Fire, V::Create], &[]),
-            row("triggered", N::Alert, &[V::Fire, V::Create], &[]),
+            common("triggered", N::Alert, &[V::Fire, V::Create], &[]),
         ],
     ),
     &kind(

@@ -144,7 +144,11 @@ fn table_row(row: &Phrasing) -> String {
     };
     let mark = if row.is_beyond_the_format { "+" } else { "" };
     let phrases: Vec<String> = row.phrases.iter().map(|said| format!("`{said}`")).collect();
-    format!("| `{event}`{holds} | {mark} | {} |", phrases.join("<br>"))
+    let phrases = match phrases.is_empty() {
+        true => "no words for it yet".to_owned(),
+        false => phrases.join("<br>"),
+    };
+    format!("| `{event}`{holds} | {mark} | {phrases} |")
 }
 
 fn guard_text(guard: &Guard) -> String {

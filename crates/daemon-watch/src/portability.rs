@@ -1,0 +1,60 @@
+//! Which events of a condition the format itself gives no example of.
+
+use daemon_event::Field;
+use daemon_event::vocabulary::{self, Guard, Portability};
+
+use crate::filter::{Op, Test};
+use crate::interpretation::{EventPattern, Interpretation};
+use crate::phrasing::names_files;
+
+impl Interpretation {
+    /// Returns the events of the clauses that the format itself gives no example of.
+    ///
+    /// Other runtimes may read the words that name them otherwise, or not at all.
+    pub fn beyond_the_format(&self) -> Vec<EventPattern> {
+        let mut acc = Vec::new();
+        for clause in &self.clauses {
+            let tests = clause.filters.iter();
+            let tests: Vec<&Test> = tests.map(|index| &self.filters[*index].test).collect();
+            for event in &clause.events {
+                if !acc.contains(event) && !is_of_the_format(event, &tests) {
+                    acc.push(*event);
+                }
+            }
+        }
+        acc
+    }
+}
+
+/// Whether a row of the format is the narrowest that an event's filters hold for.
+fn is_of_the_format(event: &EventPattern, tests: &[&Test]) -> bool {
+    let speaks_of_files = tests.iter().any(|test| FILES.contains(&test.field()));
+    let kind = vocabulary::kind(event.source, event.kind);
+    let rows = kind.into_iter().flat_map(|kind| kind.rows);
+    let rows = rows.filter(|row| {
+        row.action == event.action
+            && (speaks_of_files || !names_files(row))
+            && row
+                .guards
+                .iter()
+                .all(|guard| tests.iter().any(|test| says(test, guard)))
+    });
+    let narrowest = rows.map(|row| {
+        let is_common = row.portability == Portability::Common;
+        (row.guards.len(), is_common)
+    });
+    narrowest.max().is_some_and(|(_, is_common)| is_common)
+}
+
+const FILES: [Field; 3] = [Field::ChangedFiles, Field::AddedFiles, Field::RemovedFiles];
+
+/// Whether a filter says what a guard says.
+pub(crate) fn says(test: &Test, guard: &Guard) -> bool {
+    let (field, op, values): (_, _, &[&str]) = match guard {
+        Guard::Is(field, values) => (field, Op::Is, values),
+        Guard::IsNot(field, values) => (field, Op::IsNot, values),
+        Guard::Present(field) => (field, Op::Present, &[]),
+        Guard::Absent(field) => (field, Op::Absent, &[]),
+    };
+    test.field() == *field && test.op() == op && test.values() == values
+}
