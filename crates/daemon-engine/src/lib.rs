@@ -23,6 +23,7 @@ mod admit;
 mod attempt;
 mod conduct;
 mod delivery;
+mod facts;
 #[cfg(test)]
 mod fixture;
 mod output;
@@ -42,6 +43,9 @@ pub use attempt::{
 };
 pub use conduct::Conduct;
 pub use delivery::{OUTPUT_EXPIRY, Settlement, Step, after_look_up, after_send, step};
+pub use facts::{
+    FACT_EXPIRY, Fact, FactError, FactErrorKind, FactOrigin, FactState, Facts, Patience, WantedFact,
+};
 pub use output::{NewOutput, Output, OutputKey, OutputState, StateChange};
 pub use proposal::{MAX_BODY_CHARS, MAX_PROPOSAL_BYTES, PROPOSAL_VERSION, Proposal, ProposalError};
 pub use state::{

@@ -95,6 +95,15 @@ impl Facts {
         }
     }
 
+    /// Adds what others know and this does not.
+    pub fn complete(&mut self, others: &Self) {
+        for (field, value) in &others.entries {
+            if self.get(*field).is_none() {
+                self.set(*field, value.clone());
+            }
+        }
+    }
+
     /// Returns every known field with its value, ordered by field.
     pub fn iter(&self) -> impl Iterator<Item = (Field, &FieldValue)> {
         self.entries.iter().map(|(field, value)| (*field, value))

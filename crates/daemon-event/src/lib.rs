@@ -33,6 +33,7 @@ mod event;
 mod facts;
 mod field;
 mod ids;
+mod need;
 mod read;
 mod trigger;
 pub mod vocabulary;
@@ -43,5 +44,6 @@ pub use field::{Field, FieldValue, Shape};
 pub use ids::{
     ActivationId, DaemonId, DaemonKey, DeliveryId, EventId, InvalidId, RepoName, Subject, ulid,
 };
-pub use read::{Enrichment, Malformed, PullRequestFact, Reading, read};
+pub use need::Need;
+pub use read::{Enrichment, Malformed, PullRequestFact, Reading, enriched, read};
 pub use trigger::TriggerKey;

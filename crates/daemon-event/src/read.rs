@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use jiff::Timestamp;
 
-use crate::event::{Actor, ActorKind, Source};
+use crate::event::{Actor, ActorKind, Event, Source};
 use crate::facts::Facts;
 use crate::field::{Field, FieldValue, Shape};
 use crate::ids::{RepoName, Subject};
@@ -26,8 +26,8 @@ pub struct Enrichment {
     pub channel_name: Option<String>,
 }
 
-/// A pull request that a check or a status belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A pull request that a check or a status belongs to, or that a comment is on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PullRequestFact {
     /// Its number.
     pub number: u64,
@@ -37,6 +37,14 @@ pub struct PullRequestFact {
     pub state: Option<String>,
     /// Whether the commit is its current head.
     pub is_current_head: Option<bool>,
+    /// The branch that it targets.
+    pub base: Option<String>,
+    /// The branch that it comes from.
+    pub head: Option<String>,
+    /// Whether it comes from a fork.
+    pub is_fork: Option<bool>,
+    /// Whether it is merged.
+    pub is_merged: Option<bool>,
 }
 
 /// What a payload says.
@@ -192,6 +200,31 @@ pub fn read(
     body: &[u8],
     enrichment: &Enrichment,
 ) -> Result<Reading, Malformed> {
+    read_beside(source, kind, body, (enrichment, &Facts::default()))
+}
+
+/// Reads an event again with what was found out since; what was known before stays known.
+///
+/// The subject may become more precise: a check whose pull request is found is about that pull request.
+///
+/// # Errors
+/// [`Malformed`] when the payload is gone, or was never one.
+pub fn enriched(event: &Event, enrichment: &Enrichment) -> Result<Event, Malformed> {
+    let known = (enrichment, &event.facts);
+    let reading = read_beside(event.source, &event.kind, &event.payload, known)?;
+    Ok(Event {
+        facts: reading.facts,
+        subject: reading.subject,
+        ..event.clone()
+    })
+}
+
+fn read_beside(
+    source: Source,
+    kind: &str,
+    body: &[u8],
+    (enrichment, known): (&Enrichment, &Facts),
+) -> Result<Reading, Malformed> {
     let body = std::str::from_utf8(body).map_err(|error| Malformed::Encoding {
         valid_up_to: error.valid_up_to(),
     })?;
@@ -213,6 +246,7 @@ pub fn read(
     check_kind(source, kind, &raw)?;
     let mut facts = collect(&raw);
     derive::derive(source, kind, &raw, enrichment, &mut facts);
+    facts.complete(known);
     let repo = facts
         .text(Field::Repo)
         .and_then(|name| name.parse::<RepoName>().ok());

@@ -149,6 +149,7 @@ async fn step(store: &SqliteStore, daemon: &DaemonKey, n: u64, work: Work) -> Re
     };
     let matched = Matched {
         event: id,
+        wanted: Vec::new(),
         triggers: vec![trigger],
     };
     store.commit_matches(vec![matched], now).await?;

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::column::{Columns as _, instant, integer, micros};
 use crate::failure::{Outcome, damaged};
-use crate::{admission, facts};
+use crate::{admission, facts, wanted};
 
 /// What [`read_event`] needs.
 pub(crate) const COLUMNS: &str = "e.seq, e.id, e.source, e.kind, e.action, e.subject, e.actor, e.actor_kind, \
@@ -147,17 +147,26 @@ pub(crate) fn unmatched(conn: &Connection, limit: u32) -> Outcome<Vec<EventRow>>
     Ok(events)
 }
 
-pub(crate) fn commit_matches(tx: &Connection, matched: Vec<Matched>) -> Outcome<Vec<Admission>> {
-    let mut mark = tx.prepare_cached("UPDATE event SET due = 0 WHERE id = ?1 AND due = 1")?;
+pub(crate) fn commit_matches(
+    tx: &Connection,
+    matched: Vec<Matched>,
+    now: Timestamp,
+) -> Outcome<Vec<Admission>> {
+    let mut mark =
+        tx.prepare_cached("UPDATE event SET due = 0 WHERE id = ?1 AND due = 1 RETURNING seq")?;
     let mut find = tx.prepare_cached("SELECT 1 FROM event WHERE id = ?1")?;
     let mut admissions = Vec::new();
     for one in matched {
-        if mark.execute([one.event.as_str()])? == 0 {
+        let marked: Option<i64> = mark
+            .query_row([one.event.as_str()], |row| row.get(0))
+            .optional()?;
+        let Some(seq) = marked else {
             if !find.exists([one.event.as_str()])? {
                 return Err(StoreError::not_found("event", &one.event).into());
             }
             continue;
-        }
+        };
+        wanted::want(tx, seq, &one.wanted, now)?;
         for trigger in one.triggers {
             admissions.push(admission::enqueue(tx, trigger)?);
         }
@@ -185,8 +194,9 @@ pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> 
         Err(error) => return Err(rusqlite::Error::from(error).into()),
     };
     let body: Option<Vec<u8>> = row.get("body")?;
+    let seq = row.count("seq")?;
     Ok(EventRow {
-        seq: row.count("seq")?,
+        seq,
         event: Event {
             id,
             source: row.word("source")?,
@@ -208,6 +218,7 @@ pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> 
             Matching::Done
         },
         triggers,
+        wanted: wanted::of_event(conn, seq)?,
     })
 }
 
@@ -247,10 +258,15 @@ pub(crate) fn retain(
     ids: Timestamp,
     ticks: Timestamp,
 ) -> Outcome<()> {
-    tx.execute(
-        "DELETE FROM payload WHERE seq IN (SELECT seq FROM event WHERE due = 0 AND received_at < ?1)",
-        [micros(payloads)],
-    )?;
+    for table in ["payload", "wanted"] {
+        tx.execute(
+            &format!(
+                "DELETE FROM {table} WHERE seq IN (SELECT seq FROM event WHERE due = 0 AND received_at < ?1) \
+                 AND seq NOT IN (SELECT seq FROM wanted WHERE state = 'waiting')"
+            ),
+            [micros(payloads)],
+        )?;
+    }
     tx.execute(
         "DELETE FROM identity WHERE stored_at < iif(key GLOB 'body:*', ?2, ?1)",
         [micros(ids), micros(ticks)],

@@ -1,6 +1,6 @@
 //! The host's own row, and counts.
 
-use daemon_engine::{ActivationState, Gate, HostEpoch, OutputState};
+use daemon_engine::{ActivationState, FactState, Gate, HostEpoch, OutputState};
 use daemon_store::Counts;
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -71,6 +71,10 @@ pub(crate) fn counts(conn: &Connection) -> Outcome<Counts> {
     for state in OutputState::ALL {
         let n = tally(conn, "output", state.as_str())?;
         counts.outputs.push((state, n));
+    }
+    for state in FactState::ALL {
+        let n = tally(conn, "fact", state.as_str())?;
+        counts.facts.push((state, n));
     }
     Ok(counts)
 }

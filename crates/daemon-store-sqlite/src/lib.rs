@@ -57,6 +57,7 @@ mod run;
 mod seams;
 mod store;
 mod tick;
+mod wanted;
 mod writer;
 
 pub use store::SqliteStore;

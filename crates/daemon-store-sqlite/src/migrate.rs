@@ -6,7 +6,10 @@ use rusqlite::Connection;
 use crate::failure::{Failure, Outcome};
 
 /// The steps, in order; a step that was ever released is never edited.
-const STEPS: &[&str] = &[include_str!("schema/0001.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/0001.sql"),
+    include_str!("schema/0002.sql"),
+];
 
 /// `DMNS`: tells our files from other programs'.
 const APPLICATION_ID: i64 = 0x444D_4E53;
@@ -92,7 +95,7 @@ mod tests {
         let ours = format!("PRAGMA application_id = {APPLICATION_ID};");
         check(
             &format!("{ours} PRAGMA user_version = 99;"),
-            "the store has version 99, this program knows up to 1",
+            "the store has version 99, this program knows up to 2",
         );
         let senseless =
             "the store is damaged: its version makes no sense; restore it from a backup";

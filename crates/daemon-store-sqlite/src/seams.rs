@@ -10,13 +10,14 @@ use daemon_store::{
     Accepted, Activations, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Events,
     Hosting, Matched, NewEvent, Outbox, Page, Query, Reclaimed, RefCursor, Registration, Registry,
     RegistryChange, RunRow, StoreError, StoredTick, TickActivations, TickCommit, TickResult, Ticks,
+    TriedFact, WantedFacts,
 };
 use jiff::Timestamp;
 
 use crate::store::SqliteStore;
 use crate::{
     activation, admission, attempt, claim, event, hosting, listing, memory, output, registry, run,
-    tick,
+    tick, wanted,
 };
 
 #[async_trait]
@@ -57,10 +58,10 @@ impl Events for SqliteStore {
     async fn commit_matches(
         &self,
         matched: Vec<Matched>,
-        _now: Timestamp,
+        now: Timestamp,
     ) -> Result<Vec<Admission>, StoreError> {
         self.write("commit matches", move |tx| {
-            event::commit_matches(tx, matched)
+            event::commit_matches(tx, matched, now)
         })
         .await
     }
@@ -74,6 +75,27 @@ impl Events for SqliteStore {
     async fn events(&self, query: &Query) -> Result<Page<EventRow>, StoreError> {
         let query = query.clone();
         self.read("list events", move |tx| listing::events(tx, &query))
+            .await
+    }
+}
+
+#[async_trait]
+impl WantedFacts for SqliteStore {
+    async fn due_facts(&self, now: Timestamp, limit: u32) -> Result<Vec<EventRow>, StoreError> {
+        self.read("read due facts", move |tx| wanted::due(tx, now, limit))
+            .await
+    }
+
+    async fn next_fact_at(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.read("read when a fact is due", wanted::next_at).await
+    }
+
+    async fn settle_fact(
+        &self,
+        tried: TriedFact,
+        now: Timestamp,
+    ) -> Result<Vec<Admission>, StoreError> {
+        self.write("settle a fact", move |tx| wanted::settle(tx, tried, now))
             .await
     }
 }

@@ -8,6 +8,7 @@ mod attempts;
 mod claims;
 mod concurrency;
 mod events;
+mod facts;
 mod hosting;
 mod listings;
 mod outbox;
@@ -75,6 +76,12 @@ cases! {
         unmatched_events_come_oldest_first
         an_event_is_matched_once
         matches_of_an_unknown_event_write_nothing;
+    facts:
+        what_is_wanted_is_due_at_once_the_longest_overdue_first
+        a_failed_try_waits_for_its_time_and_a_final_one_for_nothing
+        a_found_fact_wakes_once_and_is_stored_with_the_event
+        only_a_wanted_fact_is_settled
+        payloads_are_kept_while_a_fact_is_wanted;
     admission:
         a_trigger_makes_one_activation
         the_same_trigger_names_the_same_activation

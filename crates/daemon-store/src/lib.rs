@@ -63,9 +63,9 @@ mod traits;
 pub use error::StoreError;
 pub use listing::{Bounds, Listing, MAX_PAGE, Position};
 pub use rows::{
-    Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, EventTrigger, Freshness,
-    Identity, Matched, Matching, Modes, NewEvent, Page, Query, Rates, Reclaimed, RefCursor,
-    Registration, RegistryChange, RunRow, ScheduleText, StoredTick, TickActivations, TickCommit,
-    TickResult, Validity,
+    Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, EventTrigger, FoundFact,
+    Freshness, Identity, Matched, Matching, Modes, NewEvent, Page, Query, Rates, Reclaimed,
+    RefCursor, Registration, RegistryChange, RunRow, ScheduleText, StoredTick, TickActivations,
+    TickCommit, TickResult, TriedFact, Validity,
 };
-pub use traits::{Activations, Events, Hosting, Outbox, Registry, Store, Ticks};
+pub use traits::{Activations, Events, Hosting, Outbox, Registry, Store, Ticks, WantedFacts};

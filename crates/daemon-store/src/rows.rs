@@ -1,9 +1,10 @@
 //! The rows that stores keep beside the engine's own types.
 
 use daemon_engine::{
-    Activation, ActivationState, Gate, HostEpoch, NewTrigger, OutputState, RunLease,
+    Activation, ActivationState, FactState, Gate, HostEpoch, NewTrigger, OutputState, RunLease,
+    WantedFact,
 };
-use daemon_event::{ActivationId, DaemonKey, Event, EventId, RepoName};
+use daemon_event::{ActivationId, DaemonKey, Event, EventId, Facts, Need, RepoName};
 use daemon_schedule::{TickOutcome, TickRow};
 use jiff::{SignedDuration, Timestamp};
 
@@ -67,6 +68,8 @@ pub struct EventRow {
     pub matching: Matching,
     /// The triggers that it became, with what became of each.
     pub triggers: Vec<EventTrigger>,
+    /// The facts that its payload lacked and a condition needed, by name of the need.
+    pub wanted: Vec<WantedFact>,
 }
 
 /// One daemon that an event reached.
@@ -87,6 +90,30 @@ pub struct Matched {
     pub event: EventId,
     /// One trigger per daemon that it wakes.
     pub triggers: Vec<NewTrigger>,
+    /// The facts without which conditions that otherwise hold cannot be decided.
+    pub wanted: Vec<Need>,
+}
+
+/// What became of one try at a wanted fact.
+#[derive(Clone, Debug)]
+pub struct TriedFact {
+    /// The event.
+    pub event: EventId,
+    /// Where the fact stands from now on.
+    pub fact: WantedFact,
+    /// What came of a fact that was found.
+    pub found: Option<FoundFact>,
+}
+
+/// What came of a fact that was found.
+#[derive(Clone, Debug)]
+pub struct FoundFact {
+    /// Everything that is known of the event from now on.
+    pub facts: Facts,
+    /// One trigger per daemon that it wakes now.
+    pub triggers: Vec<NewTrigger>,
+    /// The facts that conditions need beyond it.
+    pub wanted: Vec<Need>,
 }
 
 /// Where a branch or tag of a watched repository was last seen.
@@ -367,4 +394,6 @@ pub struct Counts {
     pub activations: Vec<(ActivationState, u64)>,
     /// Outputs by state.
     pub outputs: Vec<(OutputState, u64)>,
+    /// Wanted facts by state.
+    pub facts: Vec<(FactState, u64)>,
 }

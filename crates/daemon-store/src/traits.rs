@@ -15,7 +15,7 @@ use crate::error::StoreError;
 use crate::rows::{
     Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched, NewEvent, Page,
     Query, Reclaimed, RefCursor, Registration, RegistryChange, RunRow, StoredTick, TickActivations,
-    TickCommit, TickResult,
+    TickCommit, TickResult, TriedFact,
 };
 
 /// Events: stored once, found by id, matched once.
@@ -45,6 +45,8 @@ pub trait Events: Send + Sync {
 
     /// Marks events as matched and admits their triggers, in order; an event already matched is passed over.
     ///
+    /// What an event wants is stored in the same transaction, due at `now`.
+    ///
     /// The admissions stand in the order of the triggers of the events that were not passed over.
     ///
     /// # Errors
@@ -64,6 +66,29 @@ pub trait Events: Send + Sync {
     /// # Errors
     /// `Query`, as in every listing, for a limit, state or cursor that the listing does not know.
     async fn events(&self, query: &Query) -> Result<Page<EventRow>, StoreError>;
+}
+
+/// Facts that payloads lack: wanted until they are found or given up.
+#[async_trait]
+pub trait WantedFacts: Send + Sync {
+    /// Returns up to `limit` events that wait for a fact whose time has come, the longest overdue first.
+    async fn due_facts(&self, now: Timestamp, limit: u32) -> Result<Vec<EventRow>, StoreError>;
+
+    /// Returns the earliest try of a fact that waits; it may be past.
+    async fn next_fact_at(&self) -> Result<Option<Timestamp>, StoreError>;
+
+    /// Stores what became of a try. With a fact that was found, what is known of the event, what it wakes now and what
+    /// it wants beyond are stored in the same transaction; a need that was stored before is not wanted again.
+    ///
+    /// A fact that waits no longer is passed over: nothing is written, so that no event is matched again twice.
+    ///
+    /// # Errors
+    /// `NotFound` for a fact that is not wanted.
+    async fn settle_fact(
+        &self,
+        tried: TriedFact,
+        now: Timestamp,
+    ) -> Result<Vec<Admission>, StoreError>;
 }
 
 /// The registry of daemons.
@@ -287,7 +312,8 @@ pub trait Hosting: Send + Sync {
 
     /// Forgets payloads, identities and ticks that are older than the given instants.
     ///
-    /// With its payload goes what was read from it. Payloads of events still to be matched stay. Identities that begin with `body:` are kept as long as ticks.
+    /// With its payload goes what was read from it, and what was wanted beside it. Payloads of events still to be matched, or
+    /// waiting for a fact, stay. Identities that begin with `body:` are kept as long as ticks.
     async fn retain(
         &self,
         payloads: Timestamp,
@@ -303,6 +329,6 @@ pub trait Hosting: Send + Sync {
 }
 
 /// A whole store.
-pub trait Store: Events + Registry + Ticks + Activations + Outbox + Hosting {}
+pub trait Store: Events + WantedFacts + Registry + Ticks + Activations + Outbox + Hosting {}
 
-impl<T: Events + Registry + Ticks + Activations + Outbox + Hosting> Store for T {}
+impl<T: Events + WantedFacts + Registry + Ticks + Activations + Outbox + Hosting> Store for T {}

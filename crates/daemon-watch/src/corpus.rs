@@ -83,6 +83,18 @@ pub struct EnvelopePullRequest {
     pub state: Option<String>,
     /// Whether the commit is its current head.
     pub is_current_head: Option<bool>,
+    /// The branch that it targets.
+    #[serde(default)]
+    pub base: Option<String>,
+    /// The branch that it comes from.
+    #[serde(default)]
+    pub head: Option<String>,
+    /// Whether it comes from a fork.
+    #[serde(default)]
+    pub is_fork: Option<bool>,
+    /// Whether it is merged.
+    #[serde(default)]
+    pub is_merged: Option<bool>,
 }
 
 impl From<EnvelopeFacts> for Enrichment {
@@ -92,6 +104,10 @@ impl From<EnvelopeFacts> for Enrichment {
             draft: found.draft,
             state: found.state,
             is_current_head: found.is_current_head,
+            base: found.base,
+            head: found.head,
+            is_fork: found.is_fork,
+            is_merged: found.is_merged,
         };
         Self {
             changed_files: facts.changed_files,

@@ -1,8 +1,8 @@
 //! Why a condition wakes for an event, or what kept it from waking.
 
-use daemon_event::Event;
+use daemon_event::{Event, Need};
 
-use crate::filter::{FilterVerdict, Need};
+use crate::filter::FilterVerdict;
 use crate::interpretation::{Interpretation, Verdict};
 
 /// Every filter and clause of a condition, decided for one event.

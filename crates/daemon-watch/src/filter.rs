@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use daemon_event::{Facts, Field, FieldValue, InvalidId};
+use daemon_event::{Facts, Field, FieldValue, InvalidId, Need};
 use globset::GlobSet;
 
 use crate::compare::{Folding, contains_folded, glob_set, is_command_in, same};
@@ -142,59 +142,6 @@ impl FilterVerdict {
     }
 }
 
-/// A fact that a payload may lack and the host can fetch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Need {
-    /// The paths that a pull request changes.
-    ChangedFiles,
-    /// The pull requests of a check or a status.
-    PullRequests,
-    /// The name of a channel.
-    ChannelName,
-    /// The name of a label that is gone, of which the payload gives the id only.
-    LabelName,
-}
-
-impl Need {
-    /// Returns the name used in JSON and in payload envelopes.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ChangedFiles => "changed_files",
-            Self::PullRequests => "pull_requests",
-            Self::ChannelName => "channel_name",
-            Self::LabelName => "label_name",
-        }
-    }
-
-    /// Returns what must be fetched to know a field of a kind of event, if its payload can lack it.
-    pub fn of(field: Field, kind: &str) -> Option<Self> {
-        let checked = matches!(
-            kind,
-            "check_run" | "check_suite" | "status" | "workflow_run"
-        );
-        match field {
-            Field::ChangedFiles | Field::AddedFiles | Field::RemovedFiles => {
-                Some(Self::ChangedFiles)
-            }
-            Field::Channel => Some(Self::ChannelName),
-            Field::LabelRemoved if kind == BY_ID => Some(Self::LabelName),
-            Field::PullRequests
-            | Field::Draft
-            | Field::CurrentHead
-            | Field::State
-            | Field::Number
-                if checked =>
-            {
-                Some(Self::PullRequests)
-            }
-            _ => None,
-        }
-    }
-}
-
-/// The kind whose removed labels are known by their ids only.
-const BY_ID: &str = "Issue";
-
 /// A comparison of one field.
 #[derive(Clone, Debug)]
 pub struct Test {
@@ -256,12 +203,20 @@ impl Test {
     pub fn verdict(&self, facts: &Facts, kind: &str) -> FilterVerdict {
         let Some(value) = facts.get(self.field) else {
             return match Need::of(self.field, kind) {
+                // What is on no pull request has none of its facts.
+                Some(Need::PullRequests)
+                    if facts
+                        .text(Field::CommentOn)
+                        .is_some_and(|on| on != "pull_request") =>
+                {
+                    FilterVerdict::Fail
+                }
                 Some(_) => FilterVerdict::Missing,
                 None => FilterVerdict::Fail,
             };
         };
         let asks_name = !matches!(self.op, Op::Present | Op::Absent);
-        if self.field == Field::LabelRemoved && kind == BY_ID && asks_name {
+        if asks_name && Need::of(self.field, kind) == Some(Need::LabelName) {
             return FilterVerdict::Missing;
         }
         if self.holds(value) {

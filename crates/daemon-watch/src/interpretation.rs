@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use daemon_event::{Event, Source};
+use daemon_event::{Event, Need, Source};
 
-use crate::filter::{Filter, FilterVerdict, Mark, Need, Test};
+use crate::filter::{Filter, FilterVerdict, Mark, Test};
 use crate::span::Span;
 
 /// How far a line was understood.
@@ -178,6 +178,24 @@ impl Interpretation {
             .iter()
             .map(|index| &self.filters[*index].test);
         all_hold(tests, event)
+    }
+
+    /// Returns the facts without which clauses that otherwise hold cannot be decided, the first of each clause.
+    ///
+    /// Empty where the condition wakes already.
+    pub fn missing(&self, event: &Event) -> Vec<Need> {
+        let mut missing: Vec<Need> = Vec::new();
+        if !self.status.can_wake() {
+            return missing;
+        }
+        for clause in &self.clauses {
+            match self.clause_verdict(clause, event) {
+                (FilterVerdict::Pass, _) => return Vec::new(),
+                (_, Some(need)) if !missing.contains(&need) => missing.push(need),
+                (FilterVerdict::Missing | FilterVerdict::Fail, _) => {}
+            }
+        }
+        missing
     }
 
     /// Returns the facts that deciding this condition can need beyond the payload.

@@ -44,8 +44,9 @@ mod suggest;
 mod time;
 mod wire;
 
+pub use daemon_event::Need;
 pub use explain::{Explanation, FilterExplanation};
-pub use filter::{Filter, FilterVerdict, Mark, Need, Op, Test};
+pub use filter::{Filter, FilterVerdict, Mark, Op, Test};
 pub use index::MatchIndex;
 pub use interpret::{Grammar, Interpreter, interpret};
 pub use interpretation::{

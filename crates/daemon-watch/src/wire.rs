@@ -145,7 +145,7 @@ impl InterpretationWire {
                     got: decided.and_then(|decided| decided.got.clone()),
                     needs: decided
                         .and_then(|decided| decided.needs)
-                        .map(super::filter::Need::as_str),
+                        .map(daemon_event::Need::as_str),
                 }
             });
         let clauses = interpretation

@@ -1,10 +1,11 @@
 //! Facts that follow from several places of a payload, or from the enrichment.
 
-use super::{Enrichment, Raw};
+use super::{Enrichment, PullRequestFact, Raw};
 use crate::event::Source;
 use crate::facts::Facts;
 use crate::field::{Field, FieldValue};
 use crate::ids::Subject;
+use crate::need::{COMMENT, is_check};
 
 /// Adds what follows from the raw paths and the enrichment.
 pub(super) fn derive(
@@ -53,13 +54,21 @@ fn enrich(kind: &str, enrichment: &Enrichment, facts: &mut Facts) {
     if let Some(channel) = &enrichment.channel_name {
         facts.set_text(Field::Channel, channel.trim_start_matches('#'));
     }
-    let checked = matches!(
-        kind,
-        "check_run" | "check_suite" | "status" | "workflow_run"
-    );
-    let Some(found) = enrichment.pull_requests.as_ref().filter(|_| checked) else {
+    let Some(found) = &enrichment.pull_requests else {
         return;
     };
+    if is_check(kind) {
+        checked(found, facts);
+    } else if kind == COMMENT
+        && let Some(on) = found.first()
+    {
+        branches(on, facts);
+        on_default_branch(facts, Field::Base);
+    }
+}
+
+/// Adds what is known of the pull requests of a check.
+fn checked(found: &[PullRequestFact], facts: &mut Facts) {
     for number in found.iter().map(|fact| fact.number.to_string()) {
         if !facts
             .texts(Field::PullRequests)
@@ -88,6 +97,23 @@ fn enrich(kind: &str, enrichment: &Enrichment, facts: &mut Facts) {
         .any(|fact| fact.state.as_deref() == Some("open"));
     if found.iter().any(|fact| fact.state.is_some()) {
         facts.set_text(Field::State, if is_open { "open" } else { "closed" });
+    }
+    let open = |fact: &&PullRequestFact| fact.state.as_deref() == Some("open");
+    branches(found.iter().find(open).unwrap_or(first), facts);
+}
+
+/// Adds where a pull request comes from and goes to.
+fn branches(fact: &PullRequestFact, facts: &mut Facts) {
+    for (field, name) in [(Field::Base, &fact.base), (Field::Head, &fact.head)] {
+        if let Some(name) = name {
+            facts.set_text(field, name);
+        }
+    }
+    let flags = [(Field::Fork, fact.is_fork), (Field::Merged, fact.is_merged)];
+    for (field, flag) in flags {
+        if let Some(flag) = flag {
+            facts.set(field, FieldValue::Flag(flag));
+        }
     }
 }
 

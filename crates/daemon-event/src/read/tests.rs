@@ -215,6 +215,7 @@ fn what_the_host_found_out_is_a_fact() {
             draft: Some(false),
             state: Some("open".to_owned()),
             is_current_head: Some(true),
+            ..Default::default()
         }]),
         channel_name: None,
     };
@@ -240,6 +241,93 @@ fn what_the_host_found_out_is_a_fact() {
             "after: b2",
         ]
     );
+}
+
+#[test]
+fn what_is_found_out_later_stands_beside_what_was_known_and_sharpens_the_subject() {
+    let body = r#"{"state":"failure","context":"ci/pump","sha":"b2","repository":{"full_name":"acme/pump"}}"#;
+    let first = Enrichment {
+        changed_files: Some(vec!["docs/a.md".to_owned()]),
+        ..Enrichment::default()
+    };
+    let second = Enrichment {
+        pull_requests: Some(vec![PullRequestFact {
+            number: 7,
+            base: Some("trunk".to_owned()),
+            is_fork: Some(true),
+            ..PullRequestFact::default()
+        }]),
+        ..Enrichment::default()
+    };
+    let event = event("status", body);
+    let event = enriched(&event, &first).and_then(|event| enriched(&event, &second));
+    let event = event.expect("the body is a status");
+    let lines: Vec<String> = event
+        .facts
+        .iter()
+        .map(|(field, value)| format!("{field}: {value}"))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "number: 7",
+            "fork: true",
+            "base: trunk",
+            "conclusion: failure",
+            "check: ci/pump",
+            "pull_requests: 7",
+            "changed_files: docs/a.md",
+            "repo: acme/pump",
+            "after: b2",
+        ]
+    );
+    let subject = event.subject.map(|subject| subject.to_string());
+    assert_eq!(subject.as_deref(), Some("github:acme/pump#7"));
+}
+
+#[test]
+fn a_comment_learns_the_branches_of_its_pull_request() {
+    let body = r#"{"action":"created","issue":{"number":7,"pull_request":{"url":"u"}},"comment":{"body":"x"},
+        "repository":{"full_name":"acme/pump","default_branch":"trunk"}}"#;
+    let found = Enrichment {
+        pull_requests: Some(vec![PullRequestFact {
+            number: 7,
+            base: Some("trunk".to_owned()),
+            head: Some("seal".to_owned()),
+            is_merged: Some(false),
+            ..PullRequestFact::default()
+        }]),
+        ..Enrichment::default()
+    };
+    let event = enriched(&event("issue_comment", body), &found).expect("the body is a comment");
+    let told = [Field::Base, Field::Head].map(|field| event.facts.text(field));
+    assert_eq!(told, [Some("trunk"), Some("seal")]);
+    let told = [Field::OnDefaultBranch, Field::Merged].map(|field| event.facts.flag(field));
+    assert_eq!(told, [Some(true), Some(false)]);
+}
+
+fn event(kind: &str, body: &str) -> Event {
+    let reading = read(
+        Source::Github,
+        kind,
+        body.as_bytes(),
+        &Enrichment::default(),
+    );
+    let reading = reading.expect("the body is of its kind");
+    Event {
+        id: crate::EventId::new(0, [0; 10]),
+        source: Source::Github,
+        kind: kind.to_owned(),
+        action: reading.action,
+        subject: reading.subject,
+        actor: reading.actor,
+        repo: reading.repo,
+        time: Timestamp::UNIX_EPOCH,
+        received_at: Timestamp::UNIX_EPOCH,
+        delivery: "d".parse().expect("an id"),
+        facts: reading.facts,
+        payload: body.as_bytes().into(),
+    }
 }
 
 proptest::proptest! {

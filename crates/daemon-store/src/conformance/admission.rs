@@ -172,6 +172,7 @@ pub(super) async fn a_full_queue_refuses_and_records(store: &dyn Store) {
         .collect();
     let matched = Matched {
         event: event_id(1),
+        wanted: Vec::new(),
         triggers,
     };
     let admissions = store

@@ -66,6 +66,7 @@ pub(super) async fn an_event_is_stored_as_it_came(store: &dyn Store) {
             duplicates: 0,
             matching: Matching::Done,
             triggers: Vec::new(),
+            wanted: Vec::new(),
         }
     );
     assert_eq!(store.event(&event_id(8)).await.expect("reads"), None);
@@ -205,6 +206,7 @@ pub(super) async fn unmatched_events_come_oldest_first(store: &dyn Store) {
     );
     let matched = Matched {
         event: event_id(3),
+        wanted: Vec::new(),
         triggers: Vec::new(),
     };
     store
@@ -222,6 +224,7 @@ pub(super) async fn an_event_is_matched_once(store: &dyn Store) {
     accept(store, vec![new_event(1, "id:1"), new_event(2, "id:2")]).await;
     let wakes = |event, ids: &[(&str, u64)]| Matched {
         event: event_id(event),
+        wanted: Vec::new(),
         triggers: ids
             .iter()
             .map(|(id, n)| daemon_engine::NewTrigger {
@@ -270,6 +273,7 @@ pub(super) async fn matches_of_an_unknown_event_write_nothing(store: &dyn Store)
     accept(store, vec![new_event(1, "id:1")]).await;
     let matched = |n| Matched {
         event: event_id(n),
+        wanted: Vec::new(),
         triggers: vec![woken("a", n, at(5))],
     };
     let error = store

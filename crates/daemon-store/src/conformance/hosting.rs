@@ -1,6 +1,6 @@
 //! The host's own bookkeeping.
 
-use daemon_engine::{ActivationState, HostEpoch, OutputState};
+use daemon_engine::{ActivationState, FactState, HostEpoch, OutputState};
 use daemon_schedule::TickOutcome;
 
 use super::scene::{
@@ -27,6 +27,7 @@ pub(super) async fn counts_name_every_state(store: &dyn Store) {
         .expect("accepts");
     let matched = Matched {
         event: event_id(1),
+        wanted: vec![daemon_event::Need::ChangedFiles],
         triggers: vec![woken("a", 1, at(1))],
     };
     store
@@ -63,6 +64,9 @@ pub(super) async fn counts_name_every_state(store: &dyn Store) {
         outputs: OutputState::ALL
             .map(|state| (state, if state == OutputState::Planned { 2 } else { 0 }))
             .to_vec(),
+        facts: FactState::ALL
+            .map(|state| (state, u64::from(state == FactState::Waiting)))
+            .to_vec(),
     };
     assert_eq!(store.counts().await.expect("counts"), expected);
 }
@@ -83,6 +87,7 @@ pub(super) async fn old_payloads_and_identities_are_forgotten(store: &dyn Store)
         .expect("accepts");
     let matched = [10, 20].map(|n| Matched {
         event: event_id(n),
+        wanted: Vec::new(),
         triggers: Vec::new(),
     });
     store

@@ -184,6 +184,7 @@ async fn events_filter(store: &dyn Store) {
         .expect("accepts");
     let matched = Matched {
         event: event_id(7),
+        wanted: Vec::new(),
         triggers: vec![woken("b", 7, at(7))],
     };
     store

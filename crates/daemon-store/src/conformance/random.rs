@@ -1,10 +1,10 @@
 //! Random operations on two stores: the same answers, always.
 
 use daemon_engine::{
-    Activation, AttemptEnd, AttemptOutcome, Gate, HostEpoch, Joining, NewTrigger, Output,
-    OutputState, RemoteId, Settlement, StateChange,
+    Activation, AttemptEnd, AttemptOutcome, Fact, FactError, FactErrorKind, FactOrigin, Gate,
+    HostEpoch, Joining, NewTrigger, Output, OutputState, RemoteId, Settlement, StateChange,
 };
-use daemon_event::TriggerKey;
+use daemon_event::{Enrichment, Need, TriggerKey};
 use daemon_schedule::{TickOutcome, TickRow};
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,7 +12,9 @@ use super::scene::{
     activation_id, at, claim, daemon, ending, event_id, first, forever, new_event, planned,
     registration, repo, row, run, scheduled, subject, tick, trigger, within,
 };
-use crate::rows::{ClaimRequest, Matched, NewEvent, Query, RefCursor, TickCommit, Validity};
+use crate::rows::{
+    ClaimRequest, FoundFact, Matched, NewEvent, Query, RefCursor, TickCommit, TriedFact, Validity,
+};
 use crate::traits::Store;
 
 const DAEMONS: [&str; 3] = ["a", "b", "c"];
@@ -95,8 +97,9 @@ impl World {
             48..64 => self.attempt(store, dice).await,
             64..74 => self.output(store, dice).await,
             74..82 => self.ticks(store, dice).await,
-            82..88 => self.register(store, dice).await,
-            88..94 => self.person(store, dice).await,
+            82..86 => self.register(store, dice).await,
+            86..90 => self.fact(store, dice).await,
+            90..95 => self.person(store, dice).await,
             _ => self.host(store, dice).await,
         }
     }
@@ -140,12 +143,14 @@ impl World {
             }
             matched.push(Matched {
                 event: row.event.id.clone(),
+                wanted: wanted(dice),
                 triggers,
             });
         }
         if dice.below(20) == 0 {
             matched.push(Matched {
                 event: event_id(u64::from(u32::MAX) + self.n),
+                wanted: Vec::new(),
                 triggers: Vec::new(),
             });
         }
@@ -169,6 +174,39 @@ impl World {
             },
             ..new
         }
+    }
+
+    async fn fact(&self, store: &dyn Store, dice: &mut Dice) -> String {
+        let due = store.due_facts(self.now, 3).await.expect("reads");
+        let Some(row) = dice.of(&due) else {
+            return String::new();
+        };
+        let fact = dice.of(&row.wanted).expect("something is wanted");
+        let error = FactError::new(
+            dice.of(&[FactErrorKind::Final, FactErrorKind::Retryable])
+                .expect("there are two"),
+            "no answer",
+        );
+        let told = Fact {
+            found: Enrichment::default(),
+            origin: FactOrigin::LocalGit,
+            note: None,
+        };
+        let is_found = dice.below(2) == 0;
+        let key = TriggerKey::Event(row.event.id.clone());
+        let trigger = trigger(dice.daemon(), self.n * 100 + 98, key, self.now);
+        let found = FoundFact {
+            facts: row.event.facts.clone(),
+            triggers: vec![self.about(trigger, dice)],
+            wanted: wanted(dice),
+        };
+        let tried = TriedFact {
+            event: row.event.id.clone(),
+            fact: fact.after_try(if is_found { Ok(&told) } else { Err(&error) }, self.now),
+            found: is_found.then_some(found),
+        };
+        let settled = store.settle_fact(tried, self.now).await;
+        format!("{due:?} {}", show(&settled))
     }
 
     async fn enqueue(&self, store: &dyn Store, dice: &mut Dice) -> String {
@@ -416,6 +454,11 @@ impl World {
     }
 }
 
+fn wanted(dice: &mut Dice) -> Vec<Need> {
+    let any = Need::ALL.into_iter();
+    any.filter(|_| dice.below(3) == 0).collect()
+}
+
 async fn recent(store: &dyn Store) -> Vec<Activation> {
     store.activations(&first(30)).await.expect("lists").rows
 }
@@ -431,6 +474,7 @@ async fn whole(store: &dyn Store, now: Timestamp) -> String {
         show(&store.ref_cursors(&repo()).await),
         show(&store.next_claim_at(now).await),
         show(&store.next_output_at(now).await),
+        show(&store.next_fact_at().await),
         show(&store.activation(&activation_id(1)).await),
     ];
     for id in DAEMONS {

@@ -2,6 +2,7 @@
 
 use daemon_engine::Admission;
 use daemon_event::{EventId, RepoName, TriggerKey};
+use jiff::Timestamp;
 
 use super::model::{Model, StoredEvent, StoredIdentity};
 use crate::decide::still_counts;
@@ -44,6 +45,7 @@ impl Model {
             event: new.event,
             duplicates: 0,
             matching: new.matching,
+            wanted: Vec::new(),
         });
         Accepted {
             id,
@@ -86,7 +88,11 @@ impl Model {
     ///
     /// # Errors
     /// `NotFound` for an event that is not stored; nothing is written then.
-    pub fn commit_matches(&mut self, matched: Vec<Matched>) -> Result<Vec<Admission>, StoreError> {
+    pub fn commit_matches(
+        &mut self,
+        matched: Vec<Matched>,
+        now: Timestamp,
+    ) -> Result<Vec<Admission>, StoreError> {
         let places = matched
             .iter()
             .map(|one| {
@@ -103,6 +109,7 @@ impl Model {
                 continue;
             }
             stored.matching = Matching::Done;
+            stored.want(one.wanted, now);
             for trigger in one.triggers {
                 admissions.push(self.enqueue(trigger));
             }
@@ -135,6 +142,7 @@ impl Model {
                     activation: row.activation.clone(),
                 })
                 .collect(),
+            wanted: stored.wanted.clone(),
         }
     }
 

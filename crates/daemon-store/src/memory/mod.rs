@@ -2,6 +2,7 @@
 
 mod activations;
 mod events;
+mod facts;
 mod listings;
 mod model;
 mod outbox;

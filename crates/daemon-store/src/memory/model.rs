@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use daemon_engine::{
-    Activation, ActivationState, Admission, Conduct, Gate, HostEpoch, NewTrigger, Output,
-    OutputState, Standing, Trigger, admit,
+    Activation, ActivationState, Admission, Conduct, FactState, Gate, HostEpoch, NewTrigger,
+    Output, OutputState, Standing, Trigger, WantedFact, admit,
 };
 use daemon_event::{ActivationId, DaemonKey, Event, EventId, Facts, RepoName, TriggerKey};
 use jiff::Timestamp;
@@ -45,6 +45,7 @@ pub(super) struct StoredEvent {
     pub(super) event: Event,
     pub(super) duplicates: u64,
     pub(super) matching: Matching,
+    pub(super) wanted: Vec<WantedFact>,
 }
 
 #[derive(Clone, Debug)]
@@ -202,9 +203,14 @@ impl Model {
     /// Forgets what is old; see [`Hosting::retain`](crate::Hosting::retain).
     pub fn retain(&mut self, payloads: Timestamp, ids: Timestamp, ticks: Timestamp) {
         for stored in &mut self.events {
-            if stored.matching == Matching::Done && stored.event.received_at < payloads {
+            let waits = stored
+                .wanted
+                .iter()
+                .any(|fact| fact.state == FactState::Waiting);
+            if stored.matching == Matching::Done && !waits && stored.event.received_at < payloads {
                 stored.event.payload = [].into();
                 stored.event.facts = Facts::default();
+                stored.wanted.clear();
             }
         }
         self.identities.retain(|key, identity| {
@@ -237,6 +243,13 @@ impl Model {
                 .map(|state| {
                     let n = self.outputs.iter().filter(|row| row.state == state);
                     (state, count(n.count()))
+                })
+                .collect(),
+            facts: FactState::ALL
+                .into_iter()
+                .map(|state| {
+                    let all = self.events.iter().flat_map(|stored| &stored.wanted);
+                    (state, count(all.filter(|fact| fact.state == state).count()))
                 })
                 .collect(),
         }

@@ -15,9 +15,9 @@ use crate::error::StoreError;
 use crate::rows::{
     Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched, NewEvent, Page,
     Query, Reclaimed, RefCursor, Registration, RegistryChange, RunRow, StoredTick, TickActivations,
-    TickCommit, TickResult,
+    TickCommit, TickResult, TriedFact,
 };
-use crate::traits::{Activations, Events, Hosting, Outbox, Registry, Ticks};
+use crate::traits::{Activations, Events, Hosting, Outbox, Registry, Ticks, WantedFacts};
 
 /// The in-memory store; its clones share one content.
 ///
@@ -65,9 +65,9 @@ impl Events for MemoryStore {
     async fn commit_matches(
         &self,
         matched: Vec<Matched>,
-        _now: Timestamp,
+        now: Timestamp,
     ) -> Result<Vec<Admission>, StoreError> {
-        self.model().commit_matches(matched)
+        self.model().commit_matches(matched, now)
     }
 
     async fn event(&self, id: &EventId) -> Result<Option<EventRow>, StoreError> {
@@ -76,6 +76,25 @@ impl Events for MemoryStore {
 
     async fn events(&self, query: &Query) -> Result<Page<EventRow>, StoreError> {
         self.model().list_events(query)
+    }
+}
+
+#[async_trait]
+impl WantedFacts for MemoryStore {
+    async fn due_facts(&self, now: Timestamp, limit: u32) -> Result<Vec<EventRow>, StoreError> {
+        Ok(self.model().due_facts(now, limit))
+    }
+
+    async fn next_fact_at(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.model().next_fact_at())
+    }
+
+    async fn settle_fact(
+        &self,
+        tried: TriedFact,
+        now: Timestamp,
+    ) -> Result<Vec<Admission>, StoreError> {
+        self.model().settle_fact(tried, now)
     }
 }
 

@@ -112,6 +112,10 @@ fn enrichment(known: &Enrichment) -> Value {
             "draft": fact.draft,
             "state": fact.state,
             "is_current_head": fact.is_current_head,
+            "base": fact.base,
+            "head": fact.head,
+            "is_fork": fact.is_fork,
+            "is_merged": fact.is_merged,
         })
     };
     let pull_requests = known.pull_requests.as_ref();
