@@ -2,6 +2,7 @@
 
 mod alone;
 pub(crate) mod claims;
+pub(crate) mod facts;
 pub(crate) mod matching;
 pub(crate) mod outbox;
 mod parts;
@@ -41,6 +42,7 @@ const DEFECT_SHOWS: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 pub(crate) struct Signals {
     pub(crate) matches: Notify,
     pub(crate) claims: Notify,
+    pub(crate) facts: Notify,
     pub(crate) outputs: Notify,
     pub(crate) ticks: Notify,
     pub(crate) repos: Notify,
@@ -415,6 +417,7 @@ pub fn start(inner: &Arc<Inner>) -> TaskTracker {
     let tasks = TaskTracker::new();
     let shared = || Arc::clone(inner);
     tasks.spawn(lasting(shared(), "matching", matching::run));
+    tasks.spawn(lasting(shared(), "facts", facts::run));
     tasks.spawn(lasting(shared(), "ticks", ticking::run));
     tasks.spawn(lasting(shared(), "outbox", outbox::run));
     tasks.spawn(lasting(shared(), "upkeep", upkeep::run));

@@ -32,6 +32,7 @@ pub mod doctor;
 pub mod driver;
 mod execute;
 pub mod explain;
+pub mod facts;
 mod failpoint;
 pub mod fire;
 pub mod home;

@@ -1,14 +1,14 @@
 //! The registered daemons in memory: their readings, their schedules, and the index that matches events.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, RwLock};
 
 use daemon_cron::Schedule;
 use daemon_engine::Gate;
-use daemon_event::{DaemonKey, Event, RepoName};
+use daemon_event::{DaemonKey, Event, Need, RepoName, Source};
 use daemon_repo::DaemonSource;
 use daemon_store::{DaemonRow, Validity};
-use daemon_watch::{Interpretation, MatchIndex, Need, Verdict, interpret};
+use daemon_watch::{Interpretation, MatchIndex, Verdict, interpret};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
@@ -115,6 +115,36 @@ impl Registered {
         Value::Array(indexed(&Decided::all(&self.definition.watch, None)))
     }
 
+    /// Returns the facts without which it cannot be said whether an event wakes it; none where it does.
+    pub fn lacks(&self, event: &Event) -> BTreeSet<Need> {
+        let mut lacking = BTreeSet::new();
+        for reading in &self.readings {
+            match reading.wakes(event) {
+                Verdict::Wakes => return BTreeSet::new(),
+                Verdict::Missing(_) => lacking.extend(reading.missing(event)),
+                Verdict::Sleeps => {}
+            }
+        }
+        lacking
+    }
+
+    /// Names the kinds of events of which its conditions may need more than a payload says.
+    fn needing(&self) -> BTreeSet<(Source, &'static str)> {
+        let mut kinds = BTreeSet::new();
+        for reading in &self.readings {
+            for clause in &reading.clauses {
+                for event in &clause.events {
+                    let fields = clause.filters.iter();
+                    let mut fields = fields.map(|index| reading.filters[*index].test.field());
+                    if fields.any(|field| Need::of(field, event.kind).is_some()) {
+                        kinds.insert((event.source, event.kind));
+                    }
+                }
+            }
+        }
+        kinds
+    }
+
     /// Returns the indexes of the conditions that an event meets.
     pub fn met_by(&self, event: &Event) -> Vec<u32> {
         let met = self
@@ -131,6 +161,8 @@ impl Registered {
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     daemons: BTreeMap<DaemonKey, Arc<Registered>>,
+    /// Who may need more of an event than its payload says, by repository, source and kind.
+    needing: HashMap<(String, Source, &'static str), BTreeSet<DaemonKey>>,
 }
 
 impl Registry {
@@ -166,6 +198,54 @@ impl Registry {
                 Err(error.with_help("name the repository too"))
             }
         }
+    }
+
+    /// Returns whom a fact that an event lacks keeps from being decided, with the facts.
+    ///
+    /// An event of a repository that does not name it lacks nothing: nobody could be asked.
+    pub fn lacking(&self, event: &Event) -> Vec<(&Arc<Registered>, BTreeSet<Need>)> {
+        let repo = event.repo.as_ref().map(RepoName::folded);
+        let kind = daemon_event::vocabulary::kinds()
+            .iter()
+            .find(|kind| kind.source == event.source && kind.name == event.kind);
+        let Some(kind) = kind else { return Vec::new() };
+        let place = (repo.unwrap_or_default(), event.source, kind.name);
+        let keys = self.needing.get(&place).into_iter().flatten();
+        let daemons = keys.filter_map(|key| self.daemons.get(key));
+        daemons
+            .map(|daemon| (daemon, daemon.lacks(event)))
+            .filter(|(_, needs)| !needs.is_empty())
+            .collect()
+    }
+
+    /// Reports whether a valid daemon may need more of events of a source than their payloads say.
+    pub fn needs_of(&self, source: Source) -> bool {
+        self.needing
+            .keys()
+            .any(|(_, needing, _)| *needing == source)
+    }
+
+    fn put(&mut self, daemon: Registered) {
+        let key = daemon.row.key.clone();
+        if daemon.is_valid() {
+            for (source, kind) in daemon.needing() {
+                let repo = match source {
+                    Source::Github | Source::Git => key.repo.folded(),
+                    Source::Linear | Source::Slack | Source::Sentry => String::new(),
+                };
+                let keys = self.needing.entry((repo, source, kind)).or_default();
+                keys.insert(key.clone());
+            }
+        }
+        self.daemons.insert(key, Arc::new(daemon));
+    }
+
+    fn remove(&mut self, key: &DaemonKey) {
+        self.daemons.remove(key);
+        self.needing.retain(|_, keys| {
+            keys.remove(key);
+            !keys.is_empty()
+        });
     }
 
     /// Adds to an event's verdicts those of every condition that did not wake its daemon.
@@ -241,7 +321,7 @@ impl SharedRegistry {
             .cloned()
             .collect();
         for key in gone {
-            next.daemons.remove(&key);
+            next.remove(&key);
             if !kept.contains(&key) {
                 index.remove(&key);
             }
@@ -253,7 +333,7 @@ impl SharedRegistry {
                     index.insert(&key.repo, &key, condition, reading);
                 }
             }
-            next.daemons.insert(key, Arc::new(daemon));
+            next.put(daemon);
         }
         *self.current.write().expect("no holder panics") = Arc::new(next);
     }
@@ -286,21 +366,6 @@ impl SharedRegistry {
             conditions.dedup();
         }
         woken
-    }
-
-    /// Reports whether any daemon of a repository may need a fact that payloads lack.
-    pub fn needs(&self, repo: &RepoName, need: Need) -> bool {
-        let folded = repo.folded();
-        let registry = self.get();
-        registry
-            .iter()
-            .filter(|daemon| daemon.is_valid() && daemon.row.key.repo.folded() == folded)
-            .any(|daemon| {
-                daemon
-                    .readings
-                    .iter()
-                    .any(|reading| reading.needs().contains(&need))
-            })
     }
 }
 

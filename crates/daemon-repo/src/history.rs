@@ -1,6 +1,7 @@
 //! Commits and the paths they change.
 
 use std::collections::HashMap;
+use std::num::NonZeroU64;
 
 use jiff::Timestamp;
 
@@ -227,6 +228,37 @@ impl Repository {
             Ok(fork) => self.changed_files(&fork, head).map(Some),
             Err(_) => Ok(None),
         }
+    }
+
+    /// Returns base and head of a pull request whose refs are mirrored here: the parents of `refs/pull/N/merge`, where the
+    /// second is also `refs/pull/N/head`.
+    ///
+    /// # Errors
+    /// [`GitError`] when git does not run.
+    pub fn pull_request_ends(
+        &self,
+        number: NonZeroU64,
+    ) -> Result<Option<(ObjectId, ObjectId)>, GitError> {
+        let names = ["head", "merge^1", "merge^2"];
+        let mut found = Vec::new();
+        for name in names {
+            let call = self
+                .call("rev-parse")
+                .args(["--verify", "--quiet"])
+                .operand(format!("refs/pull/{number}/{name}^{{commit}}"));
+            let output = call.output()?;
+            match String::from_utf8_lossy(&output.stdout)
+                .trim()
+                .parse::<ObjectId>()
+            {
+                Ok(id) => found.push(id),
+                Err(_) => return Ok(None),
+            }
+        }
+        let Ok([head, base, merged]) = <[ObjectId; 3]>::try_from(found) else {
+            return Ok(None);
+        };
+        Ok((head == merged).then_some((base, head)))
     }
 
     /// Lists what each commit changes against its first parent, for as many of them as 64 MiB and 20,000 paths allow.

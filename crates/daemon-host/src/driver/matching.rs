@@ -1,18 +1,17 @@
 //! The match loop: stored events meet conditions, and what they wake is committed with the mark that they were matched.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_engine::{Joining, NewTrigger, Trigger};
-use daemon_event::{
-    ActivationId, DaemonId, DaemonKey, Enrichment, Event, RepoName, TriggerKey, read,
-};
-use daemon_store::{EventRow, Matched, StoreError};
-use daemon_watch::Need;
+use daemon_event::{ActivationId, DaemonId, DaemonKey, Event, Need, TriggerKey};
+use daemon_store::{Matched, StoreError};
 use serde::Deserialize;
 
 use super::Inner;
 use crate::random;
+use crate::registry::Registered;
 
 /// How many events one transaction matches.
 const BATCH: u32 = 256;
@@ -47,10 +46,14 @@ pub(crate) async fn match_waiting(inner: &Inner) -> Result<(), StoreError> {
             return Ok(());
         }
         let mut matched = Vec::with_capacity(waiting.len());
+        let mut n_wanted = 0;
         for row in &waiting {
+            let decision = decide(inner, (row.seq, &row.event), |_| true).await?;
+            n_wanted += decision.wanted.len();
             matched.push(Matched {
                 event: row.event.id.clone(),
-                triggers: triggers(inner, row).await?,
+                triggers: decision.triggers,
+                wanted: decision.wanted,
             });
         }
         crate::failpoint::hit("M1");
@@ -65,42 +68,56 @@ pub(crate) async fn match_waiting(inner: &Inner) -> Result<(), StoreError> {
         if !admissions.is_empty() {
             inner.signals.claims.notify_one();
         }
+        if n_wanted > 0 {
+            inner.signals.facts.notify_one();
+        }
         metrics::counter!("daemon_events_matched_total")
             .increment(u64::try_from(waiting.len()).unwrap_or(0));
     }
 }
 
-/// Returns what one event wakes.
-async fn triggers(inner: &Inner, row: &EventRow) -> Result<Vec<NewTrigger>, StoreError> {
-    let event = enriched(inner, &row.event).await;
-    let woken = inner.registry.matches(&event);
-    if woken.is_empty() {
-        return Ok(Vec::new());
+/// What is to be done about an event: whom it wakes, and what must be known to decide the rest.
+#[derive(Debug, Default)]
+pub(crate) struct Decision {
+    pub(crate) triggers: Vec<NewTrigger>,
+    pub(crate) wanted: Vec<Need>,
+}
+
+/// Decides about an event as it is known now, for the daemons that are asked about.
+///
+/// The caller holds the registration still.
+pub(crate) async fn decide(
+    inner: &Inner,
+    (seq, event): (u64, &Event),
+    is_asked: impl Fn(&DaemonKey) -> bool,
+) -> Result<Decision, StoreError> {
+    let woken = inner.registry.matches(event);
+    let registry = inner.registry.get();
+    let lacking = registry.lacking(event);
+    if woken.is_empty() && lacking.is_empty() {
+        return Ok(Decision::default());
     }
     let config = inner.config();
-    let origin = origin(inner, &event, config.limits.chain_depth).await?;
-    let registry = inner.registry.get();
+    let origin = origin(inner, event, config.limits.chain_depth).await?;
+    let may_wake = |daemon: &Registered| {
+        let key = &daemon.row.key;
+        daemon.is_valid()
+            && seq > daemon.row.since_seq
+            && is_asked(key)
+            && !origin.as_ref().is_some_and(|origin| {
+                let is_kept = origin.daemon == *key || origin.depth > config.limits.chain_depth;
+                if is_kept {
+                    tracing::info!(daemon = %key, event = %event.id, depth = origin.depth, "a daemon's own output does not wake it");
+                }
+                is_kept
+            })
+    };
     let now = random::now();
-    let mut triggers = Vec::new();
-    for (key, conditions) in woken {
-        let Some(daemon) = registry.find_key(&key).filter(|daemon| daemon.is_valid()) else {
-            continue;
-        };
-        if row.seq <= daemon.row.since_seq {
-            continue;
-        }
-        if let Some(origin) = &origin
-            && (origin.daemon == key || origin.depth > config.limits.chain_depth)
-        {
-            tracing::info!(daemon = %key, event = %event.id, depth = origin.depth, "a daemon's own output does not wake it");
-            continue;
-        }
-        let settle = config
-            .policy
-            .daemon
-            .get(key.id.as_str())
-            .and_then(|policy| policy.settle);
-        triggers.push(NewTrigger {
+    let woken = woken.into_iter().filter_map(|(key, conditions)| {
+        let daemon = registry.find_key(&key).filter(|daemon| may_wake(daemon))?;
+        let settle = config.policy.daemon.get(key.id.as_str());
+        let settle = settle.and_then(|policy| policy.settle);
+        Some(NewTrigger {
             rev: daemon.row.rev.clone(),
             subject: event.subject.clone(),
             trigger: Trigger {
@@ -113,76 +130,14 @@ async fn triggers(inner: &Inner, row: &EventRow) -> Result<Vec<NewTrigger>, Stor
             not_before: settle.map_or(now, |settle| now + settle.signed()),
             joining: Joining::Coalesce,
             daemon: key,
-        });
-    }
-    Ok(triggers)
-}
-
-/// Adds the changed files of a pull request where a condition may need them and both commits are here.
-async fn enriched(inner: &Inner, event: &Event) -> Event {
-    let Some(repo) = &event.repo else {
-        return event.clone();
-    };
-    let is_pull_request = event.kind.starts_with("pull_request");
-    if !is_pull_request || !inner.registry.needs(repo, Need::ChangedFiles) {
-        return event.clone();
-    }
-    match pull_request_files(inner, repo, event).await {
-        Some(files) => with_changed_files(event, files),
-        None => event.clone(),
-    }
-}
-
-/// Reads an event again with the files that it changed.
-pub(crate) fn with_changed_files(event: &Event, files: Vec<String>) -> Event {
-    let enrichment = Enrichment {
-        changed_files: Some(files),
-        ..Default::default()
-    };
-    match read(event.source, &event.kind, &event.payload, &enrichment) {
-        Ok(reading) => Event {
-            facts: reading.facts,
-            ..event.clone()
-        },
-        Err(_) => event.clone(),
-    }
-}
-
-#[derive(Deserialize)]
-struct PullRequestPayload {
-    pull_request: PullRequestEnds,
-}
-
-#[derive(Deserialize)]
-struct PullRequestEnds {
-    base: End,
-    head: End,
-}
-
-#[derive(Deserialize)]
-struct End {
-    sha: String,
-}
-
-async fn pull_request_files(inner: &Inner, repo: &RepoName, event: &Event) -> Option<Vec<String>> {
-    let payload: PullRequestPayload = serde_json::from_slice(&event.payload).ok()?;
-    let ends = payload.pull_request;
-    let (base, head) = (ends.base.sha.parse().ok()?, ends.head.sha.parse().ok()?);
-    let watched = inner.repo(repo)?;
-    let listed =
-        tokio::task::spawn_blocking(move || watched.repository.pull_request_files(&base, &head))
-            .await;
-    match listed {
-        Ok(Ok(files)) => Some(files?.paths().into_iter().map(str::to_owned).collect()),
-        Ok(Err(error)) => {
-            tracing::warn!(%error, event = %event.id, "the files of a pull request cannot be listed");
-            None
-        }
-        Err(error) => {
-            tracing::error!(%error, "listing the files of a pull request panicked");
-            None
-        }
-    }
+        })
+    });
+    let lacking = lacking.iter().filter(|(daemon, _)| may_wake(daemon));
+    let wanted: BTreeSet<Need> = lacking.flat_map(|(_, needs)| needs).copied().collect();
+    Ok(Decision {
+        triggers: woken.collect(),
+        wanted: wanted.into_iter().collect(),
+    })
 }
 
 /// The daemon whose output an event is, and how long the chain of daemons behind it is.

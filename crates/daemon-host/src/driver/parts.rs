@@ -94,6 +94,8 @@ pub struct Parts {
     pub providers: BTreeMap<String, Arc<dyn Provider>>,
     /// Surfaces by name.
     pub surfaces: BTreeMap<String, Arc<dyn Surface>>,
+    /// What fetches facts that payloads and local git lack.
+    pub facts: Arc<dyn daemon_engine::Facts>,
     /// The repositories.
     pub repos: Vec<Arc<Watched>>,
     /// The sandbox level that children of this host reach, with how it was found.

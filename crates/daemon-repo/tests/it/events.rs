@@ -293,6 +293,28 @@ fn a_pull_request_changes_what_its_head_has_since_the_fork() {
 }
 
 #[test]
+fn mirrored_refs_name_the_ends_of_a_pull_request() {
+    let scratch = Scratch::new();
+    scratch.write("a", "1").commit("base");
+    scratch.git(&["checkout", "-q", "-b", "feature"]);
+    let head = scratch.write("feature", "1").commit("feature");
+    scratch.git(&["checkout", "-q", "main"]);
+    let base = scratch.write("a", "2").commit("main moves on");
+    scratch.git(&["checkout", "-q", "--detach"]);
+    scratch.git(&["merge", "-q", "--no-edit", "feature"]);
+    let repository = scratch.open();
+    let seven = 7.try_into().unwrap();
+    let ends = || repository.pull_request_ends(seven).unwrap();
+    assert_eq!(ends(), None);
+    scratch.git(&["update-ref", "refs/pull/7/merge", "HEAD"]);
+    assert_eq!(ends(), None, "without its head the merge may be of any age");
+    scratch.git(&["update-ref", "refs/pull/7/head", base.as_str()]);
+    assert_eq!(ends(), None, "the merge is of another head");
+    scratch.git(&["update-ref", "refs/pull/7/head", head.as_str()]);
+    assert_eq!(ends(), Some((base, head)));
+}
+
+#[test]
 fn moves_of_a_remote_are_told_like_local_ones() {
     let scratch = Scratch::new();
     let first = scratch.write("a", "1").commit("first");

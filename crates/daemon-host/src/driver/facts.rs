@@ -1,0 +1,302 @@
+//! The loop of wanted facts: what payloads lack is looked up in local git, then asked for, and the event matched once more.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use daemon_engine::{Fact, FactError, FactErrorKind, FactState, NewTrigger, Patience, WantedFact};
+use daemon_event::{DaemonKey, Event, EventId, Need, Source, enriched};
+use daemon_store::{EventRow, FoundFact, StoreError, TriedFact};
+use jiff::Timestamp;
+use tokio::task::{Id, JoinSet};
+
+use super::{Inner, matching};
+use crate::facts::changed_files;
+use crate::ops::chain;
+use crate::random;
+
+/// How many events may be asked about at once.
+const PLACES: usize = 8;
+/// How long the loop sleeps when nothing wakes it.
+const IDLE: Duration = Duration::from_secs(30);
+/// The shortest sleep.
+const BRIEF: Duration = Duration::from_secs(1);
+
+/// Which services want to be left alone, and until when.
+#[derive(Debug, Default)]
+pub(crate) struct Patient {
+    until: Mutex<BTreeMap<Source, Timestamp>>,
+}
+
+impl Patient {
+    fn end(&self, source: Source, now: Timestamp) -> Option<Timestamp> {
+        let until = self.until.lock().expect("no holder panics");
+        until.get(&source).copied().filter(|until| *until > now)
+    }
+
+    fn note(&self, source: Source, patience: Patience, now: Timestamp) {
+        let mut until = self.until.lock().expect("no holder panics");
+        until.insert(source, patience.end(now));
+    }
+}
+
+/// Finds wanted facts until told to stop.
+pub(super) async fn run(inner: Arc<Inner>) {
+    let patient = Arc::new(Patient::default());
+    let mut tasks = JoinSet::new();
+    let mut busy: HashMap<Id, EventId> = HashMap::new();
+    while !inner.stop.is_cancelled() {
+        let pause = match take_due(&inner, &patient, (&mut tasks, &mut busy)).await {
+            Ok(pause) => pause,
+            Err(error) => {
+                inner.trouble("facts cannot reach the store", &error);
+                BRIEF
+            }
+        };
+        tokio::select! {
+            () = inner.stop.cancelled() => {}
+            () = inner.signals.facts.notified() => {}
+            Some(ended) = tasks.join_next_with_id() => {
+                let id = match ended {
+                    Ok((id, ())) => id,
+                    Err(error) => {
+                        tracing::error!(%error, "finding a fact panicked");
+                        error.id()
+                    }
+                };
+                busy.remove(&id);
+            }
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+    // What was only asked is asked again by the next host.
+    tasks.shutdown().await;
+}
+
+/// Begins with what is due and returns how long nothing more will be.
+async fn take_due(
+    inner: &Arc<Inner>,
+    patient: &Arc<Patient>,
+    (tasks, busy): (&mut JoinSet<()>, &mut HashMap<Id, EventId>),
+) -> Result<Duration, StoreError> {
+    let now = random::now();
+    let limit = u32::try_from(2 * PLACES).expect("a few");
+    let due = inner.store.due_facts(now, limit).await?;
+    for row in due {
+        if tasks.len() >= PLACES {
+            break;
+        }
+        if busy.values().any(|id| *id == row.event.id) {
+            continue;
+        }
+        let id = row.event.id.clone();
+        let (inner, patient) = (Arc::clone(inner), Arc::clone(patient));
+        let task = tasks.spawn(async move {
+            if let Err(error) = attend(&inner, &patient, row, now).await {
+                inner.trouble("a fact could not be stored", &error);
+            }
+        });
+        busy.insert(task.id(), id);
+    }
+    Ok(match inner.store.next_fact_at().await? {
+        Some(at) => at
+            .duration_since(random::now())
+            .try_into()
+            .unwrap_or(BRIEF)
+            .clamp(BRIEF, IDLE),
+        None => IDLE,
+    })
+}
+
+/// Tries every due fact of one event, one after the other.
+///
+/// # Errors
+/// If the store fails; what was not stored is tried again.
+pub(crate) async fn attend(
+    inner: &Inner,
+    patient: &Patient,
+    mut row: EventRow,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let is_due = |fact: &&WantedFact| fact.state == FactState::Waiting && fact.not_before <= now;
+    let due: Vec<Need> = row
+        .wanted
+        .iter()
+        .filter(is_due)
+        .map(|fact| fact.need)
+        .collect();
+    for need in due {
+        let Some(fact) = row.wanted.iter().find(|fact| fact.need == need) else {
+            continue;
+        };
+        let fact = fact.clone();
+        let Some(tried) = try_one(inner, patient, (&row, fact), now).await? else {
+            return Ok(());
+        };
+        settle(inner, tried, now).await?;
+        match inner.store.event(&row.event.id).await? {
+            Some(again) => row = again,
+            None => return Ok(()),
+        }
+    }
+    Ok(())
+}
+
+/// What came of one try, and the daemons that waited for it.
+struct Tried {
+    row: EventRow,
+    fact: WantedFact,
+    event: Option<Event>,
+    waiting: BTreeSet<DaemonKey>,
+}
+
+/// Tries one fact; `None` where the host stops meanwhile.
+async fn try_one(
+    inner: &Inner,
+    patient: &Patient,
+    (row, fact): (&EventRow, WantedFact),
+    now: Timestamp,
+) -> Result<Option<Tried>, StoreError> {
+    let tried = |fact, event, waiting| Tried {
+        row: row.clone(),
+        fact,
+        event,
+        waiting,
+    };
+    let waiting = waiting(inner, row, fact.need);
+    if waiting.is_empty() {
+        let over = fact.given_up("no condition needs it any more");
+        return Ok(Some(tried(over, None, waiting)));
+    }
+    let fetched = tokio::select! {
+        () = inner.stop.cancelled() => return Ok(None),
+        fetched = fetch(inner, patient, (&row.event, fact.need), now) => fetched,
+    };
+    let read = match &fetched {
+        Ok(found) => enriched(&row.event, &found.found),
+        Err(error) => return Ok(Some(tried(fact.after_try(Err(error), now), None, waiting))),
+    };
+    Ok(Some(match read {
+        Ok(event) => tried(fact.after_try(fetched.as_ref(), now), Some(event), waiting),
+        Err(error) => {
+            let why = format!("the payload cannot be read again: {error}");
+            tried(fact.given_up(&why), None, waiting)
+        }
+    }))
+}
+
+/// Names the daemons that an event has not woken and that need a fact of it.
+fn waiting(inner: &Inner, row: &EventRow, need: Need) -> BTreeSet<DaemonKey> {
+    let registry = inner.registry.get();
+    let lacking = registry.lacking(&row.event).into_iter();
+    let lacking = lacking.filter(|(_, needs)| needs.contains(&need));
+    let keys = lacking.map(|(daemon, _)| daemon.row.key.clone());
+    keys.filter(|key| row.triggers.iter().all(|known| known.daemon != *key))
+        .collect()
+}
+
+/// Looks in local git first, then asks the service, unless that wants to be left alone.
+async fn fetch(
+    inner: &Inner,
+    patient: &Patient,
+    (event, need): (&Event, Need),
+    now: Timestamp,
+) -> Result<Fact, FactError> {
+    let missed = match local(inner, event, need).await {
+        Ok(fact) => return Ok(fact),
+        Err(missed) => missed,
+    };
+    let told = |error: FactError| match missed {
+        Some(missed) => error.after(missed),
+        None => error,
+    };
+    if let Some(until) = patient.end(event.source, now) {
+        let message = format!(
+            "the API of {} wants no requests until {until}",
+            event.source
+        );
+        let kind = FactErrorKind::Limited(Patience::Until(until));
+        return Err(told(FactError::new(kind, message)));
+    }
+    let facts = Arc::clone(&inner.runtime().parts.facts);
+    let fetched = facts.fetch(&need, event).await;
+    if let Err(error) = &fetched
+        && let FactErrorKind::Limited(patience) = error.kind
+    {
+        patient.note(event.source, patience, now);
+    }
+    fetched.map_err(told)
+}
+
+/// Asks local git; an error says why it does not tell, if it could have.
+async fn local(inner: &Inner, event: &Event, need: Need) -> Result<Fact, Option<String>> {
+    let watched = match (&event.repo, need) {
+        (Some(repo), Need::ChangedFiles) => inner.repo(repo).ok_or(None)?,
+        (_, Need::ChangedFiles | Need::PullRequests | Need::ChannelName) => return Err(None),
+    };
+    let event = event.clone();
+    let looked =
+        tokio::task::spawn_blocking(move || changed_files(&watched.repository, &event)).await;
+    match looked {
+        Ok(Ok(fact)) => Ok(fact),
+        Ok(Err(missed)) => Err(Some(chain(&missed))),
+        Err(error) => Err(Some(format!("looking into local git panicked: {error}"))),
+    }
+}
+
+/// Stores what came of a try, with what it wakes.
+async fn settle(inner: &Inner, tried: Tried, now: Timestamp) -> Result<(), StoreError> {
+    let Tried {
+        row,
+        fact,
+        event,
+        waiting,
+    } = tried;
+    let (need, state) = (fact.need, fact.state);
+    let note = fact.note.clone().unwrap_or_default();
+    // A registration changes what events meet; it waits until this is stored.
+    let registering = inner.registering.read().await;
+    let found = match event {
+        Some(event) => Some(found(inner, &row, event, &waiting).await?),
+        None => None,
+    };
+    let stored = TriedFact {
+        event: row.event.id.clone(),
+        fact,
+        found,
+    };
+    let admissions = inner.store.settle_fact(stored, now).await?;
+    drop(registering);
+    metrics::counter!("daemon_facts_tried_total", "state" => state.as_str()).increment(1);
+    let id = &row.event.id;
+    match state {
+        FactState::Known => {
+            tracing::info!(event = %id, %need, woke = admissions.len(), "a fact was found")
+        }
+        FactState::Waiting => tracing::info!(event = %id, %need, note, "a fact is still missing"),
+        FactState::GaveUp => tracing::warn!(event = %id, %need, note, "a fact was given up"),
+    }
+    if !admissions.is_empty() {
+        inner.signals.claims.notify_one();
+    }
+    if state == FactState::Known {
+        inner.signals.facts.notify_one();
+    }
+    Ok(())
+}
+
+/// Matches an event once more, for those that waited for the fact.
+async fn found(
+    inner: &Inner,
+    row: &EventRow,
+    event: Event,
+    waiting: &BTreeSet<DaemonKey>,
+) -> Result<FoundFact, StoreError> {
+    let decision = matching::decide(inner, (row.seq, &event), |key| waiting.contains(key)).await?;
+    let triggers: Vec<NewTrigger> = decision.triggers;
+    Ok(FoundFact {
+        facts: event.facts,
+        triggers,
+        wanted: decision.wanted,
+    })
+}
