@@ -16,7 +16,7 @@ use daemon_provider::Provider;
 use daemon_provider::builtin::Builtin;
 use daemon_provider_cli::{CommandConfig, CommandProvider, Confinement, InputFormat, ResultRule};
 use daemon_repo::{Discovery, Git, Problem, Remote, RemoteName, Repository, daemon_branch};
-use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
+use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, ServiceFacts, plan_branch};
 
 use crate::failure::{Exit, Failure};
 use crate::place::Place;
@@ -116,6 +116,7 @@ impl Compose for Composer {
             planner: Arc::new(BranchPlanner),
             providers: self.providers(config)?,
             surfaces,
+            facts: Arc::new(ServiceFacts::default()),
             repos,
             sandbox,
         })

@@ -27,11 +27,13 @@
 //! whoever made it. What a run changed under `.agents/` or `.github/workflows/` never leaves its work tree.
 
 mod check;
+mod facts;
 mod git_branch;
 mod plan;
 
 pub use check::{
     BranchRefusal, BranchRules, MAX_DIFF_LINES, check_branch, check_target, check_text,
 };
+pub use facts::ServiceFacts;
 pub use git_branch::{GIT, GitBranch};
 pub use plan::{BranchPlan, plan_branch};

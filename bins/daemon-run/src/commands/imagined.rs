@@ -118,6 +118,7 @@ impl<'a> Candidate<'a> {
                     duplicates: 0,
                     matching: Matching::Done,
                     triggers: Vec::new(),
+                    wanted: Vec::new(),
                 });
                 key
             }

@@ -232,7 +232,9 @@ async fn fetch(
 async fn local(inner: &Inner, event: &Event, need: Need) -> Result<Fact, Option<String>> {
     let watched = match (&event.repo, need) {
         (Some(repo), Need::ChangedFiles) => inner.repo(repo).ok_or(None)?,
-        (_, Need::ChangedFiles | Need::PullRequests | Need::ChannelName) => return Err(None),
+        (_, Need::ChangedFiles | Need::PullRequests | Need::ChannelName | Need::LabelName) => {
+            return Err(None);
+        }
     };
     let event = event.clone();
     let looked =
@@ -268,20 +270,12 @@ async fn settle(inner: &Inner, tried: Tried, now: Timestamp) -> Result<(), Store
     let admissions = inner.store.settle_fact(stored, now).await?;
     drop(registering);
     metrics::counter!("daemon_facts_tried_total", "state" => state.as_str()).increment(1);
-    let id = &row.event.id;
-    match state {
-        FactState::Known => {
-            tracing::info!(event = %id, %need, woke = admissions.len(), "a fact was found")
-        }
-        FactState::Waiting => tracing::info!(event = %id, %need, note, "a fact is still missing"),
-        FactState::GaveUp => tracing::warn!(event = %id, %need, note, "a fact was given up"),
-    }
+    let (event, state) = (&row.event.id, state.as_str());
+    tracing::info!(%event, %need, state, note, woke = admissions.len(), "a fact was tried");
     if !admissions.is_empty() {
         inner.signals.claims.notify_one();
     }
-    if state == FactState::Known {
-        inner.signals.facts.notify_one();
-    }
+    inner.signals.facts.notify_one();
     Ok(())
 }
 

@@ -95,7 +95,7 @@ pub(super) async fn a_failed_try_waits_for_its_time_and_a_final_one_for_nothing(
     let waits = tried.fact.clone();
     let admitted = store.settle_fact(tried, at(1)).await;
     assert_eq!(admitted.expect("settles"), []);
-    assert_eq!(row(store, 1).await.wanted, [waits.clone()]);
+    assert_eq!(row(store, 1).await.wanted, std::slice::from_ref(&waits));
     assert_eq!(store.next_fact_at().await.expect("reads"), Some(at(6)));
     assert_eq!(due(store, at(5)).await, []);
     assert_eq!(due(store, at(6)).await, [event_id(1)]);
