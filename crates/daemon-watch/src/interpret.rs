@@ -1,11 +1,12 @@
 //! From a line to its interpretation: read, resolve, classify.
 
 use crate::classify::{classify, instruction};
+use crate::compare::LONGEST_GLOB;
 use crate::grammar::draft::Draft;
 use crate::grammar::reader::Reader;
 use crate::interpretation::{Interpretation, Status, TimeKind};
 use crate::lexicon::Class;
-use crate::normalise::{TokenKind, tokens};
+use crate::normalise::{Token, TokenKind, tokens};
 use crate::resolve::{Found, Unresolved, resolve};
 use crate::span::Span;
 use crate::time::Words;
@@ -30,17 +31,20 @@ impl Interpreter for Grammar {
 const LONGEST_LINE: usize = 16 * 1024;
 /// The most units of a line that is read.
 const MOST_UNITS: usize = 600;
+/// The most patterns of a line that is read; compiling them takes longer than reading the rest.
+const MOST_PATTERNS: usize = 64;
 
 /// Interprets one line.
 ///
 /// The whole line is data: whatever it says, it only ever becomes a filter. Lines beyond any use (over 16 KiB,
-/// or over 600 words) are not read: they are `vague`, and all of their text is the remainder.
+/// over 600 words or 64 patterns, or a pattern of over 512 bytes) are not read: they are `vague`, and all of their
+/// text is the remainder.
 pub fn interpret(condition: &str) -> Interpretation {
     if condition.len() > LONGEST_LINE {
         return unread(condition);
     }
     let words = tokens(condition);
-    if words.len() > MOST_UNITS {
+    if is_beyond_use(&words) {
         return unread(condition);
     }
     let times = Words::new(&words);
@@ -74,6 +78,18 @@ pub fn interpret(condition: &str) -> Interpretation {
         return time_based(condition, TimeKind::Elapsed);
     }
     finish(condition, &reader, found, reason)
+}
+
+/// Whether a line holds more than any condition needs.
+fn is_beyond_use(words: &[Token]) -> bool {
+    let patterns = || {
+        let code = words.iter().filter(|word| word.kind == TokenKind::Code);
+        let quoted = words.iter().filter(|word| word.kind == TokenKind::Quoted);
+        code.chain(quoted.filter(|word| word.text.contains(['*', '{', '['])))
+    };
+    words.len() > MOST_UNITS
+        || patterns().count() > MOST_PATTERNS
+        || patterns().any(|pattern| pattern.text.len() > LONGEST_GLOB)
 }
 
 /// What follows by `and` is another condition on the same wake; only a restatement is understood.

@@ -38,6 +38,7 @@ pub(crate) fn tokens(line: &str) -> Vec<Token> {
         line,
         at: 0,
         tokens: Vec::new(),
+        unclosed: Vec::new(),
     };
     while scanner.at < line.len() {
         scanner.step();
@@ -49,6 +50,8 @@ struct Scanner<'l> {
     line: &'l str,
     at: usize,
     tokens: Vec<Token>,
+    /// Quotation marks that nothing closes any more, so that a line full of them is searched once.
+    unclosed: Vec<char>,
 }
 
 impl Scanner<'_> {
@@ -85,7 +88,10 @@ impl Scanner<'_> {
     }
 
     /// Returns where the quoted text ends, if a quotation begins here.
-    fn quoted(&self, open: char) -> Option<usize> {
+    fn quoted(&mut self, open: char) -> Option<usize> {
+        if self.unclosed.contains(&open) {
+            return None;
+        }
         let closers: &[char] = match open {
             '"' | '“' | '”' | '„' => &['"', '”', '“'],
             '`' => &['`'],
@@ -101,6 +107,9 @@ impl Scanner<'_> {
             // An apostrophe inside a word does not close a quotation.
             closers.contains(c) && (!is_single || !next.is_some_and(char::is_alphanumeric))
         });
+        if found.is_none() {
+            self.unclosed.push(open);
+        }
         found.map(|(at, _)| from + at).filter(|end| *end > from)
     }
 

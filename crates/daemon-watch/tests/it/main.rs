@@ -1,6 +1,7 @@
 //! The crate by its public API.
 
 mod corpus;
+mod dropped;
 mod fixtures;
 mod page;
 mod phrasing;

@@ -3,6 +3,9 @@
 use daemon_watch::{Status, Test, interpret};
 use proptest::prelude::*;
 
+#[path = "../../examples/hostile/lines.rs"]
+mod hostile;
+
 fn check_sane(line: &str) {
     let meaning = interpret(line);
     for span in &meaning.remainder {
@@ -70,6 +73,38 @@ fn adversarial_lines_are_refused_or_read_without_a_panic() {
     for line in &lines {
         check_sane(line);
     }
+}
+
+#[test]
+fn hostile_lines_are_refused_or_read_without_a_panic() {
+    let lines = hostile::all();
+    assert_eq!(lines.len(), hostile::COUNT);
+    // The example program reads every one of them; here each fifth is looked at closely.
+    for line in lines.iter().step_by(5) {
+        check_sane(line);
+    }
+}
+
+#[test]
+fn a_line_beyond_any_use_is_refused_whole() {
+    let globs = |n: usize| vec!["d/**"; n].join(", ");
+    for line in [
+        format!("when files matching {} are changed", globs(65)),
+        format!("when files matching {} are changed", "**/".repeat(171)),
+        format!("when files matching \"{}\" are changed", "[a]".repeat(171)),
+        format!("when a PR is opened {}", "or ".repeat(600)),
+    ] {
+        let meaning = interpret(&line);
+        assert_eq!(meaning.status, Status::Vague);
+        let told: Vec<&str> = meaning
+            .remainder
+            .iter()
+            .map(|span| span.of(&line))
+            .collect();
+        assert_eq!(told, [line.as_str()]);
+    }
+    let line = format!("when files matching {} are changed", globs(64));
+    assert_eq!(interpret(&line).status, Status::Mapped);
 }
 
 #[test]

@@ -1,0 +1,89 @@
+//! No word is dropped in silence.
+
+use daemon_watch::{Interpretation, Span, Status, interpret};
+
+use crate::corpus::fixtures;
+
+/// Words of no vocabulary here, in the shapes that people write.
+const STRANGE: [&str; 8] = [
+    "zqorble",
+    "purple",
+    "quarterly",
+    "gently",
+    "überfällig",
+    "ramified",
+    "teapots",
+    "unfrobbed",
+];
+
+/// Where a word may be put in: before each word, never inside quotes or backticks, whose content is data.
+fn gaps(line: &str) -> Vec<usize> {
+    let mut quote: Option<char> = None;
+    let mut gaps = Vec::new();
+    let mut before = ' ';
+    for (at, c) in line.char_indices() {
+        if quote.is_none() && before == ' ' && at > 0 {
+            gaps.push(at);
+        }
+        match (quote, c) {
+            (None, '"' | '`' | '“' | '‘') => quote = Some(closing(c)),
+            (None, '\'') if !before.is_alphanumeric() => quote = Some('\''),
+            (Some(end), c) if c == end => quote = None,
+            _ => {}
+        }
+        before = c;
+    }
+    gaps
+}
+
+fn closing(open: char) -> char {
+    match open {
+        '“' => '”',
+        '‘' => '’',
+        other => other,
+    }
+}
+
+/// Whether a reading says anything of a word: as remainder, as a value of a filter, as a typo mended, or by not waking.
+fn tells(meaning: &Interpretation, word: &str, at: Span) -> bool {
+    let overlaps = |span: &Span| span.start < at.end && at.start < span.end;
+    let folded = word.to_lowercase();
+    !meaning.status.can_wake()
+        || meaning.remainder.iter().any(overlaps)
+        || meaning
+            .corrections
+            .iter()
+            .any(|correction| overlaps(&correction.span))
+        || meaning.filters.iter().any(|filter| {
+            filter
+                .test
+                .values()
+                .iter()
+                .any(|value| value.to_lowercase().contains(&folded))
+        })
+}
+
+fn mapped_conditions() -> Vec<String> {
+    let text = std::fs::read_to_string(fixtures().join("conditions.jsonl")).expect("it is there");
+    let rows = daemon_watch::corpus::conditions(&text).expect("every line is a labelled condition");
+    let lines = rows.into_iter().map(|row| row.condition);
+    lines
+        .filter(|line| interpret(line).status == Status::Mapped)
+        .collect()
+}
+
+#[test]
+fn a_strange_word_put_anywhere_into_a_good_condition_is_told() {
+    let mut dropped = Vec::new();
+    for (number, line) in mapped_conditions().iter().enumerate() {
+        for (index, at) in gaps(line).into_iter().enumerate() {
+            let word = STRANGE[(number + index) % STRANGE.len()];
+            let (head, tail) = line.split_at(at);
+            let with = format!("{head}{word} {tail}");
+            if !tells(&interpret(&with), word, Span::new(at, at + word.len())) {
+                dropped.push(with);
+            }
+        }
+    }
+    assert_eq!(dropped, Vec::<String>::new());
+}
