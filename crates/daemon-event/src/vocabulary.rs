@@ -16,6 +16,7 @@ mod nouns;
 mod sentry;
 mod slack;
 mod slack_workspace;
+mod tells;
 mod verbs;
 
 use std::collections::HashMap;

@@ -90,7 +90,7 @@ pub(crate) fn resolve(
 
 fn resolve_raw(reader: &mut Reader<'_>, draft: &Draft, found: &mut Found, span: Span) {
     for (kind, action, range) in &draft.raw {
-        let events = vocabulary::kinds()
+        let events: Vec<EventPattern> = vocabulary::kinds()
             .iter()
             .filter(|known| known.name == *kind)
             .filter(|known| {
@@ -107,7 +107,11 @@ fn resolve_raw(reader: &mut Reader<'_>, draft: &Draft, found: &mut Found, span: 
             })
             .collect();
         let subject = Subject::plain(Noun::PullRequest, Verb::Change, reader.span(range));
-        let filters = modifiers(reader, draft, &subject, Source::Github, kind, found);
+        let source = events
+            .first()
+            .map_or(Source::Github, |event: &EventPattern| event.source);
+        let told = |field: Field| tells(&events, field);
+        let filters = modifiers(reader, draft, &subject, (source, kind), &told, found);
         found.clauses.push(Clause {
             events,
             filters,
@@ -120,11 +124,9 @@ fn resolve_raw(reader: &mut Reader<'_>, draft: &Draft, found: &mut Found, span: 
 /// The rows that a noun and a verb name, of the sources that are meant.
 fn meanings(draft: &Draft, subject: &Subject) -> Vec<Meaning> {
     let mut meanings = Vec::new();
-    let ends_otherwise = draft
-        .mods
-        .iter()
-        .any(|hit| matches!(hit.kind, Mod::Conclusion(_)) || filters::spells_conclusions(hit))
-        && matches!(subject.verb, Verb::Fail | Verb::Succeed | Verb::Complete);
+    let ends_otherwise = draft.mods.iter().any(|hit| {
+        !hit.negated && (matches!(hit.kind, Mod::Conclusion(_)) || filters::spells_conclusions(hit))
+    }) && matches!(subject.verb, Verb::Fail | Verb::Succeed | Verb::Complete);
     let verb = if ends_otherwise {
         Verb::Complete
     } else {
@@ -197,6 +199,8 @@ fn add_clauses(
     found: &mut Found,
     span: Span,
 ) {
+    let patterns: Vec<EventPattern> = meanings.iter().map(|meaning| meaning.pattern).collect();
+    let told = |field: Field| tells(&patterns, field);
     // Events that share guards and readings of the modifiers are one alternative.
     let mut groups: Vec<(Vec<EventPattern>, Vec<usize>)> = Vec::new();
     for meaning in meanings {
@@ -216,14 +220,8 @@ fn add_clauses(
         for extra in &subject.extra {
             filters.push(found.filter(extra.clone()));
         }
-        filters.extend(modifiers(
-            reader,
-            draft,
-            subject,
-            meaning.pattern.source,
-            kind,
-            found,
-        ));
+        let event = (meaning.pattern.source, kind);
+        filters.extend(modifiers(reader, draft, subject, event, &told, found));
         filters.dedup();
         match groups.iter_mut().find(|(_, known)| *known == filters) {
             Some((events, _)) => {
@@ -249,6 +247,13 @@ fn add_clauses(
             });
         }
     }
+}
+
+/// Whether one of the events can hold a fact.
+fn tells(events: &[EventPattern], field: Field) -> bool {
+    events.iter().any(|event| {
+        vocabulary::kind(event.source, event.kind).is_some_and(|kind| kind.tells(field))
+    })
 }
 
 /// A text that may stand in title or body makes two alternatives, one for each field.
@@ -280,8 +285,8 @@ fn modifiers(
     reader: &mut Reader<'_>,
     draft: &Draft,
     subject: &Subject,
-    source: Source,
-    kind: &str,
+    (source, kind): (Source, &str),
+    told: &dyn Fn(Field) -> bool,
     found: &mut Found,
 ) -> Vec<usize> {
     let mut filters = Vec::new();
@@ -293,7 +298,9 @@ fn modifiers(
         if subject.is_of_another_verb(draft, hit) || matches!(hit.kind, Mod::Target(_)) {
             continue;
         }
-        match filters::tests(draft, subject, source, kind, hit) {
+        let tests = filters::tests(draft, subject, source, kind, hit);
+        // What none of the events can tell is no filter: it would keep all of them asleep.
+        match tests.filter(|tests| tests.iter().all(|(test, _)| told(test.field()))) {
             Some(tests) => {
                 let span = reader.span(&hit.range);
                 for (test, mark) in tests {

@@ -169,6 +169,15 @@ fn github(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
             on_default_branch(facts, Field::Branch);
         }
         "workflow_dispatch" => refs(kind, raw, facts),
+        "code_scanning_alert" => {
+            let branch = facts
+                .text(Field::Ref)
+                .and_then(|name| name.strip_prefix("refs/heads/"));
+            if let Some(branch) = branch.map(str::to_owned) {
+                facts.set_texts(Field::Branch, [branch.as_str()]);
+                on_default_branch(facts, Field::Branch);
+            }
+        }
         "merge_group" => {
             if let Some(base) = raw.text("merge_group.base_ref") {
                 facts.set_text(

@@ -115,6 +115,7 @@ pub(super) static KINDS: &[&EventKind] = &[
                 at("alert.number", F::Number),
                 at("alert.state", F::State),
                 at("alert.rule.severity", F::Severity),
+                at("alert.rule.security_severity_level", F::Severity),
                 at("alert.rule.description", F::Title),
                 at("alert.tool.name", F::Name),
                 at("ref", F::Ref),

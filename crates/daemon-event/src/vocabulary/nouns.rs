@@ -66,7 +66,7 @@ nouns! {
     /// Continuous integration, whatever runs it.
     Ci = ["ci", "build", "ci run", "ci build", "ci pipeline", "continuous integration", "pipeline"],
     /// A deployment.
-    Deployment = ["deployment", "deploy"],
+    Deployment = ["deployment", "deploy", "deploying"],
     /// A status of a deployment.
     DeploymentStatus = ["deployment status", "deployment_status"],
     /// A discussion.
@@ -216,7 +216,7 @@ nouns! {
     /// A run of a workflow by hand.
     WorkflowDispatch = ["workflow dispatch", "workflow_dispatch", "manual workflow run"],
     /// A project of GitHub.
-    GithubProject = ["github project", "github project board", "projects_v2"],
+    GithubProject = ["github project", "github project board", "project board", "projects_v2"],
     /// A status update on a project of GitHub.
     ProjectStatusUpdate = ["github project update", "github project status update", "project status update",
         "projects_v2_status_update"],

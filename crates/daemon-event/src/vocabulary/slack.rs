@@ -107,7 +107,7 @@ pub(super) static KINDS: &[&EventKind] = &[
             plain(N::Message, &[V::Reply], &[WRITTEN, Is(F::Reply, &["true"])]),
             plain(
                 N::DirectMessage,
-                &[V::Post, V::Create, V::Add],
+                &[V::Post, V::Create, V::Add, V::MessageDirectly],
                 &[WRITTEN, Is(F::ChannelKind, &["im"])],
             ),
             plain(

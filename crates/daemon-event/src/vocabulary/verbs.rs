@@ -25,7 +25,7 @@ macro_rules! verbs {
 verbs! {
     /// It comes into being.
     Create = ["open", "create", "raise", "file", "submit", "appear", "log", "report", "emerge", "introduce",
-        "show up", "detect", "flag", "find", "write up", "publish a new"],
+        "show up", "detect", "flag", "find", "write up", "publish a new", "record"],
     /// Its text changes.
     Edit = ["edit", "reword", "rewrite", "amend", "revise"],
     /// It changes in a way that the source calls an update.
@@ -118,7 +118,7 @@ verbs! {
     /// It is repaired.
     Fix = ["fix", "patch"],
     /// It ends badly.
-    Fail = ["fail", "break", "go red", "turn red", "error out", "time out", "come back red", "fall over"],
+    Fail = ["fail", "break", "go red", "turn red", "error out", "time out", "come back red", "fall over", "go wrong", "blow up"],
     /// It ends well.
     Succeed = ["succeed", "pass", "go green", "turn green", "complete successfully", "finish successfully",
         "end successfully", "run successfully", "come back green"],
@@ -144,7 +144,7 @@ verbs! {
     Answer = ["answer", "get an accepted answer", "receive an accepted answer", "have an answer accepted",
         "mark as answered"],
     /// It is copied to another account.
-    ForkIt = ["fork"],
+    ForkIt = ["fork", "make a fork of"],
     /// It is starred.
     StarIt = ["star"],
     /// It is no longer starred.
@@ -162,7 +162,7 @@ verbs! {
     /// It reaches the warning threshold.
     GoWarning = ["become a warning", "go to warning", "reach warning"],
     /// It comes back after it was resolved.
-    Regress = ["regress", "come back", "reoccur", "recur", "resurface", "reappear"],
+    Regress = ["regress", "come back", "reoccur", "recur", "resurface", "reappear", "reintroduce", "return"],
     /// It gets worse.
     Escalate = ["escalate", "start escalating", "spike", "surge"],
     /// It is put aside until it gets worse.
@@ -183,7 +183,7 @@ verbs! {
     /// An emoji is put on it.
     React = ["react", "add a reaction"],
     /// An emoji is taken from it.
-    Unreact = ["unreact"],
+    Unreact = ["unreact", "take back"],
     /// Its name is called.
     Mention = ["mention", "ping", "@mention", "@-mention", "tag"],
     /// Somebody becomes a member.
@@ -261,11 +261,15 @@ verbs! {
     /// Somebody begins to watch it.
     WatchIt = ["watch"],
     /// Its time limit comes near.
-    GoHighRisk = ["become high risk", "go high risk", "come near its deadline"],
+    GoHighRisk = ["be at high risk", "be at high risk of breaching", "be at risk of breaching", "be at high risk of missing", "be about to breach", "near breach", "become high risk", "go high risk", "come near its deadline"],
     /// It is put off.
     Snooze = ["snooze"],
     /// Somebody writes to an agent.
     Prompt = ["prompt"],
+    /// Something is put beside it.
+    Attach = ["attach"],
+    /// Somebody is written to alone.
+    MessageDirectly = ["dm", "direct-message", "message directly", "message privately"],
     /// It is shared with another workspace.
     ShareIt = ["share"],
     /// It is no longer shared.

@@ -18,10 +18,15 @@ impl Reader<'_> {
             && draft.nouns.is_empty()
             && draft.parts.is_empty();
         let mentions_app = self.is_any(at, &[Class::Bot])
-            && (draft
-                .verbs
+            && (draft.verbs.iter().any(|hit| {
+                [Verb::Mention, Verb::Post, Verb::MessageDirectly]
+                    .iter()
+                    .any(|verb| hit.verbs.contains(verb))
+            }) || draft
+                .nouns
                 .iter()
-                .any(|hit| hit.verbs.contains(&Verb::Mention) || hit.verbs.contains(&Verb::Post)));
+                .any(|hit| hit.nouns.contains(&Noun::DirectMessage))
+                && self.is(self.before_article(at), Class::To));
         if mentions_app {
             self.take(at..at + 1);
             self.at += 1;
@@ -41,6 +46,19 @@ impl Reader<'_> {
             return false;
         }
         let mut next = self.skip(end, &[Class::Filler]);
+        // `someone in Slack mentions …`
+        let place = self.skip(next, &[Class::In, Class::On]);
+        if place > next
+            && self
+                .sense(place)
+                .is_some_and(|sense| sense.source.is_some())
+            && (self.is_verb(place + 1) || self.is_any(place + 1, &[Class::Be, Class::Contains]))
+        {
+            let source = self.sense(place).and_then(|sense| sense.source);
+            draft.sources.extend(source.map(|source| (source, place)));
+            self.take(next..place + 1);
+            next = place + 1;
+        }
         let passive = self.is_any(next, &[Class::Be, Class::Get]);
         if self.is_any(next, &[Class::Be, Class::Get, Class::Have]) {
             next = self.skip(next, &[Class::Be, Class::Get, Class::Have, Class::Filler]);
@@ -82,8 +100,14 @@ impl Reader<'_> {
                 || self.has_verb(next, Verb::Invite))
         {
             if who == Who::Maintainer {
+                let joins_organization =
+                    (next..self.units.len()).any(|at| self.has_noun(at, Noun::Organization));
                 draft.nouns.push(NounHit {
-                    nouns: &[Noun::Collaborator],
+                    nouns: if joins_organization {
+                        &[Noun::OrganizationMember]
+                    } else {
+                        &[Noun::Collaborator]
+                    },
                     at,
                     group: 0,
                     plural: false,

@@ -27,25 +27,52 @@ impl Reader<'_> {
                 Class::On,
                 Class::As,
                 Class::Into,
+                Class::Under,
+                Class::Outside,
+                Class::That,
+                Class::Whose,
+                Class::Be,
             ],
         );
+        let is_outside = self.is(start, Class::Outside);
+        let is_relative = self.is(start, Class::That) && self.is(start + 1, Class::Be);
+        let names_part = (at..at + 3).any(|at| self.part(at).is_some_and(is_attribute));
+        if self.is_any(start, &[Class::That, Class::Be, Class::Under])
+            && !is_relative
+            && !names_part
+        {
+            return false;
+        }
         if self.is(at, Class::Contains) && self.value_word(at + 1).is_some() {
             at += 1;
         }
         let mut part = None;
         if let Some(found) = self.part(at).filter(|part| is_attribute(*part)) {
             part = Some(found);
-            at = self.skip(at + 1, &[Class::Of, Class::Be, Class::To, Class::Article]);
+            at = self.skip(at + 1, &[Class::Of, Class::Be, Class::Article]);
+            if self.is_any(start, &[Class::With, Class::Whose])
+                && self.unit(at).is_some_and(|unit| unit.text == "set")
+            {
+                at += 1;
+            }
+            at = self.skip(at, &[Class::To, Class::Article]);
+        }
+        let is_negated = self.is_any(at, &[Class::Except, Class::Not]) && part.is_some();
+        if is_negated {
+            at = self.skip(at + 1, &[Class::Article]);
         }
         let quoted_too = part.is_some();
-        // `is cancelled` is what happens, not a value.
+        // `is cancelled`, `fixed or dismissed`: what happens, not a value.
+        let is_coordinate = draft
+            .last_connector
+            .is_some_and(|(_, next)| self.skip(next, &[Class::Be, Class::Get]) == at)
+            && !draft.verbs.is_empty();
         if self.is_verb(at)
-            && (draft.has_be || self.is_any(at.wrapping_sub(1), &[Class::Be, Class::Get]))
-            && draft.verbs.is_empty()
+            && (draft.verbs.is_empty()
+                && (draft.has_be || self.is_any(at.wrapping_sub(1), &[Class::Be, Class::Get]))
+                || is_coordinate && self.has_form(at, Forms::PAST))
             && part.is_none()
-            && !self.is(start, Class::With)
-            && !self.is(start, Class::In)
-            && !self.is(start, Class::Of)
+            && !self.is_any(start, &[Class::With, Class::In, Class::Of])
         {
             return false;
         }
@@ -71,6 +98,23 @@ impl Reader<'_> {
             part = part.or(Some(found));
             end += 1;
         }
+        // `sets its priority to urgent`: the value is what it becomes.
+        let changes = draft.verbs.last().is_some_and(|hit| {
+            hit.values.is_empty() && hit.verbs.contains(&Verb::Move) && hit.forms != Forms::NOMINAL
+        });
+        if changes
+            && matches!(part, Some(Part::Priority | Part::Status))
+            && (start..at).any(|at| self.is(at, Class::To))
+        {
+            self.push_part(
+                draft,
+                part.unwrap_or(Part::Status),
+                values,
+                start..end,
+                is_negated,
+            );
+            return true;
+        }
         if draft.gains.is_some() && part == Some(Part::Priority) {
             self.take(start..end);
             self.at = end;
@@ -88,7 +132,11 @@ impl Reader<'_> {
         if is_verbs_value {
             return false;
         }
+        let is_excepted = is_negated || is_outside;
         self.push_mod(draft, Mod::Value(part, values), start..end);
+        if let Some(hit) = draft.mods.last_mut() {
+            hit.negated |= is_excepted;
+        }
         true
     }
 
@@ -242,5 +290,6 @@ fn is_attribute(part: Part) -> bool {
             | Part::Health
             | Part::Category
             | Part::Status
+            | Part::Conclusion
     )
 }

@@ -47,11 +47,12 @@ impl Reader<'_> {
                     return Some(Joint::Or);
                 }
                 // `…, if it touches docs/` narrows what was said; it is no other event.
-                if self.is(next, Class::Lead) && self.is(next + 1, Class::Its) {
-                    self.take(at..next + 2);
-                    self.at = next + 2;
+                self.at = next;
+                if joint != Joint::Or && self.try_proviso(draft) {
+                    self.take(at..next);
                     continue;
                 }
+                self.at = at;
                 let leads = self.is(next, Class::Lead)
                     || (self.is(next, Class::On) && joint != Joint::And && draft.is_complete());
                 if leads && draft.is_complete() || draft.is_complete() && self.begins_clause(next) {
@@ -64,14 +65,10 @@ impl Reader<'_> {
                 self.at = next;
                 continue;
             }
-            let narrows = self.skip(at + 1, &[Class::Only, Class::Lead, Class::Its]);
-            let is_guard = self.is_any(at, &[Class::But, Class::Only, Class::Lead])
-                && at > start
-                && (at..narrows).any(|at| self.is(at, Class::Lead))
-                && self.is(narrows - 1, Class::Its);
-            if is_guard {
-                self.take(at..narrows);
-                self.at = narrows;
+            if self.try_proviso(draft)
+                || self.try_exception(draft)
+                || self.skips_circumstance(draft, start)
+            {
                 continue;
             }
             if self.is(at, Class::But) && draft.is_complete() && self.begins_clause(at + 1) {
@@ -86,10 +83,22 @@ impl Reader<'_> {
     }
 
     pub(crate) fn lead(&mut self) {
-        while self.is(self.at, Class::Lead) || (self.is_any(self.at, &[Class::On])) {
+        while self.is(self.at, Class::Lead)
+            || self.is(self.at, Class::On) && !self.is_place(self.at + 1)
+        {
             self.take(self.at..self.at + 1);
             self.at += 1;
         }
+    }
+
+    /// A place that a comma sets apart: `on main, …`, `on a PR, …`.
+    fn is_place(&self, from: usize) -> bool {
+        let at = self.skip(from, &[Class::Article]);
+        let end = self.branch(at).map_or(at + 1, |(_, end)| end);
+        let is_place = self.is(at, Class::DefaultBranch)
+            || self.branch(at).is_some()
+            || self.is_noun(at) && !self.is_verb(at);
+        is_place && self.unit(end).is_some_and(|unit| unit.is_mark(","))
     }
 
     pub(crate) fn connector(&self, from: usize) -> Option<(Joint, usize)> {
@@ -252,10 +261,13 @@ impl Reader<'_> {
         }
         self.try_raw(draft)
             || self.try_special(draft)
+            || self.try_whole(draft)
+            || self.try_late(draft)
             || self.try_part_label(draft)
             || self.try_agent(draft)
             || self.try_reduced(draft)
             || self.try_modifier(draft)
+            || self.try_participle(draft)
             || self.try_verb(draft)
             || self.try_part(draft)
             || self.try_noun(draft)
@@ -318,9 +330,14 @@ impl Reader<'_> {
         if sense.nouns.is_empty() {
             return false;
         }
-        let joined = draft
-            .last_connector
-            .is_some_and(|(_, next)| self.only_words_between(next, at));
+        let is_place = draft
+            .nouns
+            .last()
+            .is_some_and(|last| self.is(self.before_article(last.at), Class::On));
+        let joined = draft.last_connector.is_some_and(|(joint, next)| {
+            !(joint == Joint::Comma && is_place && draft.verbs.is_empty())
+                && self.only_words_between(next, at)
+        });
         let group = match draft.nouns.last() {
             Some(last) if joined => last.group,
             Some(last) => last.group + 1,
@@ -372,6 +389,7 @@ impl Reader<'_> {
             Class::Only,
             Class::Matching,
             Class::Contains,
+            Class::Despite,
         ];
         let at = self.at;
         if !self.is_any(at, LEADS) || (self.is(at, Class::For) && self.leads_to_noun(at + 1)) {
@@ -430,8 +448,18 @@ impl Reader<'_> {
     /// `for a PR`: the pull request of a check.
     pub(crate) fn leads_to_noun(&self, from: usize) -> bool {
         let mut at = from;
-        while self.is_any(at, &[Class::Article, Class::Draft, Class::Open, Class::New])
-            || self.sense(at).is_some_and(|sense| sense.source.is_some())
+        while self.is_any(
+            at,
+            &[
+                Class::Article,
+                Class::Draft,
+                Class::Open,
+                Class::New,
+                Class::CurrentHead,
+                Class::Of,
+                Class::Non,
+            ],
+        ) || self.sense(at).is_some_and(|sense| sense.source.is_some())
         {
             at += 1;
         }

@@ -107,8 +107,8 @@ pub(crate) enum Mod {
     Files(Op, Vec<String>),
     /// Text somewhere in the thing; the field if one is named.
     Text(Option<TextPlace>, Vec<String>),
-    /// A name written before its noun: `the "Nightly" workflow`.
-    Name(Vec<String>),
+    /// A name written beside its noun: `the "Nightly" workflow`.
+    Name(Noun, Vec<String>),
     /// How checks end.
     Conclusion(Vec<String>),
     /// The state of the pull request or issue.

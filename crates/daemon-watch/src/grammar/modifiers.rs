@@ -22,6 +22,7 @@ impl Reader<'_> {
             || self.try_branch(draft)
             || (self.is_any(self.at, &[Class::Matching, Class::Except])
                 && self.try_name_behind(draft))
+            || self.try_name_after(draft)
             || self.try_files(draft)
             || self.try_value(draft)
             || self.try_attribute(draft)
@@ -97,7 +98,7 @@ impl Reader<'_> {
             return false;
         };
         let end_is_branch = self.has_noun(end - 1, Noun::Branch);
-        let n_known = self.written(at).to_lowercase();
+        let n_known = self.value(at).to_lowercase();
         let is_known = crate::lexicon::KNOWN_BRANCHES.contains(&n_known.as_str());
         let is_code = self.kind(at) == Some(TokenKind::Code);
         let moves_state = draft.verbs.last().is_some_and(|verb| {

@@ -57,7 +57,14 @@ impl Reader<'_> {
         }) else {
             return false;
         };
+        // `the "Kiln down" Sentry alert`: the source stands between a name and its noun.
+        let values_end = end;
+        let mut end = end;
+        while self.sense(end).is_some_and(|sense| sense.source.is_some()) {
+            end += 1;
+        }
         let is_named = |noun: Noun| self.has_noun(end, noun);
+        let end_of_name = values_end;
         let is_bot = self.sense(start).is_some_and(|sense| sense.is_bot)
             || self.kind(start) == Some(TokenKind::User);
         let takes_author = [
@@ -114,8 +121,10 @@ impl Reader<'_> {
             if !self.is_definite(start) {
                 return false;
             }
-            Mod::Name(values)
-        } else if is_named(Noun::Discussion) && self.kind(start) == Some(TokenKind::Quoted) {
+            Mod::Name(named_run(self, end), values)
+        } else if is_named(Noun::Discussion) && self.kind(start) == Some(TokenKind::Quoted)
+            || self.names_category(draft, start)
+        {
             Mod::Is(Field::Category, values)
         } else if is_named(Noun::Deployment) {
             if !self.is_definite(start) {
@@ -174,13 +183,73 @@ impl Reader<'_> {
         } else {
             return false;
         };
-        let end = end
+        let end = end_of_name
             + usize::from(
                 matches!(kind, Mod::Is(Field::Repo, _)) && self.has_noun(end, Noun::Repository)
                     || matches!(kind, Mod::Is(Field::Project, _))
-                        && self.has_noun(end, Noun::Project),
+                        && self.has_noun(end, Noun::Project)
+                    || matches!(kind, Mod::Is(Field::Milestone, _))
+                        && !draft.nouns.is_empty()
+                        && draft.verbs.is_empty(),
             );
         self.push_mod(draft, kind, start..end);
+        true
+    }
+
+    /// `a discussion in Ideas`: a name behind `in` that is no branch.
+    fn names_category(&self, draft: &Draft, at: usize) -> bool {
+        let of_discussions = draft
+            .nouns
+            .iter()
+            .any(|hit| hit.nouns.contains(&Noun::Discussion));
+        of_discussions
+            && self.is_any(self.before_article(at), &[Class::In, Class::Under])
+            && (self.kind(at) == Some(TokenKind::Quoted)
+                || self.written(at).starts_with(char::is_uppercase))
+    }
+
+    /// `the workflow "CI"`, `the status with context ci/build`: a name behind its noun.
+    pub(crate) fn try_name_after(&mut self, draft: &mut Draft) -> bool {
+        const RUNS: &[Noun] = &[
+            Noun::Workflow,
+            Noun::Check,
+            Noun::CheckRun,
+            Noun::Status,
+            Noun::Job,
+            Noun::Ci,
+        ];
+        let start = self.at;
+        let Some(noun) = draft.nouns.last() else {
+            return false;
+        };
+        let Some(run) = noun.nouns.iter().copied().find(|noun| RUNS.contains(noun)) else {
+            return false;
+        };
+        let is_next = noun.at + 1 == start;
+        let mut at = self.skip(start, &[Class::With, Class::For, Class::Of, Class::Whose]);
+        let has_lead = at > start;
+        at = self.skip(at, &[Class::Article]);
+        let says_name = self.part(at) == Some(Part::Name)
+            || self.unit(at).is_some_and(|unit| {
+                matches!(
+                    unit.text.as_str(),
+                    "context" | "contexts" | "names" | "named" | "called"
+                )
+            });
+        if says_name {
+            at = self.skip(at + 1, &[Class::Be, Class::Matching]);
+        }
+        let is_quoted = self.kind(at) == Some(TokenKind::Quoted);
+        if !(says_name || is_quoted && is_next && (!has_lead || self.is(start, Class::Of))) {
+            return false;
+        }
+        let list = self.list(at, |reader, at| {
+            reader.is_literal(at).then(|| (reader.value(at), at + 1))
+        });
+        let Some((values, end)) = list else {
+            return false;
+        };
+        self.push_mod(draft, Mod::Name(run, values), start..end);
         true
     }
 
@@ -207,7 +276,7 @@ impl Reader<'_> {
             Noun::Job,
             Noun::Ci,
         ]) {
-            Mod::Name(values)
+            Mod::Name(noun.nouns[0], values)
         } else if is_about(&[Noun::Tag]) {
             Mod::Test(Field::Tag, Op::Matches, values)
         } else if is_about(&[Noun::Branch]) {
@@ -243,32 +312,45 @@ impl Reader<'_> {
         self.kind(at) == Some(TokenKind::Code) && self.written(at).starts_with(':')
     }
 
-    /// `the Pressure test workflow`: several words that begin with a capital, before what they name.
+    /// `the Pressure test workflow`: words that begin with a capital, before what they name.
     pub(crate) fn capital_words(&self, from: usize) -> Option<usize> {
+        const MOST_WORDS: usize = 5;
         let named = [Noun::Workflow, Noun::Check, Noun::CheckRun, Noun::Job];
+        let is_named = |at: usize| named.into_iter().any(|noun| self.has_noun(at, noun));
         if from == 0 || !self.written(from).starts_with(char::is_uppercase) {
             return None;
         }
-        let mut at = from;
+        let is_definite = self
+            .unit(from - 1)
+            .is_some_and(|unit| matches!(unit.text.as_str(), "the" | "our"));
         let may_name = |at: usize| {
-            self.sense(at).is_none_or(|sense| {
-                at > from
-                    && sense.nouns.iter().any(|noun| {
-                        matches!(
-                            noun,
-                            Noun::Ci | Noun::Release | Noun::Deployment | Noun::Check
-                        )
-                    })
-            })
+            let Some(sense) = self.sense(at) else {
+                return true;
+            };
+            if sense.source.is_some() || self.is_any(at, &[Class::Be, Class::Get, Class::Lead]) {
+                return false;
+            }
+            let is_upper = self.written(at).starts_with(char::is_uppercase);
+            let is_plain = sense.nouns.iter().any(|noun| {
+                matches!(
+                    noun,
+                    Noun::Ci | Noun::Release | Noun::Deployment | Noun::Check | Noun::File
+                )
+            });
+            is_definite && (is_upper || at > from && !sense.plural || self.is(at, Class::And))
+                || at > from && is_plain
         };
-        while self.kind(at) == Some(TokenKind::Word)
-            && may_name(at)
-            && !named.into_iter().any(|noun| self.has_noun(at, noun))
+        let mut at = from;
+        while at < from + MOST_WORDS
+            && self.kind(at) == Some(TokenKind::Word)
+            && (may_name(at) || is_named(at) && is_named(at + 1))
+            && !(is_named(at) && at > from)
         {
             at += 1;
         }
-        let is_several = at > from + 1;
-        (is_several && named.into_iter().any(|noun| self.has_noun(at, noun))).then_some(at)
+        let is_plural = self.sense(at).is_some_and(|sense| sense.plural);
+        let lists = (from..at).any(|at| self.is_any(at, &[Class::And, Class::Or]));
+        (at > from + 1 && is_named(at) && !(lists && is_plural)).then_some(at)
     }
 
     /// Whether a word before a noun names it rather than describes it: `the lint check`, not `a slow check`.
@@ -340,12 +422,29 @@ impl Reader<'_> {
                 | "cmd"
                 | "pkg"
                 | "internal"
-        );
+                | "release"
+                | "releases"
+                | "feature"
+                | "features"
+                | "hotfix"
+                | "fix"
+                | "bugfix"
+                | "support"
+        ) || crate::lexicon::KNOWN_BRANCHES.contains(&first.as_str());
         let on_files = draft
             .nouns
             .iter()
             .any(|noun| noun.nouns.contains(&Noun::File))
             || draft.verbs.is_empty() && draft.nouns.is_empty();
         is_shape && is_place && !is_folder && !on_files && self.kind(at) == Some(TokenKind::Code)
+    }
+}
+
+/// What a name stands before: a workflow, or something else that runs.
+fn named_run(reader: &Reader<'_>, at: usize) -> Noun {
+    if reader.has_noun(at, Noun::Workflow) {
+        Noun::Workflow
+    } else {
+        Noun::Check
     }
 }

@@ -265,6 +265,12 @@ impl Reader<'_> {
                     .nouns
                     .contains(&daemon_event::vocabulary::Noun::Repository)
         });
+        // `the ci/build status`: what stands before a noun names it.
+        let names_noun = self.sense(path + 1).is_some_and(|sense| {
+            !sense.nouns.is_empty()
+                && !sense.is_verb()
+                && !sense.nouns.contains(&daemon_event::vocabulary::Noun::File)
+        });
         let names_refs = draft.nouns.last().is_some_and(|hit| {
             hit.at + 1 >= start
                 && (hit.nouns.contains(&daemon_event::vocabulary::Noun::Branch)
@@ -276,8 +282,11 @@ impl Reader<'_> {
             .iter()
             .any(|verb| !verb.verbs.contains(&Verb::Touch));
         let is_text = is_quoted && has_event && start == path;
-        let names_other =
-            next_is_branch || names_refs || is_text || self.is_any(start, &[Class::To, Class::Of]);
+        let names_other = next_is_branch
+            || names_noun
+            || names_refs
+            || is_text
+            || self.is_any(start, &[Class::To, Class::Of]);
         !names_other
     }
 }

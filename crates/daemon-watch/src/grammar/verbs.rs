@@ -307,6 +307,28 @@ impl Reader<'_> {
         false
     }
 
+    /// A participle behind its noun that no other rule reads: what came into being is simply there, and
+    /// anything else is left over. The event is the main verb's.
+    pub(crate) fn try_participle(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        if !self.is_reduced_relative(draft, at) {
+            return false;
+        }
+        let is_there = self.sense(at).is_some_and(|sense| {
+            sense.verbs.iter().any(|verb| {
+                matches!(
+                    verb,
+                    Verb::Create | Verb::Start | Verb::Post | Verb::Push | Verb::Dispatch
+                )
+            })
+        });
+        if is_there {
+            self.take(at..at + 1);
+        }
+        self.at = at + 1;
+        true
+    }
+
     fn main_be_ahead(&self, from: usize) -> bool {
         (from..self.units.len()).any(|at| self.is_any(at, &[Class::Be, Class::Get]))
     }

@@ -33,7 +33,7 @@ pub(crate) const FOREIGN: &str = "jira | gitlab | bitbucket | pagerduty | datado
     quay | artifactory | launchpad | woodpecker | drone | appveyor | linkedin | facebook | \
     instagram | youtube | twitch | productboard | height | wrike | smartsheet | coda | miro | \
     loom | calendly | freshservice | kafka | rabbitmq | redis | postgres | mysql | mongodb | \
-    snowflake | bigquery | dbt | airflow | temporal";
+    snowflake | bigquery | dbt | airflow | temporal | merge conflict | merge conflicts";
 
 /// Branches that everybody names without saying `branch`.
 pub(crate) const KNOWN_BRANCHES: &[&str] = &[

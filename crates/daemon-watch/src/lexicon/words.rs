@@ -86,6 +86,10 @@ pub(crate) enum Class {
     Filler,
     /// `repository` forms after `in the … repository`.
     Contains,
+    /// `as long as`, `provided`: what follows must hold besides.
+    Provided,
+    /// `despite`, `while`: what follows held besides, and no event tells it.
+    Despite,
 }
 
 /// Every phrase of a class.
@@ -115,7 +119,10 @@ pub(crate) const CLASSES: &[(Class, &str)] = &[
         "get | gets | got | getting | receive | receives | received | receiving | gain | gains | \
          gained | pick up | picks up | picked up | acquire | acquires | obtains | earns",
     ),
-    (Class::Lose, "lose | loses | lost | losing"),
+    (
+        Class::Lose,
+        "lose | loses | lost | losing | no longer has | no longer have | no longer carries",
+    ),
     (
         Class::By,
         "by | authored by | written by | whose author is | that was opened by | which was opened by | \
@@ -123,7 +130,10 @@ pub(crate) const CLASSES: &[(Class, &str)] = &[
     ),
     (Class::To, "to | toward | towards"),
     (Class::Into, "into | onto | in to"),
-    (Class::On, "on | upon"),
+    (
+        Class::On,
+        "on | upon | belonging to | that belongs to | that belong to | which belongs to | associated with",
+    ),
     (Class::In, "in | inside | within | inside of"),
     (Class::At, "at"),
     (
@@ -211,9 +221,9 @@ pub(crate) const CLASSES: &[(Class, &str)] = &[
     ),
     (
         Class::Bot,
-        "bot | bots | a bot account | bot account | bot accounts | automation | bot user | bot users | \
+        "bot | bots | bot account | bot accounts | automation | bot user | bot users | \
          robot | robots | automated account | automated accounts | app | apps | application | \
-         applications | a github app | integration | integrations",
+         applications | github app | github apps | integration | integrations",
     ),
     (
         Class::Maintainer,
@@ -304,11 +314,10 @@ pub(crate) const CLASSES: &[(Class, &str)] = &[
          in the repository | in the repo | in this repository | in this repo | on the repository | \
          on the repo | to the repo | to the repository | of the repository | of the repo | \
          in our repo | in our repository | to this repository | to this repo | result | a result | \
-         results | conclusion | finally | itself | please | existing | given | action | \
+         results | finally | itself | please | existing | given | action | \
          for review comments | actually | simply | there is | there are | there's | comes | come | \
-         from scratch | made | of any kind | at all | github's | reports a | ends in | end in | \
-         ends with | end with | finishes with | completes with | complete with | concludes with | \
-         comes back with | finish with | finishes as | ends up | including | either by | specifically | \
+         from scratch | made | of any kind | at all | github's | reports a | \
+         comes back with | ends up | including | either by | specifically | \
          particular | specific | level event | place | takes place | happens | happen | occurs | \
          occur | incoming | individual | single",
     ),
@@ -322,6 +331,16 @@ pub(crate) const CLASSES: &[(Class, &str)] = &[
          that includes | that include | which includes | starts with | starting with | begins with | \
          beginning with | with the phrase | including the word | including the phrase | that contain | \
          that mention | including",
+    ),
+    (
+        Class::Provided,
+        "as long as | so long as | provided | provided that | providing | assuming | assuming that | \
+         on condition that | while",
+    ),
+    (
+        Class::Despite,
+        "despite | in spite of | even though | although | though | regardless of | because | until | till | \
+         before | without having | whilst",
     ),
 ];
 
@@ -349,6 +368,7 @@ pub(crate) enum Part {
     Approval,
     AutoMerge,
     MergeQueue,
+    Conclusion,
 }
 
 /// The phrases of each part, singular.
@@ -357,7 +377,7 @@ pub(crate) const PARTS: &[(Part, &str)] = &[
     (Part::Assignee, "assignee"),
     (Part::Reviewer, "reviewer"),
     (Part::Title, "title | headline | subject line"),
-    (Part::Body, "body | description"),
+    (Part::Body, "body | description | text | wording"),
     (
         Part::Base,
         "base branch | base | target branch | merge target",
@@ -377,4 +397,5 @@ pub(crate) const PARTS: &[(Part, &str)] = &[
     (Part::Approval, "approval | approving review"),
     (Part::AutoMerge, "auto-merge | auto merge | automerge"),
     (Part::MergeQueue, "merge queue"),
+    (Part::Conclusion, "conclusion | outcome"),
 ];

@@ -19,6 +19,7 @@ pub(super) fn compose(
     let has = |verb: Verb| happening.verbs.contains(&verb);
     let mut parents = parents.to_vec();
     let inline = draft.mods.iter().any(|hit| hit.kind == Mod::Inline);
+    let is_in_discussion = parents.contains(&Noun::Discussion);
     let mut on = |noun: Noun| {
         parents.push(noun);
         parents.clone()
@@ -36,6 +37,17 @@ pub(super) fn compose(
             on(noun)
         };
         return (comment, vec![Verb::Create], parents);
+    }
+    let answers = has(Verb::Reply) && !has(Verb::Answer) || noun == Noun::Reply;
+    if answers && (noun == Noun::Discussion || is_in_discussion) {
+        return (
+            Noun::DiscussionComment,
+            vec![Verb::Create],
+            on(Noun::Discussion),
+        );
+    }
+    if has(Verb::Attach) && noun == Noun::Issue && draft.parts.is_empty() {
+        return (Noun::Attachment, vec![Verb::Create], on(noun));
     }
     let writes = has(Verb::Post)
         && draft.mods.iter().any(|hit| {

@@ -1,6 +1,6 @@
 //! What a modifier compares, for a noun, a verb and a kind of event.
 
-use daemon_event::vocabulary::{Noun, Verb};
+use daemon_event::vocabulary::{self, Noun, Verb};
 use daemon_event::{Field, Source};
 
 use super::subject::Subject;
@@ -59,16 +59,13 @@ pub(super) fn tests(
             one(field, *op, values.clone())
         }
         Mod::Text(place, values) => text(subject, hit, *place, values),
-        Mod::Name(values) => {
-            let field = match kind {
-                "workflow_run" => Field::Workflow,
-                _ => Field::Check,
-            };
-            one(field, is, values.clone())
-        }
+        Mod::Name(noun, values) => name(kind, hit, *noun, values),
         Mod::Conclusion(values) => {
             // A list that spells the conclusions out says more than the word before it.
-            let is_spelt_out = draft.mods.iter().any(spells_conclusions);
+            let is_spelt_out = draft
+                .mods
+                .iter()
+                .any(|hit| !hit.negated && spells_conclusions(hit));
             if is_spelt_out {
                 Some(Vec::new())
             } else {
@@ -83,7 +80,7 @@ pub(super) fn tests(
         }
         Mod::Label(values) => one(Field::Labels, is, values.clone()),
         Mod::TopLevel | Mod::Inline => Some(Vec::new()),
-        Mod::Value(part, values) => value(subject, source, kind, hit, *part, values),
+        Mod::Value(part, values) => value(source, kind, hit, *part, values),
         Mod::Target(_) => Some(Vec::new()),
         Mod::Team(values) => {
             let names = values
@@ -92,6 +89,33 @@ pub(super) fn tests(
             one(Field::ReviewerTeam, is, names.collect())
         }
     }
+}
+
+/// The name of a check, a job or a workflow, as the words before or behind it say which.
+fn name(kind: &str, hit: &ModHit, noun: Noun, values: &[String]) -> Option<Tests> {
+    let op = if hit.negated { Op::IsNot } else { Op::Is };
+    let field = match (kind, noun) {
+        ("workflow_run" | "deployment_review", _) | ("workflow_job", Noun::Workflow) => {
+            Field::Workflow
+        }
+        // A dispatch tells the file of the workflow, not its name.
+        ("workflow_dispatch", _) => {
+            let is_file = |value: &String| value.ends_with(".yml") || value.ends_with(".yaml");
+            if !values.iter().all(is_file) {
+                return None;
+            }
+            let op = if hit.negated {
+                Op::MatchesNot
+            } else {
+                Op::Matches
+            };
+            let globs = values.iter().map(|value| format!("**/{value}")).collect();
+            return Some(vec![(Test::new(Field::Workflow, op, globs), hit.mark)]);
+        }
+        ("check_suite", _) => Field::Name,
+        _ => Field::Check,
+    };
+    Some(vec![(Test::new(field, op, values.to_vec()), hit.mark)])
 }
 
 fn negate(op: Op) -> Option<Op> {
@@ -239,7 +263,8 @@ fn person_fields(
             Some(Field::AuthorAssociation),
         );
     }
-    if matches!(subject.noun, Noun::CodeScanningAlert) {
+    if subject.noun == Noun::CodeScanningAlert && subject.verb == Verb::Create {
+        // What raises it is the tool that scanned.
         return (Field::Name, Field::ActorKind, None);
     }
     (Field::Actor, Field::ActorKind, None)
@@ -295,7 +320,6 @@ fn text(
 }
 
 fn value(
-    subject: &Subject,
     source: Source,
     kind: &str,
     hit: &ModHit,
@@ -303,51 +327,51 @@ fn value(
     values: &[String],
 ) -> Option<Tests> {
     let op = if hit.negated { Op::IsNot } else { Op::Is };
-    let folded: Vec<String> = values.iter().map(|value| normal(value)).collect();
-    let names_environment = folded
-        .iter()
-        .any(|value| matches!(value.as_str(), "production" | "staging" | "preview"));
-    let field = match (part, kind) {
-        (Some(Part::Priority), _) => Field::Priority,
-        (Some(Part::Environment), _) => Field::Environment,
-        (Some(Part::Health), _) => Field::Health,
-        (Some(Part::Category), _) => Field::Category,
-        (Some(Part::Level), _) => Field::Level,
-        (_, "ProjectUpdate") => Field::Health,
-        (_, "dependabot_alert" | "code_scanning_alert" | "metric_alert") => Field::Severity,
-        (_, "check_run" | "check_suite" | "status" | "workflow_run" | "workflow_job") => {
-            Field::Conclusion
-        }
-        (_, "deployment" | "deployment_status") => {
-            if folded
-                .iter()
-                .any(|value| value == "production" || value == "staging" || value == "preview")
-            {
-                Field::Environment
-            } else {
-                Field::Conclusion
-            }
-        }
-        (_, "event_alert" | "error")
-            if folded
-                .iter()
-                .any(|value| matches!(value.as_str(), "production" | "staging" | "preview")) =>
-        {
-            Field::Environment
-        }
-        (_, "issue") if names_environment => return None,
-        (_, "issue" | "event_alert" | "error") if source == Source::Sentry => Field::Level,
-        (Some(Part::Severity), "issue" | "event_alert") => Field::Level,
-        (_, "Issue") if source == Source::Linear => Field::Priority,
-        (Some(Part::Status), _) => Field::State,
-        _ => return None,
-    };
-    if field == Field::Priority && source != Source::Linear {
-        // GitHub's issues have no priority: the filter keeps them asleep.
-        return Some(vec![(Test::new(field, op, folded), hit.mark)]);
+    let mut folded: Vec<String> = values.iter().map(|value| normal(value)).collect();
+    let told =
+        |field: &&Field| vocabulary::kind(source, kind).is_some_and(|kind| kind.tells(**field));
+    let fields = value_fields(part, &folded);
+    // An event that cannot tell stays asleep where another of the same clause can.
+    let field = *fields.iter().find(told).or(fields.first())?;
+    if field == Field::Conclusion && part.is_none() && !hit.negated && folded == ["failure"] {
+        let other = match kind {
+            "status" | "deployment_status" => "error",
+            _ => "timed_out",
+        };
+        folded.push(other.to_owned());
     }
-    let _ = subject;
     Some(vec![(Test::new(field, op, folded), hit.mark)])
+}
+
+/// The fields that may hold a value, the likeliest first.
+fn value_fields(part: Option<Part>, values: &[String]) -> &'static [Field] {
+    let all = |names: &[&str]| values.iter().all(|value| names.contains(&value.as_str()));
+    match part {
+        Some(Part::Priority) => &[Field::Priority, Field::Severity],
+        Some(Part::Severity) => &[Field::Severity, Field::Level, Field::Priority],
+        Some(Part::Level) => &[Field::Level, Field::Severity, Field::Priority],
+        Some(Part::Environment) => &[Field::Environment],
+        Some(Part::Health) => &[Field::Health],
+        Some(Part::Category) => &[Field::Category],
+        Some(Part::Conclusion) => &[Field::Conclusion],
+        Some(Part::Status) if all(&["production", "staging", "preview"]) => &[Field::Environment],
+        Some(Part::Status) => &[Field::Conclusion, Field::State, Field::Health],
+        _ if all(&["production", "staging", "preview"]) => &[Field::Environment],
+        _ if all(&["high", "medium", "low", "urgent", "none"]) => &[
+            Field::Severity,
+            Field::Priority,
+            Field::Level,
+            Field::Conclusion,
+            Field::Health,
+        ],
+        _ => &[
+            Field::Severity,
+            Field::Level,
+            Field::Conclusion,
+            Field::Health,
+            Field::Priority,
+        ],
+    }
 }
 
 /// How checks end, as GitHub spells it.
@@ -380,6 +404,7 @@ fn normal(value: &str) -> String {
         "action required" => "action_required".to_owned(),
         "canceled" | "cancellation" => "cancelled".to_owned(),
         "errored" => "error".to_owned(),
+        "moderate" => "medium".to_owned(),
         _ => value.to_owned(),
     }
 }

@@ -68,7 +68,11 @@ pub(super) fn happenings(
     }
     let gains_itself = primary.iter().all(|noun| !is_dependent(*noun))
         && draft.parts.is_empty()
-        && !primary.contains(&Noun::Release);
+        && !primary.contains(&Noun::Release)
+        && draft
+            .is_new
+            .zip(draft.gains)
+            .is_none_or(|(new, gains)| new < gains);
     if draft.gains.is_some() && found.is_empty() && gains_itself {
         return Vec::new();
     }

@@ -50,6 +50,25 @@ pub(super) fn split_nouns(reader: &mut Reader<'_>, draft: &Draft) -> (Vec<Noun>,
     {
         return (vec![Noun::MergeGroup], vec![Noun::Check]);
     }
+    let is_plain_alert = |hit: &&NounHit| hit.nouns == [Noun::Alert];
+    let found_by_tool = draft.nouns.iter().any(|hit| {
+        hit.nouns.iter().any(|noun| {
+            matches!(
+                noun,
+                Noun::DependabotAlert | Noun::SecretAlert | Noun::CodeScanningAlert
+            )
+        })
+    });
+    if found_by_tool && draft.nouns.iter().any(|hit| is_plain_alert(&hit)) {
+        let mut alerts: Vec<Noun> = draft
+            .nouns
+            .iter()
+            .filter(|hit| !is_plain_alert(hit))
+            .flat_map(|hit| hit.nouns.to_vec())
+            .collect();
+        alerts.dedup();
+        return (alerts, Vec::new());
+    }
     let first_of = |hit: &NounHit| hit.nouns.to_vec();
     let first_group = draft.nouns[0].group;
     let dependents: Vec<&NounHit> = draft
@@ -197,6 +216,12 @@ pub(super) fn is_read_as_parent(draft: &Draft, hit: &NounHit, primary: &[Noun]) 
             Noun::DiscussionComment,
             Noun::Job,
             Noun::File,
+            Noun::SubIssue,
+            Noun::ParentIssue,
+            Noun::BlockedBy,
+            Noun::Blocking,
+            Noun::IssueDependency,
+            Noun::CustomerNeed,
         ]) || !draft.parts.is_empty();
     }
     if has(Noun::Branch) {
@@ -208,12 +233,45 @@ pub(super) fn is_read_as_parent(draft: &Draft, hit: &NounHit, primary: &[Noun]) 
     if has(Noun::Repository) || has(Noun::Workspace) {
         return true;
     }
+    if has(Noun::Organization) || has(Noun::Installation) {
+        return about(&[
+            Noun::OrganizationMember,
+            Noun::Team,
+            Noun::TeamMember,
+            Noun::Repository,
+            Noun::InstallationRepository,
+        ]);
+    }
+    if has(Noun::GithubProject) {
+        return about(&[
+            Noun::ProjectItem,
+            Noun::ProjectStatusUpdate,
+            Noun::ProjectCard,
+        ]);
+    }
+    if has(Noun::Channel)
+        && about(&[
+            Noun::ChannelTopic,
+            Noun::ChannelPurpose,
+            Noun::Huddle,
+            Noun::Canvas,
+        ])
+    {
+        return true;
+    }
     if has(Noun::Channel) {
         return draft
             .mods
             .iter()
             .any(|hit| matches!(hit.kind, Mod::Is(Field::Channel, _)))
-            || about(&[Noun::Message, Noun::Reply, Noun::Reaction, Noun::Mention]);
+            || about(&[
+                Noun::Message,
+                Noun::Reply,
+                Noun::Reaction,
+                Noun::Mention,
+                Noun::SharedFile,
+                Noun::Pin,
+            ]);
     }
     if has(Noun::Message) {
         return about(&[
@@ -308,6 +366,9 @@ pub(super) fn implied_nouns(draft: &Draft, has_files: bool) -> Vec<Noun> {
     }
     if verbs(Verb::EnableAutoMerge) || verbs(Verb::DisableAutoMerge) || verbs(Verb::RequestReview) {
         return vec![Noun::PullRequest];
+    }
+    if verbs(Verb::MessageDirectly) {
+        return vec![Noun::DirectMessage];
     }
     if verbs(Verb::Mention) && in_slack {
         return vec![Noun::Mention];

@@ -35,6 +35,15 @@ pub(super) fn of_part(
         owners.to_vec()
     };
     let mut subjects = Vec::new();
+    let owners: Vec<Noun> = owners
+        .into_iter()
+        .map(|noun| match (noun, part.part) {
+            // The status of a commit, and of a deployment, is a thing of its own.
+            (Noun::Commit, Part::Status) => Noun::Status,
+            (Noun::Deployment, Part::Status) => Noun::DeploymentStatus,
+            (noun, _) => noun,
+        })
+        .collect();
     for noun in owners {
         let mut subject = Subject {
             verb_index: happening.index,
@@ -64,7 +73,13 @@ pub(super) fn of_part(
                 Verb::Update
             }
 
-            Part::Status if changes(happening) || has(Verb::Move) => Verb::Move,
+            Part::Status
+                if matches!(noun, Noun::Status | Noun::DeploymentStatus)
+                    && (changes(happening) || adds) =>
+            {
+                Verb::Change
+            }
+            Part::Status if changes(happening) || adds || has(Verb::Move) => Verb::Move,
             _ => continue,
         };
         subject.verb = verb;
@@ -72,6 +87,10 @@ pub(super) fn of_part(
             continue;
         }
         part_extras(part, &mut subject, span, &values);
+        if part.part == Part::Status && values.is_empty() && !part.values.is_empty() {
+            let op = if part.negated { Op::IsNot } else { Op::Is };
+            subject.require(Field::State, op, &part.values, span);
+        }
         verb_extras(
             reader,
             draft,

@@ -87,6 +87,7 @@ pub(super) fn subjects(reader: &mut Reader<'_>, draft: &Draft) -> Result<Vec<Sub
                     | Part::Environment
                     | Part::Approval
                     | Part::MergeQueue
+                    | Part::Conclusion
             )
         });
         if subjects.len() == before && parts_are_asides {
@@ -162,7 +163,9 @@ fn of_noun(
     {
         verbs.retain(|verb| *verb == Verb::Touch);
     }
-    if verbs.contains(&Verb::Move) && !has_state {
+    let moves_itself = has_row(noun, Verb::Move)
+        && !matches!(noun, Noun::Issue | Noun::Project | Noun::Initiative);
+    if verbs.contains(&Verb::Move) && !has_state && !moves_itself {
         verbs.retain(|verb| *verb != Verb::Move);
         if verbs.is_empty() {
             verbs = special_move(noun, draft);
@@ -177,6 +180,9 @@ fn of_noun(
         ..Subject::plain(noun, verb, happening.span)
     };
     on_parents(draft, &mut subject);
+    if happening.verbs.contains(&Verb::Move) && verb == Verb::Transfer {
+        subject.sources.retain(|source| *source == Source::Linear);
+    }
     verb_extras(reader, draft, &mut subject, hit);
     let enters_triage = verb == Verb::Move
         && hit.is_some_and(|hit| {
@@ -198,8 +204,34 @@ fn of_noun(
 
 fn special_move(noun: Noun, draft: &Draft) -> Vec<Verb> {
     let to = |wanted: Noun| draft.nouns.iter().any(|hit| hit.nouns.contains(&wanted));
+    let is_check = matches!(
+        noun,
+        Noun::Check
+            | Noun::CheckRun
+            | Noun::CheckSuite
+            | Noun::Status
+            | Noun::Workflow
+            | Noun::Job
+            | Noun::Ci
+            | Noun::DeploymentStatus
+    );
     if noun == Noun::Issue && (to(Noun::Cycle) || to(Noun::Project)) {
         vec![Verb::Update]
+    } else if is_check
+        && draft
+            .mods
+            .iter()
+            .any(|hit| !hit.negated && matches!(hit.kind, Mod::Value(..) | Mod::Conclusion(_)))
+    {
+        // `turns to failure`
+        vec![Verb::Complete]
+    } else if noun == Noun::Issue
+        && draft
+            .mods
+            .iter()
+            .any(|hit| matches!(hit.kind, Mod::Is(Field::Team, _)) && hit.n_verbs > 0)
+    {
+        vec![Verb::Transfer]
     } else {
         Vec::new()
     }

@@ -1,0 +1,117 @@
+//! Which facts the events of a kind can hold.
+
+use super::EventKind;
+use crate::event::Source;
+use crate::field::Field as F;
+
+/// Kinds whose events belong to a commit, and through it to pull requests.
+const CHECKED: &[&str] = &["check_run", "check_suite", "status", "workflow_run"];
+
+impl EventKind {
+    /// Whether an event of this kind can hold a fact: read from its payload, derived from it, or found out
+    /// by the host.
+    pub fn tells(&self, field: F) -> bool {
+        let reads = |wanted: F| {
+            self.reads
+                .iter()
+                .copied()
+                .flatten()
+                .any(|read| read.field == Some(wanted))
+        };
+        if reads(field) {
+            return true;
+        }
+        match field {
+            F::AuthorKind => reads(F::Author) || self.tells_author(),
+            F::ParentAuthorKind => reads(F::ParentAuthor),
+            F::ActorKind => reads(F::Actor) || self.tells_actor(),
+            F::Author => self.tells_author(),
+            F::Actor => self.tells_actor(),
+            F::Channel => reads(F::ChannelId),
+            _ => match self.source {
+                Source::Github => self.github_tells(field, reads),
+                Source::Git => self.git_tells(field),
+                Source::Linear => self.linear_tells(field),
+                Source::Slack => self.slack_tells(field),
+                Source::Sentry => self.sentry_tells(field),
+            },
+        }
+    }
+
+    fn tells_author(&self) -> bool {
+        match self.source {
+            Source::Linear => matches!(self.name, "Issue" | "Comment"),
+            Source::Slack => matches!(self.name, "message" | "app_mention"),
+            Source::Github | Source::Sentry | Source::Git => false,
+        }
+    }
+
+    fn tells_actor(&self) -> bool {
+        matches!(self.source, Source::Linear | Source::Sentry)
+            || self.source == Source::Slack && self.name == "message"
+    }
+
+    fn github_tells(&self, field: F, reads: impl Fn(F) -> bool) -> bool {
+        let name = self.name;
+        let is_pull_request = name.starts_with("pull_request");
+        let moves_refs = matches!(name, "push" | "create" | "delete" | "workflow_dispatch");
+        match field {
+            F::OnDefaultBranch => {
+                moves_refs || name == "merge_group" || reads(F::Base) || reads(F::Branch)
+            }
+            F::Fork => is_pull_request,
+            F::Base => name == "merge_group",
+            F::Branch => moves_refs || name == "code_scanning_alert",
+            F::Tag | F::RefType => moves_refs,
+            F::ChangedFiles => name == "push" || is_pull_request,
+            F::LabelAdded | F::LabelRemoved => {
+                matches!(name, "pull_request" | "issues" | "discussion")
+            }
+            F::CommentOn => {
+                is_pull_request && name != "pull_request"
+                    || matches!(
+                        name,
+                        "issue_comment" | "commit_comment" | "discussion_comment"
+                    )
+            }
+            F::Reply => is_pull_request && name != "pull_request",
+            F::PullRequests | F::Number | F::Draft | F::CurrentHead | F::State => {
+                CHECKED.contains(&name)
+            }
+            _ => false,
+        }
+    }
+
+    fn git_tells(&self, field: F) -> bool {
+        match field {
+            F::Branch | F::Tag | F::RefType | F::OnDefaultBranch => true,
+            F::ChangedFiles => matches!(self.name, "push" | "merge"),
+            F::Base | F::Merged | F::Title => self.name == "merge",
+            _ => false,
+        }
+    }
+
+    fn linear_tells(&self, field: F) -> bool {
+        matches!(
+            (self.name, field),
+            (
+                "Issue",
+                F::Priority | F::Assignee | F::Assignees | F::LabelAdded | F::LabelRemoved,
+            ) | ("Issue" | "Project", F::Archived)
+                | ("Comment", F::CommentOn | F::Reply | F::StateType)
+                | ("Cycle", F::StateType)
+        )
+    }
+
+    fn slack_tells(&self, field: F) -> bool {
+        matches!(field, F::Reply | F::Subtype | F::Comment)
+            && matches!(self.name, "message" | "app_mention")
+    }
+
+    fn sentry_tells(&self, field: F) -> bool {
+        matches!(
+            (self.name, field),
+            ("comment", F::CommentOn) | ("metric_alert", F::Severity)
+        )
+    }
+}

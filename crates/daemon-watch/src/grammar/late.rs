@@ -1,0 +1,132 @@
+//! Complements that stand behind the object of their verb: `moves an issue to Done`.
+
+use daemon_event::vocabulary::{Noun, Verb};
+
+use crate::grammar::draft::Draft;
+use crate::grammar::reader::Reader;
+use crate::lexicon::{Class, Forms, Part};
+
+impl Reader<'_> {
+    /// Reads a state, a person or a value that belongs to a verb before its object.
+    pub(crate) fn try_late(&mut self, draft: &mut Draft) -> bool {
+        self.try_late_state(draft)
+            || self.try_late_assignee(draft)
+            || self.try_mark_as(draft)
+            || self.try_take_off(draft)
+    }
+
+    fn try_late_state(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let Some(hit) = draft.verbs.last() else {
+            return false;
+        };
+        let text = self.unit(hit.at).map_or("", |unit| unit.text.as_str());
+        let carries = hit.verbs.contains(&Verb::Move)
+            || ["mark", "send", "put", "push", "sent", "place", "pull"]
+                .iter()
+                .any(|verb| text.starts_with(verb));
+        let has_state = draft.nouns.iter().any(|noun| {
+            noun.at > hit.at
+                && noun
+                    .nouns
+                    .iter()
+                    .any(|noun| matches!(noun, Noun::Issue | Noun::Project | Noun::Initiative))
+        });
+        let part = draft.parts.last().filter(|part| part.range.start > hit.at);
+        let of_part = part.is_some_and(|part| {
+            part.values.is_empty() && matches!(part.part, Part::Status | Part::Priority)
+        });
+        if !carries || !hit.values.is_empty() || !(has_state || of_part) {
+            return false;
+        }
+        let from = self.skip(at, &[Class::To, Class::Into, Class::As, Class::In]);
+        if from == at && !text.starts_with("mark") {
+            return false;
+        }
+        let from = self.skip(from, &[Class::Article]);
+        let wants_value = part.is_some_and(|part| part.part == Part::Priority);
+        let list = self.list(from, |reader, at| {
+            if wants_value {
+                reader.value_word(at)
+            } else {
+                reader.state(at)
+            }
+        });
+        let Some((values, end)) = list else {
+            return false;
+        };
+        self.take(at..end);
+        self.at = end;
+        if of_part && let Some(part) = draft.parts.last_mut() {
+            part.values.clone_from(&values);
+        }
+        if let Some(hit) = draft.verbs.last_mut() {
+            hit.verbs = vec![Verb::Move];
+            if !wants_value {
+                hit.values = values;
+            }
+        }
+        true
+    }
+
+    /// `assigns an issue to Kit`.
+    fn try_late_assignee(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let waits = draft.verbs.last().is_some_and(|hit| {
+            hit.values.is_empty()
+                && (hit.verbs.contains(&Verb::Assign) || hit.verbs.contains(&Verb::Unassign))
+        });
+        if !waits || !self.is_any(at, &[Class::To, Class::From]) {
+            return false;
+        }
+        let Some((values, end)) = self.list(at + 1, Self::person) else {
+            return false;
+        };
+        self.take(at..end);
+        self.at = end;
+        if let Some(hit) = draft.verbs.last_mut() {
+            hit.values = values;
+        }
+        true
+    }
+
+    /// `marks a milestone as closed`: what is marked so, becomes so.
+    fn try_mark_as(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let marks = draft.verbs.last().is_some_and(|hit| {
+            hit.values.is_empty()
+                && self
+                    .unit(hit.at)
+                    .is_some_and(|unit| unit.text.starts_with("mark"))
+        });
+        let verb = at + 1;
+        if !marks || !self.is(at, Class::As) || !self.has_form(verb, Forms::PAST) {
+            return false;
+        }
+        let verbs = self.sense(verb).map(|sense| sense.verbs.clone());
+        if let (Some(hit), Some(verbs)) = (draft.verbs.last_mut(), verbs) {
+            hit.verbs = verbs;
+            hit.forms = Forms::PAST;
+        }
+        self.take(at..verb + 1);
+        self.at = verb + 1;
+        true
+    }
+
+    /// `takes the bug label off an issue`, `takes a reaction back`.
+    fn try_take_off(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let text = |at: usize| self.unit(at).map_or("", |unit| unit.text.as_str());
+        if !matches!(text(at), "take" | "takes" | "took" | "taken" | "taking") {
+            return false;
+        }
+        let end = self.boundary(at + 1);
+        let particle = (at + 1..end).find(|next| matches!(text(*next), "off" | "away" | "back"));
+        let Some(particle) = particle else {
+            return false;
+        };
+        self.take(particle..particle + 1);
+        self.push_verb(draft, vec![Verb::Remove, Verb::Unreact], at..at + 1);
+        true
+    }
+}

@@ -1,0 +1,156 @@
+//! Words that stand for something else: a tool for its alerts, a run for its workflow, a newcomer for joining.
+
+use daemon_event::vocabulary::{Noun, Verb};
+
+use crate::grammar::draft::{Draft, Mod, NounHit};
+use crate::grammar::reader::Reader;
+use crate::lexicon::Class;
+
+impl Reader<'_> {
+    /// Reads a word that stands for something else.
+    pub(crate) fn try_whole(&mut self, draft: &mut Draft) -> bool {
+        self.try_tool(draft) || self.try_run_of(draft) || self.try_newcomer(draft)
+    }
+
+    /// `Dependabot opens an alert`, `by secret scanning`: who finds it says which alert it is.
+    fn try_tool(&mut self, draft: &mut Draft) -> bool {
+        let at = self.skip(
+            self.at,
+            &[Class::By, Class::From, Class::Or, Class::Article],
+        );
+        let is_bot = self.unit(at).is_some_and(|unit| unit.text == "dependabot");
+        let is_scan = at > self.at
+            && (self.has_noun(at, Noun::SecretAlert) || self.has_noun(at, Noun::CodeScanningAlert));
+        let of_alerts = (0..self.units.len()).any(|other| {
+            other != at
+                && self.has_noun(other, Noun::Alert)
+                && self
+                    .unit(other)
+                    .is_some_and(|unit| unit.text.starts_with("alert"))
+        });
+        let of_secrets = draft
+            .nouns
+            .iter()
+            .any(|hit| hit.nouns.contains(&Noun::SecretAlert));
+        let in_sentry = self.units.iter().any(|unit| {
+            unit.sense
+                .is_some_and(|sense| sense.source == Some(daemon_event::Source::Sentry))
+        });
+        if in_sentry || !(is_bot && of_alerts || is_scan && (of_alerts || of_secrets)) {
+            return false;
+        }
+        let nouns: &'static [Noun] = if is_bot {
+            &[Noun::DependabotAlert]
+        } else if self.has_noun(at, Noun::SecretAlert) {
+            &[Noun::SecretAlert]
+        } else {
+            &[Noun::CodeScanningAlert]
+        };
+        let group = draft
+            .nouns
+            .iter()
+            .find(|hit| !hit.nouns.contains(&Noun::Alert))
+            .map_or(draft.nouns.len() + 100, |hit| hit.group);
+        draft.nouns.push(NounHit {
+            nouns,
+            at,
+            group,
+            plural: false,
+            n_verbs: draft.verbs.len(),
+        });
+        self.take(self.at..at + 1);
+        self.at = at + 1;
+        true
+    }
+
+    /// `a run of the Deploy workflow`, `a page of the wiki`: a part that stands for the whole.
+    fn try_run_of(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let text = self.unit(at).map_or("", |unit| unit.text.as_str());
+        let is_part = matches!(
+            text,
+            "run" | "runs" | "page" | "pages" | "execution" | "card" | "item" | "items" | "cards"
+        );
+        let of = self.skip(at + 1, &[Class::Of, Class::On, Class::In]);
+        let whole = (of..of + 7).find(|next| {
+            self.sense(*next).is_some_and(|sense| {
+                sense.nouns.iter().any(|noun| {
+                    matches!(
+                        noun,
+                        Noun::Workflow
+                            | Noun::Wiki
+                            | Noun::Ci
+                            | Noun::GithubProject
+                            | Noun::ProjectItem
+                    )
+                })
+            })
+        });
+        let follows_workflow = self.is(at.wrapping_sub(1), Class::Article)
+            || draft.nouns.last().is_some_and(|hit| hit.at + 1 == at);
+        let Some(whole) = whole.filter(|_| is_part && of > at + 1 && follows_workflow) else {
+            return false;
+        };
+        if text.starts_with("item") || text.starts_with("card") {
+            if !self.has_noun(whole, Noun::GithubProject) {
+                return false;
+            }
+            draft.nouns.push(NounHit {
+                nouns: &[Noun::ProjectItem],
+                at,
+                group: draft.nouns.len(),
+                plural: false,
+                n_verbs: draft.verbs.len(),
+            });
+        }
+        self.take(at..of);
+        self.at = of;
+        true
+    }
+
+    /// `gets a new collaborator`, `becomes a member of #eng`.
+    fn try_newcomer(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let text = self.unit(at).map_or("", |unit| unit.text.as_str());
+        let becomes = draft.verbs.last().is_some_and(|hit| {
+            self.unit(hit.at)
+                .is_some_and(|unit| unit.text.starts_with("becom"))
+                && self.skip(hit.at + 1, &[Class::Article, Class::New]) == at
+        });
+        let gains = draft
+            .gains
+            .is_some_and(|gains| self.skip(gains + 1, &[Class::Article, Class::New]) == at);
+        if !(becomes || gains) {
+            return false;
+        }
+        let in_slack = draft
+            .mods
+            .iter()
+            .any(|hit| matches!(hit.kind, Mod::Is(daemon_event::Field::Channel, _)))
+            || (0..self.units.len()).any(|at| self.has_noun(at, Noun::Channel));
+        let (noun, verb) = match text {
+            "collaborator" | "collaborators" => (Noun::Collaborator, Verb::Add),
+            "member" | "members" if in_slack => (Noun::Channel, Verb::Join),
+            _ => return false,
+        };
+        draft.gains = None;
+        draft.verbs.clear();
+        draft.nouns.retain(|hit| !hit.nouns.contains(&noun));
+        draft.nouns.insert(
+            0,
+            NounHit {
+                nouns: if noun == Noun::Channel {
+                    &[Noun::Channel]
+                } else {
+                    &[Noun::Collaborator]
+                },
+                at,
+                group: 200,
+                plural: false,
+                n_verbs: 0,
+            },
+        );
+        self.push_verb(draft, vec![verb], at..at + 1);
+        true
+    }
+}
