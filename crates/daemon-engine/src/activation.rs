@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use daemon_event::{ActivationId, DaemonKey, InvalidId, Subject, TriggerKey};
+use daemon_schedule::Missed;
 use jiff::Timestamp;
 
 /// Fences the writes of one attempt: it rises with every claim, and a write under an older one changes nothing.
@@ -102,8 +103,23 @@ pub struct Trigger {
     pub conditions: Vec<u32>,
     /// Who asked, for a person's request.
     pub by: Option<String>,
+    /// What a tick tells beside its instant; `None` for other reasons.
+    pub occasion: Option<Occasion>,
     /// When it was recorded.
     pub recorded_at: Timestamp,
+}
+
+/// What a tick tells beside its instant, as it was when the tick was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occasion {
+    /// The expression, as written.
+    pub expression: String,
+    /// The IANA name of the zone.
+    pub zone: String,
+    /// What clocks in the zone showed, with their offset.
+    pub local: String,
+    /// The ticks before it that got no activation of their own.
+    pub missed: Option<Missed>,
 }
 
 /// One durable wake-execute cycle; unique per (daemon, trigger key).

@@ -28,6 +28,7 @@ pub(crate) fn new_trigger(n: u64) -> NewTrigger {
             key: TriggerKey::Event(EventId::new(n, [0; 10])),
             conditions: vec![0],
             by: None,
+            occasion: None,
             recorded_at: at(0),
         },
         activation_id: id(n),

@@ -32,7 +32,7 @@ mod state;
 mod surface;
 mod transition;
 
-pub use activation::{Activation, ActivationState, HostEpoch, RunLease, Trigger};
+pub use activation::{Activation, ActivationState, HostEpoch, Occasion, RunLease, Trigger};
 pub use admit::{
     Admission, Joining, MAX_PENDING, MAX_PENDING_PER_DAEMON, NewTrigger, PENDING_EXPIRY,
     QueueLimit, Standing, admit,

@@ -1,10 +1,12 @@
 //! What a provider receives for an activation, gathered from what the host knows.
 
+use std::collections::BTreeMap;
+
 use daemon_context::{
     Budget, Context, ContextError, Counter, Limits as ContextLimits, Missed, Parts, Payload,
     Reason, Remainder, State, Support, SupportRow,
 };
-use daemon_engine::{Activation, DaemonState};
+use daemon_engine::{Activation, DaemonState, Occasion, Trigger};
 use daemon_event::TriggerKey;
 use daemon_provider::Limits;
 use daemon_store::EventRow;
@@ -66,7 +68,7 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
     let local = local_times(from);
     let conditions = conditions_met(from);
     let missed = missed(from);
-    let reasons = reasons(from, &conditions, &local, &missed);
+    let reasons = reasons(from, &conditions, &local, missed.as_ref());
     let remainders = remainders(from);
     let payloads: Vec<Payload<'_>> = from
         .events
@@ -193,25 +195,23 @@ fn why(from: &Ingredients<'_>) -> String {
     }
 }
 
-/// The clocks of the daemon's zone at each tick.
+/// What clocks showed at each tick, as it was recorded; for a tick that told nothing, by the daemon's zone.
 fn local_times(from: &Ingredients<'_>) -> Vec<String> {
     let zone = from
         .daemon
         .schedule
         .as_ref()
         .map(|schedule| schedule.zone().time_zone().clone());
-    from.activation
-        .triggers
-        .iter()
-        .map(|trigger| match (&trigger.key, &zone) {
-            (TriggerKey::Tick(at), Some(zone)) => at
-                .to_zoned(zone.clone())
-                .strftime("%Y-%m-%d %H:%M %:z")
-                .to_string(),
-            (TriggerKey::Tick(at), None) => at.to_string(),
-            _ => String::new(),
-        })
-        .collect()
+    let shown = |trigger: &Trigger| match (&trigger.occasion, &trigger.key, &zone) {
+        (Some(occasion), ..) => occasion.local.clone(),
+        (None, TriggerKey::Tick(at), Some(zone)) => at
+            .to_zoned(zone.clone())
+            .strftime("%Y-%m-%d %H:%M %:z")
+            .to_string(),
+        (None, TriggerKey::Tick(at), None) => at.to_string(),
+        (None, ..) => String::new(),
+    };
+    from.activation.triggers.iter().map(shown).collect()
 }
 
 /// The conditions that each trigger met, with the author's words.
@@ -225,30 +225,45 @@ fn conditions_met<'a>(from: &Ingredients<'a>) -> Vec<Vec<(u32, &'a str)>> {
         .collect()
 }
 
-/// The ticks that joined the newest one.
-fn missed(from: &Ingredients<'_>) -> Vec<Timestamp> {
-    let mut ticks: Vec<Timestamp> = from
+/// Counts the ticks that got no activation of their own: those that joined the newest one, and what each of them tells.
+fn missed(from: &Ingredients<'_>) -> Option<daemon_schedule::Missed> {
+    let ticks: BTreeMap<Timestamp, Option<&daemon_schedule::Missed>> = from
         .activation
         .triggers
         .iter()
         .filter_map(|trigger| {
-            if let TriggerKey::Tick(at) = trigger.key {
-                Some(at)
-            } else {
-                None
-            }
+            let TriggerKey::Tick(at) = trigger.key else {
+                return None;
+            };
+            let occasion = trigger.occasion.as_ref();
+            Some((at, occasion.and_then(|told| told.missed.as_ref())))
         })
         .collect();
-    ticks.sort_unstable();
-    ticks.pop();
-    ticks
+    let newest = *ticks.last_key_value()?.0;
+    let told = || ticks.values().flatten();
+    let joined = ticks.keys().copied().filter(|at| *at != newest);
+    let mut list: Vec<Timestamp> = told()
+        .flat_map(|missed| missed.list.iter().copied())
+        .chain(joined.clone())
+        .collect();
+    list.sort_unstable();
+    list.dedup();
+    let oldest = told().map(|missed| missed.first).min();
+    let count = told().map(|missed| missed.count).sum::<u64>()
+        + u64::try_from(joined.count()).expect("a count fits");
+    Some(daemon_schedule::Missed {
+        count,
+        first: oldest.into_iter().chain(list.first().copied()).min()?,
+        last: *list.last()?,
+        list: list.split_off(list.len().saturating_sub(100)),
+    })
 }
 
 fn reasons<'a>(
     from: &Ingredients<'a>,
     conditions: &'a [Vec<(u32, &'a str)>],
     local: &'a [String],
-    missed: &'a [Timestamp],
+    missed: Option<&'a daemon_schedule::Missed>,
 ) -> Vec<Reason<'a>> {
     let schedule = from.daemon.schedule_text();
     let newest_tick = from
@@ -268,16 +283,15 @@ fn reasons<'a>(
                 }
             }
             TriggerKey::Tick(at) if newest_tick == Some(index) => {
-                let (expression, zone) = schedule.unwrap_or(("", "UTC"));
-                let missed = match (missed.first(), missed.last()) {
-                    (Some(first), Some(last)) => Some(Missed {
-                        count: u64::try_from(missed.len()).expect("a count fits"),
-                        first: *first,
-                        last: *last,
-                        list: &missed[missed.len().saturating_sub(100)..],
-                    }),
-                    _ => None,
-                };
+                let told = trigger.occasion.as_ref();
+                let told = told.map(|told| (told.expression.as_str(), told.zone.as_str()));
+                let (expression, zone) = told.or(schedule).unwrap_or(("", "UTC"));
+                let missed = missed.map(|missed| Missed {
+                    count: missed.count,
+                    first: missed.first,
+                    last: missed.last,
+                    list: &missed.list,
+                });
                 reasons.push(Reason::Tick {
                     expression,
                     zone,
@@ -346,12 +360,16 @@ fn trigger_json(from: &Ingredients<'_>) -> Value {
         .triggers
         .iter()
         .map(|trigger| {
-            json!({
+            let mut object = json!({
                 "key": trigger.key.to_string(),
                 "conditions": trigger.conditions,
                 "by": trigger.by,
                 "recorded_at": trigger.recorded_at.to_string(),
-            })
+            });
+            if let (TriggerKey::Tick(at), Some(told)) = (&trigger.key, &trigger.occasion) {
+                object["tick"] = tick_json(*at, told, trigger.recorded_at);
+            }
+            object
         })
         .collect();
     json!({
@@ -361,6 +379,26 @@ fn trigger_json(from: &Ingredients<'_>) -> Value {
         "repo": from.daemon.row.key.repo.as_str(),
         "rev": from.daemon.row.rev,
         "triggers": triggers,
+    })
+}
+
+fn tick_json(at: Timestamp, told: &Occasion, recorded_at: Timestamp) -> Value {
+    let missed = told.missed.as_ref().map(|missed| {
+        let list: Vec<String> = missed.list.iter().map(ToString::to_string).collect();
+        json!({
+            "count": missed.count,
+            "first": missed.first.to_string(),
+            "last": missed.last.to_string(),
+            "list": list,
+        })
+    });
+    json!({
+        "expression": told.expression,
+        "zone": told.zone,
+        "scheduled_at": at.to_string(),
+        "local": told.local,
+        "lateness_s": recorded_at.duration_since(at).as_secs(),
+        "missed": missed,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use daemon_engine::{Admission, Gate, Joining, NewTrigger, Trigger};
+use daemon_engine::{Admission, Gate, Joining, NewTrigger, Occasion, Trigger};
 use daemon_event::{
     ActivationId, DeliveryId, Enrichment, Event, RepoName, Source, TriggerKey, read,
 };
@@ -201,7 +201,13 @@ pub async fn submit(
         ),
         FireTrigger::Tick(at) => {
             has_schedule(daemon)?;
-            (TriggerKey::Tick(*at), None, Vec::new(), Joining::Separate)
+            let subject = daemon_store::tick_subject();
+            (
+                TriggerKey::Tick(*at),
+                Some(subject),
+                Vec::new(),
+                Joining::Separate,
+            )
         }
         FireTrigger::Event(fired) => {
             let event = fired.event(now)?;
@@ -235,6 +241,10 @@ pub async fn submit(
             )
         }
     };
+    let occasion = match key {
+        TriggerKey::Tick(at) => occasion(daemon, at),
+        TriggerKey::Event(_) | TriggerKey::Person(_) => None,
+    };
     let trigger = NewTrigger {
         daemon: daemon.row.key.clone(),
         rev: daemon.row.rev.clone(),
@@ -243,6 +253,7 @@ pub async fn submit(
             key,
             conditions,
             by: fire.by.clone(),
+            occasion,
             recorded_at: now,
         },
         activation_id: random::activation_id(now),
@@ -264,6 +275,18 @@ pub async fn submit(
             format!("a queue is full: {}", limit.as_str()),
         )),
     }
+}
+
+/// Tells what is known of a tick beside its instant.
+fn occasion(daemon: &Registered, at: Timestamp) -> Option<Occasion> {
+    let (expression, _) = daemon.schedule_text()?;
+    let zone = daemon.schedule.as_ref()?.zone();
+    Some(daemon_store::occasion(
+        expression.to_owned(),
+        zone,
+        at,
+        None,
+    ))
 }
 
 /// Refuses a tick of a daemon that has no schedule.

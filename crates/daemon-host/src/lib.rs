@@ -24,6 +24,7 @@
 //! An event is acknowledged after it is durable. A stale attempt commits nothing. Nothing is saved at exit: a host that is
 //! killed anywhere goes on at its next start.
 
+mod built;
 pub mod config;
 pub mod context;
 pub mod control;
@@ -46,3 +47,5 @@ pub mod registry;
 mod runs;
 pub mod serve;
 pub mod wire;
+
+pub use built::built_at;

@@ -44,6 +44,15 @@ pub fn now() -> Timestamp {
     Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
 }
 
+/// Returns the time since the machine was booted, suspend included.
+pub fn since_boot() -> std::time::Duration {
+    let since = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    std::time::Duration::new(
+        u64::try_from(since.tv_sec).unwrap_or(0),
+        u32::try_from(since.tv_nsec).unwrap_or(0),
+    )
+}
+
 fn millis(now: Timestamp) -> u64 {
     u64::try_from(now.as_millisecond()).unwrap_or(0)
 }

@@ -33,6 +33,8 @@
 //! recording fails. Each tick of a span is in exactly one row of its plan. A plan costs no more for
 //! ten years than for a day. A cursor in the future never mutes its key.
 
+mod amend;
+mod clock;
 mod group;
 mod index;
 mod policy;
@@ -40,9 +42,10 @@ mod recurrence;
 mod scheduler;
 mod tick;
 
+pub use amend::{retracted, superseded, unrecorded};
+pub use clock::{ClockStep, ClockWatch, MAX_DRIFT};
 pub use policy::{
-    Cancels, Misfire, Missed, Overlap, Plan, Policy, Unfinished, UnknownPolicy, jitter, retracted,
-    superseded,
+    Cancels, Misfire, Missed, Overlap, Plan, Policy, Unfinished, UnknownPolicy, jitter,
 };
 pub use recurrence::Recurrence;
 pub use scheduler::{Due, Passage, Scheduler};

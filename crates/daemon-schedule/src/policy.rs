@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::amend::{just_before, range};
 use crate::recurrence::Recurrence;
 use crate::tick::{TickOutcome, TickRow};
 
@@ -269,42 +270,6 @@ impl Plan {
     }
 }
 
-/// Records the ticks that an edit or a removal at `now` found unrecorded.
-pub fn superseded(
-    recurrence: &dyn Recurrence,
-    after: Timestamp,
-    now: Timestamp,
-) -> Option<TickRow> {
-    range(recurrence, after, now, TickOutcome::Superseded)
-}
-
-/// Splits a recorded row at an instant the clock stepped back to: what stays, and what is
-/// `retracted`.
-///
-/// An enqueued tick stays: its activation exists.
-pub fn retracted(
-    row: TickRow,
-    recurrence: &dyn Recurrence,
-    now: Timestamp,
-) -> (Option<TickRow>, Option<TickRow>) {
-    if row.outcome == TickOutcome::Enqueued || row.scheduled_at <= now {
-        return (Some(row), None);
-    }
-    if row.first > now {
-        return (
-            None,
-            Some(TickRow {
-                outcome: TickOutcome::Retracted,
-                ..row
-            }),
-        );
-    }
-    (
-        range(recurrence, just_before(row.first), now, row.outcome),
-        range(recurrence, now, row.scheduled_at, TickOutcome::Retracted),
-    )
-}
-
 /// Returns how long a daemon's ticks are put off to spread load: a part of `limit` that depends
 /// on nothing but the daemon.
 ///
@@ -316,34 +281,6 @@ pub fn jitter(daemon: &[u8], limit: Duration) -> Duration {
     });
     let limit = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
     Duration::from_millis(hash.checked_rem(limit).unwrap_or(0))
-}
-
-fn range(
-    recurrence: &dyn Recurrence,
-    after: Timestamp,
-    until: Timestamp,
-    outcome: TickOutcome,
-) -> Option<TickRow> {
-    let scheduled_at = recurrence.latest_in(after, until)?;
-    let first = recurrence
-        .next_after(after)
-        .expect("there is a tick in the span");
-    let count = if first == scheduled_at {
-        1
-    } else {
-        recurrence.count_in(after, scheduled_at)
-    };
-    Some(TickRow {
-        first,
-        scheduled_at,
-        count,
-        outcome,
-    })
-}
-
-fn just_before(tick: Timestamp) -> Timestamp {
-    tick.saturating_sub(SignedDuration::from_nanos(1))
-        .expect("saturates for absolute durations")
 }
 
 /// Reports a word that names no policy.

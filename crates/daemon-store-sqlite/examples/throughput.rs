@@ -141,6 +141,7 @@ async fn step(store: &SqliteStore, daemon: &DaemonKey, n: u64, work: Work) -> Re
             key: TriggerKey::Event(id.clone()),
             conditions: vec![0],
             by: None,
+            occasion: None,
             recorded_at: now,
         },
         activation_id: ActivationId::new(n, [1; 10]),

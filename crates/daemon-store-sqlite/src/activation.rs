@@ -9,6 +9,7 @@ use crate::admission::conditions_from_text;
 use crate::column::{Columns as _, integer, micros};
 use crate::failure::Outcome;
 use crate::lane::Lane;
+use crate::occasion;
 
 /// An activation with its place in the table.
 #[derive(Debug)]
@@ -65,7 +66,7 @@ pub(crate) fn read(conn: &Connection, row: &Row<'_>) -> Outcome<Numbered> {
 
 fn triggers(conn: &Connection, number: i64) -> Outcome<Vec<Trigger>> {
     let mut find = conn.prepare_cached(
-        "SELECT key, conditions, asked_by, recorded_at FROM wake WHERE activation = ?1 ORDER BY place",
+        "SELECT key, conditions, asked_by, recorded_at, occasion FROM wake WHERE activation = ?1 ORDER BY place",
     )?;
     let mut rows = find.query([number])?;
     let mut triggers = Vec::new();
@@ -74,6 +75,10 @@ fn triggers(conn: &Connection, number: i64) -> Outcome<Vec<Trigger>> {
             key: row.word("key")?,
             conditions: conditions_from_text(&row.text("conditions")?)?,
             by: row.get("asked_by")?,
+            occasion: match row.get::<_, Option<String>>("occasion")? {
+                None => None,
+                Some(text) => Some(occasion::from_text(&text)?),
+            },
             recorded_at: row.at("recorded_at")?,
         });
     }

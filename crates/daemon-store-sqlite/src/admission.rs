@@ -9,8 +9,18 @@ use crate::column::{integer, micros};
 use crate::failure::{Outcome, damaged};
 use crate::hosting;
 use crate::lane::{self, Lane};
+use crate::occasion;
+use crate::tick;
 
 pub(crate) fn enqueue(tx: &Connection, new: NewTrigger) -> Outcome<Admission> {
+    match new.trigger.key {
+        TriggerKey::Tick(at) => tick::enqueue(tx, at, new),
+        TriggerKey::Event(_) | TriggerKey::Person(_) => admit_trigger(tx, new),
+    }
+}
+
+/// Admits one trigger, whatever woke it.
+pub(crate) fn admit_trigger(tx: &Connection, new: NewTrigger) -> Outcome<Admission> {
     let lane = lane::of(tx, &new.daemon)?;
     lane::first_turn(tx, lane)?;
     let joinable = joinable(tx, lane, &new)?;
@@ -94,10 +104,10 @@ fn put(
     place: u64,
 ) -> Outcome<()> {
     tx.prepare_cached(
-        "INSERT INTO wake (key, lane, conditions, asked_by, recorded_at, activation, place) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (key, lane) DO UPDATE SET \
+        "INSERT INTO wake (key, lane, conditions, asked_by, recorded_at, activation, place, occasion) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (key, lane) DO UPDATE SET \
          conditions = excluded.conditions, asked_by = excluded.asked_by, recorded_at = excluded.recorded_at, \
-         activation = excluded.activation, place = excluded.place",
+         activation = excluded.activation, place = excluded.place, occasion = excluded.occasion",
     )?
     .execute(params![
         trigger.key.to_string(),
@@ -107,6 +117,7 @@ fn put(
         micros(trigger.recorded_at),
         activation,
         integer(place),
+        trigger.occasion.as_ref().map(occasion::to_text),
     ])?;
     Ok(())
 }

@@ -49,6 +49,7 @@ mod listing;
 mod log;
 mod memory;
 mod migrate;
+mod occasion;
 mod open;
 mod output;
 mod reader;

@@ -9,6 +9,7 @@ use crate::failure::{Failure, Outcome};
 const STEPS: &[&str] = &[
     include_str!("schema/0001.sql"),
     include_str!("schema/0002.sql"),
+    include_str!("schema/0003.sql"),
 ];
 
 /// `DMNS`: tells our files from other programs'.
@@ -95,7 +96,7 @@ mod tests {
         let ours = format!("PRAGMA application_id = {APPLICATION_ID};");
         check(
             &format!("{ours} PRAGMA user_version = 99;"),
-            "the store has version 99, this program knows up to 2",
+            "the store has version 99, this program knows up to 3",
         );
         let senseless =
             "the store is damaged: its version makes no sense; restore it from a backup";

@@ -53,9 +53,9 @@ fn follow_coverages(
         let lane = lane::of(tx, key)?;
         match coverage_step(current, row) {
             CoverageStep::Keep => {}
-            CoverageStep::End => tick::end_coverage(tx, lane)?,
+            CoverageStep::End => tick::end_coverage(tx, lane, current, registration.now)?,
             CoverageStep::Start(schedule) => {
-                tick::end_coverage(tx, lane)?;
+                tick::end_coverage(tx, lane, current, registration.now)?;
                 tick::start_coverage(tx, lane, schedule, registration.now)?;
             }
         }

@@ -137,10 +137,13 @@ impl Ticks for SqliteStore {
         self.read("read coverages", registry::coverages).await
     }
 
-    async fn tick_activations(&self, daemon: &DaemonKey) -> Result<TickActivations, StoreError> {
-        let daemon = daemon.clone();
+    async fn tick_activations(
+        &self,
+        daemons: &[DaemonKey],
+    ) -> Result<Vec<TickActivations>, StoreError> {
+        let daemons = daemons.to_vec();
         self.read("read unfinished ticks", move |tx| {
-            tick::activations(tx, &daemon)
+            tick::activations(tx, &daemons)
         })
         .await
     }

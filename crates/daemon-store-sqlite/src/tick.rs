@@ -1,21 +1,26 @@
 //! Coverages, their cursors, and the records of ticks.
 
-use daemon_engine::ActivationState;
-use daemon_event::{ActivationId, DaemonKey, RepoName};
-use daemon_schedule::TickRow;
-use daemon_store::decide::{occupies_slot, recorded_ticks};
+use daemon_engine::{ActivationState, Admission, NewTrigger};
+use daemon_event::{ActivationId, DaemonKey, RepoName, TriggerKey};
+use daemon_schedule::{Cancels, TickOutcome, TickRow};
+use daemon_store::decide::{
+    AdmittedTick, Role, SUPPLANTED, occupies_slot, recorded_ticks, retraction, superseded_ticks,
+    trigger_among, unrecorded_ticks,
+};
 use daemon_store::{Coverage, ScheduleText, StoredTick, TickActivations, TickCommit, TickResult};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
+use crate::activation;
 use crate::admission;
+use crate::attempt;
 use crate::column::{Columns as _, integer, micros};
 use crate::failure::{Outcome, damaged};
 use crate::lane::{self, Lane};
 
 /// What [`read`] needs.
 pub(crate) const COLUMNS: &str = "t.number, l.repo, l.daemon, t.first, t.scheduled_at, t.count, t.outcome, \
-     a.id AS activation, t.recorded_at";
+     a.id AS activation, t.recorded_at, t.coverage";
 
 /// The tables behind [`COLUMNS`].
 pub(crate) const TABLES: &str = "tick AS t JOIN lane AS l ON l.id = t.lane LEFT JOIN activation AS a ON a.number = t.activation";
@@ -23,6 +28,10 @@ pub(crate) const TABLES: &str = "tick AS t JOIN lane AS l ON l.id = t.lane LEFT 
 pub(crate) fn read(row: &Row<'_>) -> Outcome<StoredTick> {
     Ok(StoredTick {
         daemon: row.daemon()?,
+        coverage: match row.get::<_, Option<i64>>("coverage")? {
+            None => None,
+            Some(_) => Some(row.count("coverage")?),
+        },
         first: row.at("first")?,
         scheduled_at: row.at("scheduled_at")?,
         count: row.count("count")?,
@@ -45,19 +54,28 @@ pub(crate) fn coverages(conn: &Connection, repo: Option<&RepoName>) -> Outcome<V
         open.push(Coverage {
             daemon: row.daemon()?,
             number: row.count("number")?,
-            schedule: ScheduleText {
-                expression: row.text("expression")?,
-                zone: row.text("zone")?,
-            },
+            schedule: schedule_text(row)?,
             cursor: row.at("cursor")?,
         });
     }
     Ok(open)
 }
 
-pub(crate) fn end_coverage(tx: &Connection, lane: Lane) -> Outcome<()> {
+/// Ends the open coverage of a lane and records what it leaves unrecorded.
+pub(crate) fn end_coverage(
+    tx: &Connection,
+    lane: Lane,
+    open: Option<&Coverage>,
+    now: Timestamp,
+) -> Outcome<()> {
     tx.prepare_cached("UPDATE coverage SET is_open = 0 WHERE lane = ?1 AND is_open = 1")?
         .execute([lane.0])?;
+    if let Some(ended) = open {
+        let rows: Vec<TickRow> = superseded_ticks(ended, now).into_iter().collect();
+        for row in unrecorded(tx, lane, &ended.schedule, &rows)? {
+            insert(tx, lane, Some(ended.number), &row, None, now)?;
+        }
+    }
     Ok(())
 }
 
@@ -74,11 +92,22 @@ pub(crate) fn start_coverage(
     Ok(())
 }
 
-pub(crate) fn activations(conn: &Connection, daemon: &DaemonKey) -> Outcome<TickActivations> {
+pub(crate) fn activations(
+    conn: &Connection,
+    daemons: &[DaemonKey],
+) -> Outcome<Vec<TickActivations>> {
+    let mut acc = Vec::with_capacity(daemons.len());
+    for daemon in daemons {
+        acc.push(match lane::find(conn, daemon)? {
+            Some(lane) => activations_of(conn, lane)?,
+            None => TickActivations::default(),
+        });
+    }
+    Ok(acc)
+}
+
+fn activations_of(conn: &Connection, lane: Lane) -> Outcome<TickActivations> {
     let mut unfinished = TickActivations::default();
-    let Some(lane) = lane::find(conn, daemon)? else {
-        return Ok(unfinished);
-    };
     let mut find = conn.prepare_cached(
         "SELECT id, state FROM activation WHERE lane = ?1 AND has_tick = 1 AND finished_at IS NULL ORDER BY number",
     )?;
@@ -90,12 +119,7 @@ pub(crate) fn activations(conn: &Connection, daemon: &DaemonKey) -> Outcome<Tick
         } else {
             &mut unfinished.pending
         };
-        if slot.is_none() {
-            *slot = Some(row.word("id")?);
-        }
-        if unfinished.running.is_some() && unfinished.pending.is_some() {
-            break;
-        }
+        slot.push(row.word("id")?);
     }
     Ok(unfinished)
 }
@@ -109,41 +133,162 @@ pub(crate) fn commit(tx: &Connection, commits: Vec<TickCommit>) -> Outcome<Vec<T
 
 fn commit_one(tx: &Connection, commit: TickCommit) -> Outcome<TickResult> {
     let Some(lane) = lane::find(tx, &commit.daemon)? else {
-        return Ok(TickResult::Elsewhere);
+        return Ok(TickResult::Elsewhere { cursor: None });
     };
-    let moved = tx
-        .prepare_cached(
-            "UPDATE coverage SET cursor = ?4 WHERE lane = ?1 AND number = ?2 AND cursor = ?3 AND is_open = 1",
-        )?
-        .execute(params![
-            lane.0,
-            integer(commit.coverage),
-            micros(commit.from),
-            micros(commit.to)
-        ])?;
-    if moved == 0 {
-        return Ok(TickResult::Elsewhere);
+    let Some((cursor, schedule)) = open_coverage(tx, lane, commit.coverage)? else {
+        return Ok(TickResult::Elsewhere { cursor: None });
+    };
+    if cursor != commit.from {
+        let cursor = Some(cursor);
+        return Ok(TickResult::Elsewhere { cursor });
     }
-    let unfinished = activations(tx, &commit.daemon)?;
-    let admitted = match commit.trigger {
+    tx.prepare_cached("UPDATE coverage SET cursor = ?3 WHERE lane = ?1 AND number = ?2")?
+        .execute(params![lane.0, integer(commit.coverage), micros(commit.to)])?;
+    let rows = unrecorded(tx, lane, &schedule, &commit.rows)?;
+    let unfinished = activations_of(tx, lane)?;
+    if commit.cancels == Cancels::Running {
+        cancel_leased(tx, &unfinished.running, commit.now)?;
+    }
+    let admitted = match commit.trigger.and_then(|new| trigger_among(new, &rows)) {
         None => None,
-        Some(new) => {
-            let key = new.trigger.key.clone();
-            Some((key, admission::enqueue(tx, new)?))
-        }
+        Some(new) => admit(tx, lane, new)?,
     };
-    let trigger = admitted.as_ref().map(|(key, admission)| (key, admission));
-    for (row, activation) in recorded_ticks(&commit.rows, trigger, &unfinished) {
-        insert(tx, lane, &row, activation.as_ref(), commit.now)?;
+    for (row, activation) in recorded_ticks(&rows, &schedule, admitted.as_ref(), &unfinished) {
+        insert(
+            tx,
+            lane,
+            Some(commit.coverage),
+            &row,
+            activation.as_ref(),
+            commit.now,
+        )?;
     }
-    Ok(TickResult::Recorded(admitted.and_then(|(_, admission)| {
-        admission.activation().cloned()
+    Ok(TickResult::Recorded(admitted.and_then(|admitted| {
+        admitted.admission.activation().cloned()
     })))
+}
+
+fn open_coverage(
+    tx: &Connection,
+    lane: Lane,
+    number: u64,
+) -> Outcome<Option<(Timestamp, ScheduleText)>> {
+    let mut find = tx.prepare_cached(
+        "SELECT cursor, expression, zone FROM coverage WHERE lane = ?1 AND number = ?2 AND is_open = 1",
+    )?;
+    let mut rows = find.query(params![lane.0, integer(number)])?;
+    match rows.next()? {
+        None => Ok(None),
+        Some(row) => Ok(Some((row.at("cursor")?, schedule_text(row)?))),
+    }
+}
+
+fn schedule_text(row: &Row<'_>) -> Outcome<ScheduleText> {
+    Ok(ScheduleText {
+        expression: row.text("expression")?,
+        zone: row.text("zone")?,
+    })
+}
+
+/// Admits a tick that somebody asked for, and records it.
+pub(crate) fn enqueue(tx: &Connection, at: Timestamp, new: NewTrigger) -> Outcome<Admission> {
+    let lane = lane::of(tx, &new.daemon)?;
+    let recorded = recorded_tick(tx, lane, at)?;
+    if let Some(Some(known)) = recorded {
+        return Ok(Admission::Duplicate(known));
+    }
+    let now = new.trigger.recorded_at;
+    let admitted = admit(tx, lane, new)?.expect("it is a tick's");
+    let open: Option<(i64, String, String)> = tx
+        .prepare_cached(
+            "SELECT number, expression, zone FROM coverage WHERE lane = ?1 AND is_open = 1",
+        )?
+        .query_row([lane.0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    if let Some((number, expression, zone)) = open.filter(|_| recorded.is_none()) {
+        let number = u64::try_from(number).map_err(|error| damaged("a count", error))?;
+        let schedule = ScheduleText { expression, zone };
+        let row = TickRow::one(at, TickOutcome::Enqueued);
+        let unfinished = TickActivations::default();
+        for (row, id) in recorded_ticks(&[row], &schedule, Some(&admitted), &unfinished) {
+            insert(tx, lane, Some(number), &row, id.as_ref(), now)?;
+        }
+    }
+    Ok(admitted.admission)
+}
+
+fn admit(tx: &Connection, lane: Lane, new: NewTrigger) -> Outcome<Option<AdmittedTick>> {
+    let key = new.trigger.key.clone();
+    let TriggerKey::Tick(at) = key else {
+        return Ok(None);
+    };
+    let admission = admission::admit_trigger(tx, new)?;
+    let place: Option<i64> = tx
+        .prepare_cached("SELECT place FROM wake WHERE key = ?1 AND lane = ?2")?
+        .query_row(params![key.to_string(), lane.0], |row| row.get(0))
+        .optional()?;
+    let role = match place {
+        Some(0) => Role::Made,
+        _ => Role::Joined,
+    };
+    Ok(Some(AdmittedTick {
+        at,
+        admission,
+        role,
+    }))
+}
+
+fn cancel_leased(tx: &Connection, running: &[ActivationId], now: Timestamp) -> Outcome<()> {
+    for id in running {
+        if activation::get(tx, id)?.activation.state.is_leased() {
+            attempt::cancel(tx, id, SUPPLANTED, now)?;
+        }
+    }
+    Ok(())
+}
+
+/// Cuts what is recorded already off rows.
+fn unrecorded(
+    tx: &Connection,
+    lane: Lane,
+    schedule: &ScheduleText,
+    rows: &[TickRow],
+) -> Outcome<Vec<TickRow>> {
+    let mut find = tx.prepare_cached(
+        "SELECT first, scheduled_at FROM tick WHERE lane = ?1 AND scheduled_at >= ?2 AND first <= ?3          AND outcome <> 'retracted' ORDER BY scheduled_at",
+    )?;
+    let mut left = Vec::with_capacity(rows.len());
+    for row in rows {
+        let mut found = find.query(params![lane.0, micros(row.first), micros(row.scheduled_at)])?;
+        let mut recorded = Vec::new();
+        while let Some(row) = found.next()? {
+            recorded.push((row.at("first")?, row.at("scheduled_at")?));
+        }
+        left.extend(unrecorded_ticks(*row, schedule, &recorded));
+    }
+    Ok(left)
+}
+
+/// Returns the activation of the standing row that holds an instant, if there is such a row.
+fn recorded_tick(
+    conn: &Connection,
+    lane: Lane,
+    at: Timestamp,
+) -> Outcome<Option<Option<ActivationId>>> {
+    let mut find = conn.prepare_cached(
+        "SELECT a.id FROM tick AS t LEFT JOIN activation AS a ON a.number = t.activation          WHERE t.lane = ?1 AND t.scheduled_at >= ?2 AND t.first <= ?2 AND t.outcome <> 'retracted'          ORDER BY t.scheduled_at LIMIT 1",
+    )?;
+    let mut rows = find.query(params![lane.0, micros(at)])?;
+    match rows.next()? {
+        None => Ok(None),
+        Some(row) => Ok(Some(row.maybe_word("id")?)),
+    }
 }
 
 fn insert(
     tx: &Connection,
     lane: Lane,
+    coverage: Option<u64>,
     row: &TickRow,
     activation: Option<&ActivationId>,
     now: Timestamp,
@@ -156,9 +301,7 @@ fn insert(
             .optional()?,
     };
     tx.prepare_cached(
-        "INSERT INTO tick (lane, first, scheduled_at, count, outcome, activation, recorded_at) \
-         SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS ( \
-           SELECT 1 FROM tick WHERE lane = ?1 AND scheduled_at = ?3 AND outcome <> 'retracted')",
+        "INSERT INTO tick (lane, first, scheduled_at, count, outcome, activation, recorded_at, coverage)          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?
     .execute(params![
         lane.0,
@@ -168,6 +311,7 @@ fn insert(
         row.outcome.as_str(),
         activation,
         micros(now),
+        coverage.map(integer),
     ])?;
     Ok(())
 }
@@ -177,9 +321,57 @@ pub(crate) fn retract(tx: &Connection, now: Timestamp) -> Outcome<u64> {
         "UPDATE coverage SET cursor = ?1 WHERE cursor > ?1",
         [micros(now)],
     )?;
-    let n = tx.execute(
-        "UPDATE tick SET outcome = 'retracted' WHERE first > ?1 AND outcome NOT IN ('enqueued', 'retracted')",
-        [micros(now)],
-    )?;
-    Ok(u64::try_from(n).map_err(|error| damaged("a count", error))?)
+    let mut n_retracted = 0;
+    for (number, tick, schedule) in later_ticks(tx, now)? {
+        if let Some((kept, gone)) = retraction(&tick, schedule.as_ref(), now) {
+            divide(tx, number, &tick, kept, gone)?;
+            n_retracted += 1;
+        }
+    }
+    Ok(n_retracted)
+}
+
+/// A row that ends after an instant, with its number and its calendar.
+type LaterTick = (i64, StoredTick, Option<ScheduleText>);
+
+fn later_ticks(tx: &Connection, now: Timestamp) -> Outcome<Vec<LaterTick>> {
+    let mut find = tx.prepare_cached(&format!(
+        "SELECT {COLUMNS}, c.expression, c.zone FROM {TABLES}          LEFT JOIN coverage AS c ON c.lane = t.lane AND c.number = t.coverage          WHERE t.scheduled_at > ?1 AND t.outcome NOT IN ('enqueued', 'retracted') ORDER BY t.number"
+    ))?;
+    let mut rows = find.query([micros(now)])?;
+    let mut later = Vec::new();
+    while let Some(row) = rows.next()? {
+        let schedule = match row.get::<_, Option<String>>("expression")? {
+            None => None,
+            Some(_) => Some(schedule_text(row)?),
+        };
+        later.push((row.get("number")?, read(row)?, schedule));
+    }
+    Ok(later)
+}
+
+fn divide(
+    tx: &Connection,
+    number: i64,
+    tick: &StoredTick,
+    kept: Option<TickRow>,
+    gone: TickRow,
+) -> Outcome<()> {
+    let row = kept.unwrap_or(gone);
+    tx.prepare_cached(
+        "UPDATE tick SET first = ?2, scheduled_at = ?3, count = ?4, outcome = ?5 WHERE number = ?1",
+    )?
+    .execute(params![
+        number,
+        micros(row.first),
+        micros(row.scheduled_at),
+        integer(row.count),
+        row.outcome.as_str(),
+    ])?;
+    if kept.is_some() {
+        let lane = lane::of(tx, &tick.daemon)?;
+        let activation = tick.activation.as_ref();
+        insert(tx, lane, tick.coverage, &gone, activation, tick.recorded_at)?;
+    }
+    Ok(())
 }

@@ -5,6 +5,7 @@
 
 mod admission;
 mod attempts;
+mod calendar;
 mod claims;
 mod concurrency;
 mod events;
@@ -138,6 +139,15 @@ cases! {
         unfinished_ticks_are_told_apart_from_events
         a_clock_step_back_retracts_what_made_nothing
         one_stale_commit_does_not_hinder_others;
+    calendar:
+        a_clock_step_divides_a_range_that_lies_across_it
+        a_range_is_recorded_around_what_has_its_row
+        a_range_whose_activation_was_claimed_ends_in_a_tick_of_its_own
+        an_edit_or_removal_supersedes_what_is_unrecorded
+        a_later_tick_may_cancel_what_runs
+        a_fired_tick_has_its_row_and_keeps_the_one_it_has
+        what_a_tick_tells_is_kept
+        every_unfinished_tick_is_counted;
     outbox:
         an_attempt_with_outputs_delivers
         only_a_good_end_keeps_outputs

@@ -2,16 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use daemon_engine::{ActivationState, Admission, Conduct};
+use daemon_cron::{Schedule, Zone};
+use daemon_engine::{ActivationState, Admission, Conduct, NewTrigger, Trigger};
 use daemon_event::{ActivationId, DaemonKey, TriggerKey};
-use daemon_schedule::{TickOutcome, TickRow};
+use daemon_schedule::{Recurrence, TickOutcome, TickRow, retracted, superseded, unrecorded};
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::rows::{
-    Coverage, DaemonRow, Identity, Registration, RegistryChange, ScheduleText, TickActivations,
-    Validity,
+    Coverage, DaemonRow, Identity, Registration, RegistryChange, ScheduleText, StoredTick,
+    TickActivations, Validity,
 };
 
+/// Why `cancel_other` ends an activation.
+pub const SUPPLANTED: &str = "a later tick took its place";
 /// How many ended activations a daemon's history shows.
 pub const HISTORY: usize = 10;
 /// How far back rates look.
@@ -128,53 +132,169 @@ pub fn cancel_reason(row: Option<&DaemonRow>) -> Option<&'static str> {
     }
 }
 
-/// Works out what is recorded of ticks once their trigger was admitted, and which activation each row names.
-pub fn recorded_ticks(
-    rows: &[TickRow],
-    trigger: Option<(&TriggerKey, &Admission)>,
-    unfinished: &TickActivations,
-) -> Vec<(TickRow, Option<ActivationId>)> {
-    rows.iter()
-        .map(|row| {
-            let mut row = *row;
-            let activation = match row.outcome {
-                TickOutcome::Enqueued | TickOutcome::Coalesced => {
-                    let Some((key, admission)) = trigger else {
-                        return (row, None);
-                    };
-                    row.outcome = admitted_outcome(&row, key, admission);
-                    admission.activation().cloned()
-                }
-                TickOutcome::SkippedOverlap => {
-                    unfinished.running.clone().or(unfinished.pending.clone())
-                }
-                TickOutcome::SkippedQuiet
-                | TickOutcome::MissedWindow
-                | TickOutcome::Superseded
-                | TickOutcome::Refused
-                | TickOutcome::Retracted => None,
-            };
-            (row, activation)
-        })
-        .collect()
+/// Reads a stored schedule; `None` where its expression or zone cannot be read any more.
+pub fn recurrence(text: &ScheduleText) -> Option<Schedule> {
+    let zone = TimeZone::get(&text.zone).ok()?;
+    Some(Schedule::new(
+        text.expression.parse().ok()?,
+        Zone::new(zone),
+    ))
 }
 
-fn admitted_outcome(row: &TickRow, key: &TriggerKey, admission: &Admission) -> TickOutcome {
-    let is_the_trigger = *key == TriggerKey::Tick(row.scheduled_at);
-    match admission {
-        Admission::Enqueued(_) | Admission::Duplicate(_) if is_the_trigger => TickOutcome::Enqueued,
-        Admission::Enqueued(_) | Admission::Duplicate(_) => TickOutcome::Coalesced,
-        Admission::Joined(_) => TickOutcome::Coalesced,
-        Admission::Refused(_) => TickOutcome::Refused,
+/// Works out the row of the ticks that the end of a coverage finds unrecorded, if there are any.
+pub fn superseded_ticks(coverage: &Coverage, now: Timestamp) -> Option<TickRow> {
+    superseded(&recurrence(&coverage.schedule)?, coverage.cursor, now)
+}
+
+/// Cuts what is recorded already off a row; `recorded` are the spans of the rows that meet it, oldest first.
+pub fn unrecorded_ticks(
+    row: TickRow,
+    schedule: &ScheduleText,
+    recorded: &[(Timestamp, Timestamp)],
+) -> Vec<TickRow> {
+    if recorded.is_empty() {
+        return vec![row];
+    }
+    match recurrence(schedule) {
+        Some(schedule) => unrecorded(row, &schedule, recorded.iter().copied()),
+        None => Vec::new(),
     }
 }
 
-/// Reports whether a step of the clock back to `now` retracts a recorded range.
+/// Works out the trigger of the rows that are left of a commit; `None` where none of them wakes anybody.
 ///
-/// A range that began before `now` stays: which of its instants are later is not known here, and none of them made an
-/// activation.
-pub fn is_retracted(first: Timestamp, outcome: TickOutcome, now: Timestamp) -> bool {
-    first > now && !matches!(outcome, TickOutcome::Enqueued | TickOutcome::Retracted)
+/// Where the trigger's own tick is recorded already, the newest of the others stands for it.
+pub fn trigger_among(new: NewTrigger, rows: &[TickRow]) -> Option<NewTrigger> {
+    let wakes =
+        |row: &&TickRow| matches!(row.outcome, TickOutcome::Enqueued | TickOutcome::Coalesced);
+    let TriggerKey::Tick(at) = new.trigger.key else {
+        return Some(new);
+    };
+    if rows
+        .iter()
+        .any(|row| row.first <= at && at <= row.scheduled_at)
+    {
+        return Some(new);
+    }
+    let newest = rows.iter().rfind(wakes)?.scheduled_at;
+    let trigger = Trigger {
+        key: TriggerKey::Tick(newest),
+        occasion: None,
+        ..new.trigger
+    };
+    Some(NewTrigger { trigger, ..new })
+}
+
+/// A tick's trigger as it was admitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdmittedTick {
+    /// The instant of the trigger.
+    pub at: Timestamp,
+    /// What became of it.
+    pub admission: Admission,
+    /// Whether the activation it names was made by it.
+    pub role: Role,
+}
+
+/// Whether an activation was made by a trigger or joined by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It is the first of its triggers.
+    Made,
+    /// It is a later one.
+    Joined,
+}
+
+/// Works out what is recorded of ticks once their trigger was admitted, and which activation each row names.
+pub fn recorded_ticks(
+    rows: &[TickRow],
+    schedule: &ScheduleText,
+    admitted: Option<&AdmittedTick>,
+    unfinished: &TickActivations,
+) -> Vec<(TickRow, Option<ActivationId>)> {
+    let mut recorded = Vec::with_capacity(rows.len());
+    for row in rows {
+        match (row.outcome, admitted) {
+            (TickOutcome::Enqueued | TickOutcome::Coalesced, Some(admitted)) => {
+                let activation = admitted.admission.activation();
+                let parts = admitted.parts_of(row, schedule).into_iter();
+                recorded.extend(parts.map(|part| (part, activation.cloned())));
+            }
+            (TickOutcome::SkippedOverlap, _) => {
+                let running = unfinished.running.first();
+                let activation = running.or(unfinished.pending.first());
+                recorded.push((*row, activation.cloned()));
+            }
+            _ => recorded.push((*row, None)),
+        }
+    }
+    recorded
+}
+
+impl AdmittedTick {
+    /// Says what became of a row that the trigger stands for: of a range, only its last tick makes an activation.
+    fn parts_of(&self, row: &TickRow, schedule: &ScheduleText) -> Vec<TickRow> {
+        let outcome = self.outcome_of(row);
+        if outcome != TickOutcome::Enqueued || row.count == 1 {
+            return vec![TickRow { outcome, ..*row }];
+        }
+        let joined = TickRow {
+            outcome: TickOutcome::Coalesced,
+            ..*row
+        };
+        let own = (row.scheduled_at, row.scheduled_at);
+        let mut parts = unrecorded_ticks(joined, schedule, &[own]);
+        parts.push(TickRow::one(row.scheduled_at, outcome));
+        parts
+    }
+
+    fn outcome_of(&self, row: &TickRow) -> TickOutcome {
+        match (&self.admission, self.role) {
+            (Admission::Refused(_), _) => TickOutcome::Refused,
+            (Admission::Enqueued(_) | Admission::Duplicate(_), Role::Made)
+                if self.at == row.scheduled_at =>
+            {
+                TickOutcome::Enqueued
+            }
+            (Admission::Enqueued(_) | Admission::Duplicate(_) | Admission::Joined(_), _) => {
+                TickOutcome::Coalesced
+            }
+        }
+    }
+}
+
+/// Works out what a step of the clock back to `now` leaves of a record and what it retracts, each if there is any.
+///
+/// `None` where nothing of it is retracted.
+pub fn retraction(
+    tick: &StoredTick,
+    schedule: Option<&ScheduleText>,
+    now: Timestamp,
+) -> Option<(Option<TickRow>, TickRow)> {
+    if tick.outcome == TickOutcome::Retracted {
+        return None;
+    }
+    let row = TickRow {
+        first: tick.first,
+        scheduled_at: tick.scheduled_at,
+        count: tick.count,
+        outcome: tick.outcome,
+    };
+    let (kept, gone) = if tick.first > now || tick.scheduled_at <= now {
+        retracted(row, &Never, now)
+    } else {
+        retracted(row, &schedule.and_then(recurrence)?, now)
+    };
+    gone.map(|gone| (kept, gone))
+}
+
+/// Stands for the calendar of a row that need not be divided.
+struct Never;
+
+impl Recurrence for Never {
+    fn next_after(&self, _after: Timestamp) -> Option<Timestamp> {
+        None
+    }
 }
 
 /// Reports whether an activation occupies a slot.

@@ -42,11 +42,12 @@
 //! ```
 //!
 //! [`memory::MemoryStore`] is the twin that tests and dry runs use; [`conformance`] is what every store must pass, and
-//! [`decide`] holds the decisions that stores share beside those of `daemon-engine`.
+//! [`decide`] holds the decisions that stores share beside those of `daemon-engine`. [`Ticker`] turns the passing of
+//! time into what [`Ticks::commit_ticks`] takes.
 //!
 //! # What this crate does not do
-//! It writes no disk (see `daemon-store-sqlite`), matches no condition (see `daemon-watch`) and knows no calendar (see
-//! `daemon-schedule`).
+//! It writes no disk (see `daemon-store-sqlite`) and matches no condition (see `daemon-watch`). It reads a calendar only
+//! to divide ranges of ticks; policies are those of `daemon-schedule`.
 //!
 //! # Guarantees
 //! No store decides by itself what a claim, an end, a crash or a tick means: all of them call the same functions.
@@ -58,6 +59,7 @@ mod error;
 mod listing;
 pub mod memory;
 mod rows;
+mod ticker;
 mod traits;
 
 pub use error::StoreError;
@@ -67,5 +69,8 @@ pub use rows::{
     Freshness, Identity, Matched, Matching, Modes, NewEvent, Page, Query, Rates, Reclaimed,
     RefCursor, Registration, RegistryChange, RunRow, ScheduleText, StoredTick, TickActivations,
     TickCommit, TickResult, TriedFact, Validity,
+};
+pub use ticker::{
+    Cursors, Loaded, Overdue, Round, Standing, TICK_SUBJECT, Ticker, Waking, occasion, tick_subject,
 };
 pub use traits::{Activations, Events, Hosting, Outbox, Registry, Store, Ticks, WantedFacts};

@@ -5,7 +5,7 @@ use daemon_engine::{
     WantedFact,
 };
 use daemon_event::{ActivationId, DaemonKey, Event, EventId, Facts, Need, RepoName};
-use daemon_schedule::{TickOutcome, TickRow};
+use daemon_schedule::{Cancels, TickOutcome, TickRow, Unfinished};
 use jiff::{SignedDuration, Timestamp};
 
 /// An event on its way into the store.
@@ -241,6 +241,8 @@ pub struct TickCommit {
     pub rows: Vec<TickRow>,
     /// The activation that the enqueued tick makes.
     pub trigger: Option<NewTrigger>,
+    /// Whether the leased activations of the daemon's earlier ticks are cancelled.
+    pub cancels: Cancels,
     /// When it is recorded.
     pub now: Timestamp,
 }
@@ -251,7 +253,10 @@ pub enum TickResult {
     /// It is recorded, with the activation that the trigger made or joined.
     Recorded(Option<ActivationId>),
     /// The cursor had moved: nothing was written.
-    Elsewhere,
+    Elsewhere {
+        /// The cursor as it is; `None` once the coverage has ended.
+        cursor: Option<Timestamp>,
+    },
 }
 
 /// A recorded tick, or an unbroken range of ticks with one outcome.
@@ -259,6 +264,8 @@ pub enum TickResult {
 pub struct StoredTick {
     /// The daemon.
     pub daemon: DaemonKey,
+    /// The coverage whose calendar the instants follow; `None` where that is not known.
+    pub coverage: Option<u64>,
     /// The first instant of the range.
     pub first: Timestamp,
     /// The only, or last, instant.
@@ -273,13 +280,24 @@ pub struct StoredTick {
     pub recorded_at: Timestamp,
 }
 
-/// What a daemon's schedule must know of its activations.
+/// What a daemon's schedule must know of its activations: those of ticks that have not ended, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TickActivations {
-    /// A tick's activation that is claimed, running or delivering.
-    pub running: Option<ActivationId>,
-    /// A tick's activation that is pending.
-    pub pending: Option<ActivationId>,
+    /// Those that are claimed, running or delivering.
+    pub running: Vec<ActivationId>,
+    /// Those that are pending.
+    pub pending: Vec<ActivationId>,
+}
+
+impl TickActivations {
+    /// Counts them, for a policy.
+    pub fn unfinished(&self) -> Unfinished {
+        let count = |ids: &[ActivationId]| u64::try_from(ids.len()).expect("a count fits");
+        Unfinished {
+            running: count(&self.running),
+            pending: count(&self.pending),
+        }
+    }
 }
 
 /// What a claim may take.

@@ -97,7 +97,8 @@ pub trait Registry: Send + Sync {
     /// Makes the registry of one repository what a commit holds.
     ///
     /// Coverages follow in the same transaction: a valid schedule whose expression or zone is new starts a coverage with
-    /// its cursor at `now`, another ends with its daemon, its validity or its text. Pending activations of the repository
+    /// its cursor at `now`, another ends with its daemon, its validity or its text; what was unrecorded then is recorded
+    /// as `superseded`. Pending activations of the repository
     /// whose daemon is not there, or not valid, are cancelled.
     ///
     /// Two rows of one key are both stored as invalid.
@@ -125,21 +126,26 @@ pub trait Ticks: Send + Sync {
     /// Returns every open coverage.
     async fn coverages(&self) -> Result<Vec<Coverage>, StoreError>;
 
-    /// Returns what the schedule of a daemon must know of its activations.
-    async fn tick_activations(&self, daemon: &DaemonKey) -> Result<TickActivations, StoreError>;
+    /// Returns what the schedules of daemons must know of their activations, in the order of the keys.
+    async fn tick_activations(
+        &self,
+        daemons: &[DaemonKey],
+    ) -> Result<Vec<TickActivations>, StoreError>;
 
     /// Records ticks, moves cursors and admits activations in one transaction.
     ///
     /// Each commit stands for itself: one whose cursor had moved, or whose coverage has ended, writes nothing and does
-    /// not hinder the others. A row whose instant is recorded already is passed over. What the trigger was admitted as
-    /// corrects the outcome of its rows: a tick that was to make an activation and joined one is `coalesced`, one that
-    /// was to join what has been claimed meanwhile is `enqueued`, and a full queue makes it `refused`.
+    /// not hinder the others. What is recorded already is cut off its rows, and a trigger whose tick is recorded wakes
+    /// nobody. What the trigger was admitted as corrects the outcome of its rows: a tick that was to make an activation
+    /// and joined one is `coalesced`, one that was to join what has been claimed meanwhile is `enqueued`, and a full
+    /// queue makes it `refused`.
     async fn commit_ticks(&self, commits: Vec<TickCommit>) -> Result<Vec<TickResult>, StoreError>;
 
     /// Marks as retracted what was recorded for instants after `now` without having made an activation, and sets cursors
     /// later than `now` to it: the clock stepped back. Returns how many records were marked.
     ///
-    /// A range that began at or before `now` keeps its record; its later instants may be recorded a second time.
+    /// A range that lies on both sides of `now` is divided: its later part alone is retracted. What is retracted may be
+    /// recorded a second time.
     async fn retract(&self, now: Timestamp) -> Result<u64, StoreError>;
 
     /// Lists ticks by when they were scheduled.
@@ -150,6 +156,9 @@ pub trait Ticks: Send + Sync {
 #[async_trait]
 pub trait Activations: Send + Sync {
     /// Admits one trigger, for a person's request or an event that one daemon alone shall see.
+    ///
+    /// The trigger of a tick writes the tick's row with it. A tick that is recorded already keeps its row, and one that
+    /// made or joined an activation names that again.
     async fn enqueue(&self, trigger: NewTrigger) -> Result<Admission, StoreError>;
 
     /// Leases the next ready activation: persons first, then oldest first, daemons in turn.

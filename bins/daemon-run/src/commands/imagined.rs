@@ -128,6 +128,7 @@ impl<'a> Candidate<'a> {
             key,
             conditions,
             by: None,
+            occasion: None,
             recorded_at: now,
         };
         let activation = self.activation(trigger, &events, now);

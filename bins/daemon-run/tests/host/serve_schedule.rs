@@ -41,6 +41,20 @@ fn a_tick_that_is_asked_for_twice_runs_once() {
         )
     );
     assert_eq!(world.branches().len(), 1);
+    let ticks = host.list("ticks");
+    let recorded: Vec<_> = ticks
+        .iter()
+        .map(|tick| (&tick["scheduled_at"], &tick["outcome"], &tick["count"]))
+        .collect();
+    assert_eq!(
+        recorded,
+        [(
+            &json!("2026-11-20T03:00:00Z"),
+            &json!("enqueued"),
+            &json!(1)
+        )],
+        "a fired tick has its row"
+    );
     assert_eq!(
         world
             .json(&["fire", "nightly", "--tick", "2026-11-20T03:00:30Z"])

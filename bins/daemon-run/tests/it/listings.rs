@@ -125,7 +125,20 @@ fn every_listing_is_an_envelope_of_its_objects() {
                 "verdicts",
             ],
         ),
-        ("ticks", "ticks", 0, &[]),
+        (
+            "ticks",
+            "ticks",
+            1,
+            &[
+                "activation_id",
+                "count",
+                "daemon_id",
+                "outcome",
+                "recorded_at",
+                "repo",
+                "scheduled_at",
+            ],
+        ),
         ("outputs", "outputs", 0, &[]),
     ];
     for (command, plural, n, fields) in table {

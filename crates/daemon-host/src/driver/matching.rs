@@ -124,6 +124,7 @@ pub(crate) async fn decide(
                 key: TriggerKey::Event(event.id.clone()),
                 conditions,
                 by: None,
+                occasion: None,
                 recorded_at: now,
             },
             activation_id: random::activation_id(now),

@@ -1,16 +1,16 @@
 //! The tick loop: due ticks are recorded, with the activations they make, in one transaction.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use daemon_cron::Zone;
-use daemon_engine::{Joining, NewTrigger, Trigger};
-use daemon_event::{DaemonKey, TriggerKey};
-use daemon_schedule::{Passage, Plan, Policy, Scheduler, TickOutcome, TickRow, Unfinished};
-use daemon_store::{Coverage, StoreError, TickCommit, TickResult};
+use daemon_event::DaemonKey;
+use daemon_provider::CancelReason;
+use daemon_schedule::{Cancels, Policy, TickOutcome};
+use daemon_store::{
+    Cursors, Overdue, Round, Standing, StoreError, TickActivations, TickCommit, TickResult, Ticker,
+    Waking,
+};
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 
 use super::Inner;
 use crate::config::{self, Config};
@@ -22,47 +22,35 @@ const BATCH: usize = 500;
 const GLANCE: Duration = Duration::from_secs(1);
 /// How long the loop waits after the store failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
-/// The subject by which ticks of one daemon are told from its events.
-const SUBJECT: &str = "schedule";
-
-/// A daemon and the number of its coverage.
-type Key = (DaemonKey, u64);
-
-/// A key with ticks to record, detached from the scheduler.
-struct Overdue {
-    key: Key,
-    schedule: daemon_cron::Schedule,
-    from: Timestamp,
-    after: Timestamp,
-    to: Timestamp,
-}
+/// A tick recorded later than this after its instant was late.
+const PUNCTUAL: jiff::SignedDuration = jiff::SignedDuration::from_secs(2);
 
 /// Records ticks until told to stop.
 pub(super) async fn run(inner: Arc<Inner>) {
-    let mut scheduler = Scheduler::new();
-    let mut is_stale = true;
+    let mut ticker = Ticker::new(crate::built_at());
+    let mut standing = Standing::Stale;
     while !inner.stop.is_cancelled() {
-        let pause = match round(&inner, &mut scheduler, is_stale).await {
-            Ok(()) => {
-                is_stale = false;
-                until_deadline(&scheduler)
+        let pause = match round(&inner, &mut ticker, standing).await {
+            Ok(next) => {
+                standing = next;
+                until_deadline(&ticker)
             }
             Err(error) => {
                 inner.trouble("ticks cannot be recorded; they will be", &error);
-                is_stale = true;
+                standing = Standing::Stale;
                 AFTER_FAILURE
             }
         };
         tokio::select! {
             () = inner.stop.cancelled() => {}
-            () = inner.signals.ticks.notified() => is_stale = true,
+            () = inner.signals.ticks.notified() => standing = Standing::Stale,
             () = tokio::time::sleep(pause) => {}
         }
     }
 }
 
-fn until_deadline(scheduler: &Scheduler<Key>) -> Duration {
-    match scheduler.deadline() {
+fn until_deadline(ticker: &Ticker) -> Duration {
+    match ticker.deadline() {
         Some(deadline) => deadline
             .duration_since(random::now())
             .try_into()
@@ -74,202 +62,121 @@ fn until_deadline(scheduler: &Scheduler<Key>) -> Duration {
 
 async fn round(
     inner: &Inner,
-    scheduler: &mut Scheduler<Key>,
-    is_stale: bool,
-) -> Result<(), StoreError> {
-    if is_stale {
-        reload(scheduler, inner.store.coverages().await?);
-    }
+    ticker: &mut Ticker,
+    standing: Standing,
+) -> Result<Standing, StoreError> {
     let now = random::now();
-    let mut overdue = Vec::new();
-    let passage = scheduler.advance(now, |due| {
-        overdue.push(Overdue {
-            key: due.key.clone(),
-            schedule: due.schedule.clone(),
-            from: due.from,
-            after: due.after,
-            to: due.to,
-        });
-    });
-    if passage == Passage::SteppedBack {
-        let retracted = inner.store.retract(now).await?;
-        tracing::warn!(retracted, "the clock stepped back");
-        reload(scheduler, inner.store.coverages().await?);
-        return Ok(());
+    if standing == Standing::Stale {
+        load(inner, ticker, now).await?;
     }
-    for batch in overdue.chunks(BATCH) {
-        record(inner, scheduler, batch, now).await?;
-    }
-    Ok(())
-}
-
-/// Makes the scheduler hold exactly the open coverages.
-fn reload(scheduler: &mut Scheduler<Key>, coverages: Vec<Coverage>) {
-    *scheduler = Scheduler::new();
-    let mut zones: BTreeMap<String, Option<Zone>> = BTreeMap::new();
-    for coverage in coverages {
-        let name = coverage.schedule.zone;
-        let zone = zones
-            .entry(name.clone())
-            .or_insert_with(|| TimeZone::get(&name).ok().map(Zone::new));
-        match (coverage.schedule.expression.parse(), zone) {
-            (Ok(expr), Some(zone)) => scheduler.insert(
-                (coverage.daemon, coverage.number),
-                expr,
-                zone,
-                coverage.cursor,
-            ),
-            _ => {
-                tracing::error!(daemon = %coverage.daemon, zone = name, "a stored schedule cannot be read");
+    match ticker.round(now, random::since_boot()) {
+        Round::Wait => {
+            tracing::debug!(%now, "the clock is wrong; schedules wait");
+            Ok(Standing::Current)
+        }
+        Round::SteppedBack => {
+            metrics::counter!("daemon_clock_steps_total", "direction" => "back").increment(1);
+            let retracted = inner.store.retract(now).await?;
+            tracing::warn!(retracted, %now, "the clock stepped back");
+            Ok(Standing::Stale)
+        }
+        Round::Due { overdue, skipped } => {
+            if let Some(by) = skipped {
+                metrics::counter!("daemon_clock_steps_total", "direction" => "forward")
+                    .increment(1);
+                tracing::warn!(by = %format_args!("{by:#}"), %now, "the clock stepped forward");
             }
+            let mut standing = Standing::Current;
+            for batch in overdue.chunks(BATCH) {
+                if record(inner, ticker, batch, now).await? == Standing::Stale {
+                    standing = Standing::Stale;
+                }
+            }
+            Ok(standing)
         }
     }
+}
+
+/// Makes the ticker hold what is stored, after the store took back what is later than now.
+async fn load(inner: &Inner, ticker: &mut Ticker, now: Timestamp) -> Result<(), StoreError> {
+    let mut loaded = ticker.load(inner.store.coverages().await?, now);
+    if loaded.cursors == Cursors::Ahead && now >= crate::built_at() {
+        let retracted = inner.store.retract(now).await?;
+        tracing::warn!(retracted, %now, "the clock stepped back while no host ran");
+        loaded = ticker.load(inner.store.coverages().await?, now);
+    }
+    for coverage in loaded.unreadable {
+        let text = &coverage.schedule;
+        tracing::error!(
+            daemon = %coverage.daemon, expression = text.expression, zone = text.zone,
+            "a stored schedule cannot be read"
+        );
+    }
+    Ok(())
 }
 
 async fn record(
     inner: &Inner,
-    scheduler: &mut Scheduler<Key>,
+    ticker: &mut Ticker,
     batch: &[Overdue],
     now: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<Standing, StoreError> {
     let config = inner.config();
+    let keys: Vec<DaemonKey> = batch.iter().map(|due| due.daemon.clone()).collect();
+    let known = inner.store.tick_activations(&keys).await?;
     let mut commits = Vec::new();
-    let mut owners = Vec::new();
-    for due in batch {
-        let unfinished = unfinished(inner, &due.key.0).await?;
-        let plan = policy(&config, &due.key.0).plan(&due.schedule, due.after, now, unfinished);
-        for commit in commits_of(inner, &config, due, plan, now) {
-            owners.push(&due.key);
-            commits.push(commit);
-        }
+    for (due, known) in batch.iter().zip(&known) {
+        let policy = policy(&config, &due.daemon);
+        let waking = || waking(inner, &config, &due.daemon, now);
+        commits.extend(due.commits(&policy, known.unfinished(), now, waking));
     }
     crate::failpoint::hit("T1");
     let results = inner.store.commit_ticks(commits.clone()).await?;
     crate::failpoint::hit("T4");
+    let mut standing = Standing::Current;
     let mut is_claimable = false;
-    for ((commit, key), result) in commits.iter().zip(owners).zip(results) {
-        match result {
-            TickResult::Recorded(activation) => {
-                is_claimable |= activation.is_some();
-                note(commit);
+    for (commit, result) in commits.iter().zip(&results) {
+        if ticker.recorded(commit, result) == Standing::Stale {
+            standing = Standing::Stale;
+        }
+        if let TickResult::Recorded(activation) = result {
+            is_claimable |= activation.is_some();
+            note(commit);
+            if commit.cancels == Cancels::Running {
+                let place = keys.iter().position(|key| *key == commit.daemon);
+                stop_supplanted(inner, place.map(|place| &known[place]));
             }
-            // Somebody else recorded it: take up where they are.
-            TickResult::Elsewhere => scheduler.set_cursor(key, commit.to),
         }
     }
+    crate::failpoint::hit("T5");
     if is_claimable {
         inner.signals.claims.notify_one();
     }
-    Ok(())
+    Ok(standing)
 }
 
-async fn unfinished(inner: &Inner, daemon: &DaemonKey) -> Result<Unfinished, StoreError> {
-    let known = inner.store.tick_activations(daemon).await?;
-    Ok(Unfinished {
-        running: u64::from(known.running.is_some()),
-        pending: u64::from(known.pending.is_some()),
-    })
-}
-
-/// Splits a plan so that each commit makes at most one activation, each beginning where the one before ends.
-fn commits_of(
-    inner: &Inner,
-    config: &Config,
-    due: &Overdue,
-    plan: Plan,
-    now: Timestamp,
-) -> Vec<TickCommit> {
-    let mut commits = Vec::new();
-    let mut from = due.from;
-    let mut rows: Vec<TickRow> = Vec::new();
-    let enqueued = plan
-        .rows
-        .iter()
-        .filter(|row| row.outcome == TickOutcome::Enqueued)
-        .count();
-    for row in plan.rows {
-        rows.push(row);
-        if row.outcome == TickOutcome::Enqueued {
-            let trigger = trigger(inner, config, due, row.scheduled_at, now, Joining::Separate);
-            let to = if commits.len() + 1 == enqueued {
-                due.to
-            } else {
-                row.scheduled_at
-            };
-            commits.push(commit(
-                due,
-                from,
-                to,
-                std::mem::take(&mut rows),
-                trigger,
-                now,
-            ));
-            from = to;
-        }
-    }
-    // Rows behind the last enqueued one belong to its commit, whose cursor is already at the end.
-    match commits.last_mut() {
-        Some(last) => last.rows.append(&mut rows),
-        None => {
-            let joined = plan.triggers.last();
-            let trigger =
-                joined.and_then(|at| trigger(inner, config, due, *at, now, Joining::Coalesce));
-            commits.push(commit(due, from, due.to, rows, trigger, now));
-        }
-    }
-    commits
-}
-
-fn commit(
-    due: &Overdue,
-    from: Timestamp,
-    to: Timestamp,
-    rows: Vec<TickRow>,
-    trigger: Option<NewTrigger>,
-    now: Timestamp,
-) -> TickCommit {
-    TickCommit {
-        daemon: due.key.0.clone(),
-        coverage: due.key.1,
-        from,
-        to,
-        rows,
-        trigger,
-        now,
+/// Ends the processes of runs whose leases the store ended in favour of a later tick.
+fn stop_supplanted(inner: &Inner, known: Option<&TickActivations>) {
+    for id in known.into_iter().flat_map(|known| &known.running) {
+        inner.stop_run(id, CancelReason::Reclaim);
     }
 }
 
-fn trigger(
-    inner: &Inner,
-    config: &Config,
-    due: &Overdue,
-    at: Timestamp,
-    now: Timestamp,
-    joining: Joining,
-) -> Option<NewTrigger> {
-    let key = &due.key.0;
+fn waking(inner: &Inner, config: &Config, key: &DaemonKey, now: Timestamp) -> Option<Waking> {
     let registry = inner.registry.get();
-    let rev = registry.find_key(key)?.row.rev.clone();
+    let row = &registry.find_key(key)?.row;
     let spread = config
         .policy
         .daemon
         .get(key.id.as_str())
         .and_then(|policy| policy.jitter)
         .unwrap_or(config.schedule.jitter);
-    let jitter = daemon_schedule::jitter(key.to_string().as_bytes(), spread.unsigned());
-    Some(NewTrigger {
-        daemon: key.clone(),
-        rev,
-        subject: Some(SUBJECT.parse().expect("it is a subject")),
-        trigger: Trigger {
-            key: TriggerKey::Tick(at),
-            conditions: Vec::new(),
-            by: None,
-            recorded_at: now,
-        },
+    let expression = row.schedule.as_ref().map(|text| text.expression.clone());
+    Some(Waking {
+        rev: row.rev.clone(),
+        expression: expression.unwrap_or_default(),
+        jitter: daemon_schedule::jitter(key.to_string().as_bytes(), spread.unsigned()),
         activation_id: random::activation_id(now),
-        not_before: now + jitter,
-        joining,
     })
 }
 
@@ -300,6 +207,11 @@ fn note(commit: &TickCommit) {
     for row in &commit.rows {
         metrics::counter!("daemon_ticks_total", "outcome" => row.outcome.as_str())
             .increment(row.count);
+        let lateness = commit.now.duration_since(row.scheduled_at);
+        metrics::histogram!("daemon_tick_lateness_seconds").record(lateness.as_secs_f64());
+        if lateness > PUNCTUAL {
+            metrics::counter!("daemon_ticks_late_total").increment(row.count);
+        }
         if matches!(
             row.outcome,
             TickOutcome::MissedWindow | TickOutcome::Refused

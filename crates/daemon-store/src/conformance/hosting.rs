@@ -1,7 +1,7 @@
 //! The host's own bookkeeping.
 
 use daemon_engine::{ActivationState, FactState, HostEpoch, OutputState};
-use daemon_schedule::TickOutcome;
+use daemon_schedule::{Cancels, TickOutcome};
 
 use super::scene::{
     at, claimed, daemon, done, enqueue, event_id, first, forever, new_event, planned, registered,
@@ -106,6 +106,7 @@ pub(super) async fn old_payloads_and_identities_are_forgotten(store: &dyn Store)
         to: at(to),
         rows: vec![tick(at(to), TickOutcome::MissedWindow)],
         trigger: None,
+        cancels: Cancels::Nothing,
         now: at(to),
     };
     store

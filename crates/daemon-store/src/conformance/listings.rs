@@ -2,7 +2,7 @@
 
 use daemon_engine::{Activation, OutputState};
 use daemon_event::RepoName;
-use daemon_schedule::TickOutcome;
+use daemon_schedule::{Cancels, TickOutcome};
 
 use super::scene::{
     activation_id, at, claimed, daemon, done, enqueue, event_id, first, new_event, planned,
@@ -228,6 +228,7 @@ async fn ticks_filter(store: &dyn Store) {
             tick(at(seconds + 1), TickOutcome::SkippedQuiet),
         ],
         trigger: None,
+        cancels: Cancels::Nothing,
         now: at(seconds),
     };
     store

@@ -5,7 +5,7 @@ use daemon_engine::{
     HostEpoch, Joining, NewTrigger, Output, OutputState, RemoteId, Settlement, StateChange,
 };
 use daemon_event::{Enrichment, Need, TriggerKey};
-use daemon_schedule::{TickOutcome, TickRow};
+use daemon_schedule::{Cancels, TickOutcome, TickRow};
 use jiff::{SignedDuration, Timestamp};
 
 use super::scene::{
@@ -374,10 +374,13 @@ impl World {
             to: self.now,
             rows: vec![missed, tick(self.now, outcome)],
             trigger: wakes.then(|| self.about(new, dice)),
+            cancels: Cancels::Nothing,
             now: self.now,
         };
         let result = store.commit_ticks(vec![commit]).await;
-        let unfinished = store.tick_activations(&coverage.daemon).await;
+        let unfinished = store
+            .tick_activations(std::slice::from_ref(&coverage.daemon))
+            .await;
         format!("{coverages:?} {} {}", show(&result), show(&unfinished))
     }
 

@@ -178,6 +178,7 @@ pub(super) fn trigger(id: &str, n: u64, key: TriggerKey, now: Timestamp) -> NewT
             key,
             conditions: vec![0],
             by: None,
+            occasion: None,
             recorded_at: now,
         },
         activation_id: activation_id(n),

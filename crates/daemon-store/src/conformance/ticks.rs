@@ -2,7 +2,7 @@
 
 use daemon_engine::{Joining, MAX_PENDING_PER_DAEMON, NewTrigger};
 use daemon_event::{ActivationId, TriggerKey};
-use daemon_schedule::{TickOutcome, TickRow};
+use daemon_schedule::{Cancels, TickOutcome, TickRow};
 use jiff::Timestamp;
 
 use super::scene::{
@@ -12,7 +12,10 @@ use super::scene::{
 use crate::rows::{StoredTick, TickActivations, TickCommit, TickResult};
 use crate::traits::Store;
 
-async fn scheduled_daemons(store: &dyn Store, ids: &[&str]) {
+/// What a commit to a coverage that is not open answers.
+pub(super) const GONE: TickResult = TickResult::Elsewhere { cursor: None };
+
+pub(super) async fn scheduled_daemons(store: &dyn Store, ids: &[&str]) {
     let rows = ids.iter().map(|id| scheduled(id, "* * * * *")).collect();
     store
         .register(registration(rows, at(0)))
@@ -20,12 +23,12 @@ async fn scheduled_daemons(store: &dyn Store, ids: &[&str]) {
         .expect("registers");
 }
 
-fn ticked(id: &str, n: u64, scheduled_at: Timestamp) -> NewTrigger {
+pub(super) fn ticked(id: &str, n: u64, scheduled_at: Timestamp) -> NewTrigger {
     trigger(id, n, TriggerKey::Tick(scheduled_at), scheduled_at)
 }
 
 /// Returns the commit of one tick that shall make activation `n`.
-fn commit(id: &str, n: u64, from: i64, to: i64) -> TickCommit {
+pub(super) fn commit(id: &str, n: u64, from: i64, to: i64) -> TickCommit {
     TickCommit {
         daemon: daemon(id),
         coverage: 1,
@@ -33,12 +36,13 @@ fn commit(id: &str, n: u64, from: i64, to: i64) -> TickCommit {
         to: at(to),
         rows: vec![tick(at(to), TickOutcome::Enqueued)],
         trigger: Some(ticked(id, n, at(to))),
+        cancels: Cancels::Nothing,
         now: at(to),
     }
 }
 
 /// Returns the commit of ticks that wake nobody.
-fn quiet(id: &str, from: i64, to: i64, rows: Vec<TickRow>) -> TickCommit {
+pub(super) fn quiet(id: &str, from: i64, to: i64, rows: Vec<TickRow>) -> TickCommit {
     TickCommit {
         rows,
         trigger: None,
@@ -46,7 +50,7 @@ fn quiet(id: &str, from: i64, to: i64, rows: Vec<TickRow>) -> TickCommit {
     }
 }
 
-fn stored(
+pub(super) fn stored(
     id: &str,
     row: TickRow,
     activation: Option<ActivationId>,
@@ -54,6 +58,7 @@ fn stored(
 ) -> StoredTick {
     StoredTick {
         daemon: daemon(id),
+        coverage: Some(1),
         first: row.first,
         scheduled_at: row.scheduled_at,
         count: row.count,
@@ -63,20 +68,20 @@ fn stored(
     }
 }
 
-async fn record(store: &dyn Store, commits: Vec<TickCommit>) -> Vec<TickResult> {
+pub(super) async fn record(store: &dyn Store, commits: Vec<TickCommit>) -> Vec<TickResult> {
     store.commit_ticks(commits).await.expect("commits")
 }
 
-async fn listed(store: &dyn Store) -> Vec<StoredTick> {
+pub(super) async fn listed(store: &dyn Store) -> Vec<StoredTick> {
     store.ticks(&first(100)).await.expect("lists").rows
 }
 
-async fn cursor(store: &dyn Store) -> Timestamp {
+pub(super) async fn cursor(store: &dyn Store) -> Timestamp {
     let coverages = store.coverages().await.expect("reads");
     coverages.first().expect("one is open").cursor
 }
 
-fn made(n: u64) -> TickResult {
+pub(super) fn made(n: u64) -> TickResult {
     TickResult::Recorded(Some(activation_id(n)))
 }
 
@@ -102,14 +107,17 @@ pub(super) async fn a_tick_is_committed_once(store: &dyn Store) {
     record(store, vec![commit("a", 1, 0, 60)]).await;
     assert_eq!(
         record(store, vec![commit("a", 2, 0, 60)]).await,
-        [TickResult::Elsewhere]
+        [TickResult::Elsewhere {
+            cursor: Some(at(60))
+        }],
+        "what is recorded elsewhere tells how far that is"
     );
     assert_eq!(listed(store).await.len(), 1);
     let page = store.activations(&first(10)).await.expect("lists");
     assert_eq!(page.rows.len(), 1);
     assert_eq!(
         record(store, vec![commit("b", 3, 0, 60)]).await,
-        [TickResult::Elsewhere],
+        [GONE],
         "an unknown daemon has no cursor"
     );
 }
@@ -121,10 +129,7 @@ pub(super) async fn an_ended_coverage_takes_no_ticks(store: &dyn Store) {
         .register(registration(vec![edited], at(30)))
         .await
         .expect("registers");
-    assert_eq!(
-        record(store, vec![commit("a", 1, 0, 60)]).await,
-        [TickResult::Elsewhere]
-    );
+    assert_eq!(record(store, vec![commit("a", 1, 0, 60)]).await, [GONE]);
     let second = TickCommit {
         coverage: 2,
         ..commit("a", 1, 30, 60)
@@ -230,15 +235,23 @@ pub(super) async fn a_refused_tick_says_so(store: &dyn Store) {
 
 pub(super) async fn unfinished_ticks_are_told_apart_from_events(store: &dyn Store) {
     scheduled_daemons(store, &["a"]).await;
-    let unfinished = async || store.tick_activations(&daemon("a")).await.expect("reads");
+    let unfinished = async || {
+        let known = store.tick_activations(&[daemon("a"), daemon("b")]).await;
+        let [of_a, of_b] = known
+            .expect("reads")
+            .try_into()
+            .expect("two were asked for");
+        assert_eq!(of_b, TickActivations::default(), "it never ticked");
+        of_a
+    };
     enqueue(store, woken("a", 1, at(1))).await;
     claimed(store, at(1)).await;
     enqueue(store, woken("a", 2, at(1))).await;
     assert_eq!(unfinished().await, TickActivations::default());
     record(store, vec![commit("a", 3, 0, 60)]).await;
     let waiting = TickActivations {
-        running: None,
-        pending: Some(activation_id(3)),
+        running: Vec::new(),
+        pending: vec![activation_id(3)],
     };
     assert_eq!(unfinished().await, waiting);
     let event = read(store, &activation_id(1)).await;
@@ -260,8 +273,8 @@ pub(super) async fn unfinished_ticks_are_told_apart_from_events(store: &dyn Stor
     };
     record(store, vec![again]).await;
     let both = TickActivations {
-        running: Some(activation_id(3)),
-        pending: Some(activation_id(4)),
+        running: vec![activation_id(3)],
+        pending: vec![activation_id(4)],
     };
     assert_eq!(unfinished().await, both);
     store
@@ -269,8 +282,8 @@ pub(super) async fn unfinished_ticks_are_told_apart_from_events(store: &dyn Stor
         .await
         .expect("ends");
     let waiting = TickActivations {
-        running: None,
-        pending: Some(activation_id(4)),
+        running: Vec::new(),
+        pending: vec![activation_id(4)],
     };
     assert_eq!(unfinished().await, waiting);
 }
@@ -313,7 +326,7 @@ pub(super) async fn a_clock_step_back_retracts_what_made_nothing(store: &dyn Sto
     );
     assert_eq!(
         record(store, vec![commit("a", 2, 90, 120)]).await,
-        [made(1)],
+        [TickResult::Recorded(None)],
         "the tick that made an activation makes no second one"
     );
     assert_eq!(outcomes().await.len(), 3, "and keeps its row");
@@ -344,6 +357,9 @@ pub(super) async fn one_stale_commit_does_not_hinder_others(store: &dyn Store) {
         ],
     )
     .await;
-    assert_eq!(results, [TickResult::Elsewhere, made(2), made(3)]);
+    let elsewhere = TickResult::Elsewhere {
+        cursor: Some(at(0)),
+    };
+    assert_eq!(results, [elsewhere, made(2), made(3)]);
     assert_eq!(listed(store).await.len(), 2);
 }

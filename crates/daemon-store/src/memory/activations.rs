@@ -17,14 +17,16 @@ use crate::rows::{ClaimRequest, Ended, Reclaimed, RunRow};
 impl Model {
     /// Leases the next ready activation; see [`Activations::claim`](crate::Activations::claim).
     pub fn claim(&mut self, request: &ClaimRequest) -> Option<Activation> {
-        let place = (0..self.activations.len())
-            .filter(|place| self.is_ready(*place, request))
+        let place = self
+            .unfinished
+            .iter()
+            .filter(|place| self.is_ready(**place, request))
             .min_by_key(|place| {
-                let activation = &self.activations[*place];
+                let activation = &self.activations[**place];
                 let turn = self.turns.get(&activation.daemon).copied().unwrap_or(0);
-                (Reverse(has_person(activation)), turn, *place)
+                (Reverse(has_person(activation)), turn, **place)
             })?;
-        Some(self.lease(place, request))
+        Some(self.lease(*place, request))
     }
 
     /// Leases one activation; see [`Activations::claim_one`](crate::Activations::claim_one).
@@ -37,8 +39,7 @@ impl Model {
     fn is_ready(&self, place: usize, request: &ClaimRequest) -> bool {
         let activation = &self.activations[place];
         let busy = |of: &dyn Fn(&Activation) -> bool| {
-            self.activations
-                .iter()
+            self.unfinished()
                 .filter(|other| occupies_slot(other.state) && of(other))
                 .count()
         };
@@ -99,8 +100,7 @@ impl Model {
     /// Returns when the next pending activation becomes ready; see
     /// [`Activations::next_claim_at`](crate::Activations::next_claim_at).
     pub fn next_claim_at(&self, now: Timestamp) -> Option<Timestamp> {
-        self.activations
-            .iter()
+        self.unfinished()
             .filter(|row| row.state == ActivationState::Pending && row.not_before > now)
             .map(|row| row.not_before)
             .min()
@@ -144,15 +144,23 @@ impl Model {
     }
 
     fn write_run(&mut self, run: RunRow) {
-        match self.runs.iter_mut().find(|row| row.id == run.id) {
-            Some(row) => *row = run,
-            None => self.runs.push(run),
+        if let Some(place) = self.run_places.get(&run.id) {
+            self.runs[*place] = run;
+            return;
         }
+        let place = self.runs.len();
+        self.run_places.insert(run.id.clone(), place);
+        if let Some(activation) = &run.activation {
+            let places = self.runs_of.entry(activation.clone()).or_default();
+            places.push(place);
+        }
+        self.runs.push(run);
     }
 
     fn close_runs(&mut self, activation: &ActivationId, state: &str, now: Timestamp) {
-        for run in &mut self.runs {
-            if run.activation.as_ref() == Some(activation) && run.state == "running" {
+        for place in self.runs_of.get(activation).into_iter().flatten() {
+            let run = &mut self.runs[*place];
+            if run.state == "running" {
                 state.clone_into(&mut run.state);
                 run.finished_at = Some(now);
             }
@@ -214,6 +222,7 @@ impl Model {
 
     /// Counts the activation's new state for its daemon.
     pub(super) fn ended(&mut self, place: usize) -> Ended {
+        self.note_end(place);
         let activation = self.activations[place].clone();
         let gate = match self.conduct(&activation.daemon) {
             None => Gate::Open,
@@ -229,7 +238,7 @@ impl Model {
     /// Takes leases back; see [`Activations::reclaim`](crate::Activations::reclaim).
     pub fn reclaim(&mut self, epoch: HostEpoch, now: Timestamp) -> Vec<Reclaimed> {
         let mut reclaimed = Vec::new();
-        for place in 0..self.activations.len() {
+        for place in self.unfinished.clone() {
             let activation = &mut self.activations[place];
             if !activation.is_reclaimable(epoch, now) {
                 continue;
@@ -249,8 +258,7 @@ impl Model {
 
     /// Lists what can be taken back; see [`Activations::reclaimable`](crate::Activations::reclaimable).
     pub fn reclaimable(&self, epoch: HostEpoch, now: Timestamp) -> Vec<Activation> {
-        self.activations
-            .iter()
+        self.unfinished()
             .filter(|row| row.is_reclaimable(epoch, now))
             .cloned()
             .collect()
@@ -259,9 +267,11 @@ impl Model {
     /// Cancels what waited too long; see [`Activations::expire`](crate::Activations::expire).
     pub fn expire(&mut self, now: Timestamp) -> u64 {
         let mut n_expired = 0;
-        for activation in &mut self.activations {
+        for place in self.unfinished.clone() {
+            let activation = &mut self.activations[place];
             if activation.is_expired(now) {
                 activation.cancel("expired", now);
+                self.note_end(place);
                 n_expired += 1;
             }
         }
@@ -304,7 +314,9 @@ impl Model {
             return Err(StoreError::conflict("activation", id, activation.state));
         }
         activation.revive(now);
-        Ok(activation.clone())
+        let revived = activation.clone();
+        self.note_end(place);
+        Ok(revived)
     }
 
     fn place(&self, id: &ActivationId) -> Result<usize, StoreError> {
@@ -323,16 +335,15 @@ impl Model {
 
     /// Returns one run; see [`Activations::run`](crate::Activations::run).
     pub fn run(&self, id: &str) -> Option<RunRow> {
-        self.runs.iter().find(|row| row.id == id).cloned()
+        self.run_places
+            .get(id)
+            .map(|place| self.runs[*place].clone())
     }
 
     /// Returns an activation's runs; see [`Activations::runs_of`](crate::Activations::runs_of).
     pub fn runs_of(&self, activation: &ActivationId) -> Vec<RunRow> {
-        self.runs
-            .iter()
-            .filter(|row| row.activation.as_ref() == Some(activation))
-            .cloned()
-            .collect()
+        let places = self.runs_of.get(activation).into_iter().flatten();
+        places.map(|place| self.runs[*place].clone()).collect()
     }
 
     /// Returns what a daemon remembers; see [`Activations::state`](crate::Activations::state).

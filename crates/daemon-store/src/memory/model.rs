@@ -1,6 +1,6 @@
 //! The single-threaded model: rows in order, and admission.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use daemon_engine::{
     Activation, ActivationState, Admission, Conduct, FactState, Gate, HostEpoch, NewTrigger,
@@ -21,16 +21,24 @@ pub struct Model {
     pub(super) identities: HashMap<String, StoredIdentity>,
     pub(super) cursors: BTreeMap<RepoName, BTreeMap<String, RefCursor>>,
     pub(super) daemons: BTreeMap<DaemonPlace, DaemonRow>,
-    pub(super) coverages: Vec<StoredCoverage>,
+    pub(super) coverages: Vec<Coverage>,
+    /// The place of each daemon's open coverage.
+    pub(super) open_coverages: BTreeMap<DaemonKey, usize>,
     pub(super) ticks: BTreeMap<u64, StoredTick>,
+    /// The rows that were not retracted, by their last instant.
+    pub(super) standing_ticks: HashMap<DaemonKey, BTreeMap<Timestamp, u64>>,
     pub(super) next_tick: u64,
     pub(super) activations: Vec<Activation>,
     pub(super) activation_places: HashMap<ActivationId, usize>,
+    /// The places of what has not ended, so that no operation looks at all that ever ran.
+    pub(super) unfinished: BTreeSet<usize>,
     pub(super) triggers: Vec<StoredTrigger>,
     pub(super) trigger_places: HashMap<(DaemonKey, TriggerKey), usize>,
     pub(super) turns: HashMap<DaemonKey, u64>,
     pub(super) n_turns: u64,
     pub(super) runs: Vec<RunRow>,
+    pub(super) run_places: HashMap<String, usize>,
+    pub(super) runs_of: HashMap<ActivationId, Vec<usize>>,
     pub(super) outputs: Vec<Output>,
     pub(super) values: BTreeMap<DaemonKey, BTreeMap<String, String>>,
     pub(super) host_gate: Gate,
@@ -55,12 +63,6 @@ pub(super) struct StoredIdentity {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct StoredCoverage {
-    pub(super) coverage: Coverage,
-    pub(super) is_open: bool,
-}
-
-#[derive(Clone, Debug)]
 pub(super) struct StoredTrigger {
     pub(super) daemon: DaemonKey,
     pub(super) trigger: Trigger,
@@ -76,15 +78,20 @@ impl Default for Model {
             cursors: BTreeMap::new(),
             daemons: BTreeMap::new(),
             coverages: Vec::new(),
+            open_coverages: BTreeMap::new(),
             ticks: BTreeMap::new(),
+            standing_ticks: HashMap::new(),
             next_tick: 1,
             activations: Vec::new(),
             activation_places: HashMap::new(),
+            unfinished: BTreeSet::new(),
             triggers: Vec::new(),
             trigger_places: HashMap::new(),
             turns: HashMap::new(),
             n_turns: 0,
             runs: Vec::new(),
+            run_places: HashMap::new(),
+            runs_of: HashMap::new(),
             outputs: Vec::new(),
             values: BTreeMap::new(),
             host_gate: Gate::Open,
@@ -96,6 +103,14 @@ impl Default for Model {
 impl Model {
     /// Admits one trigger; see [`Activations::enqueue`](crate::Activations::enqueue).
     pub fn enqueue(&mut self, new: NewTrigger) -> Admission {
+        match new.trigger.key {
+            TriggerKey::Tick(at) => self.enqueue_tick(at, new),
+            TriggerKey::Event(_) | TriggerKey::Person(_) => self.admit(new),
+        }
+    }
+
+    /// Admits one trigger, whatever woke it.
+    pub(super) fn admit(&mut self, new: NewTrigger) -> Admission {
         let admission = admit(&new, &self.standing(&new));
         if !self.turns.contains_key(&new.daemon) {
             self.next_turn(new.daemon.clone());
@@ -104,7 +119,9 @@ impl Model {
             Admission::Enqueued(id) => {
                 let id = id.clone();
                 self.put_trigger(&new, Some(id.clone()));
-                self.activation_places.insert(id, self.activations.len());
+                let place = self.activations.len();
+                self.activation_places.insert(id, place);
+                self.unfinished.insert(place);
                 self.activations.push(Activation::pending(new));
             }
             Admission::Joined(id) => {
@@ -130,8 +147,7 @@ impl Model {
             .get(&(new.daemon.clone(), new.trigger.key.clone()))
             .and_then(|place| self.triggers[*place].activation.clone());
         let pending = || {
-            self.activations
-                .iter()
+            self.unfinished()
                 .filter(|activation| activation.state == ActivationState::Pending)
         };
         let of_daemon = || pending().filter(|activation| activation.daemon == new.daemon);
@@ -143,6 +159,22 @@ impl Model {
                 .map(|activation| activation.id.clone()),
             pending_of_daemon: count(of_daemon().count()),
             pending_in_all: count(pending().count()),
+        }
+    }
+
+    /// Walks what has not ended, oldest first.
+    pub(super) fn unfinished(&self) -> impl Iterator<Item = &Activation> {
+        self.unfinished
+            .iter()
+            .map(|place| &self.activations[*place])
+    }
+
+    /// Notes whether an activation that was changed has ended.
+    pub(super) fn note_end(&mut self, place: usize) {
+        if self.activations[place].state.is_final() {
+            self.unfinished.remove(&place);
+        } else {
+            self.unfinished.insert(place);
         }
     }
 
@@ -218,6 +250,9 @@ impl Model {
             identity.at >= kept_since
         });
         self.ticks.retain(|_, tick| tick.recorded_at >= ticks);
+        for standing in self.standing_ticks.values_mut() {
+            standing.retain(|_, number| self.ticks.contains_key(number));
+        }
     }
 
     /// Counts rows; see [`Hosting::counts`](crate::Hosting::counts).

@@ -2,11 +2,12 @@
 
 use daemon_engine::{ActivationState, Gate};
 use daemon_event::DaemonKey;
+use jiff::Timestamp;
 
-use super::model::{Model, StoredCoverage};
+use super::model::Model;
 use crate::decide::{CoverageStep, cancel_reason, coverage_step, registered};
 use crate::error::StoreError;
-use crate::rows::{Coverage, DaemonRow, Registration, RegistryChange};
+use crate::rows::{Coverage, DaemonRow, Registration, RegistryChange, ScheduleText};
 
 impl Model {
     /// Replaces the registry of a repository; see [`Registry::register`](crate::Registry::register).
@@ -31,54 +32,54 @@ impl Model {
 
     fn follow_coverages(&mut self, registration: &Registration) {
         let mut keys: Vec<DaemonKey> = self
-            .coverages
-            .iter()
-            .filter(|stored| stored.is_open)
-            .map(|stored| stored.coverage.daemon.clone())
+            .open_coverages
+            .keys()
             .filter(|key| key.repo == registration.repo)
+            .cloned()
             .chain(registration.daemons.iter().map(|row| row.key.clone()))
             .collect();
         keys.sort();
         keys.dedup();
         for key in keys {
             let row = self.valid_row(&key).cloned();
-            let place = self
-                .coverages
-                .iter()
-                .position(|stored| stored.is_open && stored.coverage.daemon == key);
-            let open = place.map(|place| &self.coverages[place].coverage);
+            let place = self.open_coverages.get(&key);
+            let open = place.map(|place| &self.coverages[*place]);
             match coverage_step(open, row.as_ref()) {
                 CoverageStep::Keep => {}
-                CoverageStep::End => self.end_coverage(place),
+                CoverageStep::End => self.end_coverage(&key, registration.now),
                 CoverageStep::Start(schedule) => {
-                    self.end_coverage(place);
-                    let before = self
-                        .coverages
-                        .iter()
-                        .filter(|stored| stored.coverage.daemon == key)
-                        .count();
-                    self.coverages.push(StoredCoverage {
-                        coverage: Coverage {
-                            daemon: key,
-                            number: u64::try_from(before).expect("a count fits") + 1,
-                            schedule: schedule.clone(),
-                            cursor: registration.now,
-                        },
-                        is_open: true,
-                    });
+                    self.end_coverage(&key, registration.now);
+                    self.start_coverage(key, schedule.clone(), registration.now);
                 }
             }
         }
     }
 
-    fn end_coverage(&mut self, place: Option<usize>) {
-        if let Some(place) = place {
-            self.coverages[place].is_open = false;
+    fn start_coverage(&mut self, daemon: DaemonKey, schedule: ScheduleText, now: Timestamp) {
+        let before = self
+            .coverages
+            .iter()
+            .filter(|known| known.daemon == daemon)
+            .count();
+        let place = self.coverages.len();
+        self.open_coverages.insert(daemon.clone(), place);
+        self.coverages.push(Coverage {
+            daemon,
+            number: u64::try_from(before).expect("a count fits") + 1,
+            schedule,
+            cursor: now,
+        });
+    }
+
+    fn end_coverage(&mut self, daemon: &DaemonKey, now: Timestamp) {
+        if let Some(place) = self.open_coverages.remove(daemon) {
+            let ended = self.coverages[place].clone();
+            self.supersede(&ended, now);
         }
     }
 
     fn cancel_orphans(&mut self, registration: &Registration) {
-        for place in 0..self.activations.len() {
+        for place in self.unfinished.clone() {
             let activation = &self.activations[place];
             if activation.state != ActivationState::Pending
                 || activation.daemon.repo != registration.repo
@@ -90,6 +91,7 @@ impl Model {
                 .or_else(|| self.rows_of(&activation.daemon).next());
             if let Some(reason) = cancel_reason(row) {
                 self.activations[place].cancel(reason, registration.now);
+                self.note_end(place);
             }
         }
     }

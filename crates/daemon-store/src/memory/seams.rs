@@ -128,8 +128,11 @@ impl Ticks for MemoryStore {
         Ok(self.model().coverages())
     }
 
-    async fn tick_activations(&self, daemon: &DaemonKey) -> Result<TickActivations, StoreError> {
-        Ok(self.model().tick_activations(daemon))
+    async fn tick_activations(
+        &self,
+        daemons: &[DaemonKey],
+    ) -> Result<Vec<TickActivations>, StoreError> {
+        Ok(self.model().tick_activations(daemons))
     }
 
     async fn commit_ticks(&self, commits: Vec<TickCommit>) -> Result<Vec<TickResult>, StoreError> {

@@ -1,38 +1,44 @@
 //! Ticks in the model.
 
-use daemon_engine::{Activation, ActivationState};
-use daemon_event::{DaemonKey, TriggerKey};
-use daemon_schedule::TickOutcome;
+use daemon_engine::{Activation, ActivationState, Admission, NewTrigger};
+use daemon_event::{ActivationId, DaemonKey, TriggerKey};
+use daemon_schedule::{Cancels, TickOutcome, TickRow};
 use jiff::Timestamp;
 
 use super::model::Model;
-use crate::decide::{is_retracted, occupies_slot, recorded_ticks};
+use crate::decide::{
+    AdmittedTick, Role, SUPPLANTED, occupies_slot, recorded_ticks, retraction, superseded_ticks,
+    trigger_among, unrecorded_ticks,
+};
 use crate::rows::{Coverage, StoredTick, TickActivations, TickCommit, TickResult};
 
 impl Model {
     /// Returns open coverages; see [`Ticks::coverages`](crate::Ticks::coverages).
     pub fn coverages(&self) -> Vec<Coverage> {
-        let mut open: Vec<Coverage> = self
-            .coverages
-            .iter()
-            .filter(|stored| stored.is_open)
-            .map(|stored| stored.coverage.clone())
-            .collect();
-        open.sort_by(|a, b| a.daemon.cmp(&b.daemon));
-        open
+        self.open_coverages
+            .values()
+            .map(|place| self.coverages[*place].clone())
+            .collect()
     }
 
-    /// Returns a daemon's unfinished ticks; see [`Ticks::tick_activations`](crate::Ticks::tick_activations).
-    pub fn tick_activations(&self, daemon: &DaemonKey) -> TickActivations {
-        let oldest = |wanted: fn(ActivationState) -> bool| {
-            self.activations
-                .iter()
-                .find(|row| row.daemon == *daemon && wanted(row.state) && has_tick(row))
+    /// Returns daemons' unfinished ticks; see [`Ticks::tick_activations`](crate::Ticks::tick_activations).
+    pub fn tick_activations(&self, daemons: &[DaemonKey]) -> Vec<TickActivations> {
+        daemons
+            .iter()
+            .map(|daemon| self.tick_activations_of(daemon))
+            .collect()
+    }
+
+    fn tick_activations_of(&self, daemon: &DaemonKey) -> TickActivations {
+        let of = |wanted: fn(ActivationState) -> bool| {
+            self.unfinished()
+                .filter(|row| row.daemon == *daemon && wanted(row.state) && has_tick(row))
                 .map(|row| row.id.clone())
+                .collect()
         };
         TickActivations {
-            running: oldest(occupies_slot),
-            pending: oldest(|state| state == ActivationState::Pending),
+            running: of(occupies_slot),
+            pending: of(|state| state == ActivationState::Pending),
         }
     }
 
@@ -45,58 +51,228 @@ impl Model {
     }
 
     fn commit_tick(&mut self, commit: TickCommit) -> TickResult {
-        let Some(open) = self.coverages.iter_mut().find(|stored| {
-            stored.is_open
-                && stored.coverage.daemon == commit.daemon
-                && stored.coverage.number == commit.coverage
-                && stored.coverage.cursor == commit.from
-        }) else {
-            return TickResult::Elsewhere;
+        let open = self
+            .open_coverages
+            .get(&commit.daemon)
+            .map(|place| &mut self.coverages[*place])
+            .filter(|open| open.number == commit.coverage);
+        let Some(coverage) = open else {
+            return TickResult::Elsewhere { cursor: None };
         };
-        open.coverage.cursor = commit.to;
-        let unfinished = self.tick_activations(&commit.daemon);
-        let admitted = commit.trigger.map(|new| {
-            let key = new.trigger.key.clone();
-            (key, self.enqueue(new))
-        });
-        let trigger = admitted.as_ref().map(|(key, admission)| (key, admission));
-        for (row, activation) in recorded_ticks(&commit.rows, trigger, &unfinished) {
-            let is_recorded = self.ticks.values().any(|tick| {
-                tick.daemon == commit.daemon
-                    && tick.scheduled_at == row.scheduled_at
-                    && tick.outcome != TickOutcome::Retracted
-            });
-            if is_recorded {
-                continue;
-            }
-            let tick = StoredTick {
-                daemon: commit.daemon.clone(),
-                first: row.first,
-                scheduled_at: row.scheduled_at,
-                count: row.count,
-                outcome: row.outcome,
-                activation,
-                recorded_at: commit.now,
-            };
-            self.ticks.insert(self.next_tick, tick);
-            self.next_tick += 1;
+        if coverage.cursor != commit.from {
+            let cursor = Some(coverage.cursor);
+            return TickResult::Elsewhere { cursor };
         }
-        TickResult::Recorded(admitted.and_then(|(_, admission)| admission.activation().cloned()))
+        coverage.cursor = commit.to;
+        let coverage = coverage.clone();
+        let rows = self.unrecorded(&coverage, &commit.rows);
+        let unfinished = self.tick_activations_of(&commit.daemon);
+        if commit.cancels == Cancels::Running {
+            self.cancel_leased(&unfinished.running, commit.now);
+        }
+        let admitted = commit
+            .trigger
+            .and_then(|new| trigger_among(new, &rows))
+            .and_then(|new| self.admit_tick(new));
+        let rows = recorded_ticks(&rows, &coverage.schedule, admitted.as_ref(), &unfinished);
+        for (row, activation) in rows {
+            self.put_tick(&coverage, row, activation, commit.now);
+        }
+        TickResult::Recorded(admitted.and_then(|admitted| admitted.admission.activation().cloned()))
+    }
+
+    /// Admits a tick that somebody asked for; see [`Activations::enqueue`](crate::Activations::enqueue).
+    pub(super) fn enqueue_tick(&mut self, at: Timestamp, new: NewTrigger) -> Admission {
+        let recorded = self.recorded_tick(&new.daemon, &new.trigger.key);
+        let is_recorded = recorded.is_some();
+        if let Some(known) = recorded.and_then(|tick| tick.activation.clone()) {
+            return Admission::Duplicate(known);
+        }
+        let (daemon, now) = (new.daemon.clone(), new.trigger.recorded_at);
+        let admitted = self.admit_tick(new).expect("it is a tick's");
+        let coverage = self.open_coverages.get(&daemon).copied();
+        if let Some(place) = coverage.filter(|_| !is_recorded) {
+            let coverage = self.coverages[place].clone();
+            let row = TickRow::one(at, TickOutcome::Enqueued);
+            let unfinished = TickActivations::default();
+            let rows = recorded_ticks(&[row], &coverage.schedule, Some(&admitted), &unfinished);
+            for (row, id) in rows {
+                self.put_tick(&coverage, row, id, now);
+            }
+        }
+        admitted.admission
+    }
+
+    fn admit_tick(&mut self, new: NewTrigger) -> Option<AdmittedTick> {
+        let key = new.trigger.key.clone();
+        let TriggerKey::Tick(at) = key else {
+            return None;
+        };
+        let admission = self.admit(new);
+        let first = admission
+            .activation()
+            .and_then(|id| self.activation_places.get(id))
+            .and_then(|place| self.activations[*place].triggers.first());
+        let role = match first {
+            Some(first) if first.key == key => Role::Made,
+            _ => Role::Joined,
+        };
+        Some(AdmittedTick {
+            at,
+            admission,
+            role,
+        })
+    }
+
+    fn cancel_leased(&mut self, running: &[ActivationId], now: Timestamp) {
+        for id in running {
+            let is_leased = self
+                .activation_places
+                .get(id)
+                .is_some_and(|place| self.activations[*place].state.is_leased());
+            if is_leased {
+                self.cancel(id, SUPPLANTED, now)
+                    .expect("what is leased is not final");
+            }
+        }
+    }
+
+    /// Records what the end of a coverage finds unrecorded.
+    pub(super) fn supersede(&mut self, coverage: &Coverage, now: Timestamp) {
+        let rows: Vec<TickRow> = superseded_ticks(coverage, now).into_iter().collect();
+        for row in self.unrecorded(coverage, &rows) {
+            self.put_tick(coverage, row, None, now);
+        }
+    }
+
+    fn unrecorded(&self, coverage: &Coverage, rows: &[TickRow]) -> Vec<TickRow> {
+        let mut left = Vec::new();
+        for row in rows {
+            let recorded: Vec<(Timestamp, Timestamp)> = self
+                .recorded_since(&coverage.daemon, row.first)
+                .take_while(|tick| tick.first <= row.scheduled_at)
+                .map(|tick| (tick.first, tick.scheduled_at))
+                .collect();
+            left.extend(unrecorded_ticks(*row, &coverage.schedule, &recorded));
+        }
+        left
+    }
+
+    /// The standing rows that end at or after an instant, oldest first.
+    fn recorded_since(
+        &self,
+        daemon: &DaemonKey,
+        since: Timestamp,
+    ) -> impl Iterator<Item = &StoredTick> {
+        self.standing_ticks
+            .get(daemon)
+            .into_iter()
+            .flat_map(move |standing| standing.range(since..))
+            .map(|(_, number)| &self.ticks[number])
+    }
+
+    fn recorded_tick(&self, daemon: &DaemonKey, key: &TriggerKey) -> Option<&StoredTick> {
+        let TriggerKey::Tick(at) = key else {
+            return None;
+        };
+        self.recorded_since(daemon, *at)
+            .next()
+            .filter(|tick| tick.first <= *at)
+    }
+
+    fn put_tick(
+        &mut self,
+        coverage: &Coverage,
+        row: TickRow,
+        activation: Option<ActivationId>,
+        now: Timestamp,
+    ) {
+        self.insert_tick(StoredTick {
+            daemon: coverage.daemon.clone(),
+            coverage: Some(coverage.number),
+            first: row.first,
+            scheduled_at: row.scheduled_at,
+            count: row.count,
+            outcome: row.outcome,
+            activation,
+            recorded_at: now,
+        });
+    }
+
+    fn insert_tick(&mut self, tick: StoredTick) {
+        let number = self.next_tick;
+        if tick.outcome != TickOutcome::Retracted {
+            self.standing_of(&tick.daemon)
+                .insert(tick.scheduled_at, number);
+        }
+        self.ticks.insert(number, tick);
+        self.next_tick += 1;
+    }
+
+    fn standing_of(
+        &mut self,
+        daemon: &DaemonKey,
+    ) -> &mut std::collections::BTreeMap<Timestamp, u64> {
+        if !self.standing_ticks.contains_key(daemon) {
+            self.standing_ticks
+                .insert(daemon.clone(), Default::default());
+        }
+        self.standing_ticks
+            .get_mut(daemon)
+            .expect("it was put there")
     }
 
     /// Takes ticks back after the clock stepped back; see [`Ticks::retract`](crate::Ticks::retract).
     pub fn retract(&mut self, now: Timestamp) -> u64 {
-        for stored in &mut self.coverages {
-            stored.coverage.cursor = stored.coverage.cursor.min(now);
+        for coverage in &mut self.coverages {
+            coverage.cursor = coverage.cursor.min(now);
         }
+        let mut later: Vec<u64> = self
+            .standing_ticks
+            .values()
+            .flat_map(|standing| standing.range(now..))
+            .map(|(_, number)| *number)
+            .collect();
+        later.sort_unstable();
         let mut n_retracted = 0;
-        for tick in self.ticks.values_mut() {
-            if is_retracted(tick.first, tick.outcome, now) {
-                tick.outcome = TickOutcome::Retracted;
+        for number in later {
+            let tick = &self.ticks[&number];
+            let coverage = self.coverages.iter().find(|coverage| {
+                coverage.daemon == tick.daemon && Some(coverage.number) == tick.coverage
+            });
+            let schedule = coverage.map(|coverage| &coverage.schedule);
+            if let Some((kept, gone)) = retraction(tick, schedule, now) {
+                self.divide_tick(number, kept, gone);
                 n_retracted += 1;
             }
         }
         n_retracted
+    }
+
+    fn divide_tick(&mut self, number: u64, kept: Option<TickRow>, gone: TickRow) {
+        let tick = self.ticks[&number].clone();
+        let standing = self.standing_of(&tick.daemon);
+        standing.remove(&tick.scheduled_at);
+        match kept {
+            None => {
+                self.ticks.insert(number, amended(tick, gone));
+            }
+            Some(kept) => {
+                standing.insert(kept.scheduled_at, number);
+                self.ticks.insert(number, amended(tick.clone(), kept));
+                self.insert_tick(amended(tick, gone));
+            }
+        }
+    }
+}
+
+fn amended(tick: StoredTick, row: TickRow) -> StoredTick {
+    StoredTick {
+        first: row.first,
+        scheduled_at: row.scheduled_at,
+        count: row.count,
+        outcome: row.outcome,
+        ..tick
     }
 }
 

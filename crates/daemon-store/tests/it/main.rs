@@ -1,5 +1,7 @@
 //! The twin under the conformance suite.
 
+mod ticker;
+
 use std::thread;
 
 use daemon_store::conformance::{self, CASES};

@@ -1,0 +1,320 @@
+//! The tick loop without its clock and its store: what is due, what becomes of it, and what to commit.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use daemon_cron::{CronExpr, Schedule, Zone};
+use daemon_engine::{Joining, NewTrigger, Occasion, Trigger};
+use daemon_event::{ActivationId, DaemonKey, Subject, TriggerKey};
+use daemon_schedule::{
+    Cancels, ClockStep, ClockWatch, MAX_DRIFT, Missed, Passage, Plan, Policy, Scheduler,
+    TickOutcome, TickRow, Unfinished,
+};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::rows::{Coverage, TickCommit, TickResult};
+
+/// The subject by which the ticks of a daemon are told from its events: the two never join each other.
+pub const TICK_SUBJECT: &str = "schedule";
+
+/// Knows the open coverages of a store and turns the passing of time into commits.
+///
+/// The caller owns both clocks and the store. It calls [`round`](Self::round) about once a second, commits what
+/// [`Overdue::commits`] says, and hands every answer to [`recorded`](Self::recorded). After an error, and whenever
+/// coverages may have changed, it loads them anew: a ticker holds nothing that is not stored.
+#[derive(Debug)]
+pub struct Ticker {
+    scheduler: Scheduler<TickKey>,
+    clock: ClockWatch,
+    built_at: Timestamp,
+}
+
+/// A daemon and the number of its coverage.
+type TickKey = (DaemonKey, u64);
+
+/// What loading found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// Whether the stored cursors fit the clock.
+    pub cursors: Cursors,
+    /// The coverages whose expression or zone cannot be read; they do not tick.
+    pub unreadable: Vec<Coverage>,
+}
+
+/// Whether cursors fit the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cursors {
+    /// None is later than now.
+    Passed,
+    /// The clock stepped back while nobody looked: the store is to be told, and read again.
+    Ahead,
+}
+
+/// What a look at the clocks found.
+#[derive(Clone, Debug)]
+pub enum Round {
+    /// The clock shows an instant before this program was made: it cannot be right, so nothing is due.
+    Wait,
+    /// The clock stepped back: the store retracts what is later than now, and is read again.
+    SteppedBack,
+    /// These are due; a step forward is downtime.
+    Due {
+        /// Daemons with ticks to record.
+        overdue: Vec<Overdue>,
+        /// By how much the clock stepped forward.
+        skipped: Option<SignedDuration>,
+    },
+}
+
+/// A daemon with ticks to record.
+#[derive(Clone, Debug)]
+pub struct Overdue {
+    /// The daemon.
+    pub daemon: DaemonKey,
+    /// The coverage.
+    pub coverage: u64,
+    schedule: Schedule,
+    from: Timestamp,
+    after: Timestamp,
+    to: Timestamp,
+}
+
+/// What an activation of a tick needs beside the tick.
+#[derive(Clone, Debug)]
+pub struct Waking {
+    /// The revision that is registered.
+    pub rev: String,
+    /// The expression, as written.
+    pub expression: String,
+    /// How long it is put off.
+    pub jitter: Duration,
+    /// Its id, if it is made.
+    pub activation_id: ActivationId,
+}
+
+/// What an answer of the store means for whoever asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The ticker is up to date.
+    Current,
+    /// The coverage ended elsewhere: coverages are to be loaded anew.
+    Stale,
+}
+
+impl Ticker {
+    /// Makes a ticker without coverages; before `built_at`, no clock is believed.
+    pub fn new(built_at: Timestamp) -> Self {
+        Self {
+            scheduler: Scheduler::new(),
+            clock: ClockWatch::default(),
+            built_at,
+        }
+    }
+
+    /// Makes the ticker hold exactly the given coverages.
+    pub fn load(&mut self, coverages: Vec<Coverage>, now: Timestamp) -> Loaded {
+        self.scheduler = Scheduler::new();
+        let mut loaded = Loaded {
+            cursors: Cursors::Passed,
+            unreadable: Vec::new(),
+        };
+        let mut zones: BTreeMap<String, Option<Zone>> = BTreeMap::new();
+        for coverage in coverages {
+            if coverage.cursor.duration_since(now) > MAX_DRIFT {
+                loaded.cursors = Cursors::Ahead;
+            }
+            let text = &coverage.schedule;
+            let zone = zones
+                .entry(text.zone.clone())
+                .or_insert_with(|| TimeZone::get(&text.zone).ok().map(Zone::new));
+            match (text.expression.parse::<CronExpr>(), zone) {
+                (Ok(expr), Some(zone)) => {
+                    let key = (coverage.daemon, coverage.number);
+                    self.scheduler.insert(key, expr, zone, coverage.cursor);
+                }
+                _ => loaded.unreadable.push(coverage),
+            }
+        }
+        loaded
+    }
+
+    /// Looks at the wall clock and at the time since boot, and says what is due.
+    pub fn round(&mut self, now: Timestamp, since_boot: Duration) -> Round {
+        if now < self.built_at {
+            return Round::Wait;
+        }
+        let skipped = match self.clock.observe(now, since_boot) {
+            Some(ClockStep::Backward(_)) => {
+                self.scheduler.step_back(now);
+                return Round::SteppedBack;
+            }
+            Some(ClockStep::Forward(by)) => Some(by),
+            None => None,
+        };
+        let mut overdue = Vec::new();
+        let passage = self.scheduler.advance(now, |due| {
+            overdue.push(Overdue {
+                daemon: due.key.0.clone(),
+                coverage: due.key.1,
+                schedule: due.schedule.clone(),
+                from: due.from,
+                after: due.after,
+                to: due.to,
+            });
+        });
+        match passage {
+            Passage::Onward => Round::Due { overdue, skipped },
+            Passage::SteppedBack => Round::SteppedBack,
+        }
+    }
+
+    /// Returns when to look again at the latest; `None` without coverages.
+    pub fn deadline(&self) -> Option<Timestamp> {
+        self.scheduler.deadline()
+    }
+
+    /// Takes the store's answer to a commit.
+    pub fn recorded(&mut self, commit: &TickCommit, result: &TickResult) -> Standing {
+        let key = (commit.daemon.clone(), commit.coverage);
+        match result {
+            TickResult::Recorded(_) => Standing::Current,
+            // Somebody else was faster, and may have died since: go on from where they are.
+            TickResult::Elsewhere {
+                cursor: Some(cursor),
+            } => {
+                self.scheduler.set_cursor(&key, *cursor);
+                Standing::Current
+            }
+            TickResult::Elsewhere { cursor: None } => {
+                self.scheduler.remove(&key);
+                Standing::Stale
+            }
+        }
+    }
+}
+
+impl Overdue {
+    /// Decides what becomes of the ticks, as commits of which each makes at most one activation and begins where the
+    /// one before ends. `waking` tells what an activation needs; without it, as for a daemon that is gone, none is made.
+    pub fn commits(
+        &self,
+        policy: &Policy,
+        unfinished: Unfinished,
+        now: Timestamp,
+        mut waking: impl FnMut() -> Option<Waking>,
+    ) -> Vec<TickCommit> {
+        let plan = policy.plan(&self.schedule, self.after, now, unfinished);
+        let mut missed = plan.missed(&self.schedule);
+        let last = last_enqueued(&plan);
+        let (mut commits, mut rows, mut from) = (Vec::new(), Vec::new(), self.from);
+        for (place, row) in plan.rows.iter().enumerate() {
+            rows.push(*row);
+            if row.outcome != TickOutcome::Enqueued {
+                continue;
+            }
+            let is_last = last == Some(place);
+            let missed = missed.take_if(|_| is_last);
+            let trigger =
+                waking().map(|waking| self.trigger(waking, row.scheduled_at, missed, now));
+            let to = if is_last { self.to } else { row.scheduled_at };
+            commits.push(self.commit(from, to, std::mem::take(&mut rows), now));
+            if let Some(commit) = commits.last_mut() {
+                commit.trigger = trigger;
+            }
+            from = to;
+        }
+        // Rows behind the last enqueued one belong to its commit, whose cursor is already at the end.
+        match commits.last_mut() {
+            Some(last) => last.rows.append(&mut rows),
+            None => {
+                let mut only = self.commit(from, self.to, rows, now);
+                let joins = plan.triggers.last().copied();
+                only.trigger = joins.zip(waking()).map(|(at, waking)| NewTrigger {
+                    joining: Joining::Coalesce,
+                    ..self.trigger(waking, at, missed, now)
+                });
+                commits.push(only);
+            }
+        }
+        if let Some(first) = commits.first_mut() {
+            first.cancels = plan.cancels_running;
+        }
+        commits
+    }
+
+    fn commit(
+        &self,
+        from: Timestamp,
+        to: Timestamp,
+        rows: Vec<TickRow>,
+        now: Timestamp,
+    ) -> TickCommit {
+        TickCommit {
+            daemon: self.daemon.clone(),
+            coverage: self.coverage,
+            from,
+            to,
+            rows,
+            trigger: None,
+            cancels: Cancels::Nothing,
+            now,
+        }
+    }
+
+    fn trigger(
+        &self,
+        waking: Waking,
+        at: Timestamp,
+        missed: Option<Missed>,
+        now: Timestamp,
+    ) -> NewTrigger {
+        NewTrigger {
+            daemon: self.daemon.clone(),
+            rev: waking.rev,
+            subject: Some(tick_subject()),
+            trigger: Trigger {
+                key: TriggerKey::Tick(at),
+                conditions: Vec::new(),
+                by: None,
+                occasion: Some(occasion(
+                    waking.expression,
+                    self.schedule.zone(),
+                    at,
+                    missed,
+                )),
+                recorded_at: now,
+            },
+            activation_id: waking.activation_id,
+            not_before: now + waking.jitter,
+            joining: Joining::Separate,
+        }
+    }
+}
+
+/// Tells what is known of a tick beside its instant.
+pub fn occasion(
+    expression: String,
+    zone: &Zone,
+    at: Timestamp,
+    missed: Option<Missed>,
+) -> Occasion {
+    let local = at.to_zoned(zone.time_zone().clone());
+    Occasion {
+        expression,
+        zone: zone.name().to_owned(),
+        local: local.strftime("%Y-%m-%d %H:%M %:z").to_string(),
+        missed,
+    }
+}
+
+/// Returns the subject of every tick's activation.
+pub fn tick_subject() -> Subject {
+    TICK_SUBJECT.parse().expect("it is a subject")
+}
+
+fn last_enqueued(plan: &Plan) -> Option<usize> {
+    plan.rows
+        .iter()
+        .rposition(|row| row.outcome == TickOutcome::Enqueued)
+}
