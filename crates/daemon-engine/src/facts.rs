@@ -87,6 +87,15 @@ impl FactError {
         }
     }
 
+    /// Says of whose API it speaks.
+    #[must_use]
+    pub fn of(self, service: &str) -> Self {
+        Self {
+            message: format!("{service}'s API: {}", self.message),
+            ..self
+        }
+    }
+
     /// Says first what else was tried.
     #[must_use]
     pub fn after(self, earlier: impl fmt::Display) -> Self {

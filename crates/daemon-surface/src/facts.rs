@@ -1,36 +1,52 @@
 //! Facts that payloads lack, as the services tell them.
 
+mod api;
+mod github;
+mod slack;
+
 use async_trait::async_trait;
 use daemon_engine::{Fact, FactError, FactErrorKind, Facts};
 use daemon_event::{Event, Need, Source};
 
-/// The services that may be asked.
-#[derive(Debug, Default)]
-pub struct ServiceFacts {}
+pub use api::{Api, ApiBase, ApiSetupError, InvalidBase, InvalidToken, Token};
+
+/// The services that may be asked for facts; one that is not configured is never asked.
+#[derive(Clone, Debug, Default)]
+pub struct ServiceFacts {
+    /// GitHub.
+    pub github: Option<Api>,
+    /// Slack.
+    pub slack: Option<Api>,
+}
 
 #[async_trait]
 impl Facts for ServiceFacts {
     async fn fetch(&self, need: &Need, event: &Event) -> Result<Fact, FactError> {
-        match (event.source, need) {
-            (Source::Github, Need::ChangedFiles | Need::PullRequests) => {
-                Err(unset("GitHub", "sources.github.token_file"))
-            }
-            (Source::Slack, Need::ChannelName) => Err(unset("Slack", "sources.slack.token_file")),
-            _ => Err(no_such_fact(*need, event)),
-        }
+        let (service, fetched) = match (event.source, need) {
+            (Source::Github, Need::ChangedFiles | Need::PullRequests) => match &self.github {
+                Some(api) => ("GitHub", github::fetch(api, *need, event).await),
+                None => return Err(unset("GitHub", "github")),
+            },
+            (Source::Slack, Need::ChannelName) => match &self.slack {
+                Some(api) => ("Slack", slack::fetch(api, *need, event).await),
+                None => return Err(unset("Slack", "slack")),
+            },
+            _ => return Err(no_such_fact(*need, event)),
+        };
+        fetched.map_err(|error| error.of(service))
     }
 }
 
 /// A token may be configured within the day, and local git may have the commits then.
-fn unset(service: &str, key: &str) -> FactError {
-    let message = format!("{service}'s API is not asked: {key} is not set");
+fn unset(service: &str, name: &str) -> FactError {
+    let message = format!("{service}'s API is not asked: sources.{name}.token_file is not set");
     FactError::new(FactErrorKind::Retryable, message)
 }
 
 fn no_such_fact(need: Need, event: &Event) -> FactError {
     let message = format!(
-        "the API of {} is not asked for the {need} of a `{}`",
-        event.source, event.kind
+        "nobody tells the {need} of `{}` events of {}",
+        event.kind, event.source
     );
     FactError::new(FactErrorKind::Final, message)
 }

@@ -34,6 +34,6 @@ mod plan;
 pub use check::{
     BranchRefusal, BranchRules, MAX_DIFF_LINES, check_branch, check_target, check_text,
 };
-pub use facts::ServiceFacts;
+pub use facts::{Api, ApiBase, ApiSetupError, InvalidBase, InvalidToken, ServiceFacts, Token};
 pub use git_branch::{GIT, GitBranch};
 pub use plan::{BranchPlan, plan_branch};
