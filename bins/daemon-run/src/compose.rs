@@ -16,10 +16,11 @@ use daemon_provider::Provider;
 use daemon_provider::builtin::Builtin;
 use daemon_provider_cli::{CommandConfig, CommandProvider, Confinement, InputFormat, ResultRule};
 use daemon_repo::{Discovery, Git, Problem, Remote, RemoteName, Repository, daemon_branch};
-use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, ServiceFacts, plan_branch};
+use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
 
 use crate::failure::{Exit, Failure};
 use crate::place::Place;
+use crate::services::services;
 
 /// What flags say over the configuration.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +56,12 @@ impl Composer {
             overrides,
             supervisor: Mutex::new(None),
         }
+    }
+
+    /// Returns the directory that paths of the configuration are relative to.
+    fn home(&self) -> &Path {
+        let home = self.config.as_deref().and_then(Path::parent);
+        home.unwrap_or(&self.directory)
     }
 
     /// Reports whether two paths name one directory.
@@ -116,7 +123,7 @@ impl Compose for Composer {
             planner: Arc::new(BranchPlanner),
             providers: self.providers(config)?,
             surfaces,
-            facts: Arc::new(ServiceFacts::default()),
+            facts: Arc::new(services(self.home(), config)?),
             repos,
             sandbox,
         })

@@ -25,6 +25,7 @@ mod out;
 mod place;
 #[cfg(doctest)]
 mod readme;
+mod services;
 mod session;
 
 pub use dispatch::{command, main};

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use daemon_engine::FactState;
 use daemon_store::Validity;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use crate::config::Config;
 use crate::driver::Inner;
 use crate::ops::chain;
 use crate::random;
+use crate::token::service_token;
 
 /// Free bytes below which the disk counts as full.
 pub const LOW_DISK: u64 = 256 * 1024 * 1024;
@@ -160,6 +162,8 @@ pub async fn examine(inner: &Inner) -> Value {
     let names: Vec<&str> = runtime.parts.providers.keys().map(String::as_str).collect();
     checks.push(Check::ok("providers", names.join(", ")));
     checks.push(github_check(inner.home.root(), &runtime.config));
+    checks.extend(token_checks(inner.home.root(), &runtime.config));
+    checks.push(facts_check(inner).await);
     for (name, state) in inner.repo_states() {
         checks.push(match (&state.problem, &state.commit) {
             (Some(problem), _) => Check::fail(
@@ -186,7 +190,10 @@ pub async fn examine(inner: &Inner) -> Value {
 /// Says whether webhooks of GitHub can be verified; a secret is looked for and never shown.
 pub fn github_check(home: &Path, config: &Config) -> Check {
     let name = "github";
-    let Some(github) = &config.sources.github else {
+    let github = config.sources.github.as_ref();
+    let github =
+        github.filter(|github| github.secret_file.is_some() || github.secret_env.is_some());
+    let Some(github) = github else {
         return Check::warn(name, "no webhook secret", "set sources.github.secret_file");
     };
     if let Some(file) = &github.secret_file {
@@ -210,6 +217,62 @@ pub fn github_check(home: &Path, config: &Config) -> Check {
         return Check::fail(name, detail, "see sources.github.secret_env");
     }
     Check::ok(name, "a webhook secret is set")
+}
+
+/// Says of each API that is configured whether its token is there; the token is looked for and never shown.
+pub fn token_checks(home: &Path, config: &Config) -> Vec<Check> {
+    let apis = config.sources.apis().into_iter();
+    let checks = apis.filter_map(|(source, access)| {
+        let name = format!("{source} api");
+        match service_token(home, source.as_str(), access) {
+            Ok(Some(_)) => Some(Check::ok(
+                name,
+                format!("a token is set for {}", access.base),
+            )),
+            Ok(None) => None,
+            Err(error) => Some(Check::fail(
+                name,
+                chain(&error),
+                format!("see sources.{source}.token_file"),
+            )),
+        }
+    });
+    checks.collect()
+}
+
+/// Says whether conditions wait, or waited in vain, for facts that payloads lack.
+async fn facts_check(inner: &Inner) -> Check {
+    let name = "facts";
+    let counts = match inner.store.counts().await {
+        Ok(counts) => counts,
+        Err(error) => return Check::fail(name, chain(&error), "see the log"),
+    };
+    let count = |wanted: FactState| {
+        let mut counted = counts.facts.iter();
+        counted
+            .find(|(state, _)| *state == wanted)
+            .map_or(0, |(_, n)| *n)
+    };
+    let (waiting, given_up) = (count(FactState::Waiting), count(FactState::GaveUp));
+    let remedy = "daemon-run events show ID says why";
+    if waiting > 0 || given_up > 0 {
+        let detail = format!("{waiting} are waited for, {given_up} were given up");
+        return Check::warn(name, detail, remedy);
+    }
+    let registry = inner.registry.get();
+    let config = inner.config();
+    let apis = config.sources.apis();
+    let blind = apis.iter().find(|(source, access)| {
+        access.token_file.is_none() && access.token_env.is_none() && registry.needs_of(*source)
+    });
+    match blind {
+        Some((source, _)) => Check::warn(
+            name,
+            format!("conditions on {source} need more than payloads say, and its API is not asked"),
+            format!("set sources.{source}.token_file"),
+        ),
+        None => Check::ok(name, "none is waited for"),
+    }
 }
 
 /// Says whether the address of the HTTP listener is free.

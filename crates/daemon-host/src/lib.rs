@@ -46,6 +46,7 @@ pub mod registration;
 pub mod registry;
 mod runs;
 pub mod serve;
+pub mod token;
 pub mod wire;
 
 pub use built::built_at;

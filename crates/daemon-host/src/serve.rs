@@ -295,6 +295,11 @@ fn sources(home: &Home, config: &Config) -> Result<BTreeMap<SourceName, Arc<dyn 
     let Some(github) = &config.sources.github else {
         return Ok(sources);
     };
+    let has_secret = github.secret_file.is_some() || github.secret_env.is_some();
+    if !has_secret && (github.token_file.is_some() || github.token_env.is_some()) {
+        // Its API is configured, its webhooks are not.
+        return Ok(sources);
+    }
     let wrong = |message: String| OpError::new(OpErrorKind::Config, "source-secret", message);
     let mut secrets: Vec<String> = Vec::new();
     if let Some(file) = &github.secret_file {

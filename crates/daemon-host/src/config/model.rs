@@ -1,8 +1,9 @@
 //! The configuration as types, with its defaults.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use daemon_event::Source;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -350,8 +351,56 @@ impl Default for Budget {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sources {
-    /// GitHub's webhooks.
+    /// GitHub: its webhooks, and its API for facts that they lack.
     pub github: Option<SourceConfig>,
+    /// Slack: its API, for the names of channels.
+    pub slack: Option<ApiConfig>,
+}
+
+impl Sources {
+    /// Names the sources whose API is asked for facts, each with how.
+    pub fn apis(&self) -> [(Source, Access<'_>); 2] {
+        let github = self.github.as_ref().map(|github| Access {
+            token_file: github.token_file.as_deref(),
+            token_env: github.token_env.as_deref(),
+            base: github.api_base.as_deref().unwrap_or(GITHUB_API),
+        });
+        let slack = self.slack.as_ref().map(|slack| Access {
+            token_file: slack.token_file.as_deref(),
+            token_env: slack.token_env.as_deref(),
+            base: slack.api_base.as_deref().unwrap_or(SLACK_API),
+        });
+        [
+            (Source::Github, github.unwrap_or(Access::none(GITHUB_API))),
+            (Source::Slack, slack.unwrap_or(Access::none(SLACK_API))),
+        ]
+    }
+}
+
+/// Where GitHub's API is, unless the configuration says otherwise.
+const GITHUB_API: &str = "https://api.github.com";
+/// Where Slack's API is, unless the configuration says otherwise.
+const SLACK_API: &str = "https://slack.com/api";
+
+/// How the API of a source is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access<'a> {
+    /// The file of its token, relative to the home.
+    pub token_file: Option<&'a Path>,
+    /// The environment variable that holds its token.
+    pub token_env: Option<&'a str>,
+    /// The URL below which it answers.
+    pub base: &'a str,
+}
+
+impl<'a> Access<'a> {
+    fn none(base: &'a str) -> Self {
+        Self {
+            token_file: None,
+            token_env: None,
+            base,
+        }
+    }
 }
 
 /// One source of webhooks.
@@ -364,6 +413,27 @@ pub struct SourceConfig {
     /// The environment variable that holds its secret.
     #[serde(default)]
     pub secret_env: Option<String>,
+    /// The file of the token for its API, relative to the home; without a token the API is not asked.
+    #[serde(default)]
+    pub token_file: Option<PathBuf>,
+    /// The environment variable that holds that token, where no file is named.
+    #[serde(default)]
+    pub token_env: Option<String>,
+    /// The URL below which its API answers, `https://api.github.com` by default; the token is sent nowhere else.
+    #[serde(default)]
+    pub api_base: Option<String>,
+}
+
+/// One API that is asked for facts.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ApiConfig {
+    /// The file of its token, relative to the home; without a token the API is not asked.
+    pub token_file: Option<PathBuf>,
+    /// The environment variable that holds its token, where no file is named.
+    pub token_env: Option<String>,
+    /// The URL below which it answers, `https://slack.com/api` by default; the token is sent nowhere else.
+    pub api_base: Option<String>,
 }
 
 /// Where outputs go.

@@ -36,7 +36,11 @@ impl FromStr for ApiBase {
 
     fn from_str(text: &str) -> Result<Self, InvalidBase> {
         let refused = |why| InvalidBase {
-            text: text.chars().take(200).collect(),
+            // A password has no place in a message.
+            text: match text.contains('@') {
+                true => "…".to_owned(),
+                false => text.chars().take(200).collect(),
+            },
             why,
         };
         let Ok(url) = Url::parse(text) else {

@@ -35,7 +35,7 @@ fn status(status: u16, headers: &'static str) -> Reply {
 struct FakeApi {
     base: String,
     asked: Arc<Mutex<Vec<String>>>,
-    server: tokio::task::JoinHandle<()>,
+    server: tokio::task::JoinSet<()>,
 }
 
 impl FakeApi {
@@ -44,7 +44,8 @@ impl FakeApi {
         let base = format!("http://{}/v3", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&asked);
-        let server = tokio::spawn(async move {
+        let mut server = tokio::task::JoinSet::new();
+        server.spawn(async move {
             let mut open = Vec::new();
             for reply in replies {
                 let (mut stream, _) = listener.accept().await.unwrap();
@@ -68,8 +69,8 @@ impl FakeApi {
     }
 
     /// Ends the API and returns the targets of the requests; each carried the token.
-    fn asked(self) -> Vec<String> {
-        self.server.abort();
+    fn asked(mut self) -> Vec<String> {
+        self.server.abort_all();
         let asked = self.asked.lock().unwrap();
         let target = |head: &String| {
             assert!(
@@ -602,7 +603,7 @@ fn a_base_is_https_or_on_this_machine() {
         ),
         (
             "https://u:p@api.github.com",
-            "`https://u:p@api.github.com` is not a base of an API: it has more than a host and a path",
+            "`…` is not a base of an API: it has more than a host and a path",
         ),
         (
             "https://api.github.com?x",

@@ -1,5 +1,6 @@
-//! Branches as daemons push them.
+//! Branches as daemons push them, and facts as services tell them.
 
 #[cfg(test)]
 mod branch;
+#[cfg(test)]
 mod facts;

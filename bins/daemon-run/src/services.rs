@@ -1,0 +1,36 @@
+//! The services that are asked for facts, from what the configuration says of them.
+
+use std::path::Path;
+
+use daemon_event::Source;
+use daemon_host::config::Config;
+use daemon_host::ops::{OpError, OpErrorKind, chain};
+use daemon_host::token::service_token;
+use daemon_surface::{Api, ApiBase, ServiceFacts, Token};
+
+/// Prepares the services whose tokens are configured.
+pub(crate) fn services(home: &Path, config: &Config) -> Result<ServiceFacts, OpError> {
+    let wrong = |message: String| OpError::new(OpErrorKind::Config, "config-invalid", message);
+    let mut services = ServiceFacts::default();
+    for (source, access) in config.sources.apis() {
+        let base: ApiBase = access
+            .base
+            .parse()
+            .map_err(|error| wrong(format!("sources.{source}.api_base: {error}")))?;
+        let token = service_token(home, source.as_str(), access)
+            .map_err(|error| OpError::new(OpErrorKind::Config, "source-token", chain(&error)))?;
+        let Some(token) = token else { continue };
+        let token: Token = token
+            .parse()
+            .map_err(|error| wrong(format!("the token of sources.{source}: {error}")))?;
+        let api = Api::new(base, token).map_err(|error| {
+            OpError::new(OpErrorKind::Unavailable, "no-certificates", chain(&error))
+        })?;
+        match source {
+            Source::Github => services.github = Some(api),
+            Source::Slack => services.slack = Some(api),
+            Source::Linear | Source::Sentry | Source::Git => {}
+        }
+    }
+    Ok(services)
+}
