@@ -168,7 +168,7 @@ impl Scanner<'_> {
             self.tokens.push(Token {
                 kind: TokenKind::Word,
                 span: at,
-                text: "'s".to_owned(),
+                text: if is_pronoun(name) { "is" } else { "'s" }.to_owned(),
             });
         } else if word.starts_with('@')
             && word.len() > 1
@@ -322,6 +322,14 @@ fn possessive(word: &str) -> Option<(&str, usize)> {
         }
     }
     None
+}
+
+/// Whether `'s` behind a word can only be `is`.
+fn is_pronoun(word: &str) -> bool {
+    matches!(
+        fold(word).as_str(),
+        "it" | "that" | "who" | "which" | "this" | "he" | "she"
+    )
 }
 
 fn negated(word: &str) -> Option<String> {

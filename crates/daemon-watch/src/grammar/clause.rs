@@ -26,7 +26,7 @@ impl Reader<'_> {
             let start = self.at;
             is_sequel = self.clause(&mut draft) == Some(Joint::And);
             draft.range = start..self.at;
-            drafts.push(draft);
+            drafts.extend(draft.alternatives());
         }
         drafts
     }
@@ -37,6 +37,9 @@ impl Reader<'_> {
         self.lead();
         while self.at < self.units.len() {
             let at = self.at;
+            if at > start && self.try_guards(draft) {
+                continue;
+            }
             if at > start
                 && let Some((joint, next)) = self.connector(at)
             {
@@ -46,13 +49,6 @@ impl Reader<'_> {
                     draft.continues = true;
                     return Some(Joint::Or);
                 }
-                // `…, if it touches docs/` narrows what was said; it is no other event.
-                self.at = next;
-                if joint != Joint::Or && self.try_proviso(draft) {
-                    self.take(at..next);
-                    continue;
-                }
-                self.at = at;
                 let leads = self.is(next, Class::Lead)
                     || (self.is(next, Class::On) && joint != Joint::And && draft.is_complete());
                 if leads && draft.is_complete() || draft.is_complete() && self.begins_clause(next) {
@@ -63,12 +59,12 @@ impl Reader<'_> {
                 self.take(at..next);
                 draft.last_connector = Some((joint, next));
                 self.at = next;
+                if joint == Joint::Or && draft.mods.last().is_some_and(|hit| hit.range.end == at) {
+                    self.either(draft);
+                }
                 continue;
             }
-            if self.try_proviso(draft)
-                || self.try_exception(draft)
-                || self.skips_circumstance(draft, start)
-            {
+            if self.skips_circumstance(draft, start) {
                 continue;
             }
             if self.is(at, Class::But) && draft.is_complete() && self.begins_clause(at + 1) {
@@ -80,6 +76,15 @@ impl Reader<'_> {
             }
         }
         None
+    }
+
+    /// `urgent or labelled bug`: what follows `or` and narrows as well is an alternative.
+    fn either(&mut self, draft: &mut Draft) {
+        let n_mods = draft.mods.len();
+        let is_plain = draft.mods.last().is_some_and(|hit| !hit.negated);
+        if is_plain && self.try_modifier(draft) && draft.mods.len() == n_mods + 1 {
+            draft.either.push(n_mods);
+        }
     }
 
     pub(crate) fn lead(&mut self) {
@@ -479,6 +484,33 @@ impl Reader<'_> {
 }
 
 impl Draft {
+    /// The clause once for each of the modifiers that `or` joins.
+    fn alternatives(self) -> Vec<Self> {
+        let Some(first) = self.either.first().map(|at| at - 1) else {
+            return vec![self];
+        };
+        let n_either = self.either.len() + 1;
+        let is_one_list = self
+            .either
+            .iter()
+            .enumerate()
+            .all(|(n, at)| *at == first + 1 + n);
+        if !is_one_list {
+            return vec![self];
+        }
+        let of = |kept: usize| {
+            let mods = self.mods.iter().enumerate();
+            let mods = mods
+                .filter(|(at, _)| *at < first || *at >= first + n_either || *at == first + kept);
+            Self {
+                mods: mods.map(|(_, hit)| hit.clone()).collect(),
+                either: Vec::new(),
+                ..self.clone()
+            }
+        };
+        (0..n_either).map(of).collect()
+    }
+
     /// A clause about the same subject: what was said before its verb.
     pub(crate) fn of_same_subject(&self) -> Self {
         Self {

@@ -31,6 +31,8 @@ pub(crate) struct Draft {
     pub(crate) is_sequel: bool,
     /// Files are said to be touched, by a verb.
     pub(crate) touches: bool,
+    /// Modifiers joined to the one before by `or`: each makes an alternative.
+    pub(crate) either: Vec<usize>,
     /// The next clause has the same subject.
     pub(crate) continues: bool,
     pub(crate) range: Range<usize>,
@@ -88,6 +90,8 @@ pub(crate) struct ModHit {
     pub(crate) mark: Mark,
     /// How many verbs stood before it.
     pub(crate) n_verbs: usize,
+    /// It stands apart and speaks of the clauses before its own as well.
+    pub(crate) is_shared: bool,
 }
 
 /// What a modifier says.

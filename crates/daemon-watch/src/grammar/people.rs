@@ -256,6 +256,7 @@ impl Reader<'_> {
             range,
             mark: Mark::Exact,
             n_verbs: draft.verbs.len(),
+            is_shared: false,
         });
     }
 }

@@ -177,6 +177,7 @@ impl Reader<'_> {
                 range: at..at + 1,
                 mark: Mark::Exact,
                 n_verbs: draft.verbs.len(),
+                is_shared: false,
             });
             self.take(at..at + 1);
             self.at += 1;

@@ -335,7 +335,7 @@ pub(crate) const CLASSES: &[(Class, &str)] = &[
     (
         Class::Provided,
         "as long as | so long as | provided | provided that | providing | assuming | assuming that | \
-         on condition that | while",
+         on condition that | while | on the condition that | given that | providing that",
     ),
     (
         Class::Despite,

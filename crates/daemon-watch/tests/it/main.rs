@@ -3,6 +3,7 @@
 mod corpus;
 mod dropped;
 mod fixtures;
+mod guards;
 mod page;
 mod phrasing;
 mod readings;

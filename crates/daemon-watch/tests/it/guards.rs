@@ -1,0 +1,129 @@
+//! Guards with a subject of their own, and how far they reach.
+
+use daemon_watch::interpret;
+use expect_test::expect;
+
+/// The status, each clause's actions with its filters, and what is left over, on one line.
+fn read(line: &str) -> String {
+    let meaning = interpret(line);
+    let mut said = vec![meaning.status.as_str().to_owned()];
+    for clause in &meaning.clauses {
+        let events: Vec<String> = clause
+            .events
+            .iter()
+            .map(|event| format!("{}.{}", event.kind, event.action.unwrap_or("*")))
+            .collect();
+        let filters: Vec<String> = clause
+            .filters
+            .iter()
+            .map(|index| meaning.filters[*index].test.to_string())
+            .collect();
+        said.push(format!("{} [{}]", events.join(" "), filters.join("; ")));
+    }
+    for span in &meaning.remainder {
+        said.push(format!("left over: {}", span.of(line)));
+    }
+    said.join(" / ")
+}
+
+fn table(lines: &[&str]) -> String {
+    let rows: Vec<String> = lines
+        .iter()
+        .map(|line| format!("{line}\n    {}", read(line)))
+        .collect();
+    rows.join("\n")
+}
+
+#[test]
+fn what_an_exception_says_of_the_subject_is_excluded() {
+    expect![[r#"
+        when a pull request is opened, unless it is a draft
+            mapped / pull_request.opened [draft is false]
+        when a pull request is opened, unless a bot opened it
+            mapped / pull_request.opened [author_kind is_not bot]
+        when a pull request is opened unless its author is a bot
+            mapped / pull_request.opened [author_kind is_not bot]
+        when a pull request is opened, except when it touches docs/
+            mapped / pull_request.opened [changed_files none_of docs/]
+        when a pull request is opened, but not if it only touches docs/
+            mapped / pull_request.opened [changed_files any_of ** | !docs/]
+        when a pull request is opened, but not when its title contains "WIP"
+            mapped / pull_request.opened [title lacks WIP]
+        when a pull request is opened unless it carries the 'dependencies' label
+            mapped / pull_request.opened [labels is_not dependencies]
+        when a GitHub issue is labeled, unless the label is "bug"
+            mapped / issues.labeled [label_added is_not bug]
+        when a pull request is opened, unless it is a draft or its title contains "WIP"
+            mapped / pull_request.opened [draft is false; title lacks WIP]
+        when a pull request is opened, unless the PR targets main
+            mapped / pull_request.opened [base is_not main]
+        when a Sentry issue is created, unless its level is warning
+            mapped / issue.created [level is_not warning]"#]]
+    .assert_eq(&table(&[
+        "when a pull request is opened, unless it is a draft",
+        "when a pull request is opened, unless a bot opened it",
+        "when a pull request is opened unless its author is a bot",
+        "when a pull request is opened, except when it touches docs/",
+        "when a pull request is opened, but not if it only touches docs/",
+        "when a pull request is opened, but not when its title contains \"WIP\"",
+        "when a pull request is opened unless it carries the 'dependencies' label",
+        "when a GitHub issue is labeled, unless the label is \"bug\"",
+        "when a pull request is opened, unless it is a draft or its title contains \"WIP\"",
+        "when a pull request is opened, unless the PR targets main",
+        "when a Sentry issue is created, unless its level is warning",
+    ]));
+}
+
+#[test]
+fn an_exception_that_cannot_be_a_list_of_filters_is_left_over_whole() {
+    expect![[r#"
+        when a pull request is opened, unless it is a draft and it touches docs/
+            partial / pull_request.opened [] / left over: unless it is a draft and it touches docs/
+        when a pull request is opened, unless it smells funny
+            partial / pull_request.opened [] / left over: unless it smells funny
+        when a pull request is opened, unless it is a draft or it smells funny
+            partial / pull_request.opened [draft is false] / left over: unless / left over: it smells funny
+        when a pull request is merged although its checks are failing
+            partial / pull_request.closed merge.* [merged is true] / left over: although its checks are failing"#]].assert_eq(&table(&[
+        "when a pull request is opened, unless it is a draft and it touches docs/",
+        "when a pull request is opened, unless it smells funny",
+        "when a pull request is opened, unless it is a draft or it smells funny",
+        "when a pull request is merged although its checks are failing",
+    ]));
+}
+
+#[test]
+fn a_guard_that_repeats_its_subject_narrows_the_event() {
+    expect![[r#"
+        when a pull request is opened and it is not a draft
+            mapped / pull_request.opened [draft is false]
+        when a pull request is opened, provided it's non-draft and touches src/**
+            mapped / pull_request.opened [draft is false; changed_files any_of src/**]
+        when needs-review is added to a PR, and the PR is not a draft
+            mapped / pull_request.labeled [label_added is needs-review; draft is false]
+        when a pull request is opened and its author is a bot
+            mapped / pull_request.opened [author_kind is bot]
+        when a pull request is opened and its title does not include "WIP"
+            mapped / pull_request.opened [title lacks WIP]
+        when a pull request is opened that touches src/ but does not touch docs/
+            mapped / pull_request.opened [changed_files any_of src/; changed_files none_of docs/]"#]].assert_eq(&table(&[
+        "when a pull request is opened and it is not a draft",
+        "when a pull request is opened, provided it's non-draft and touches src/**",
+        "when needs-review is added to a PR, and the PR is not a draft",
+        "when a pull request is opened and its author is a bot",
+        "when a pull request is opened and its title does not include \"WIP\"",
+        "when a pull request is opened that touches src/ but does not touch docs/",
+    ]));
+}
+
+#[test]
+fn modifiers_joined_by_or_are_alternatives() {
+    expect![[r#"
+        when a Linear issue that is urgent or labelled Bug is created
+            mapped / Issue.create [priority is urgent] / Issue.create [labels is Bug]
+        when a Sentry issue with level fatal or in project lamp-api is created
+            partial / issue.created [level is fatal] / left over: in project lamp-api"#]].assert_eq(&table(&[
+        "when a Linear issue that is urgent or labelled Bug is created",
+        "when a Sentry issue with level fatal or in project lamp-api is created",
+    ]));
+}
