@@ -14,10 +14,13 @@ use daemon_host::serve::Compose;
 use daemon_process::Supervisor;
 use daemon_provider::Provider;
 use daemon_provider::builtin::Builtin;
-use daemon_provider_cli::{CommandConfig, CommandProvider, Confinement, InputFormat, ResultRule};
+use daemon_provider_cli::{
+    Agent, AgentProvider, CommandConfig, CommandProvider, InputFormat, ResultRule,
+};
 use daemon_repo::{Discovery, Git, Problem, Remote, RemoteName, Repository, daemon_branch};
 use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
 
+use crate::agents;
 use crate::failure::{Exit, Failure};
 use crate::place::Place;
 use crate::services::services;
@@ -191,6 +194,9 @@ impl Composer {
         provider: &ProviderConfig,
         config: &Config,
     ) -> Result<Arc<dyn Provider>, OpError> {
+        if let Some(agent) = agents::agent_of(name, provider) {
+            return self.agent(name, agent, provider, config);
+        }
         let kind = match (provider.kind.as_deref(), name) {
             (Some(kind), _) => kind,
             (None, "builtin") => "builtin",
@@ -201,7 +207,7 @@ impl Composer {
             "command" => self.command(name, provider, config),
             other => {
                 let message = format!(
-                    "provider.{name}.kind is `{other}`; `builtin` and `command` are served"
+                    "provider.{name}.kind is `{other}`; `builtin`, `command`, `claude`, `codex` and `opencode` are served"
                 );
                 Err(OpError::new(
                     OpErrorKind::Config,
@@ -213,20 +219,52 @@ impl Composer {
     }
 }
 
+/// Says which provider is configured wrongly.
+fn wrong_provider(name: &str, message: &str) -> OpError {
+    OpError::new(
+        OpErrorKind::Config,
+        "config-invalid",
+        format!("provider.{name}: {message}"),
+    )
+}
+
 impl Composer {
+    /// Examines the agents of a configuration.
+    pub(crate) fn examine_agents(&self, config: &Config) -> Vec<daemon_host::doctor::Check> {
+        agents::examine(config, &self.path)
+    }
+
+    fn agent(
+        &self,
+        name: &str,
+        agent: Agent,
+        provider: &ProviderConfig,
+        config: &Config,
+    ) -> Result<Arc<dyn Provider>, OpError> {
+        let mut found = agents::configure(name, agent, provider, &self.path)
+            .map_err(|message| wrong_provider(name, &message))?;
+        found.untrusted = self.untrusted(config);
+        found.confinement = agents::confinement(is_confining(config));
+        found
+            .resolve()
+            .map_err(|error| wrong_provider(name, &chain(&error)))?;
+        Ok(Arc::new(AgentProvider::new(self.supervisor()?, found)))
+    }
+
+    /// Returns the directories that no program is taken from.
+    fn untrusted(&self, config: &Config) -> Vec<PathBuf> {
+        let repos = config.repo.iter();
+        repos.map(|repo| self.directory.join(&repo.path)).collect()
+    }
+
     fn command(
         &self,
         name: &str,
         provider: &ProviderConfig,
         config: &Config,
     ) -> Result<Arc<dyn Provider>, OpError> {
-        let wrong = |message: String| {
-            OpError::new(
-                OpErrorKind::Config,
-                "config-invalid",
-                format!("provider.{name}: {message}"),
-            )
-        };
+        let wrong = |message: String| wrong_provider(name, &message);
+        agents::refuse_agent_keys(provider).map_err(wrong)?;
         let program = provider
             .command
             .as_ref()
@@ -248,16 +286,8 @@ impl Composer {
         } else {
             ResultRule::Optional
         };
-        command.untrusted = config
-            .repo
-            .iter()
-            .map(|repo| self.directory.join(&repo.path))
-            .collect();
-        if is_confining(config) {
-            command.confinement = Confinement::Confined {
-                readable: Vec::new(),
-            };
-        }
+        command.untrusted = self.untrusted(config);
+        command.confinement = agents::confinement(is_confining(config));
         command.resolve().map_err(|error| wrong(chain(&error)))?;
         Ok(Arc::new(CommandProvider::new(self.supervisor()?, command)))
     }

@@ -11,6 +11,7 @@
 //! # Guarantees
 //! Data goes to standard output and everything else to standard error; exit codes are those of the command line's contract.
 
+mod agents;
 mod alone;
 mod check;
 mod cli;

@@ -1,21 +1,21 @@
 //! Any executable as a provider.
 
-mod ending;
+mod dialect;
 mod lines;
-mod run;
 
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use async_trait::async_trait;
-use daemon_process::{ChildLimits, Launch, Sandbox, Supervisor, resolve_program};
-use daemon_provider::{
-    Limits, Permissions, Provider, ProviderError, ProviderErrorKind, Run, RunRequest,
-};
+use daemon_process::{ChildLimits, Supervisor};
+use daemon_provider::{Limits, Provider, ProviderError, ProviderErrorKind, Run, RunRequest};
 use serde::Serialize;
 
-use crate::environment::environment;
-use run::CommandRun;
+use crate::program::{Confinement, Given, Program, SEARCH};
+use crate::run::ProgramRun;
+use dialect::CommandDialect;
+
+pub(crate) use lines::add;
 
 /// How a program is run.
 #[derive(Debug, Clone)]
@@ -61,19 +61,6 @@ pub enum ResultRule {
     Required,
 }
 
-/// What a program may touch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Confinement {
-    /// Sandbox level 1: whatever its user may.
-    Contained,
-    /// Sandbox level 2: its worktree (for reading only in a run that may only read), its home, its outputs, the temporary
-    /// directory its environment names, its context, and these paths for reading.
-    Confined {
-        /// What else it may read.
-        readable: Vec<PathBuf>,
-    },
-}
-
 impl CommandConfig {
     /// Runs this program without arguments, looked up in `/usr/local/bin:/usr/bin:/bin`, with default limits.
     pub fn new(name: impl Into<String>, program: impl Into<PathBuf>) -> Self {
@@ -84,7 +71,7 @@ impl CommandConfig {
             resume: None,
             input: InputFormat::Prompt,
             result: ResultRule::Optional,
-            search: OsString::from("/usr/local/bin:/usr/bin:/bin"),
+            search: OsString::from(SEARCH),
             untrusted: Vec::new(),
             limits: ChildLimits::default(),
             confinement: Confinement::Contained,
@@ -96,21 +83,18 @@ impl CommandConfig {
     /// # Errors
     /// There is none, it is not executable, or it lies where no program is taken from.
     pub fn resolve(&self) -> Result<PathBuf, ProviderError> {
-        self.resolve_outside(&[])
+        self.program().resolve(&[])
     }
 
-    fn resolve_outside(&self, worktrees: &[&Path]) -> Result<PathBuf, ProviderError> {
-        let untrusted = self.untrusted.iter().map(PathBuf::as_path);
-        let forbidden: Vec<&Path> = untrusted.chain(worktrees.iter().copied()).collect();
-        resolve_program(&self.program, OsStr::new(&self.search), &forbidden).map_err(|error| {
-            let message = format!("cannot run `{}`", self.program.display());
-            self.error(ProviderErrorKind::Spawn, message)
-                .caused_by(error)
-        })
-    }
-
-    fn error(&self, kind: ProviderErrorKind, message: impl Into<String>) -> ProviderError {
-        ProviderError::new(&self.name, kind, message)
+    fn program(&self) -> Program<'_> {
+        Program {
+            provider: &self.name,
+            program: &self.program,
+            search: &self.search,
+            untrusted: &self.untrusted,
+            limits: self.limits,
+            confinement: &self.confinement,
+        }
     }
 }
 
@@ -130,31 +114,12 @@ impl CommandProvider {
         Self { supervisor, config }
     }
 
-    fn launch(&self, request: &RunRequest) -> Result<Launch, ProviderError> {
-        let config = &self.config;
-        let program = config.resolve_outside(&[&request.worktree])?;
-        Ok(Launch {
-            args: self
-                .args(request)?
-                .into_iter()
-                .map(OsString::from)
-                .collect(),
-            env: environment(request),
-            cwd: request.worktree.clone(),
-            stdin: self.stdin(request)?,
-            marker: request.run_id.to_string(),
-            limits: config.limits,
-            sandbox: self.sandbox(&program, request),
-            program,
-        })
-    }
-
     fn args(&self, request: &RunRequest) -> Result<Vec<String>, ProviderError> {
         let Some(session) = &request.resume else {
             return Ok(self.config.args.clone());
         };
         let resume = self.config.resume.as_ref().ok_or_else(|| {
-            self.config.error(
+            self.config.program().error(
                 ProviderErrorKind::Unsupported,
                 "no arguments to resume a session",
             )
@@ -172,6 +137,7 @@ impl CommandProvider {
                 let prompt = std::str::from_utf8(&request.prompt).map_err(|error| {
                     let message = "a prompt that is not UTF-8 cannot be JSON";
                     self.config
+                        .program()
                         .error(ProviderErrorKind::Unsupported, message)
                         .caused_by(error)
                 })?;
@@ -182,30 +148,6 @@ impl CommandProvider {
             }
         }
     }
-
-    fn sandbox(&self, program: &Path, request: &RunRequest) -> Sandbox {
-        let Confinement::Confined { readable } = &self.config.confinement else {
-            return Sandbox::Contained;
-        };
-        let mut readable = readable.clone();
-        readable.extend(program.parent().map(Path::to_owned));
-        readable.extend(request.context.clone());
-        let mut writable = vec![request.home.clone()];
-        writable.extend(request.outputs.clone());
-        writable.extend(
-            request
-                .environment
-                .get(OsStr::new("TMPDIR"))
-                .map(PathBuf::from),
-        );
-        let worktree = request.worktree.clone();
-        if request.permissions == Permissions::Read {
-            readable.push(worktree);
-        } else {
-            writable.push(worktree);
-        }
-        Sandbox::Confined { readable, writable }
-    }
 }
 
 #[async_trait]
@@ -215,39 +157,18 @@ impl Provider for CommandProvider {
     }
 
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {
-        let launch = self.launch(&request)?;
-        let argv = argv(&launch);
-        let supervisor = self.supervisor.clone();
-        let spawned = tokio::task::spawn_blocking(move || supervisor.spawn(launch)).await;
-        let child = spawned
-            .map_err(|error| {
-                let message = "starting the process was interrupted";
-                self.config
-                    .error(ProviderErrorKind::Lost, message)
-                    .caused_by(error)
-            })?
-            .map_err(|error| {
-                let message = format!("cannot run `{}`", self.config.program.display());
-                self.config
-                    .error(ProviderErrorKind::Spawn, message)
-                    .caused_by(error)
-            })?;
-        let can_resume = self.config.resume.is_some();
-        Ok(Box::new(CommandRun::new(
-            child,
-            argv,
-            self.config.result,
-            can_resume,
-        )))
+        let program = self.config.program();
+        // A program that is not there is what is wrong, whatever it would have been given.
+        program.resolve(&[&request.worktree])?;
+        let given = Given {
+            args: self.args(&request)?,
+            environment: Vec::new(),
+            stdin: self.stdin(&request)?,
+        };
+        let (child, argv) = program.start(&self.supervisor, &request, given).await?;
+        let dialect = CommandDialect::new(self.config.result, self.config.resume.is_some());
+        Ok(Box::new(ProgramRun::new(child, argv, dialect)))
     }
-}
-
-fn argv(launch: &Launch) -> Vec<String> {
-    let args = launch.args.iter().map(OsString::as_os_str);
-    std::iter::once(launch.program.as_os_str())
-        .chain(args)
-        .map(|part| part.to_string_lossy().into_owned())
-        .collect()
 }
 
 /// The JSON form of what a program reads.

@@ -1,6 +1,7 @@
 //! Providers that run as child processes.
 //!
 //! [`CommandProvider`] runs any executable: the prompt on its standard input, a result on its standard output.
+//! [`AgentProvider`] runs the command lines of three coding agents, `claude`, `codex` and `opencode`, and reads what they print.
 //!
 //! ```
 //! use daemon_process::Supervisor;
@@ -36,8 +37,14 @@
 //! else. The program is looked up outside the worktree, and started as a supervised child: nothing it starts outlives its
 //! run. What it says is bounded, whatever it prints.
 
+mod agent;
 mod bounded;
 mod command;
+mod ending;
 mod environment;
+mod program;
+mod run;
 
-pub use command::{CommandConfig, CommandProvider, Confinement, InputFormat, ResultRule};
+pub use agent::{Agent, AgentConfig, AgentPermissions, AgentProvider};
+pub use command::{CommandConfig, CommandProvider, InputFormat, ResultRule};
+pub use program::Confinement;

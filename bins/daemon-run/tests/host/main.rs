@@ -2,6 +2,7 @@
 //!
 //! Every test has its own repository and home, waits for events and never for time, and ends what it started.
 
+mod agents;
 mod http;
 mod rpc;
 mod world;

@@ -202,12 +202,19 @@ impl Default for Providers {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Provider {
-    /// `command` or `builtin`; by default the provider's name where it is one of them, else `command`.
+    /// `builtin`, `command`, `claude`, `codex` or `opencode`; by default the provider's name where it is one of them, else
+    /// `command`.
     pub kind: Option<String>,
     /// The program.
     pub command: Option<String>,
     /// Its arguments.
     pub args: Vec<String>,
+    /// For agents: the model, as the agent names it.
+    pub model: Option<String>,
+    /// For agents: `bypass` switches their own checks off; by default they may do what the run may do.
+    pub permissions: Option<String>,
+    /// For agents: `login` uses the login of the host's user; by default they have only what `env` names.
+    pub auth: Option<String>,
     /// Names of environment variables that it may see.
     pub env: Vec<String>,
     /// `text` (default) or `json`: what it reads from its standard input.

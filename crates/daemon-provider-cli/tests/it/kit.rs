@@ -30,6 +30,10 @@ impl Bench {
         self.directory.path().canonicalize().unwrap().join(name)
     }
 
+    pub(crate) fn supervisor(&self) -> Supervisor {
+        self.supervisor.clone()
+    }
+
     /// Runs `/bin/sh` with this script.
     pub(crate) fn config(&self, script: &str) -> CommandConfig {
         let mut config = CommandConfig::new("command", "/bin/sh");

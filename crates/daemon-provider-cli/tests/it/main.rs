@@ -1,6 +1,7 @@
 //! Programs as providers, played by shell scripts.
 
 #[cfg(test)]
+mod agents;
 mod command;
 #[cfg(test)]
 mod conformance;

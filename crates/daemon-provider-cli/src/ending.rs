@@ -3,14 +3,9 @@
 use daemon_process::{ExitStatus, LimitReached};
 use daemon_provider::{CancelReason, Class, Failure, FailureKind, Outcome};
 
-use super::ResultRule;
-
-/// A failure that the program itself calls temporary (`EX_TEMPFAIL`).
-const TEMPORARY: i32 = 75;
-
 /// What is known when the process has ended.
 #[derive(Debug)]
-pub(crate) struct Ending<'r> {
+pub(crate) struct Ending {
     pub(crate) status: ExitStatus,
     /// The first reason the run was cancelled for.
     pub(crate) cancelled: Option<CancelReason>,
@@ -18,25 +13,41 @@ pub(crate) struct Ending<'r> {
     pub(crate) limit: Option<LimitReached>,
     /// Whether it was stopped because it stayed after its result.
     pub(crate) overstayed: bool,
-    /// The last `result` line.
-    pub(crate) result: Option<&'r ToldResult>,
-    pub(crate) rule: ResultRule,
+    /// What it told of its end.
+    pub(crate) told: Told,
+    /// Whether its exit codes say what may be tried again.
+    pub(crate) codes: ExitCodes,
     /// Whether a line that may have been an event was too long to be read.
     pub(crate) lost_event: bool,
     /// The last words on standard error.
     pub(crate) complaints: String,
 }
 
-/// What a program told as its result.
+/// What a program told of its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ToldResult {
-    pub(crate) ok: bool,
-    pub(crate) text: String,
+pub(crate) enum Told {
+    /// It succeeded, or nothing else was owed.
+    Success,
+    /// It failed.
+    Failure(Failure),
+    /// It failed, and its complaints may say why.
+    Unexplained(Failure),
 }
 
-impl Ending<'_> {
+/// What an exit code other than 0 says about trying again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExitCodes {
+    /// 75 (`EX_TEMPFAIL`) is temporary, any other final.
+    Conventional,
+    /// Nothing: any may be temporary.
+    Arbitrary,
+}
+
+const TEMPORARY: i32 = 75;
+
+impl Ending {
     /// Returns the outcome: a reason to stop comes first, then how the process ended, then what it told.
-    pub(crate) fn outcome(&self) -> Outcome {
+    pub(crate) fn outcome(self) -> Outcome {
         if let Some(reason) = self.cancelled {
             return Outcome::Stopped(reason);
         }
@@ -55,52 +66,51 @@ impl Ending<'_> {
             ExitStatus::Code(0) => self.told(),
             // A shell tells the death of its command by such a code.
             ExitStatus::Code(code @ (143 | 137)) => terminated(code - 128, code),
-            ExitStatus::Code(code) => {
-                let class = if code == TEMPORARY {
-                    Class::Retryable
-                } else {
-                    Class::Final
-                };
-                let message = self.explained(format!("exit code {code}"));
-                Outcome::Failed(Failure {
-                    kind: FailureKind::Exit,
-                    class,
-                    message,
-                })
-            }
+            ExitStatus::Code(code) => self.exited(code),
             ExitStatus::Signal(signal) => terminated(signal, -signal),
         }
     }
 
-    fn told(&self) -> Outcome {
+    fn exited(self, code: i32) -> Outcome {
+        let class = match self.codes {
+            ExitCodes::Conventional if code != TEMPORARY => Class::Final,
+            ExitCodes::Conventional | ExitCodes::Arbitrary => Class::Retryable,
+        };
+        match self.told {
+            // An agent that said why it fails knows more than its exit code.
+            Told::Failure(failure) if self.codes == ExitCodes::Arbitrary => {
+                Outcome::Failed(failure)
+            }
+            _ => Outcome::Failed(Failure {
+                kind: FailureKind::Exit,
+                class,
+                message: explained(format!("exit code {code}"), &self.complaints),
+            }),
+        }
+    }
+
+    fn told(self) -> Outcome {
         if self.lost_event {
             // It may have said that the run failed.
             let message = "an event of the program was too long to be read";
             return failed(FailureKind::Protocol, message.to_owned());
         }
-        match (self.result, self.rule) {
-            (Some(ToldResult { ok: true, .. }), _) | (None, ResultRule::Optional) => Outcome::Done,
-            (Some(ToldResult { ok: false, text }), _) => {
-                let message = if text.is_empty() {
-                    self.explained("the program reported a failure".to_owned())
-                } else {
-                    text.chars().take(500).collect()
-                };
-                failed(FailureKind::Provider, message)
-            }
-            (None, ResultRule::Required) => failed(
-                FailureKind::Protocol,
-                "the program ended without a result".to_owned(),
-            ),
+        match self.told {
+            Told::Success => Outcome::Done,
+            Told::Failure(failure) => Outcome::Failed(failure),
+            Told::Unexplained(failure) => Outcome::Failed(Failure {
+                message: explained(failure.message, &self.complaints),
+                ..failure
+            }),
         }
     }
+}
 
-    fn explained(&self, what: String) -> String {
-        if self.complaints.is_empty() {
-            what
-        } else {
-            format!("{what}: {}", self.complaints)
-        }
+fn explained(what: String, complaints: &str) -> String {
+    if complaints.is_empty() {
+        what
+    } else {
+        format!("{what}: {complaints}")
     }
 }
 
@@ -131,24 +141,21 @@ mod tests {
 
     use super::*;
 
-    fn ending(status: ExitStatus, result: Option<&ToldResult>) -> Ending<'_> {
+    fn ending(status: ExitStatus, told: Told) -> Ending {
         Ending {
             status,
             cancelled: None,
             limit: None,
             overstayed: false,
-            result,
-            rule: ResultRule::Optional,
+            told,
+            codes: ExitCodes::Conventional,
             lost_event: false,
             complaints: "no such file".to_owned(),
         }
     }
 
-    fn told(ok: bool) -> ToldResult {
-        ToldResult {
-            ok,
-            text: "text".to_owned(),
-        }
+    fn bad() -> Told {
+        Told::Failure(Failure::new(FailureKind::Provider, "text"))
     }
 
     fn failure(kind: FailureKind, class: Class, message: &str) -> Outcome {
@@ -161,29 +168,27 @@ mod tests {
 
     #[test]
     fn the_process_counts_before_what_it_told() {
-        let (good, bad) = (told(true), told(false));
         let unknown = "terminated by an unknown sender";
         let table = [
-            (ExitStatus::Code(0), None, Outcome::Done),
-            (ExitStatus::Code(0), Some(&good), Outcome::Done),
+            (ExitStatus::Code(0), Told::Success, Outcome::Done),
             (
                 ExitStatus::Code(0),
-                Some(&bad),
+                bad(),
                 failure(FailureKind::Provider, Final, "text"),
             ),
             (
                 ExitStatus::Code(9),
-                Some(&good),
+                Told::Success,
                 failure(FailureKind::Exit, Final, "exit code 9: no such file"),
             ),
             (
                 ExitStatus::Code(75),
-                Some(&bad),
+                bad(),
                 failure(FailureKind::Exit, Retryable, "exit code 75: no such file"),
             ),
             (
                 ExitStatus::Code(143),
-                None,
+                Told::Success,
                 failure(
                     FailureKind::Terminated,
                     Retryable,
@@ -192,7 +197,7 @@ mod tests {
             ),
             (
                 ExitStatus::Signal(9),
-                Some(&good),
+                Told::Success,
                 failure(
                     FailureKind::Terminated,
                     Retryable,
@@ -200,22 +205,33 @@ mod tests {
                 ),
             ),
         ];
-        for (status, result, outcome) in table {
-            assert_eq!(
-                ending(status, result).outcome(),
-                outcome,
-                "{status} {result:?}"
-            );
+        for (status, told, outcome) in table {
+            let shown = format!("{status} {told:?}");
+            assert_eq!(ending(status, told).outcome(), outcome, "{shown}");
         }
     }
 
     #[test]
-    fn a_result_that_is_required_is_missed() {
-        let end = Ending {
-            rule: ResultRule::Required,
-            ..ending(ExitStatus::Code(0), None)
+    fn an_agent_knows_more_than_its_exit_code() {
+        let agent = |told| Ending {
+            codes: ExitCodes::Arbitrary,
+            ..ending(ExitStatus::Code(1), told)
         };
-        let message = "the program ended without a result";
+        assert_eq!(
+            agent(bad()).outcome(),
+            failure(FailureKind::Provider, Final, "text")
+        );
+        assert_eq!(
+            agent(Told::Success).outcome(),
+            failure(FailureKind::Exit, Retryable, "exit code 1: no such file")
+        );
+    }
+
+    #[test]
+    fn a_failure_without_words_takes_the_complaints() {
+        let owed = Failure::new(FailureKind::Protocol, "it ended without a result");
+        let end = ending(ExitStatus::Code(0), Told::Unexplained(owed));
+        let message = "it ended without a result: no such file";
         assert_eq!(
             end.outcome(),
             failure(FailureKind::Protocol, Retryable, message)
@@ -224,8 +240,7 @@ mod tests {
 
     #[test]
     fn what_this_side_did_counts_first() {
-        let good = told(true);
-        let stopped = || ending(ExitStatus::Signal(15), Some(&good));
+        let stopped = || ending(ExitStatus::Signal(15), Told::Success);
         let end = Ending {
             overstayed: true,
             ..stopped()
@@ -250,7 +265,7 @@ mod tests {
         assert_eq!(end.outcome(), Outcome::Stopped(CancelReason::Timeout));
         let end = Ending {
             cancelled,
-            ..ending(ExitStatus::Code(0), Some(&good))
+            ..ending(ExitStatus::Code(0), Told::Success)
         };
         assert_eq!(end.outcome(), Outcome::Stopped(CancelReason::Timeout));
     }

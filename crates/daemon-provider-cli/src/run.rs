@@ -1,6 +1,6 @@
-//! One run of a program.
+//! One run of a program, whatever language it speaks.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -9,32 +9,62 @@ use daemon_process::{
 };
 use daemon_provider::{
     Asked, CancelReason, ChildProcess, Exit, Outcome, OutputStream, ProviderError, Run, RunEvent,
-    SessionId, ToolStatus, Usage,
+    SessionId, Usage,
 };
 use tokio::time::{Instant, sleep_until};
 
-use super::ResultRule;
-use super::ending::{Ending, ToldResult};
-use super::lines::{LineEvent, ToolUse, add};
-use crate::bounded::{BoundedText, LastLines};
+use crate::bounded::LastLines;
+use crate::ending::{Ending, ExitCodes, Told};
 
 /// How long a program may stay after it told its result.
 const GRACE: Duration = Duration::from_secs(20);
-/// More open uses of tools are not told apart.
-const MOST_TOOLS: usize = 1000;
 
-pub(crate) struct CommandRun {
+/// What the lines of one kind of program mean.
+pub(crate) trait Dialect: Send {
+    /// Reads a whole line of standard output, and adds what it says to `told`.
+    fn read(&mut self, line: &str, told: &mut VecDeque<RunEvent>) -> Reading;
+
+    /// Returns whether a line that begins like this, and was cut, may have been an event.
+    fn may_begin(&self, line: &str) -> bool;
+
+    /// Takes a line that is text.
+    fn text_line(&mut self, _line: &str) {}
+
+    /// Returns the session by which the run can be continued.
+    fn session(&self) -> Option<SessionId>;
+
+    /// Returns what was told of the end.
+    fn told(&self) -> Told;
+
+    /// Returns what its exit codes say.
+    fn codes(&self) -> ExitCodes;
+
+    /// Returns what was used, by what was told.
+    fn usage(&self) -> Option<Usage>;
+
+    /// Returns the final text.
+    fn text(&self) -> String;
+}
+
+/// What a line was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Text.
+    Text,
+    /// An event.
+    Event,
+    /// The event that ends the work: the program has nothing to do but to leave.
+    End,
+    /// An event of work that goes on, whatever was said before.
+    Work,
+}
+
+pub(crate) struct ProgramRun<D> {
     child: SupervisedChild,
-    rule: ResultRule,
-    can_resume: bool,
+    dialect: D,
     pending: VecDeque<RunEvent>,
     has_ended: bool,
-    session: Option<SessionId>,
-    tools: HashMap<ToolUse, String>,
-    usage: Option<Usage>,
-    text: BoundedText,
     complaints: LastLines,
-    result: Option<ToldResult>,
     lost_event: bool,
     leaving: Leaving,
     limit: Option<LimitReached>,
@@ -54,13 +84,8 @@ enum Leaving {
     Stopped,
 }
 
-impl CommandRun {
-    pub(crate) fn new(
-        child: SupervisedChild,
-        argv: Vec<String>,
-        rule: ResultRule,
-        can_resume: bool,
-    ) -> Self {
+impl<D: Dialect> ProgramRun<D> {
+    pub(crate) fn new(child: SupervisedChild, argv: Vec<String>, dialect: D) -> Self {
         let ProcessId { pid, start } = child.id();
         let identity = ChildProcess {
             pid,
@@ -69,19 +94,13 @@ impl CommandRun {
         };
         Self {
             child,
-            rule,
-            can_resume,
+            dialect,
             pending: VecDeque::from([RunEvent::Spawned {
                 child: identity,
                 argv,
             }]),
             has_ended: false,
-            session: None,
-            tools: HashMap::new(),
-            usage: None,
-            text: BoundedText::default(),
             complaints: LastLines::default(),
-            result: None,
             lost_event: false,
             leaving: Leaving::No,
             limit: None,
@@ -114,19 +133,28 @@ impl CommandRun {
     }
 
     fn take_stdout(&mut self, line: Line) {
-        self.lost_event |= line.dropped > 0 && LineEvent::may_begin(&line.text);
-        match LineEvent::parse(&line.text).filter(|_| line.dropped == 0) {
-            Some(event) => {
-                if let Err(line) = self.take_event(event, line) {
-                    self.take_text(line);
+        if line.dropped > 0 {
+            self.lost_event |= self.dialect.may_begin(&line.text);
+            return self.take_text(line);
+        }
+        match self.dialect.read(&line.text, &mut self.pending) {
+            Reading::Text => self.take_text(line),
+            Reading::Event => {}
+            Reading::End => {
+                if self.leaving == Leaving::No {
+                    self.leaving = Leaving::Until(Instant::now() + GRACE);
                 }
             }
-            None => self.take_text(line),
+            Reading::Work => {
+                if matches!(self.leaving, Leaving::Until(_)) {
+                    self.leaving = Leaving::No;
+                }
+            }
         }
     }
 
     fn take_text(&mut self, line: Line) {
-        self.text.push(&line.text);
+        self.dialect.text_line(&line.text);
         self.tell_line(OutputStream::Stdout, line);
     }
 
@@ -143,63 +171,6 @@ impl CommandRun {
                 bytes: dropped,
             });
         }
-    }
-
-    /// Takes an event, or gives its line back if it is none after all.
-    fn take_event(&mut self, event: LineEvent, line: Line) -> Result<(), Line> {
-        match event {
-            LineEvent::Session { id } => {
-                let Ok(id) = id.parse::<SessionId>() else {
-                    return Err(line);
-                };
-                if self.session.is_none() {
-                    self.session = Some(id.clone());
-                    self.pending.push_back(RunEvent::Session(id));
-                }
-            }
-            LineEvent::ToolStart { id, name, args } => {
-                let told = id.to_string();
-                if self.tools.len() < MOST_TOOLS {
-                    self.tools.insert(id, name.clone());
-                }
-                let args = args.to_string();
-                self.pending.push_back(RunEvent::ToolStart {
-                    id: told,
-                    name,
-                    args,
-                });
-            }
-            LineEvent::ToolEnd { id, ok } => {
-                let name = self
-                    .tools
-                    .remove(&id)
-                    .unwrap_or_else(|| "unknown".to_owned());
-                let status = if ok {
-                    ToolStatus::Ok
-                } else {
-                    ToolStatus::Error
-                };
-                self.pending.push_back(RunEvent::ToolEnd {
-                    id: id.to_string(),
-                    name,
-                    status,
-                });
-            }
-            LineEvent::Usage(usage) => {
-                let Some(counts) = usage.counts() else {
-                    return Err(line);
-                };
-                add(self.usage.get_or_insert_default(), counts);
-            }
-            LineEvent::Output { output } => self.pending.push_back(RunEvent::Proposed(output)),
-            LineEvent::Result { ok, text } => {
-                self.result = Some(ToldResult { ok, text });
-                if self.leaving == Leaving::No {
-                    self.leaving = Leaving::Until(Instant::now() + GRACE);
-                }
-            }
-        }
-        Ok(())
     }
 
     fn end(&mut self, status: ExitStatus, leaked: &[ProcessId]) {
@@ -220,19 +191,16 @@ impl CommandRun {
             cancelled: self.cancelled,
             limit: self.limit,
             overstayed: self.leaving == Leaving::Stopped,
-            result: self.result.as_ref(),
-            rule: self.rule,
+            told: self.dialect.told(),
+            codes: self.dialect.codes(),
             lost_event: self.lost_event,
             complaints: self.complaints.join(),
         }
         .outcome();
         // Held until here: only a run that ended well counts what its program says it used.
-        let usage = self.usage.take().filter(|_| outcome == Outcome::Done);
+        let usage = self.dialect.usage().filter(|_| outcome == Outcome::Done);
         self.pending.extend(usage.map(RunEvent::Usage));
-        let text = match &self.result {
-            Some(result) => result.text.clone(),
-            None => self.text.join(),
-        };
+        let text = self.dialect.text();
         self.pending.push_back(RunEvent::terminal(outcome, text));
     }
 
@@ -277,7 +245,7 @@ impl CommandRun {
 }
 
 #[async_trait]
-impl Run for CommandRun {
+impl<D: Dialect> Run for ProgramRun<D> {
     async fn next(&mut self) -> Result<Option<RunEvent>, ProviderError> {
         while !self.has_ended {
             match self.pending.pop_front() {
@@ -294,8 +262,10 @@ impl Run for CommandRun {
     }
 
     async fn ask(&mut self, _: &str) -> Result<Asked, ProviderError> {
-        let session = self.session.clone().filter(|_| self.can_resume);
-        Ok(session.map_or(Asked::Unsupported, Asked::Resume))
+        Ok(self
+            .dialect
+            .session()
+            .map_or(Asked::Unsupported, Asked::Resume))
     }
 
     async fn cancel(&mut self, why: CancelReason) -> Result<(), ProviderError> {

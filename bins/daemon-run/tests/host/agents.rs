@@ -1,0 +1,108 @@
+//! Coding agents: a stand-in is configured, examined and does the work of an activation.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// What `claude --help` lists, as far as it is used here.
+const HELP: &str = "if [ \"$1\" = --help ]; then echo '--print --output-format --verbose --name --session-id --resume \
+    --setting-sources --strict-mcp-config --mcp-config --max-budget-usd --permission-mode --tools --allowedTools --add-dir \
+    --dangerously-skip-permissions --model'; exit 0; fi\n";
+/// A whole run: it says its session, uses a tool, changes a file and tells its result.
+const WORKS: &str = r#"cat > /dev/null
+echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}'
+echo '{"type":"assistant","message":{"content":[{"type":"text","text":"Writing."},{"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"NOTES.md"}}]}}'
+echo noted > NOTES.md
+echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1"}]}}'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"Noted.","total_cost_usd":0.02,"usage":{"input_tokens":9,"cache_read_input_tokens":4,"output_tokens":2}}'
+"#;
+
+/// A world whose provider is a stand-in for `claude`, with more of its configuration.
+fn world(script: &str, more: &str) -> World {
+    let world = World::pushed();
+    world.script(script);
+    let text = format!(
+        "[[repo]]\npath = {:?}\nname = \"o/r\"\n\n[provider]\ndefault = \"claude\"\n\n[provider.claude]\ncommand = {:?}\n{more}\n",
+        world.repo.display().to_string(),
+        world.beside("agent.sh").display().to_string(),
+    );
+    world.write_config(&text);
+    world
+}
+
+#[test]
+fn an_agent_does_the_work_of_an_activation() {
+    let world = world(WORKS, "");
+    let (code, fired) = world.json(&["fire", "pusher", "--repo", "repo"]);
+    assert_eq!(
+        (code, &fired["activation"]["state"]),
+        (0, &json!("succeeded")),
+        "{fired}"
+    );
+    let run = &fired["runs"][0];
+    assert_eq!(
+        json!([
+            run["provider"],
+            run["state"],
+            run["tool_call_count"],
+            run["result_preview"],
+            run["tokens"]
+        ]),
+        json!(["claude", "done", 1, "Noted.", {"input": 9, "output": 2}])
+    );
+    assert_eq!(world.branches().len(), 1);
+    let folder = run["folder"].as_str().expect("a folder");
+    let document = fs::read_to_string(format!("{folder}/daemon.json")).expect("it is there");
+    let document: Value = serde_json::from_str(&document).expect("it is JSON");
+    assert_eq!(
+        document["claude_session_id"],
+        "11111111-2222-4333-8444-555555555555"
+    );
+    assert_eq!(document["cli_tokens"]["cached"], 4);
+    let argv = document["backend_argv"].to_string();
+    assert!(
+        argv.contains("dontAsk") && !argv.contains("skip-permissions"),
+        "{argv}"
+    );
+}
+
+/// Returns how the doctor finds the agent.
+fn examined(world: &World) -> [Value; 2] {
+    let (_, mut report) = world.json(&["doctor"]);
+    let checks = report["checks"].as_array_mut().expect("a list");
+    let check = checks
+        .iter_mut()
+        .find(|check| check["name"] == "provider claude");
+    let check = check.expect("the agent is examined");
+    ["status", "detail"].map(|key| check[key].take())
+}
+
+#[test]
+fn the_doctor_proves_that_an_agent_knows_its_flags() {
+    let [status, _] = examined(&world(&format!("{HELP}{WORKS}"), ""));
+    assert_eq!(status, "ok");
+    let [status, detail] = examined(&world(&HELP.replace("--setting-sources", ""), ""));
+    assert_eq!(status, "fail");
+    assert!(detail.to_string().contains("--setting-sources"), "{detail}");
+    let [status, detail] = examined(&world(HELP, "permissions = \"bypass\""));
+    assert_eq!(status, "warn");
+    assert!(detail.to_string().contains("switched off"), "{detail}");
+}
+
+#[test]
+fn a_wrongly_configured_agent_is_refused_by_its_key() {
+    for (more, key) in [
+        ("permissions = \"all\"", "permissions"),
+        ("auth = \"token\"", "auth"),
+        ("input = \"json\"", "input"),
+        ("kind = \"gemini\"", "gemini"),
+        ("kind = \"command\"\nmodel = \"m\"", "model"),
+    ] {
+        let (code, answer) = world(WORKS, more).json(&["fire", "pusher", "--repo", "repo"]);
+        assert_eq!(code, 78, "{more}: {answer}");
+        let message = answer["error"]["message"].to_string();
+        assert!(message.contains(key), "{more}: {message}");
+    }
+}

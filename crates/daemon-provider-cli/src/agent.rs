@@ -1,0 +1,276 @@
+//! The command lines of coding agents as providers.
+
+mod claude;
+mod codex;
+mod opencode;
+mod values;
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use daemon_process::{ChildLimits, Supervisor};
+use daemon_provider::{Permissions, Provider, ProviderError, ProviderErrorKind, Run, RunRequest};
+
+use crate::program::{Confinement, Given, Program, SEARCH};
+use crate::run::ProgramRun;
+
+/// A coding agent whose command line is understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Agent {
+    /// Anthropic's `claude`.
+    Claude,
+    /// OpenAI's `codex`.
+    Codex,
+    /// `opencode`.
+    Opencode,
+}
+
+/// What an agent may do by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AgentPermissions {
+    /// What the run may do, and nothing that it would have to ask a person for.
+    OfRun,
+    /// Whatever it wants: its own checks are switched off.
+    Bypass,
+}
+
+/// How an agent is run.
+#[derive(Debug, Clone)]
+pub struct AgentConfig {
+    /// The provider's name.
+    pub name: String,
+    /// The agent.
+    pub agent: Agent,
+    /// Its program: an absolute path, or a name to look up in [`AgentConfig::search`].
+    pub program: PathBuf,
+    /// More arguments; they hold neither prompt nor secret.
+    pub args: Vec<String>,
+    /// The model, as the agent names it; its own default without one.
+    pub model: Option<String>,
+    /// What it may do by itself.
+    pub permissions: AgentPermissions,
+    /// The home directory whose login of the agent is used; without one it has only what its environment holds.
+    pub login: Option<PathBuf>,
+    /// Where programs are looked up, in the form of `PATH`.
+    pub search: OsString,
+    /// Directories beside the worktree from which no program is taken, such as the watched repositories.
+    pub untrusted: Vec<PathBuf>,
+    /// How much it may take.
+    pub limits: ChildLimits,
+    /// What it may touch.
+    pub confinement: Confinement,
+}
+
+/// How many support scripts an agent is told that it may run.
+const MOST_SCRIPTS: usize = 100;
+
+impl Agent {
+    /// Every agent.
+    pub const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Opencode];
+
+    /// Returns the agent's name, which is that of its program.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Opencode => "opencode",
+        }
+    }
+
+    /// Returns the command whose `--help` lists every flag that is used, and those flags.
+    pub fn flags(self) -> (&'static [&'static str], &'static [&'static str]) {
+        match self {
+            Self::Claude => (&["--help"], &claude::FLAGS),
+            Self::Codex => (&["exec", "--help"], &codex::FLAGS),
+            Self::Opencode => (&["run", "--help"], &opencode::FLAGS),
+        }
+    }
+}
+
+impl AgentConfig {
+    /// Runs an agent found in `/usr/local/bin:/usr/bin:/bin`, with its own default model, the permissions of the run and
+    /// default limits.
+    pub fn new(name: impl Into<String>, agent: Agent) -> Self {
+        Self {
+            name: name.into(),
+            agent,
+            program: PathBuf::from(agent.as_str()),
+            args: Vec::new(),
+            model: None,
+            permissions: AgentPermissions::OfRun,
+            login: None,
+            search: OsString::from(SEARCH),
+            untrusted: Vec::new(),
+            limits: ChildLimits::default(),
+            confinement: Confinement::Contained,
+        }
+    }
+
+    /// Finds the program, as [`Provider::start`] does.
+    ///
+    /// # Errors
+    /// There is none, it is not executable, or it lies where no program is taken from.
+    pub fn resolve(&self) -> Result<PathBuf, ProviderError> {
+        self.program().resolve(&[])
+    }
+
+    fn program(&self) -> Program<'_> {
+        Program {
+            provider: &self.name,
+            program: &self.program,
+            search: &self.search,
+            untrusted: &self.untrusted,
+            limits: self.limits,
+            confinement: &self.confinement,
+        }
+    }
+
+    fn permissions_of(&self, request: &RunRequest) -> Permissions {
+        match self.permissions {
+            AgentPermissions::OfRun => request.permissions,
+            AgentPermissions::Bypass => Permissions::Bypass,
+        }
+    }
+}
+
+/// A provider that runs a coding agent without a person beside it.
+///
+/// The prompt goes to its standard input, and its answer is what it prints as JSON lines. An agent may do what the run may
+/// do; it is never asked for more, and its own switch to allow everything is used only under [`AgentPermissions::Bypass`].
+/// What a repository holds configures nothing.
+#[derive(Debug)]
+pub struct AgentProvider {
+    supervisor: Supervisor,
+    config: AgentConfig,
+}
+
+impl AgentProvider {
+    /// Makes a provider whose children belong to `supervisor`.
+    pub fn new(supervisor: Supervisor, config: AgentConfig) -> Self {
+        Self { supervisor, config }
+    }
+
+    fn given(&self, request: &RunRequest) -> Result<Given, ProviderError> {
+        let config = &self.config;
+        let asked = Asked {
+            permissions: config.permissions_of(request),
+            model: config.model.as_deref(),
+            more: &config.args,
+            scripts: scripts(request.context.as_deref()),
+            request,
+        };
+        let args = match config.agent {
+            Agent::Claude => claude::args(&asked),
+            Agent::Codex => Ok(codex::args(&asked)),
+            Agent::Opencode => Ok(opencode::args(&asked)),
+        };
+        let args = args.map_err(|error| {
+            let message = "no session id could be drawn";
+            config
+                .program()
+                .error(ProviderErrorKind::Lost, message)
+                .caused_by(error)
+        })?;
+        let mut environment = match config.agent {
+            Agent::Opencode => opencode::environment(&asked),
+            Agent::Claude | Agent::Codex => Vec::new(),
+        };
+        environment.extend(config.login.iter().map(|home| {
+            let (name, state) = match config.agent {
+                Agent::Claude => ("CLAUDE_CONFIG_DIR", home.join(".claude")),
+                Agent::Codex => ("CODEX_HOME", home.join(".codex")),
+                Agent::Opencode => ("XDG_DATA_HOME", home.join(".local/share")),
+            };
+            (name.into(), state.into())
+        }));
+        Ok(Given {
+            args,
+            environment,
+            stdin: request.prompt.clone(),
+        })
+    }
+}
+
+#[async_trait]
+impl Provider for AgentProvider {
+    fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {
+        let program = self.config.program();
+        program.resolve(&[&request.worktree])?;
+        let given = self.given(&request)?;
+        let (child, argv) = program.start(&self.supervisor, &request, given).await?;
+        Ok(match self.config.agent {
+            Agent::Claude => Box::new(ProgramRun::new(child, argv, claude::Claude::default())),
+            Agent::Codex => Box::new(ProgramRun::new(child, argv, codex::Codex::default())),
+            Agent::Opencode => {
+                Box::new(ProgramRun::new(child, argv, opencode::Opencode::default()))
+            }
+        })
+    }
+}
+
+/// What the arguments of one run are made from.
+struct Asked<'r> {
+    permissions: Permissions,
+    model: Option<&'r str>,
+    more: &'r [String],
+    /// Support scripts that may be run.
+    scripts: Vec<String>,
+    request: &'r RunRequest,
+}
+
+impl Asked<'_> {
+    /// Returns what the agent is to call the session: the first two parts of the run's id.
+    fn title(&self) -> &str {
+        let id = self.request.run_id.as_str();
+        match id.match_indices('-').nth(1) {
+            Some((at, _)) => id.get(..at).unwrap_or(id),
+            None => id,
+        }
+    }
+}
+
+/// Returns the support scripts of a run, as absolute paths.
+///
+/// The names come from a repository and become part of patterns, so that only plain ones are taken.
+fn scripts(context: Option<&Path>) -> Vec<String> {
+    let Some(context) = context else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let mut directories = vec![context.join("support")];
+    while let Some(directory) = directories.pop() {
+        // What cannot be listed holds no script that could be run.
+        let Ok(entries) = fs::read_dir(&directory) else {
+            continue;
+        };
+        for entry in entries.filter_map(Result::ok) {
+            let path = entry.path();
+            let Ok(meta) = entry.metadata() else {
+                continue;
+            };
+            if meta.is_dir() {
+                directories.push(path);
+            } else if meta.is_file()
+                && meta.permissions().mode() & 0o111 != 0
+                && let Some(text) = path.to_str().filter(|text| is_plain(text))
+            {
+                found.push(text.to_owned());
+            }
+        }
+    }
+    found.sort();
+    found.truncate(MOST_SCRIPTS);
+    found
+}
+
+fn is_plain(path: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
+    path.bytes().all(is_plain)
+}

@@ -1,0 +1,233 @@
+//! `opencode run --format json`.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsString;
+
+use daemon_provider::{Failure, FailureKind, Permissions, RunEvent, SessionId, ToolStatus, Usage};
+use serde_json::{Map, Value, json};
+
+use super::Asked;
+use super::values::{
+    count, failure, first_session, may_be_object, object, price, say, text, text_at,
+};
+use crate::command::add;
+use crate::ending::{ExitCodes, Told};
+use crate::run::{Dialect, Reading};
+
+/// Every flag that is used.
+pub(super) const FLAGS: [&str; 6] = [
+    "--format",
+    "--pure",
+    "--title",
+    "--session",
+    "--model",
+    "--auto",
+];
+
+/// Returns the arguments of one run.
+pub(super) fn args(asked: &Asked<'_>) -> Vec<String> {
+    let mut args = vec!["run".to_owned()];
+    if let Some(session) = &asked.request.resume {
+        args.extend(["--session".to_owned(), session.to_string()]);
+    }
+    args.extend(["--format", "json", "--pure"].map(str::to_owned));
+    if asked.request.resume.is_none() {
+        args.extend(["--title", asked.title()].map(str::to_owned));
+    }
+    if let Some(model) = asked.model {
+        args.extend(["--model".to_owned(), model.to_owned()]);
+    }
+    if asked.permissions == Permissions::Bypass {
+        args.push("--auto".to_owned());
+    }
+    args.extend(asked.more.iter().cloned());
+    args
+}
+
+/// Returns the variables by which it is told what it may do, and that a repository configures nothing.
+pub(super) fn environment(asked: &Asked<'_>) -> Vec<(OsString, OsString)> {
+    let mut variables = vec![
+        ("OPENCODE_DISABLE_PROJECT_CONFIG", "1".to_owned()),
+        ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
+    ];
+    if asked.permissions != Permissions::Bypass {
+        variables.push(("OPENCODE_PERMISSION", permissions(asked).to_string()));
+    }
+    variables
+        .into_iter()
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect()
+}
+
+fn permissions(asked: &Asked<'_>) -> Value {
+    // The order counts: of the rules that fit, the last decides.
+    let mut rules = Map::new();
+    rules.insert("*".to_owned(), json!("deny"));
+    for tool in ["read", "glob", "grep", "list"] {
+        rules.insert(tool.to_owned(), json!("allow"));
+    }
+    if asked.permissions >= Permissions::Propose {
+        rules.insert("edit".to_owned(), json!("allow"));
+        if !asked.scripts.is_empty() {
+            let mut scripts = Map::from_iter([("*".to_owned(), json!("deny"))]);
+            for path in &asked.scripts {
+                scripts.insert(path.clone(), json!("allow"));
+                scripts.insert(format!("{path} *"), json!("allow"));
+            }
+            rules.insert("bash".to_owned(), Value::Object(scripts));
+        }
+    }
+    if let Some(context) = &asked.request.context {
+        let inside = format!("{}/**", context.to_string_lossy());
+        let directories =
+            Map::from_iter([("*".to_owned(), json!("deny")), (inside, json!("allow"))]);
+        rules.insert("external_directory".to_owned(), Value::Object(directories));
+    }
+    Value::Object(rules)
+}
+
+/// What `opencode` prints.
+#[derive(Debug, Default)]
+pub(super) struct Opencode {
+    session: Option<SessionId>,
+    /// The message that was written last, and its parts.
+    message: Option<String>,
+    parts: Vec<(String, String)>,
+    usage: BTreeMap<String, Usage>,
+    reason: Option<String>,
+    failure: Option<Failure>,
+}
+
+impl Opencode {
+    fn text_part(&mut self, part: &Map<String, Value>, told: &mut VecDeque<RunEvent>) {
+        let (message, said) = (text(part, "messageID"), text(part, "text"));
+        let said = said.unwrap_or_default();
+        if self.message.as_deref() != message {
+            self.message = message.map(str::to_owned);
+            self.parts.clear();
+        }
+        let id = text(part, "id").unwrap_or_default();
+        let known = self
+            .parts
+            .iter_mut()
+            .find(|(known, _)| !id.is_empty() && known == id);
+        match known {
+            Some((_, known)) => said.clone_into(known),
+            None => self.parts.push((id.to_owned(), said.to_owned())),
+        }
+        say(said, told);
+    }
+
+    fn finish(&mut self, part: Map<String, Value>) -> Reading {
+        let id = text(&part, "id").unwrap_or_default().to_owned();
+        let reason = text(&part, "reason").unwrap_or_default().to_owned();
+        let cost = price(part.get("cost"));
+        let part = Value::Object(part);
+        let usage = Usage {
+            input: count(&part, "/tokens/input"),
+            output: count(&part, "/tokens/output"),
+            thinking: count(&part, "/tokens/reasoning"),
+            cached: count(&part, "/tokens/cache/read")
+                .saturating_add(count(&part, "/tokens/cache/write")),
+            cost,
+        };
+        self.usage.insert(id, usage);
+        let is_last = reason == "stop";
+        self.reason = Some(reason);
+        if is_last { Reading::End } else { Reading::Work }
+    }
+}
+
+fn tool(part: &Map<String, Value>, told: &mut VecDeque<RunEvent>) {
+    let id = text(part, "callID").unwrap_or_default().to_owned();
+    let name = text(part, "tool").unwrap_or("unknown").to_owned();
+    let state = part.get("state").unwrap_or(&Value::Null);
+    let args = state.get("input").unwrap_or(&Value::Null).to_string();
+    let status = if text_at(state, "/status") == Some("error") {
+        ToolStatus::Error
+    } else {
+        ToolStatus::Ok
+    };
+    told.push_back(RunEvent::ToolStart {
+        id: id.clone(),
+        name: name.clone(),
+        args,
+    });
+    told.push_back(RunEvent::ToolEnd { id, name, status });
+}
+
+impl Dialect for Opencode {
+    fn read(&mut self, line: &str, told: &mut VecDeque<RunEvent>) -> Reading {
+        let Some(mut object) = object(line) else {
+            return Reading::Text;
+        };
+        first_session(&mut self.session, text(&object, "sessionID"), told);
+        let kind = text(&object, "type").unwrap_or_default().to_owned();
+        let part = match object.remove("part") {
+            Some(Value::Object(part)) => part,
+            _ => Map::new(),
+        };
+        match kind.as_str() {
+            "step_start" => Reading::Work,
+            "tool_use" => {
+                tool(&part, told);
+                Reading::Work
+            }
+            "text" => {
+                self.text_part(&part, told);
+                Reading::Work
+            }
+            "step_finish" => self.finish(part),
+            "error" => {
+                let error = object.remove("error").unwrap_or_default();
+                let message = text_at(&error, "/data/message")
+                    .or_else(|| text_at(&error, "/message"))
+                    .or_else(|| text_at(&error, "/name"));
+                self.failure.get_or_insert_with(|| {
+                    failure(message.unwrap_or("opencode reported an error"))
+                });
+                Reading::End
+            }
+            _ => Reading::Text,
+        }
+    }
+
+    fn may_begin(&self, line: &str) -> bool {
+        may_be_object(line)
+    }
+
+    fn session(&self) -> Option<SessionId> {
+        self.session.clone()
+    }
+
+    fn told(&self) -> Told {
+        let owed = |message: &str| Told::Unexplained(Failure::new(FailureKind::Protocol, message));
+        match (&self.failure, self.reason.as_deref()) {
+            (Some(failure), _) => Told::Failure(failure.clone()),
+            (None, None) => owed("opencode ended before its step was finished"),
+            (None, Some("stop")) if self.text().trim().is_empty() => {
+                owed("opencode ended without a text")
+            }
+            (None, Some("stop")) => Told::Success,
+            (None, Some(reason)) => owed(&format!("opencode ended in the middle: {reason}")),
+        }
+    }
+
+    fn codes(&self) -> ExitCodes {
+        ExitCodes::Arbitrary
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        let mut steps = self.usage.values();
+        let first = *steps.next()?;
+        Some(steps.fold(first, |mut total, step| {
+            add(&mut total, *step);
+            total
+        }))
+    }
+
+    fn text(&self) -> String {
+        let texts: Vec<&str> = self.parts.iter().map(|(_, said)| said.as_str()).collect();
+        texts.join("\n")
+    }
+}

@@ -1,0 +1,129 @@
+//! What the agents' JSON lines have in common.
+
+use daemon_provider::{Failure, FailureKind, MicroUsd, RunEvent, SessionId};
+use serde_json::{Map, Value};
+
+/// How much of what an agent says becomes the message of a failure.
+const MESSAGE_CHARS: usize = 500;
+
+/// Reads a line that is an object.
+pub(super) fn object(line: &str) -> Option<Map<String, Value>> {
+    match serde_json::from_str(line) {
+        Ok(Value::Object(object)) => Some(object),
+        _ => None,
+    }
+}
+
+/// Returns whether a line that begins like this may be an object.
+pub(super) fn may_be_object(line: &str) -> bool {
+    line.trim_start().starts_with('{')
+}
+
+/// Returns the text of a field.
+pub(super) fn text<'v>(object: &'v Map<String, Value>, name: &str) -> Option<&'v str> {
+    object.get(name).and_then(Value::as_str)
+}
+
+/// Returns the text that a path of fields leads to.
+pub(super) fn text_at<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
+    value.pointer(pointer).and_then(Value::as_str)
+}
+
+/// Returns a count, 0 where there is none.
+pub(super) fn count(value: &Value, pointer: &str) -> u64 {
+    value.pointer(pointer).and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// Returns a price in dollars, if it is one.
+pub(super) fn price(value: Option<&Value>) -> Option<MicroUsd> {
+    let usd = value?.as_f64().filter(|usd| (0.0..1e12).contains(usd))?;
+    // The range makes the conversion exact to the millionth it rounds to.
+    Some(MicroUsd((usd * 1e6).round() as u64))
+}
+
+/// Takes the first session that is named.
+pub(super) fn first_session(
+    session: &mut Option<SessionId>,
+    named: Option<&str>,
+    told: &mut std::collections::VecDeque<RunEvent>,
+) {
+    if session.is_none()
+        && let Some(id) = named.and_then(|id| id.parse::<SessionId>().ok())
+    {
+        *session = Some(id.clone());
+        told.push_back(RunEvent::Session(id));
+    }
+}
+
+/// Makes lines of output from a text, which is what a run prints.
+pub(super) fn say(text: &str, told: &mut std::collections::VecDeque<RunEvent>) {
+    told.extend(
+        text.lines()
+            .filter(|line| !line.trim().is_empty())
+            .map(RunEvent::output),
+    );
+}
+
+/// Describes what an agent said went wrong.
+pub(super) fn failure(message: &str) -> Failure {
+    let message: String = message.trim().chars().take(MESSAGE_CHARS).collect();
+    let mut failure = Failure::new(FailureKind::Provider, message);
+    if is_passing(&failure.message) {
+        failure.class = daemon_provider::Class::Retryable;
+    }
+    failure
+}
+
+/// Returns whether a model's service said that it may answer later.
+///
+/// The agents hand the service's answer on as prose, in which its status is the one dependable part.
+fn is_passing(message: &str) -> bool {
+    let words = message.split(|c: char| !c.is_ascii_alphanumeric());
+    let has_status = words
+        .clone()
+        .any(|word| matches!(word, "429" | "500" | "502" | "503" | "504" | "529"));
+    let lower = message.to_ascii_lowercase();
+    has_status
+        || [
+            "overloaded",
+            "rate limit",
+            "timed out",
+            "stream disconnected",
+        ]
+        .iter()
+        .any(|sign| lower.contains(sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use daemon_provider::Class;
+
+    use super::*;
+
+    #[test]
+    fn a_busy_service_may_be_asked_again() {
+        for (message, class) in [
+            (
+                "API Error: 529 {\"type\":\"overloaded_error\"}",
+                Class::Retryable,
+            ),
+            (
+                "exceeded retry limit, last status: 429 Too Many Requests",
+                Class::Retryable,
+            ),
+            ("Invalid API key", Class::Final),
+            ("API Error: 401 unauthorized", Class::Final),
+            ("wrote 5000 lines", Class::Final),
+        ] {
+            assert_eq!(failure(message).class, class, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_price_is_rounded_to_millionths() {
+        let price = |text: &str| price(Some(&serde_json::from_str(text).unwrap()));
+        assert_eq!(price("0.5"), Some(MicroUsd(500_000)));
+        assert_eq!(price("-1"), None);
+        assert_eq!(price("\"1\""), None);
+    }
+}

@@ -1,0 +1,134 @@
+//! Starting a program for a run.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use daemon_process::{ChildLimits, Launch, Sandbox, SupervisedChild, Supervisor, resolve_program};
+use daemon_provider::{Permissions, ProviderError, ProviderErrorKind, RunRequest};
+
+use crate::environment::environment;
+
+/// What a program may touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Confinement {
+    /// Sandbox level 1: whatever its user may.
+    Contained,
+    /// Sandbox level 2: its worktree (for reading only in a run that may only read), its home, its outputs, the temporary
+    /// directory its environment names, its context, and these paths for reading.
+    Confined {
+        /// What else it may read.
+        readable: Vec<PathBuf>,
+    },
+}
+
+/// Where programs are looked up unless the configuration says otherwise.
+pub(crate) const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// A provider's program, and what every run of it has in common.
+#[derive(Debug)]
+pub(crate) struct Program<'c> {
+    /// The provider's name.
+    pub(crate) provider: &'c str,
+    pub(crate) program: &'c Path,
+    pub(crate) search: &'c OsStr,
+    pub(crate) untrusted: &'c [PathBuf],
+    pub(crate) limits: ChildLimits,
+    pub(crate) confinement: &'c Confinement,
+}
+
+/// What one run of a program receives beside the contract.
+#[derive(Debug, Default)]
+pub(crate) struct Given {
+    pub(crate) args: Vec<String>,
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    pub(crate) stdin: Vec<u8>,
+}
+
+impl Program<'_> {
+    /// Finds the program outside of the worktrees and of what is not trusted.
+    pub(crate) fn resolve(&self, worktrees: &[&Path]) -> Result<PathBuf, ProviderError> {
+        let untrusted = self.untrusted.iter().map(PathBuf::as_path);
+        let forbidden: Vec<&Path> = untrusted.chain(worktrees.iter().copied()).collect();
+        resolve_program(self.program, self.search, &forbidden)
+            .map_err(|error| self.cannot_run().caused_by(error))
+    }
+
+    /// Starts the program, and returns it with its arguments.
+    pub(crate) async fn start(
+        &self,
+        supervisor: &Supervisor,
+        request: &RunRequest,
+        given: Given,
+    ) -> Result<(SupervisedChild, Vec<String>), ProviderError> {
+        let program = self.resolve(&[&request.worktree])?;
+        let mut env = environment(request);
+        env.retain(|(name, _)| given.environment.iter().all(|(own, _)| own != name));
+        env.extend(given.environment);
+        let launch = Launch {
+            args: given.args.into_iter().map(OsString::from).collect(),
+            env,
+            cwd: request.worktree.clone(),
+            stdin: given.stdin,
+            marker: request.run_id.to_string(),
+            limits: self.limits,
+            sandbox: self.sandbox(&program, request),
+            program,
+        };
+        let argv = argv(&launch);
+        let supervisor = supervisor.clone();
+        let spawned = tokio::task::spawn_blocking(move || supervisor.spawn(launch)).await;
+        let child = spawned
+            .map_err(|error| {
+                let message = "starting the process was interrupted";
+                self.error(ProviderErrorKind::Lost, message)
+                    .caused_by(error)
+            })?
+            .map_err(|error| self.cannot_run().caused_by(error))?;
+        Ok((child, argv))
+    }
+
+    pub(crate) fn error(
+        &self,
+        kind: ProviderErrorKind,
+        message: impl Into<String>,
+    ) -> ProviderError {
+        ProviderError::new(self.provider, kind, message)
+    }
+
+    fn cannot_run(&self) -> ProviderError {
+        let message = format!("cannot run `{}`", self.program.display());
+        self.error(ProviderErrorKind::Spawn, message)
+    }
+
+    fn sandbox(&self, program: &Path, request: &RunRequest) -> Sandbox {
+        let Confinement::Confined { readable } = self.confinement else {
+            return Sandbox::Contained;
+        };
+        let mut readable = readable.clone();
+        readable.extend(program.parent().map(Path::to_owned));
+        readable.extend(request.context.clone());
+        let mut writable = vec![request.home.clone()];
+        writable.extend(request.outputs.clone());
+        writable.extend(
+            request
+                .environment
+                .get(OsStr::new("TMPDIR"))
+                .map(PathBuf::from),
+        );
+        let worktree = request.worktree.clone();
+        if request.permissions == Permissions::Read {
+            readable.push(worktree);
+        } else {
+            writable.push(worktree);
+        }
+        Sandbox::Confined { readable, writable }
+    }
+}
+
+fn argv(launch: &Launch) -> Vec<String> {
+    let args = launch.args.iter().map(OsString::as_os_str);
+    std::iter::once(launch.program.as_os_str())
+        .chain(args)
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect()
+}
