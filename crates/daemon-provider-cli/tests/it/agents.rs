@@ -533,14 +533,14 @@ async fn nothing_but_the_configuration_switches_an_agents_own_checks_off() {
 #[tokio::test]
 async fn a_login_is_handed_over_only_where_it_is_configured() {
     for (kind, variable) in [
-        (Agent::Claude, "CLAUDE_CONFIG_DIR=/home/me/.claude"),
-        (Agent::Codex, "CODEX_HOME=/home/me/.codex"),
-        (Agent::Opencode, "XDG_DATA_HOME=/home/me/.local/share"),
+        (Agent::Claude, "CLAUDE_CONFIG_DIR=/srv/me/.claude"),
+        (Agent::Codex, "CODEX_HOME=/srv/me/.codex"),
+        (Agent::Opencode, "XDG_DATA_HOME=/srv/me/.local/share"),
     ] {
         let (name, _) = variable.split_once('=').unwrap();
         let (_, env, _) = given(kind, |_, _, _| {}).await;
         assert!(!env.iter().any(|line| line.starts_with(name)), "{env:?}");
-        let (_, env, _) = given(kind, |config, _, _| config.login = Some("/home/me".into())).await;
+        let (_, env, _) = given(kind, |config, _, _| config.login = Some("/srv/me".into())).await;
         assert!(env.iter().any(|line| line == variable), "{env:?}");
     }
 }
