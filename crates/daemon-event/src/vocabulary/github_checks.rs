@@ -8,6 +8,7 @@ use super::{EventKind, Guard, Portability, Row, at, common, plain, raw, row};
 use crate::field::Field as F;
 
 const FAILED: &[Guard] = &[Is(F::Conclusion, &["failure", "timed_out"])];
+const TIMED_OUT: &[Guard] = &[Is(F::Conclusion, &["timed_out"])];
 const PASSED: &[Guard] = &[Is(F::Conclusion, &["success"])];
 const CANCELLED: &[Guard] = &[Is(F::Conclusion, &["cancelled"])];
 const STATUS_FAILED: &[Guard] = &[Is(F::Conclusion, &["failure", "error"])];
@@ -33,6 +34,7 @@ pub(super) static KINDS: &[&EventKind] = &[
         &[
             row("completed", N::CheckRun, &[V::Complete], &[]),
             row("completed", N::CheckRun, &[V::Fail], FAILED),
+            row("completed", N::CheckRun, &[V::TimeOut], TIMED_OUT),
             row("completed", N::CheckRun, &[V::Succeed], PASSED),
             row("completed", N::CheckRun, &[V::Cancel], CANCELLED),
             row("created", N::CheckRun, &[V::Create, V::Start], &[]),
@@ -42,9 +44,12 @@ pub(super) static KINDS: &[&EventKind] = &[
             common("rerequested", N::CheckRun, &[V::Change, V::Update], &[]),
             row("completed", N::Check, &[V::Complete], &[]),
             row("completed", N::Check, &[V::Fail], FAILED),
+            row("completed", N::Check, &[V::TimeOut], TIMED_OUT),
             row("completed", N::Check, &[V::Succeed], PASSED),
+            row("completed", N::Check, &[V::Cancel], CANCELLED),
             row("completed", N::Ci, &[V::Complete], &[]),
             row("completed", N::Ci, &[V::Fail], FAILED),
+            row("completed", N::Ci, &[V::TimeOut], TIMED_OUT),
             row("completed", N::Ci, &[V::Succeed], PASSED),
             common("completed", N::Check, &[V::Change, V::Update], &[]),
             row(
@@ -86,6 +91,7 @@ pub(super) static KINDS: &[&EventKind] = &[
                 &[],
             ),
             row("completed", N::CheckSuite, &[V::Fail], FAILED),
+            row("completed", N::CheckSuite, &[V::TimeOut], TIMED_OUT),
             row("completed", N::CheckSuite, &[V::Succeed], PASSED),
             row("completed", N::CheckSuite, &[V::Cancel], CANCELLED),
             row(
@@ -149,6 +155,7 @@ pub(super) static KINDS: &[&EventKind] = &[
         &[
             row("completed", N::Workflow, &[V::Complete], &[]),
             row("completed", N::Workflow, &[V::Fail], FAILED),
+            row("completed", N::Workflow, &[V::TimeOut], TIMED_OUT),
             row("completed", N::Workflow, &[V::Succeed], PASSED),
             row("completed", N::Workflow, &[V::Cancel], CANCELLED),
             row(
@@ -160,6 +167,7 @@ pub(super) static KINDS: &[&EventKind] = &[
             row("in_progress", N::Workflow, &[V::Start], &[]),
             row("completed", N::Ci, &[V::Complete], &[]),
             row("completed", N::Ci, &[V::Fail], FAILED),
+            row("completed", N::Ci, &[V::TimeOut], TIMED_OUT),
             row("completed", N::Ci, &[V::Succeed], PASSED),
             row("completed", N::Ci, &[V::Cancel], CANCELLED),
             row("requested", N::Ci, &[V::Start], &[]),
@@ -186,6 +194,7 @@ pub(super) static KINDS: &[&EventKind] = &[
         &[
             row("completed", N::Job, &[V::Complete], &[]),
             row("completed", N::Job, &[V::Fail], FAILED),
+            row("completed", N::Job, &[V::TimeOut], TIMED_OUT),
             row("completed", N::Job, &[V::Succeed], PASSED),
             row("completed", N::Job, &[V::Cancel], CANCELLED),
             row(

@@ -461,6 +461,7 @@ pub(super) static KINDS: &[&EventKind] = &[
         &[COMMON, &[at("data.emoji", F::Reaction)]],
         &[
             row("create", N::Reaction, &[V::Create, V::Add, V::Post], &[]),
+            row("create", N::Comment, &[V::React], &[]),
             row("remove", N::Reaction, &[V::Delete, V::Remove], &[]),
         ],
     ),

@@ -41,7 +41,7 @@ nouns! {
     /// A thread of review comments.
     ReviewThread = ["review thread", "review conversation", "review comment thread", "comment thread"],
     /// Commits that arrive on a branch.
-    Commit = ["commit", "push", "code", "new code", "changeset"],
+    Commit = ["commit", "push", "code", "changeset"],
     /// A branch.
     Branch = ["branch", "git branch"],
     /// A tag.

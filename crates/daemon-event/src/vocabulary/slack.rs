@@ -122,7 +122,7 @@ pub(super) static KINDS: &[&EventKind] = &[
             ),
             plain(
                 N::SharedFile,
-                &[V::Create, V::Post, V::Add],
+                &[V::Create, V::Post, V::Add, V::Upload],
                 &[Is(F::Subtype, &["file_share"])],
             ),
             plain(

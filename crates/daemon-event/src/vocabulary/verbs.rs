@@ -118,7 +118,9 @@ verbs! {
     /// It is repaired.
     Fix = ["fix", "patch"],
     /// It ends badly.
-    Fail = ["fail", "break", "go red", "turn red", "error out", "time out", "come back red", "fall over", "go wrong", "blow up"],
+    Fail = ["fail", "break", "go red", "turn red", "error out", "come back red", "fall over", "go wrong", "blow up"],
+    /// It takes too long.
+    TimeOut = ["time out"],
     /// It ends well.
     Succeed = ["succeed", "pass", "go green", "turn green", "complete successfully", "finish successfully",
         "end successfully", "run successfully", "come back green"],
@@ -177,7 +179,7 @@ verbs! {
     /// Its time limit passes.
     Breach = ["breach", "violate", "exceed", "miss", "blow"],
     /// A message is sent.
-    Post = ["post", "send", "write", "share", "say", "drop", "publish", "leave"],
+    Post = ["post", "send", "write", "type", "share", "say", "drop", "publish", "leave"],
     /// A message is answered.
     Reply = ["reply", "respond", "answer"],
     /// An emoji is put on it.
@@ -266,6 +268,8 @@ verbs! {
     Snooze = ["snooze"],
     /// Somebody writes to an agent.
     Prompt = ["prompt"],
+    /// A file is brought.
+    Upload = ["upload"],
     /// Something is put beside it.
     Attach = ["attach"],
     /// Somebody is written to alone.

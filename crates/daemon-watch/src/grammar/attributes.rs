@@ -43,6 +43,11 @@ impl Reader<'_> {
         {
             return false;
         }
+        let mut is_not = false;
+        if is_relative && self.is(at, Class::Not) {
+            is_not = true;
+            at = self.skip(at + 1, &[Class::Article, Class::Of]);
+        }
         if self.is(at, Class::Contains) && self.value_word(at + 1).is_some() {
             at += 1;
         }
@@ -57,7 +62,8 @@ impl Reader<'_> {
             }
             at = self.skip(at, &[Class::To, Class::Article]);
         }
-        let is_negated = self.is_any(at, &[Class::Except, Class::Not]) && part.is_some();
+        let is_negated =
+            self.is_any(at, &[Class::Except, Class::Not, Class::But]) && part.is_some();
         if is_negated {
             at = self.skip(at + 1, &[Class::Article]);
         }
@@ -132,7 +138,7 @@ impl Reader<'_> {
         if is_verbs_value {
             return false;
         }
-        let is_excepted = is_negated || is_outside;
+        let is_excepted = is_negated || is_outside || is_not;
         self.push_mod(draft, Mod::Value(part, values), start..end);
         if let Some(hit) = draft.mods.last_mut() {
             hit.negated |= is_excepted;
@@ -200,7 +206,10 @@ impl Reader<'_> {
             Mod::TopLevel
         } else if unit_is(Class::Inline) {
             Mod::Inline
-        } else if unit_is(Class::CurrentHead) {
+        } else if unit_is(Class::CurrentHead)
+            || self.unit(place).is_some_and(|unit| unit.text == "head")
+                && self.is(place + 1, Class::Of)
+        {
             Mod::Is(Field::CurrentHead, vec!["true".to_owned()])
         } else if unit_is(Class::NotPlanned) {
             Mod::Is(Field::StateReason, vec!["not_planned".to_owned()])

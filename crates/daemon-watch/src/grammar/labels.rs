@@ -147,7 +147,7 @@ impl Reader<'_> {
             let from = self.skip(not + 1, &[Class::With, Class::Article]);
             let list = self
                 .label_before_word(from)
-                .or_else(|| self.list(from, Self::label));
+                .or_else(|| self.list(from, Self::label_behind));
             if let Some((labels, end)) = list {
                 self.push_label(draft, labels, start..end, not > be);
                 return true;

@@ -43,7 +43,8 @@ impl Reader<'_> {
         if from == at && !text.starts_with("mark") {
             return false;
         }
-        let from = self.skip(from, &[Class::Article]);
+        let is_negated = self.is(from, Class::Except);
+        let from = self.skip(from + usize::from(is_negated), &[Class::Article]);
         let wants_value = part.is_some_and(|part| part.part == Part::Priority);
         let list = self.list(from, |reader, at| {
             if wants_value {
@@ -59,8 +60,10 @@ impl Reader<'_> {
         self.at = end;
         if of_part && let Some(part) = draft.parts.last_mut() {
             part.values.clone_from(&values);
+            part.negated = is_negated;
         }
         if let Some(hit) = draft.verbs.last_mut() {
+            hit.negated_values = is_negated;
             hit.verbs = vec![Verb::Move];
             if !wants_value {
                 hit.values = values;
@@ -79,15 +82,20 @@ impl Reader<'_> {
         if !waits || !self.is_any(at, &[Class::To, Class::From]) {
             return false;
         }
-        let Some((values, end)) = self.list(at + 1, Self::person) else {
+        let Some(mut hit) = draft.verbs.pop() else {
             return false;
         };
-        self.take(at..end);
-        self.at = end;
-        if let Some(hit) = draft.verbs.last_mut() {
-            hit.values = values;
+        let range = hit.range.clone();
+        let free = self.free.clone();
+        self.claim_person(&mut hit, at + 1);
+        let claims = self.at > at;
+        if claims {
+            // The object between the verb and the person is read by others.
+            self.free[..at].copy_from_slice(&free[..at]);
+            hit.range = range;
         }
-        true
+        draft.verbs.push(hit);
+        claims
     }
 
     /// `marks a milestone as closed`: what is marked so, becomes so.

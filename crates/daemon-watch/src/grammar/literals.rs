@@ -142,12 +142,38 @@ impl Reader<'_> {
                     && (unit.sense.is_none()
                         || unit.sense.is_some_and(|sense| sense.is_value)
                         || (at > begin && unit.is(Class::To))
-                        || is_label_word(unit.text.as_str())));
+                        || is_label_word(unit.text.as_str())
+                        || at == begin && is_label(at + 1) && self.may_be_label(at)));
             if !in_label || at >= begin + 4 || at - from > 12 {
                 return None;
             }
             at += 1;
         }
+    }
+
+    /// A word of the lexicon that names a label where a label is named: `the report label`.
+    pub(crate) fn may_be_label(&self, at: usize) -> bool {
+        let is_open = |unit: &crate::grammar::reader::Unit| {
+            unit.kind == TokenKind::Word
+                && unit.sense.is_some_and(|sense| {
+                    sense.classes.is_empty()
+                        && sense.source.is_none()
+                        && !sense.is_foreign
+                        && sense.part.is_none()
+                })
+        };
+        self.unit(at).is_some_and(is_open)
+    }
+
+    /// A label behind `labelled`, where any word may name one that ends the phrase.
+    pub(crate) fn label_behind(&self, at: usize) -> Option<(String, usize)> {
+        let ends = |at: usize| {
+            self.unit(at)
+                .is_none_or(|unit| unit.kind == TokenKind::Mark)
+                || self.is_any(at, &[Class::Or, Class::And, Class::Be, Class::Get])
+        };
+        self.label(at)
+            .or_else(|| (self.may_be_label(at) && ends(at + 1)).then(|| (self.value(at), at + 1)))
     }
 
     fn literal_words(&self, from: usize, to: usize) -> String {

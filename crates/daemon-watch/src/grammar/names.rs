@@ -40,10 +40,38 @@ impl Reader<'_> {
         if self.is(start, Class::Matching) && self.try_name_behind(draft) {
             return true;
         }
-        if self.is_emoji(self.skip(start, &[Class::With, Class::Article])) {
-            let at = self.skip(start, &[Class::With, Class::Article]);
-            let name = self.value(at).trim_matches(':').to_owned();
-            self.push_mod(draft, Mod::Is(Field::Reaction, vec![name]), start..at + 1);
+        let emoji = self.list(
+            self.skip(start, &[Class::With, Class::Article]),
+            |reader, at| {
+                let name = || reader.value(at).trim_matches(':').to_owned();
+                reader.is_emoji(at).then(|| (name(), at + 1))
+            },
+        );
+        if let Some((names, end)) = emoji {
+            self.push_mod(draft, Mod::Is(Field::Reaction, names), start..end);
+            return true;
+        }
+        // `a bot comment`, `human messages`
+        let is_kind = [Class::Bot, Class::Human]
+            .into_iter()
+            .any(|class| self.is(start, class));
+        let writes = [
+            Noun::Message,
+            Noun::Comment,
+            Noun::PullRequest,
+            Noun::Issue,
+            Noun::Reply,
+        ];
+        if is_kind
+            && writes
+                .into_iter()
+                .any(|noun| self.has_noun(start + 1, noun))
+            && let Some((who, end)) = self.who(start)
+        {
+            self.push_person(draft, who, Role::Author, start..end);
+            return true;
+        }
+        if self.try_team_behind(draft) || self.try_milestone_behind(draft) {
             return true;
         }
         let Some((values, end)) = self.list(start, |reader, at| {
@@ -102,7 +130,14 @@ impl Reader<'_> {
                 .any(|(source, _)| *source == daemon_event::Source::Github)
             && self.is_any(
                 self.before_article(start),
-                &[Class::In, Class::On, Class::For, Class::To, Class::From],
+                &[
+                    Class::In,
+                    Class::On,
+                    Class::For,
+                    Class::To,
+                    Class::From,
+                    Class::Of,
+                ],
             ) {
             self.push_mod(draft, Mod::Is(Field::Team, values), start..end + 1);
             return true;
@@ -193,6 +228,60 @@ impl Reader<'_> {
                         && draft.verbs.is_empty(),
             );
         self.push_mod(draft, kind, start..end);
+        true
+    }
+
+    /// `in team KLN`, `for the team "Kilns"`.
+    fn try_team_behind(&mut self, draft: &mut Draft) -> bool {
+        let start = self.at;
+        let at = self.skip(
+            start,
+            &[Class::In, Class::For, Class::On, Class::Of, Class::Article],
+        );
+        let of_issues = draft.nouns.iter().any(|hit| {
+            hit.nouns
+                .iter()
+                .any(|noun| matches!(noun, Noun::Issue | Noun::Project | Noun::Cycle))
+        });
+        if at == start || !of_issues || self.part(at) != Some(Part::Team) {
+            return false;
+        }
+        let from = self.skip(at + 1, &[Class::Matching]);
+        let names = self.list(from, |reader, at| {
+            let is_name = reader.kind(at) == Some(TokenKind::Quoted)
+                || reader.is_literal(at) && reader.written(at).starts_with(char::is_uppercase);
+            is_name.then(|| (reader.value(at), at + 1))
+        });
+        let Some((names, end)) = names else {
+            return false;
+        };
+        self.push_mod(draft, Mod::Is(Field::Team, names), start..end);
+        true
+    }
+
+    /// `in milestone "v2"`.
+    fn try_milestone_behind(&mut self, draft: &mut Draft) -> bool {
+        let start = self.at;
+        let at = self.skip(
+            start,
+            &[
+                Class::In,
+                Class::For,
+                Class::Of,
+                Class::Article,
+                Class::With,
+            ],
+        );
+        if at == start || draft.nouns.is_empty() || !self.has_noun(at, Noun::Milestone) {
+            return false;
+        }
+        let names = self.list(at + 1, |reader, at| {
+            reader.is_literal(at).then(|| (reader.value(at), at + 1))
+        });
+        let Some((names, end)) = names else {
+            return false;
+        };
+        self.push_mod(draft, Mod::Is(Field::Milestone, names), start..end);
         true
     }
 

@@ -158,12 +158,17 @@ impl Reader<'_> {
             let (other, end) = self.who_alone(self.skip(at, &[Class::Article]))?;
             return Some((other, end));
         }
-        if self.is(at, Class::Outside) && *who == Who::Anyone {
+        let at = if self.is(at, Class::From) && self.is(at + 1, Class::Outside) {
+            at + 1
+        } else {
+            at
+        };
+        if self.is(at, Class::Outside) && matches!(who, Who::Anyone | Who::Human) {
             let team = self.skip(at + 1, &[Class::Article]);
             let word = self.unit(team)?.text.clone();
             let is_own = matches!(
                 word.as_str(),
-                "team" | "organization" | "org" | "company" | "organisation"
+                "team" | "organization" | "org" | "company" | "organisation" | "project" | "repo"
             );
             return is_own.then_some((Who::Outsider, team + 1));
         }
@@ -274,6 +279,7 @@ fn end_of(reader: &Reader<'_>, at: usize) -> usize {
 fn narrow(who: &Who, other: Who) -> Who {
     match (who, &other) {
         (Who::Human, Who::Not(inner)) if **inner == Who::Bot => Who::Human,
+        (Who::Human, _) => Who::AllOf(vec![Who::Human, other]),
         _ => other,
     }
 }

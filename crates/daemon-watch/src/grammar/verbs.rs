@@ -2,7 +2,7 @@
 
 use daemon_event::vocabulary::{Noun, Verb};
 
-use crate::grammar::draft::{Draft, Joint, Mod, Role, VerbHit};
+use crate::grammar::draft::{Draft, Joint, Mod, Role, VerbHit, Who};
 use crate::grammar::reader::Reader;
 use crate::lexicon::{Class, Forms, Part};
 use crate::normalise::TokenKind;
@@ -46,6 +46,23 @@ impl Reader<'_> {
         if follows_be && !sense.forms.has(Forms::PAST) && !sense.forms.has(Forms::GERUND) {
             return false;
         }
+        let is_check = draft
+            .nouns
+            .iter()
+            .any(|hit| hit.nouns.iter().any(|noun| is_run(*noun)));
+        if is_check
+            && sense.verbs.contains(&Verb::Succeed)
+            && let Some(not) = self.negation_before(at)
+        {
+            // What does not succeed has ended otherwise.
+            self.push_mod(
+                draft,
+                Mod::Conclusion(vec!["success".to_owned()]),
+                at..at + 1,
+            );
+            self.push_verb(draft, vec![Verb::Complete], not..at + 1);
+            return true;
+        }
         if let Some(not) = self.negation_before(at)
             && !(draft
                 .verbs
@@ -54,6 +71,9 @@ impl Reader<'_> {
         {
             // What does not happen is no event.
             draft.foreign = draft.foreign.or(Some(not));
+        }
+        if self.try_state_behind(draft) {
+            return true;
         }
         let is_sequel = draft
             .last_connector
@@ -72,6 +92,39 @@ impl Reader<'_> {
         };
         self.verb_values(draft, &mut hit);
         draft.verbs.push(hit);
+        true
+    }
+
+    /// `is created already assigned to Kit`: a participle behind the verb says how it was then.
+    fn try_state_behind(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let follows_verb = draft.verbs.last().is_some_and(|hit| {
+            hit.range.end == at || hit.range.end + 1 == at && self.is(at - 1, Class::Filler)
+        });
+        let becomes = draft
+            .verbs
+            .last()
+            .is_some_and(|hit| hit.verbs.contains(&Verb::Move));
+        if becomes
+            || !follows_verb
+            || !self.has_form(at, Forms::PAST)
+            || self.has_form(at, Forms::BASE)
+        {
+            return false;
+        }
+        let n_verbs = draft.verbs.len();
+        if self.has_verb(at, Verb::Assign)
+            && self.is(at + 1, Class::To)
+            && let Some((names, end)) = self.list(at + 2, Self::person)
+        {
+            self.push_mod(
+                draft,
+                Mod::Is(daemon_event::Field::Assignees, names),
+                at..end,
+            );
+            return draft.verbs.len() == n_verbs;
+        }
+        self.at = at + 1;
         true
     }
 
@@ -193,10 +246,7 @@ impl Reader<'_> {
             if !self.is_any(self.at, &[Class::To, Class::From]) {
                 return;
             }
-            let names = self.list(self.at + 1, Self::person);
-            if let Some((values, end)) = names {
-                self.claim(hit, values, end);
-            }
+            self.claim_person(hit, self.at + 1);
             return;
         }
         if has(Verb::Request) || has(Verb::RequestReview) {
@@ -238,6 +288,10 @@ impl Reader<'_> {
                 draft.sources.extend(source.map(|source| (source, from)));
                 from += 1;
             }
+            if self.is(from, Class::Except) {
+                hit.negated_values = true;
+                from = self.skip(from + 1, &[Class::Article]);
+            }
             let concerns_issue = draft.nouns.iter().any(|noun| {
                 noun.nouns
                     .iter()
@@ -258,6 +312,24 @@ impl Reader<'_> {
                 self.claim(hit, values, end);
                 self.release(before);
             }
+        }
+    }
+
+    /// `assigned to Kit`, `to somebody`, `to anybody except Kit`.
+    pub(crate) fn claim_person(&mut self, hit: &mut VerbHit, at: usize) {
+        if let Some((values, end)) = self.list(at, Self::person) {
+            self.claim(hit, values, end);
+            return;
+        }
+        match self.who(at) {
+            Some((Who::Anyone, end)) => self.claim(hit, Vec::new(), end),
+            Some((Who::Not(inner), end)) => {
+                if let Who::Named(names) = *inner {
+                    hit.negated_values = true;
+                    self.claim(hit, names, end);
+                }
+            }
+            Some(_) | None => {}
         }
     }
 
@@ -389,4 +461,20 @@ impl Reader<'_> {
         }
         false
     }
+}
+
+/// Things that run and end in one way or another.
+pub(crate) fn is_run(noun: Noun) -> bool {
+    matches!(
+        noun,
+        Noun::Check
+            | Noun::CheckRun
+            | Noun::CheckSuite
+            | Noun::Status
+            | Noun::Workflow
+            | Noun::Job
+            | Noun::Ci
+            | Noun::Deployment
+            | Noun::DeploymentStatus
+    )
 }

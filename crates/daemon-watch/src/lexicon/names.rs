@@ -7,7 +7,7 @@ pub(crate) const VALUES: &str = "urgent | high | medium | low | no priority | cr
     debug | moderate | production | staging | prod | preview | at risk | at-risk | on track | \
     off track | failure | timed_out | timed out | action required | action_required | neutral | \
     skipped | success | errored | cancellation | cancelled | canceled | time-out | timeout | \
-    dismissed | stale | startup_failure";
+    dismissed | stale | startup_failure | pending | warnings | queued";
 
 /// Accounts that everybody knows to be programs.
 pub(crate) const KNOWN_BOTS: &str = "dependabot | renovate | github-actions | copilot | snyk-bot | greenkeeper | mergify | \

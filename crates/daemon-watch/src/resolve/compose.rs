@@ -121,6 +121,9 @@ pub(super) fn compose(
     if noun == Noun::Mention {
         return (noun, vec![Verb::Create], parents);
     }
+    if noun == Noun::Message && (has(Verb::Move) || has(Verb::Push)) && !has(Verb::Change) {
+        return (noun, vec![Verb::Post], parents);
+    }
     if noun == Noun::DirectMessage {
         return (noun, vec![Verb::Post], parents);
     }

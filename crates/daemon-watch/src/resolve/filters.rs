@@ -405,6 +405,7 @@ fn normal(value: &str) -> String {
         "canceled" | "cancellation" => "cancelled".to_owned(),
         "errored" => "error".to_owned(),
         "moderate" => "medium".to_owned(),
+        "warnings" => "warning".to_owned(),
         _ => value.to_owned(),
     }
 }

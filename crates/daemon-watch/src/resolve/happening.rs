@@ -76,6 +76,14 @@ pub(super) fn happenings(
     if draft.gains.is_some() && found.is_empty() && gains_itself {
         return Vec::new();
     }
+    let gains_something = draft.gains.is_none_or(|gains| {
+        draft.nouns.iter().any(|hit| hit.at > gains)
+            || draft.parts.iter().any(|part| part.range.end > gains)
+            || draft.is_new.is_some_and(|new| new > gains)
+    });
+    if !gains_something && found.is_empty() {
+        return Vec::new();
+    }
     if draft.gains.is_some()
         && (found.is_empty()
             || found

@@ -50,6 +50,28 @@ pub(super) fn split_nouns(reader: &mut Reader<'_>, draft: &Draft) -> (Vec<Noun>,
     {
         return (vec![Noun::MergeGroup], vec![Noun::Check]);
     }
+    let in_slack = draft
+        .sources
+        .iter()
+        .any(|(source, _)| *source == Source::Slack)
+        || names_channel;
+    let only_files = draft.nouns.iter().all(|hit| {
+        hit.nouns
+            .iter()
+            .any(|noun| matches!(noun, Noun::File | Noun::Channel))
+    });
+    let shares = draft.verbs.iter().any(|hit| {
+        hit.verbs
+            .iter()
+            .any(|verb| matches!(verb, Verb::Post | Verb::Add | Verb::Create | Verb::Upload))
+    });
+    let has_file = draft
+        .nouns
+        .iter()
+        .any(|hit| hit.nouns.contains(&Noun::File));
+    if in_slack && has_file && only_files && shares && !has_files {
+        return (vec![Noun::SharedFile], vec![Noun::Channel]);
+    }
     let is_plain_alert = |hit: &&NounHit| hit.nouns == [Noun::Alert];
     let found_by_tool = draft.nouns.iter().any(|hit| {
         hit.nouns.iter().any(|noun| {
@@ -402,7 +424,7 @@ pub(super) fn implied_nouns(draft: &Draft, has_files: bool) -> Vec<Noun> {
     {
         return vec![Noun::Comment];
     }
-    if verbs(Verb::Mention) {
+    if verbs(Verb::Mention) && draft.agent.is_some() {
         return vec![Noun::Mention];
     }
     Vec::new()

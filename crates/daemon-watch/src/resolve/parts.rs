@@ -73,6 +73,7 @@ pub(super) fn of_part(
                 Verb::Update
             }
 
+            Part::Category if noun == Noun::Discussion && changes(happening) => Verb::Recategorize,
             Part::Status
                 if matches!(noun, Noun::Status | Noun::DeploymentStatus)
                     && (changes(happening) || adds) =>
@@ -86,7 +87,8 @@ pub(super) fn of_part(
         if !has_row(noun, verb) {
             continue;
         }
-        part_extras(part, &mut subject, span, &values);
+        let negated = hit.is_some_and(|hit| hit.negated_values);
+        part_extras(part, &mut subject, (span, negated), &values);
         if part.part == Part::Status && values.is_empty() && !part.values.is_empty() {
             let op = if part.negated { Op::IsNot } else { Op::Is };
             subject.require(Field::State, op, &part.values, span);
@@ -117,7 +119,12 @@ pub(super) fn changes(happening: &Happening) -> bool {
     })
 }
 
-pub(super) fn part_extras(part: &PartHit, subject: &mut Subject, span: Span, values: &[String]) {
+pub(super) fn part_extras(
+    part: &PartHit,
+    subject: &mut Subject,
+    (span, negated): (Span, bool),
+    values: &[String],
+) {
     let changed = |subject: &mut Subject, name: &str| {
         subject.require(Field::Changed, Op::Is, &[name.to_owned()], span);
     };
@@ -144,7 +151,12 @@ pub(super) fn part_extras(part: &PartHit, subject: &mut Subject, span: Span, val
                 values
             };
             if !values.is_empty() {
-                subject.require(Field::Priority, Op::Is, values, span);
+                let op = if negated || part.negated {
+                    Op::IsNot
+                } else {
+                    Op::Is
+                };
+                subject.require(Field::Priority, op, values, span);
             }
         }
         Part::Estimate => linear_attribute(subject, "estimate", span),

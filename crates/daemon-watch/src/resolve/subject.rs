@@ -272,7 +272,7 @@ pub(super) fn verb_extras(
             subject.require(Field::LabelRemoved, op, &values, span);
         }
         Verb::Move if !values.is_empty() => {
-            subject.require(Field::State, Op::Is, &values, span);
+            subject.require(Field::State, op, &values, span);
         }
         Verb::Assign | Verb::Unassign | Verb::Reassign => {
             let names = if values.is_empty() { targets } else { values };

@@ -122,7 +122,8 @@ fn modifiers_joined_by_or_are_alternatives() {
         when a Linear issue that is urgent or labelled Bug is created
             mapped / Issue.create [priority is urgent] / Issue.create [labels is Bug]
         when a Sentry issue with level fatal or in project lamp-api is created
-            partial / issue.created [level is fatal] / left over: in project lamp-api"#]].assert_eq(&table(&[
+            partial / issue.created [level is fatal] / left over: in project lamp-api"#]]
+    .assert_eq(&table(&[
         "when a Linear issue that is urgent or labelled Bug is created",
         "when a Sentry issue with level fatal or in project lamp-api is created",
     ]));
