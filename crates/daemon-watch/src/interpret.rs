@@ -54,6 +54,9 @@ pub fn interpret(condition: &str) -> Interpretation {
     let mut reader = Reader::new(condition);
     let drafts = reader.drafts();
     let duration = times.has_duration();
+    if duration && times.lasts_for() && drafts.len() == 1 && !is_foreign(&drafts) {
+        return time_based(condition, TimeKind::Elapsed);
+    }
     if duration && times.lasts() && drafts.first().is_none_or(is_state) {
         return time_based(condition, TimeKind::Elapsed);
     }
@@ -77,7 +80,18 @@ pub fn interpret(condition: &str) -> Interpretation {
     if found.clauses.is_empty() && duration {
         return time_based(condition, TimeKind::Elapsed);
     }
+    if found.clauses.is_empty()
+        && !is_foreign(&drafts)
+        && let Some(time) = times.recurs()
+    {
+        return time_based(condition, time);
+    }
     finish(condition, &reader, found, reason)
+}
+
+/// Whether a line speaks of a service that is no source here.
+fn is_foreign(drafts: &[Draft]) -> bool {
+    drafts.iter().any(|draft| draft.foreign.is_some())
 }
 
 /// Whether a line holds more than any condition needs.

@@ -138,12 +138,134 @@ impl<'t> Words<'t> {
         opens_with_day.then(|| TimeKind::Schedule(self.on_day()))
     }
 
+    /// Whether the words speak of a recurring time, wherever they say so.
+    pub(crate) fn recurs(&self) -> Option<TimeKind> {
+        let n_words = self.words.len();
+        for at in 0..n_words {
+            let word = self.at(at);
+            if let Some((_, cron)) = ADVERBS.iter().find(|(adverb, _)| *adverb == word) {
+                return Some(TimeKind::Schedule(
+                    self.on_day().or(cron.map(str::to_owned)),
+                ));
+            }
+            let is_every =
+                EVERY.contains(&word) || matches!(word, "per" | "a" | "an") && self.counts(at);
+            if is_every && self.every(at + 1) && self.at(at + 1) != "second" {
+                return Some(TimeKind::Schedule(self.cron(at + 1)));
+            }
+            let named = matches!(self.at(at + 1), "schedule" | "timer" | "cron");
+            let led = matches!(word, "a" | "per" | "the" | "on" | "by");
+            if led && named
+                || self.phrase(at, &["from", "time", "to", "time"])
+                || word == "overnight"
+            {
+                return Some(TimeKind::Schedule(None));
+            }
+        }
+        // `weekday afternoons`, `mornings at 9`, `as the quarter ends`, `on the 1st and the 15th`
+        let is_time = |word: &&str| {
+            is_unit(word)
+                || is_day(word)
+                || is_clock(word)
+                || is_filler(word)
+                || is_ordinal(word)
+                || matches!(
+                    *word,
+                    "as" | "begins"
+                        | "ends"
+                        | "starts"
+                        | "closes"
+                        | "opens"
+                        | "when"
+                        | "begin"
+                        | "top"
+                        | "per"
+                        | "once"
+                        | "until"
+                )
+        };
+        let names_time = self
+            .words
+            .iter()
+            .any(|word| is_unit(word) || is_day(word) || is_ordinal(word));
+        let says_only_time = names_time && self.words.iter().all(|word| is_time(word));
+        says_only_time.then(|| TimeKind::Schedule(self.on_day().or_else(|| self.clock())))
+    }
+
+    /// `once a`, `twice a`, `three times a`.
+    fn counts(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).map_or("", |before| self.at(before));
+        matches!(before, "once" | "twice" | "times" | "time") || self.at(at) == "per"
+    }
+
+    fn phrase(&self, at: usize, wanted: &[&str]) -> bool {
+        wanted
+            .iter()
+            .enumerate()
+            .all(|(n, word)| self.at(at + n) == *word)
+    }
+
+    /// Whether a state is said to have lasted: `has been left unmerged for three days`.
+    pub(crate) fn lasts_for(&self) -> bool {
+        let n_words = self.words.len();
+        let is_span = |at: usize| {
+            let mut next = at + 1;
+            while matches!(
+                self.at(next),
+                "more"
+                    | "than"
+                    | "over"
+                    | "at"
+                    | "least"
+                    | "about"
+                    | "nearly"
+                    | "almost"
+                    | "up"
+                    | "to"
+                    | "the"
+                    | "last"
+                    | "past"
+            ) {
+                next += 1;
+            }
+            is_count(self.at(next)) && (next + 1..next + 4).any(|at| is_plain_unit(self.at(at)))
+        };
+        let span = (0..n_words)
+            .find(|at| matches!(self.at(*at), "for" | "in" | "within" | "over") && is_span(*at));
+        let Some(span) = span else { return false };
+        (0..span).any(|at| {
+            matches!(self.at(at), "nobody" | "no-one" | "none" | "unanswered")
+                || matches!(self.at(at), "has" | "have" | "had")
+                    && (at + 1..(at + 4).min(span)).any(|at| {
+                        matches!(
+                            self.at(at),
+                            "been"
+                                | "gone"
+                                | "left"
+                                | "stayed"
+                                | "sat"
+                                | "remained"
+                                | "not"
+                                | "stood"
+                                | "waited"
+                                | "lain"
+                                | "kept"
+                        )
+                    })
+        })
+    }
+
     /// Whether a duration is named, as in `for 3 days` or `older than two weeks`.
     pub(crate) fn has_duration(&self) -> bool {
         let n_words = self.words.len();
         (0..n_words).any(|at| {
+            let whole = matches!(
+                self.at(at + 1),
+                "whole" | "full" | "entire" | "solid" | "couple" | "few"
+            );
             let counted = is_count(self.at(at))
                 && (is_plain_unit(self.at(at + 1))
+                    || whole && (is_plain_unit(self.at(at + 2)) || is_plain_unit(self.at(at + 3)))
                     || is_count(self.at(at + 1)) && is_plain_unit(self.at(at + 2)));
             let lead = at.checked_sub(1).map_or("", |before| self.at(before));
             let is_behind = LASTING.contains(&lead) || lead.is_empty();
@@ -428,6 +550,15 @@ fn is_filler(word: &str) -> bool {
             | "'s"
             | "new"
     )
+}
+
+/// `1st`, `15th`.
+fn is_ordinal(word: &str) -> bool {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    !digits.is_empty()
+        && digits.len() < 3
+        && digits.bytes().all(|b| b.is_ascii_digit())
+        && matches!(&word[digits.len()..], "st" | "nd" | "rd" | "th")
 }
 
 fn is_count(word: &str) -> bool {

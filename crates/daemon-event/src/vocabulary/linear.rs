@@ -453,6 +453,13 @@ pub(super) static KINDS: &[&EventKind] = &[
                 &[],
             ),
             row("remove", N::IssueLabel, &[V::Delete, V::Remove], &[]),
+            row(
+                "update",
+                N::RepositoryLabel,
+                &[V::Rename],
+                &[Is(F::Changed, &["name"])],
+            ),
+            row("remove", N::RepositoryLabel, &[V::Delete, V::Remove], &[]),
         ],
     ),
     &kind(

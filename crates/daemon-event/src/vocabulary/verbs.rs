@@ -144,7 +144,8 @@ verbs! {
     Prerelease = ["prerelease", "pre-release"],
     /// It gets its answer.
     Answer = ["answer", "get an accepted answer", "receive an accepted answer", "have an answer accepted",
-        "mark as answered"],
+        "mark as answered", "mark as the answer", "mark as an answer", "mark as answer", "accept as the answer",
+        "choose as the answer", "accept as an answer"],
     /// It is copied to another account.
     ForkIt = ["fork", "make a fork of"],
     /// It is starred.

@@ -25,6 +25,16 @@ impl Reader<'_> {
             };
             let start = self.at;
             is_sequel = self.clause(&mut draft) == Some(Joint::And);
+            if draft.verbs.is_empty()
+                && draft.has_be
+                && !draft.nouns.is_empty()
+                && self.at == self.units.len()
+                && self.is_any(self.at - 1, &[Class::Be])
+                && let Some(last) = drafts.last()
+            {
+                // `… is resolved or a metric alert is`
+                draft.verbs.clone_from(&last.verbs);
+            }
             draft.range = start..self.at;
             drafts.extend(draft.alternatives());
         }
@@ -285,6 +295,34 @@ impl Reader<'_> {
         let Some(part) = self.part(at) else {
             return false;
         };
+        let is_run = part == Part::Status
+            && (self.is_literal(at.wrapping_sub(1))
+                || draft
+                    .mods
+                    .last()
+                    .is_some_and(|hit| hit.range.end == at && matches!(hit.kind, Mod::Name(..))))
+            && (at + 1..at + 4).any(|at| {
+                [Verb::Fail, Verb::Succeed, Verb::Complete]
+                    .iter()
+                    .any(|verb| self.has_verb(at, *verb))
+            });
+        if is_run {
+            let joined = draft.last_connector.is_some_and(|(_, next)| next + 3 > at);
+            let group = draft
+                .nouns
+                .last()
+                .map_or(0, |last| last.group + usize::from(!joined));
+            draft.nouns.push(NounHit {
+                nouns: &[Noun::Status],
+                at,
+                group,
+                plural: false,
+                n_verbs: draft.verbs.len(),
+            });
+            self.take(at..at + 1);
+            self.at += 1;
+            return true;
+        }
         let is_ambiguous = self.is_noun(at);
         if is_ambiguous && part != Part::Cycle {
             return false;
@@ -530,6 +568,14 @@ impl Draft {
             agent: self.agent.clone(),
             ..Self::default()
         }
+    }
+
+    /// Whether nothing but a source was named yet.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.nouns.is_empty()
+            && self.verbs.is_empty()
+            && self.mods.is_empty()
+            && self.parts.is_empty()
     }
 
     /// Whether it can stand alone as an event.

@@ -152,6 +152,10 @@ impl Reader<'_> {
         ]
         .into_iter()
         .any(is_named)
+            || self.part(end) == Some(Part::Status)
+                && [Verb::Fail, Verb::Succeed]
+                    .iter()
+                    .any(|verb| (end + 1..end + 4).any(|at| self.has_verb(at, *verb)))
         {
             if !self.is_definite(start) {
                 return false;

@@ -48,7 +48,8 @@ const MOST_MENDED: usize = 8;
 impl<'l> Reader<'l> {
     pub(crate) fn new(line: &'l str) -> Self {
         let tokens = tokens(line);
-        let units = units(line, &tokens);
+        let mut units = units(line, &tokens);
+        excepting_but(&mut units);
         let free = vec![true; units.len()];
         Self {
             line,
@@ -215,6 +216,27 @@ impl<'l> Reader<'l> {
                 })
             })
             .collect()
+    }
+}
+
+/// `any branch but main`: the `but` of an exception.
+fn excepting_but(units: &mut [Unit]) {
+    const EVERY: &[&str] = &["any", "every", "all", "each", "no"];
+    for at in 2..units.len() {
+        let is_but = units[at].text == "but";
+        let begins =
+            (1..=4).any(|back| at >= back && EVERY.contains(&units[at - back].text.as_str()));
+        let next = units.get(at + 1).map(|unit| {
+            unit.kind != TokenKind::Word
+                || unit.sense.is_none()
+                || unit
+                    .sense
+                    .is_some_and(|sense| sense.is_value || sense.is(Class::Article) || sense.is_bot)
+                || lexicon::KNOWN_BRANCHES.contains(&unit.text.as_str())
+        });
+        if is_but && begins && next == Some(true) {
+            units[at].sense = lexicon::exact("except");
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::filter::Mark;
 use crate::grammar::draft::{Draft, Mod, ModHit, NounHit, VerbHit};
 use crate::grammar::reader::Reader;
 use crate::lexicon::{Class, Forms, Part};
+use crate::normalise::TokenKind;
 
 impl Reader<'_> {
     /// `pull_request.synchronize`, `issues:labeled`.
@@ -13,7 +14,7 @@ impl Reader<'_> {
         let at = self.at;
         let text = self.value(at).to_lowercase();
         let Some((kind, action)) = text.split_once(['.', ':', '/']) else {
-            return false;
+            return self.try_raw_kind(draft, &text);
         };
         let named = vocabulary::kinds()
             .iter()
@@ -31,6 +32,76 @@ impl Reader<'_> {
         draft.raw.push((name, Some(action), at..at + 1));
         self.take(at..at + 1);
         self.at += 1;
+        true
+    }
+
+    /// `the issues event with action labeled`, "`Comment` `create` event": a kind, and its actions apart.
+    fn try_raw_kind(&mut self, draft: &mut Draft, name: &str) -> bool {
+        let at = self.at;
+        let is_event_word = |at: usize| {
+            self.unit(at).is_some_and(|unit| {
+                matches!(unit.text.as_str(), "event" | "events" | "level event")
+            })
+        };
+        let sources: Vec<_> = draft.sources.iter().map(|(source, _)| *source).collect();
+        let found = vocabulary::kinds().iter().find(|known| {
+            known.name.eq_ignore_ascii_case(name)
+                && (sources.is_empty() || sources.contains(&known.source))
+        });
+        let Some(found) = found else { return false };
+        let is_marked = self.kind(at) == Some(TokenKind::Quoted) || name.contains('_');
+        let mut end = at + 1;
+        let mut says_event = false;
+        let mut says_action = false;
+        while let Some(unit) = self.unit(end) {
+            says_event |= is_event_word(end);
+            says_action |= matches!(unit.text.as_str(), "action" | "actions" | "type" | "types");
+            let is_between = is_event_word(end)
+                || unit.is_mark(",")
+                || unit.is_mark(":")
+                || unit.is(Class::With)
+                || unit.is(Class::Whose)
+                || says_action && unit.is(Class::Be)
+                || matches!(unit.text.as_str(), "action" | "actions" | "type" | "types");
+            if !is_between {
+                break;
+            }
+            end += 1;
+        }
+        let actions = self.list(end, |reader, at| {
+            let value = reader.value(at);
+            let known = found.rows.iter().filter_map(|row| row.action);
+            let mut known = known.filter(|action| action.eq_ignore_ascii_case(&value));
+            let may_be = says_action || reader.kind(at) == Some(TokenKind::Quoted);
+            known
+                .next()
+                .filter(|_| may_be)
+                .map(|action| (action.to_owned(), at + 1))
+        });
+        if let Some((actions, mut end)) = actions {
+            while is_event_word(end) {
+                end += 1;
+            }
+            for action in actions {
+                let row = found
+                    .rows
+                    .iter()
+                    .find(|row| row.action == Some(action.as_str()));
+                draft
+                    .raw
+                    .push((found.name, row.and_then(|row| row.action), at..end));
+            }
+            self.take(at..end);
+            self.at = end;
+            return true;
+        }
+        let ends_line = (at + 1..self.units.len()).all(is_event_word);
+        if !is_marked || says_action || !(ends_line && (says_event || draft.is_blank())) {
+            return false;
+        }
+        draft.raw.push((found.name, None, at..self.units.len()));
+        self.take(at..self.units.len());
+        self.at = self.units.len();
         true
     }
 

@@ -117,6 +117,12 @@ impl Reader<'_> {
                 .is_some_and(|unit| unit.text.starts_with("becom"))
                 && self.skip(hit.at + 1, &[Class::Article, Class::New]) == at
         });
+        let becomes = becomes
+            || (1..=3).any(|back| {
+                at >= back
+                    && self.unit(at - back).is_some_and(|unit| unit.text == "made")
+                    && self.skip(at - back + 1, &[Class::Article, Class::New]) == at
+            });
         let gains = draft
             .gains
             .is_some_and(|gains| self.skip(gains + 1, &[Class::Article, Class::New]) == at);

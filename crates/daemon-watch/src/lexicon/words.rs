@@ -105,7 +105,7 @@ pub(crate) const CLASSES: &[(Class, &str)] = &[
     ),
     (
         Class::Article,
-        "a | an | the | any | some | this | these | one of | any of | another | their | either | \
+        "a | an | the | any | some | this | these | one of | any of | another | their | different | either | \
          any one of | each of | our | each | every | both | or more | one or more",
     ),
     (

@@ -59,7 +59,18 @@ pub(super) fn tests(
             one(field, *op, values.clone())
         }
         Mod::Text(place, values) => text(subject, hit, *place, values),
-        Mod::Name(noun, values) => name(kind, hit, *noun, values),
+        Mod::Name(noun, values) => {
+            // `the lint check or the ci/build status`: each name is of its own noun.
+            let own = draft.nouns.iter().find(|noun| noun.at == hit.range.end);
+            let of_other = own.is_some_and(|own| !own.nouns.contains(&subject.noun));
+            if of_other
+                && draft.nouns.len() > 1
+                && matches!(subject.noun, Noun::Check | Noun::CheckRun | Noun::Status)
+            {
+                return Some(Vec::new());
+            }
+            name(kind, hit, *noun, values)
+        }
         Mod::Conclusion(values) => {
             // A list that spells the conclusions out says more than the word before it.
             let is_spelt_out = draft

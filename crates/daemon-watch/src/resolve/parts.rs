@@ -34,6 +34,20 @@ pub(super) fn of_part(
     } else {
         owners.to_vec()
     };
+    let defines = part.part == Part::Label
+        && !draft.nouns.iter().any(|hit| {
+            hit.nouns
+                .iter()
+                .any(|noun| matches!(noun, Noun::PullRequest | Noun::Issue | Noun::Discussion))
+        })
+        && draft.agent.as_ref().is_none_or(|_| !has(Verb::Add))
+        && (has(Verb::Create) && !has(Verb::Add)
+            || has(Verb::Delete)
+            || has(Verb::Rename)
+            || has(Verb::Edit));
+    if defines {
+        return vec![definition(reader, part, happening)];
+    }
     let mut subjects = Vec::new();
     let owners: Vec<Noun> = owners
         .into_iter()
@@ -102,6 +116,26 @@ pub(super) fn of_part(
         subjects.push(subject);
     }
     subjects
+}
+
+/// A label that is made, renamed or deleted, wherever it is then put.
+fn definition(reader: &Reader<'_>, part: &PartHit, happening: &Happening) -> Subject {
+    let has = |verb: Verb| happening.verbs.contains(&verb);
+    let verb = match () {
+        () if has(Verb::Delete) => Verb::Delete,
+        () if has(Verb::Create) => Verb::Create,
+        () => Verb::Rename,
+    };
+    let mut subject = Subject {
+        verb_index: happening.index,
+        mark: happening.mark,
+        ..Subject::plain(Noun::RepositoryLabel, verb, happening.span)
+    };
+    if !part.values.is_empty() {
+        let op = if part.negated { Op::IsNot } else { Op::Is };
+        subject.require(Field::Name, op, &part.values, reader.span(&part.range));
+    }
+    subject
 }
 
 pub(super) fn changes(happening: &Happening) -> bool {
