@@ -4,6 +4,7 @@ use daemon_event::vocabulary::{Noun, Verb};
 
 use crate::grammar::draft::{Draft, Joint, Mod, NounHit};
 use crate::grammar::reader::Reader;
+use crate::grammar::sequence::share;
 use crate::lexicon::{Class, Forms, Part};
 use crate::normalise::TokenKind;
 
@@ -36,6 +37,10 @@ impl Reader<'_> {
                 draft.verbs.clone_from(&last.verbs);
             }
             draft.range = start..self.at;
+            if let Some(last) = drafts.last() {
+                self.stand_in(last, &mut draft);
+            }
+            share(&mut drafts, &draft);
             drafts.extend(draft.alternatives());
         }
         drafts
@@ -53,7 +58,10 @@ impl Reader<'_> {
             if at > start
                 && let Some((joint, next)) = self.connector(at)
             {
-                if draft.is_complete() && self.begins_gain(next) {
+                if draft.is_complete()
+                    && (self.begins_gain(next)
+                        || joint != Joint::And && self.begins_predicate(draft, at, next))
+                {
                     self.take(at..next);
                     self.at = next;
                     draft.continues = true;
@@ -86,15 +94,6 @@ impl Reader<'_> {
             }
         }
         None
-    }
-
-    /// `urgent or labelled bug`: what follows `or` and narrows as well is an alternative.
-    fn either(&mut self, draft: &mut Draft) {
-        let n_mods = draft.mods.len();
-        let is_plain = draft.mods.last().is_some_and(|hit| !hit.negated);
-        if is_plain && self.try_modifier(draft) && draft.mods.len() == n_mods + 1 {
-            draft.either.push(n_mods);
-        }
     }
 
     pub(crate) fn lead(&mut self) {
@@ -202,7 +201,9 @@ impl Reader<'_> {
                     ],
                 )
                 || self.has_form_only(at, Forms::NOMINAL)
-                || unit.sense.is_some_and(|sense| sense.is_bot);
+                || unit
+                    .sense
+                    .is_some_and(|sense| sense.is_bot || sense.source.is_some() && at == from);
             if self.is_any(
                 at,
                 &[
@@ -522,33 +523,6 @@ impl Reader<'_> {
 }
 
 impl Draft {
-    /// The clause once for each of the modifiers that `or` joins.
-    fn alternatives(self) -> Vec<Self> {
-        let Some(first) = self.either.first().map(|at| at - 1) else {
-            return vec![self];
-        };
-        let n_either = self.either.len() + 1;
-        let is_one_list = self
-            .either
-            .iter()
-            .enumerate()
-            .all(|(n, at)| *at == first + 1 + n);
-        if !is_one_list {
-            return vec![self];
-        }
-        let of = |kept: usize| {
-            let mods = self.mods.iter().enumerate();
-            let mods = mods
-                .filter(|(at, _)| *at < first || *at >= first + n_either || *at == first + kept);
-            Self {
-                mods: mods.map(|(_, hit)| hit.clone()).collect(),
-                either: Vec::new(),
-                ..self.clone()
-            }
-        };
-        (0..n_either).map(of).collect()
-    }
-
     /// A clause about the same subject: what was said before its verb.
     pub(crate) fn of_same_subject(&self) -> Self {
         Self {

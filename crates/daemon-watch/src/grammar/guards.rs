@@ -123,7 +123,7 @@ impl Reader<'_> {
             || matches!(self.text(at), "all" | "every") && self.all_files(at).is_some()
     }
 
-    fn text(&self, at: usize) -> &str {
+    pub(crate) fn text(&self, at: usize) -> &str {
         self.unit(at).map_or("", |unit| unit.text.as_str())
     }
 

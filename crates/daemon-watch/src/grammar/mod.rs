@@ -13,6 +13,7 @@ mod names;
 mod paths;
 mod people;
 pub(crate) mod reader;
+mod sequence;
 mod special;
 mod texts;
 mod verbs;

@@ -227,7 +227,13 @@ impl Reader<'_> {
         if has(Verb::Label) || has(Verb::Unlabel) {
             let mut from = self.skip(
                 self.at,
-                &[Class::With, Class::As, Class::Article, Class::Anything],
+                &[
+                    Class::With,
+                    Class::As,
+                    Class::Article,
+                    Class::Anything,
+                    Class::Its,
+                ],
             );
             if self.is_any(from, &[Class::Except, Class::Not]) {
                 hit.negated_values = true;

@@ -128,3 +128,51 @@ fn modifiers_joined_by_or_are_alternatives() {
         "when a Sentry issue with level fatal or in project lamp-api is created",
     ]));
 }
+
+#[test]
+fn a_second_predicate_keeps_the_subject_and_its_guards_to_itself() {
+    expect![[r#"
+        when a pull request is opened, reopened or synchronized while it is non-draft, or is edited by a human other than tess-quill
+            mapped / pull_request.opened [draft is false] / pull_request.reopened [draft is false] / pull_request.synchronize [draft is false] / pull_request.edited [actor_kind is human; actor is_not tess-quill]
+        when a Linear issue is created or changes status
+            mapped / Issue.create [] / Issue.update [changed is state]
+        when a Linear issue is created, or its status changes
+            mapped / Issue.create [] / Issue.update [changed is state]
+        when a Linear issue gets the Bug label, or is created with it
+            mapped / Issue.update [label_added present; label_added is Bug] / Issue.create [labels is Bug]
+        when a Linear issue moves to Done or is canceled
+            mapped / Issue.update [changed is state; state is Done] / Issue.update [changed is state; state_type is canceled]
+        when somebody starts a discussion or comments on one
+            mapped / discussion.created [] / discussion_comment.created []
+        when somebody adds a reaction to a Slack message or removes one
+            mapped / reaction_added.* [] / reaction_removed.* []
+        when a pull request is approved, or someone labels it "ready to merge"
+            mapped / pull_request_review.submitted [review_state is approved] / pull_request.labeled [label_added is "ready to merge"]
+        when a release is published, or Sentry creates a fatal issue
+            mapped / release.published [] / issue.created [level is fatal]"#]].assert_eq(&table(&[
+        "when a pull request is opened, reopened or synchronized while it is non-draft, or is edited by a human other than tess-quill",
+        "when a Linear issue is created or changes status",
+        "when a Linear issue is created, or its status changes",
+        "when a Linear issue gets the Bug label, or is created with it",
+        "when a Linear issue moves to Done or is canceled",
+        "when somebody starts a discussion or comments on one",
+        "when somebody adds a reaction to a Slack message or removes one",
+        "when a pull request is approved, or someone labels it \"ready to merge\"",
+        "when a release is published, or Sentry creates a fatal issue",
+    ]));
+}
+
+#[test]
+fn a_guard_set_apart_holds_for_every_clause_before_it() {
+    expect![[r#"
+        when a pull request against main is opened or gets new commits, and it is not a draft
+            mapped / pull_request.opened [base is main; draft is false] / pull_request.synchronize [base is main; draft is false]
+        when a release is published or a tag is created, unless by a bot
+            mapped / release.published [actor_kind is_not bot] / create.* create.* [ref_type is tag; actor_kind is_not bot]
+        when a Linear issue is created or assigned to Lumen, unless it has the bug label
+            mapped / Issue.create [labels is_not bug] / Issue.update [changed is assignee; assignee present; assignee is Lumen; labels is_not bug]"#]].assert_eq(&table(&[
+        "when a pull request against main is opened or gets new commits, and it is not a draft",
+        "when a release is published or a tag is created, unless by a bot",
+        "when a Linear issue is created or assigned to Lumen, unless it has the bug label",
+    ]));
+}
