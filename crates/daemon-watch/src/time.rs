@@ -188,7 +188,7 @@ impl<'t> Words<'t> {
             .words
             .iter()
             .any(|word| is_unit(word) || is_day(word) || is_ordinal(word));
-        let says_only_time = names_time && self.words.iter().all(|word| is_time(word));
+        let says_only_time = names_time && self.words.iter().all(is_time);
         says_only_time.then(|| TimeKind::Schedule(self.on_day().or_else(|| self.clock())))
     }
 

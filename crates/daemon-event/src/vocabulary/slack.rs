@@ -207,7 +207,7 @@ pub(super) static KINDS: &[&EventKind] = &[
             ],
         ],
         &[
-            plain(N::Reaction, &[V::Remove, V::Delete], &[]),
+            plain(N::Reaction, &[V::Remove, V::Delete, V::Unreact], &[]),
             plain(N::Message, &[V::Unreact], &[]),
         ],
     ),
@@ -240,7 +240,11 @@ pub(super) static KINDS: &[&EventKind] = &[
                 at("event.channel_id", F::ChannelId),
             ],
         ],
-        &[plain(N::SharedFile, &[V::Create, V::Post, V::Add], &[])],
+        &[plain(
+            N::SharedFile,
+            &[V::Create, V::Post, V::Add, V::Upload],
+            &[],
+        )],
     ),
     &kind(
         "file_public",

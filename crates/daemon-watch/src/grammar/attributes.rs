@@ -74,6 +74,7 @@ impl Reader<'_> {
             .is_some_and(|(_, next)| self.skip(next, &[Class::Be, Class::Get]) == at)
             && !draft.verbs.is_empty();
         if self.is_verb(at)
+            && !self.has_form_only(at, Forms::NOMINAL)
             && (draft.verbs.is_empty()
                 && (draft.has_be || self.is_any(at.wrapping_sub(1), &[Class::Be, Class::Get]))
                 || is_coordinate && self.has_form(at, Forms::PAST))

@@ -379,7 +379,18 @@ impl Reader<'_> {
             .last()
             .is_some_and(|last| self.is(self.before_article(last.at), Class::On));
         let joined = draft.last_connector.is_some_and(|(joint, next)| {
-            !(joint == Joint::Comma && is_place && draft.verbs.is_empty())
+            let mut before = next;
+            while before > 0 && self.connector(before - 1).is_some() {
+                before -= 1;
+            }
+            // `a GitHub or Linear issue`: the sources are joined, not the nouns.
+            let joins_sources = before > 0
+                && self
+                    .sense(before - 1)
+                    .is_some_and(|sense| sense.source.is_some())
+                && self.sense(next).is_some_and(|sense| sense.source.is_some());
+            !joins_sources
+                && !(joint == Joint::Comma && is_place && draft.verbs.is_empty())
                 && self.only_words_between(next, at)
         });
         let group = match draft.nouns.last() {

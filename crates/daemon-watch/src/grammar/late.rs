@@ -39,7 +39,12 @@ impl Reader<'_> {
         if !carries || !hit.values.is_empty() || !(has_state || of_part) {
             return false;
         }
-        let from = self.skip(at, &[Class::To, Class::Into, Class::As, Class::In]);
+        let led = self.skip(at, &[Class::To, Class::Into, Class::As, Class::Article]);
+        let from = if self.state(led).is_some() {
+            led
+        } else {
+            self.skip(led, &[Class::In])
+        };
         if from == at && !text.starts_with("mark") {
             return false;
         }

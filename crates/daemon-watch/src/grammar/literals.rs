@@ -211,7 +211,22 @@ impl Reader<'_> {
         let is_named = self
             .part(end)
             .is_some_and(|part| part == crate::lexicon::Part::Status);
-        Some((value, end + usize::from(is_named)))
+        // `to the Platform team`, `to the Q3 project`: no state.
+        let names_other = self.part(end) == Some(crate::lexicon::Part::Team)
+            || self.sense(end).is_some_and(|sense| {
+                use daemon_event::vocabulary::Noun;
+                sense.nouns.iter().any(|noun| {
+                    matches!(
+                        noun,
+                        Noun::Project
+                            | Noun::Cycle
+                            | Noun::Milestone
+                            | Noun::Initiative
+                            | Noun::Repository
+                    )
+                })
+            });
+        (!names_other).then_some((value, end + usize::from(is_named)))
     }
 
     /// A value word such as `high` or `timed_out`, or a quoted one.

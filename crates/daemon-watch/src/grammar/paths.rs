@@ -267,11 +267,12 @@ impl Reader<'_> {
                     .contains(&daemon_event::vocabulary::Noun::Repository)
         });
         // `the ci/build status`: what stands before a noun names it.
-        let names_noun = self.sense(path + 1).is_some_and(|sense| {
-            !sense.nouns.is_empty()
-                && !sense.is_verb()
-                && !sense.nouns.contains(&daemon_event::vocabulary::Noun::File)
-        });
+        let names_noun = self.part(path + 1) == Some(crate::lexicon::Part::Status)
+            || self.sense(path + 1).is_some_and(|sense| {
+                !sense.nouns.is_empty()
+                    && !sense.is_verb()
+                    && !sense.nouns.contains(&daemon_event::vocabulary::Noun::File)
+            });
         let names_refs = draft.nouns.last().is_some_and(|hit| {
             hit.at + 1 >= start
                 && (hit.nouns.contains(&daemon_event::vocabulary::Noun::Branch)

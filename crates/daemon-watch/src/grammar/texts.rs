@@ -31,7 +31,7 @@ impl Reader<'_> {
             place = Some(found);
             at = after;
         }
-        let be = self.skip(at, &[Class::Be, Class::Have]);
+        let be = self.skip(at, &[Class::That, Class::Be, Class::Have]);
         let is_not = self.is(be, Class::Not);
         negated |= is_not;
         let verb = be + usize::from(is_not);

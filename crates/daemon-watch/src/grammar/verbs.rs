@@ -79,6 +79,18 @@ impl Reader<'_> {
             .last_connector
             .is_some_and(|(joint, next)| joint == Joint::And && next == at)
             && !draft.verbs.is_empty();
+        // `becomes unresolved`: what it becomes is what happens.
+        let becomes = draft.verbs.last().is_some_and(|hit| {
+            let text = self.unit(hit.at).map_or("", |unit| unit.text.as_str());
+            hit.at + 1 == at
+                && hit.values.is_empty()
+                && ["become", "became", "becoming", "turn", "go", "went"]
+                    .iter()
+                    .any(|word| text.starts_with(word))
+        });
+        if becomes && sense.forms.has(Forms::PAST) {
+            draft.verbs.pop();
+        }
         self.take(at..at + 1);
         self.at = at + 1;
         let mut hit = VerbHit {
@@ -144,6 +156,16 @@ impl Reader<'_> {
         let mut follows = at.checked_sub(1);
         while follows.is_some_and(|before| self.kind(before) == Some(TokenKind::Mark)) {
             follows = follows.and_then(|before| before.checked_sub(1));
+        }
+        let acts = draft.agent.is_some()
+            && draft.verbs.is_empty()
+            && sense.forms.has(Forms::THIRD)
+            && follows.is_some_and(|before| {
+                self.sense(before)
+                    .is_some_and(|sense| sense.source.is_some())
+            });
+        if acts {
+            return false;
         }
         let after_noun_word = follows.is_none_or(|before| {
             self.is_any(

@@ -5,11 +5,87 @@ use daemon_event::vocabulary::{Noun, Verb};
 use crate::grammar::draft::{Draft, Mod, NounHit};
 use crate::grammar::reader::Reader;
 use crate::lexicon::Class;
+use crate::normalise::TokenKind;
 
 impl Reader<'_> {
     /// Reads a word that stands for something else.
     pub(crate) fn try_whole(&mut self, draft: &mut Draft) -> bool {
-        self.try_tool(draft) || self.try_run_of(draft) || self.try_newcomer(draft)
+        self.try_tool(draft)
+            || self.try_run_of(draft)
+            || self.try_newcomer(draft)
+            || self.try_message_to_bot(draft)
+            || self.try_file_in_slack(draft)
+            || self.try_new_member(draft)
+    }
+
+    /// `messages the bot directly`.
+    fn try_message_to_bot(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let text = self.unit(at).map_or("", |unit| unit.text.as_str());
+        let bot = self.skip(at + 1, &[Class::Article]);
+        let passive = text == "messaged"
+            && self
+                .unit(at + 1)
+                .is_some_and(|unit| unit.text == "directly");
+        if passive {
+            self.push_verb(draft, vec![Verb::MessageDirectly], at..at + 2);
+            return true;
+        }
+        if !matches!(text, "messages" | "messaged" | "messaging" | "message")
+            || !self.is(bot, Class::Bot)
+        {
+            return false;
+        }
+        self.push_verb(draft, vec![Verb::MessageDirectly], at..bot + 1);
+        true
+    }
+
+    /// `a file is shared in Slack`.
+    fn try_file_in_slack(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let is_file = self.unit(at).is_some_and(|unit| {
+            matches!(
+                unit.text.as_str(),
+                "a file" | "any file" | "any files" | "file" | "files"
+            )
+        });
+        let in_slack = self.units.iter().any(|unit| {
+            unit.kind == TokenKind::Channel
+                || unit.sense.is_some_and(|sense| {
+                    sense.source == Some(daemon_event::Source::Slack)
+                        || sense.nouns.contains(&Noun::Channel)
+                })
+        });
+        let names_path = (at + 1..self.units.len()).any(|at| self.is_path(at));
+        if !is_file || !in_slack || names_path {
+            return false;
+        }
+        draft.nouns.push(NounHit {
+            nouns: &[Noun::SharedFile],
+            at,
+            group: draft.nouns.len(),
+            plural: false,
+            n_verbs: draft.verbs.len(),
+        });
+        self.take(at..at + 1);
+        self.at += 1;
+        true
+    }
+
+    /// `a new member joins`: who joins is always new.
+    fn try_new_member(&mut self, draft: &Draft) -> bool {
+        let at = self.at;
+        let joins = self.is(at, Class::New)
+            && self.is_any(at + 1, &[Class::Maintainer, Class::Anyone, Class::Human])
+            && self.has_verb(at + 2, Verb::Join)
+            && draft.verbs.is_empty();
+        if joins {
+            self.take(
+                at.saturating_sub(usize::from(self.is(at.wrapping_sub(1), Class::Article)))..at + 1,
+            );
+            self.at += 1;
+        }
+        joins
     }
 
     /// `Dependabot opens an alert`, `by secret scanning`: who finds it says which alert it is.
@@ -141,6 +217,11 @@ impl Reader<'_> {
         };
         draft.gains = None;
         draft.verbs.clear();
+        for before in 0..at {
+            if self.is(before, Class::Anyone) {
+                self.take(before..before + 1);
+            }
+        }
         draft.nouns.retain(|hit| !hit.nouns.contains(&noun));
         draft.nouns.insert(
             0,
@@ -156,7 +237,10 @@ impl Reader<'_> {
                 n_verbs: 0,
             },
         );
-        self.push_verb(draft, vec![verb], at..at + 1);
+        let from = (at.saturating_sub(3)..at)
+            .find(|back| (*back..at).all(|at| self.is_any(at, &[Class::Article, Class::New])))
+            .unwrap_or(at);
+        self.push_verb(draft, vec![verb], from..at + 1);
         true
     }
 }

@@ -25,6 +25,7 @@ const IRREGULAR: &[(&str, &[&str])] = &[
     ("cut", &["cut"]),
     ("draft", &["drafted"]),
     ("fall", &["fell", "fallen"]),
+    ("find", &["found"]),
     ("get", &["got", "gotten"]),
     ("give", &["gave", "given"]),
     ("go", &["went", "gone"]),

@@ -263,7 +263,7 @@ pub(crate) const CLASSES: &[(Class, &str)] = &[
     (Class::Open, "open | still open | currently open"),
     (
         Class::Fork,
-        "fork | forks | forked repository | forked repo | a fork",
+        "fork | forks | forked repository | forked repo",
     ),
     (
         Class::TopLevel,
@@ -317,7 +317,9 @@ pub(crate) const CLASSES: &[(Class, &str)] = &[
          results | finally | itself | please | existing | given | action | \
          for review comments | actually | simply | there is | there are | there's | comes | come | \
          from scratch | made | of any kind | at all | github's | reports a | \
-         comes back with | ends up | including | either by | specifically | \
+         comes back with | ends up | including | either by | specifically | whatever the outcome | whatever the result | whatever its conclusion | \
+         whatever the conclusion | whatever its outcome | whatever its result | regardless of the outcome | \
+         regardless of the result | regardless of outcome | no matter how it ends | however it ends | \
          particular | specific | level event | place | takes place | happens | happen | occurs | \
          occur | incoming | individual | single",
     ),

@@ -46,6 +46,9 @@ pub(super) fn compose(
             on(Noun::Discussion),
         );
     }
+    if has(Verb::Reply) && matches!(noun, Noun::Issue | Noun::PullRequest) && !has(Verb::Answer) {
+        return (Noun::Comment, vec![Verb::Create], on(noun));
+    }
     if has(Verb::Attach) && noun == Noun::Issue && draft.parts.is_empty() {
         return (Noun::Attachment, vec![Verb::Create], on(noun));
     }

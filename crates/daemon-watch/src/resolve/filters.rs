@@ -397,6 +397,9 @@ const CONCLUSIONS: &[&str] = &[
     "skipped",
     "stale",
     "startup_failure",
+    "pending",
+    "queued",
+    "inactive",
 ];
 
 /// Whether a modifier lists conclusions by name.

@@ -181,7 +181,16 @@ fn of_noun(
     };
     on_parents(draft, &mut subject);
     if happening.verbs.contains(&Verb::Move) && verb == Verb::Transfer {
-        subject.sources.retain(|source| *source == Source::Linear);
+        let to_repository = draft
+            .nouns
+            .iter()
+            .any(|hit| hit.nouns.contains(&Noun::Repository));
+        let place = if to_repository {
+            Source::Github
+        } else {
+            Source::Linear
+        };
+        subject.sources.retain(|source| *source == place);
     }
     verb_extras(reader, draft, &mut subject, hit);
     let enters_triage = verb == Verb::Move
@@ -226,10 +235,11 @@ fn special_move(noun: Noun, draft: &Draft) -> Vec<Verb> {
         // `turns to failure`
         vec![Verb::Complete]
     } else if noun == Noun::Issue
-        && draft
-            .mods
-            .iter()
-            .any(|hit| matches!(hit.kind, Mod::Is(Field::Team, _)) && hit.n_verbs > 0)
+        && (to(Noun::Repository)
+            || draft
+                .mods
+                .iter()
+                .any(|hit| matches!(hit.kind, Mod::Is(Field::Team, _)) && hit.n_verbs > 0))
     {
         vec![Verb::Transfer]
     } else {
@@ -277,7 +287,7 @@ pub(super) fn verb_extras(
         Verb::Assign | Verb::Unassign | Verb::Reassign => {
             let names = if values.is_empty() { targets } else { values };
             if !names.is_empty() {
-                subject.require(Field::Assignee, Op::Is, &names, span);
+                subject.require(Field::Assignee, op, &names, span);
             }
         }
         Verb::RequestReview => {
