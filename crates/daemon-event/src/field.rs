@@ -74,6 +74,8 @@ fields! {
     Actor = "actor": Text,
     /// `human` or `bot`, of the actor.
     ActorKind = "actor_kind": Text,
+    /// Whether who acted also wrote the pull request, issue or discussion.
+    ByAuthor = "by_author": Flag,
     /// The labels present.
     Labels = "labels": Texts,
     /// The labels that this event added.

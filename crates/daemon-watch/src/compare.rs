@@ -82,6 +82,12 @@ pub(crate) fn same(a: &str, b: &str, folding: Folding) -> bool {
     folding.chars(a).eq(folding.chars(b))
 }
 
+/// Whether a text begins with another under a folding.
+pub(crate) fn begins_with(text: &str, wanted: &str, folding: Folding) -> bool {
+    let mut chars = folding.chars(text);
+    folding.chars(wanted).all(|c| chars.next() == Some(c))
+}
+
 /// Whether a text holds another in any case, without allocating.
 pub(crate) fn contains_folded(text: &str, wanted: &str) -> bool {
     if wanted.is_empty() {

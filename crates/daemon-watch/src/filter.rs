@@ -6,7 +6,7 @@ use std::str::FromStr;
 use daemon_event::{Facts, Field, FieldValue, InvalidId, Need};
 use globset::GlobSet;
 
-use crate::compare::{Folding, contains_folded, glob_set, is_command_in, same};
+use crate::compare::{Folding, begins_with, contains_folded, glob_set, is_command_in, same};
 use crate::span::Span;
 
 /// How a reading of words came about.
@@ -56,6 +56,10 @@ pub enum Op {
     Contains,
     /// Holds none of the texts.
     Lacks,
+    /// Begins with one of the texts.
+    Begins,
+    /// Begins with none of the texts.
+    BeginsNot,
     /// Has a line that begins with one of the commands.
     Command,
     /// Some path matches; globs after `!` take paths out.
@@ -71,13 +75,15 @@ pub enum Op {
 }
 
 impl Op {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 14] = [
         Self::Is,
         Self::IsNot,
         Self::Matches,
         Self::MatchesNot,
         Self::Contains,
         Self::Lacks,
+        Self::Begins,
+        Self::BeginsNot,
         Self::Command,
         Self::Any,
         Self::Only,
@@ -95,6 +101,8 @@ impl Op {
             Self::MatchesNot => "matches_not",
             Self::Contains => "contains",
             Self::Lacks => "lacks",
+            Self::Begins => "begins",
+            Self::BeginsNot => "begins_not",
             Self::Command => "command",
             Self::Any => "any_of",
             Self::Only => "only",
@@ -108,7 +116,12 @@ impl Op {
     pub fn is_negated(self) -> bool {
         matches!(
             self,
-            Self::IsNot | Self::MatchesNot | Self::Lacks | Self::None | Self::Absent
+            Self::IsNot
+                | Self::MatchesNot
+                | Self::Lacks
+                | Self::BeginsNot
+                | Self::None
+                | Self::Absent
         )
     }
 
@@ -232,6 +245,8 @@ impl Test {
             Op::IsNot => !self.equals(value),
             Op::Contains => self.holds_text(value),
             Op::Lacks => !self.holds_text(value),
+            Op::Begins => self.begins(value),
+            Op::BeginsNot => !self.begins(value),
             Op::Command => value.texts().any(|text| {
                 self.values
                     .iter()
@@ -271,6 +286,15 @@ impl Test {
             self.values
                 .iter()
                 .any(|wanted| contains_folded(text, wanted))
+        })
+    }
+
+    fn begins(&self, value: &FieldValue) -> bool {
+        let folding = Folding::of(self.field);
+        value.texts().any(|text| {
+            self.values
+                .iter()
+                .any(|wanted| begins_with(text, wanted, folding))
         })
     }
 

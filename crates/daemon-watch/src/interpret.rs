@@ -4,10 +4,11 @@ use crate::classify::{classify, instruction};
 use crate::compare::LONGEST_GLOB;
 use crate::grammar::draft::Draft;
 use crate::grammar::reader::Reader;
-use crate::interpretation::{Interpretation, Status, TimeKind};
+use crate::interpretation::{Correction, Interpretation, Status, TimeKind};
 use crate::lexicon::Class;
 use crate::normalise::{Token, TokenKind, tokens};
 use crate::resolve::{Found, Unresolved, resolve};
+use crate::sentence;
 use crate::span::Span;
 use crate::time::Words;
 
@@ -51,6 +52,9 @@ pub fn interpret(condition: &str) -> Interpretation {
     if let Some(time) = times.schedule() {
         return time_based(condition, time);
     }
+    if let Some((found, corrections)) = sentence::read(condition) {
+        return finish(condition, Vec::new(), found, corrections, None);
+    }
     let mut reader = Reader::new(condition);
     let drafts = reader.drafts();
     let duration = times.has_duration();
@@ -86,7 +90,20 @@ pub fn interpret(condition: &str) -> Interpretation {
     {
         return time_based(condition, time);
     }
-    finish(condition, &reader, found, reason)
+    let remainder = remainder(&reader);
+    let unresolved = if found.clauses.is_empty() {
+        let status = classify(&reader, reason);
+        Some((status, crate::suggest::nearest(&reader)))
+    } else {
+        None
+    };
+    finish(
+        condition,
+        remainder,
+        found,
+        reader.corrections(),
+        unresolved,
+    )
 }
 
 /// Whether a line speaks of a service that is no source here.
@@ -174,13 +191,14 @@ fn unread(condition: &str) -> Interpretation {
     }
 }
 
+/// Puts together what was found; `unresolved` says what a line without an event is.
 fn finish(
     condition: &str,
-    reader: &Reader<'_>,
+    remainder: Vec<Span>,
     found: Found,
-    reason: Unresolved,
+    corrections: Vec<Correction>,
+    unresolved: Option<(Status, Option<String>)>,
 ) -> Interpretation {
-    let corrections = reader.corrections();
     let mut notes = found.notes;
     notes.extend(corrections.iter().map(|correction| {
         format!(
@@ -189,16 +207,10 @@ fn finish(
             correction.replacement
         )
     }));
-    let remainder = remainder(reader);
-    let status = match (found.clauses.is_empty(), remainder.is_empty()) {
-        (false, true) => Status::Mapped,
-        (false, false) => Status::Partial,
-        (true, _) => classify(reader, reason),
-    };
-    let suggestion = if found.clauses.is_empty() {
-        crate::suggest::nearest(reader)
-    } else {
-        None
+    let (status, suggestion) = match unresolved {
+        Some(unresolved) => unresolved,
+        None if remainder.is_empty() => (Status::Mapped, None),
+        None => (Status::Partial, None),
     };
     if status == Status::Unmapped {
         notes.push("the sources known here are GitHub, Linear, Slack, Sentry and git".to_owned());

@@ -170,6 +170,21 @@ pub(crate) fn longest(words: &[&str]) -> Option<(&'static Sense, usize)> {
     exact(&spaced).map(|sense| (sense, 1))
 }
 
+/// Finds the longest phrase of a kind at the beginning of `words`.
+pub(crate) fn longest_of(
+    words: &[&str],
+    is_wanted: impl Fn(&Sense) -> bool,
+) -> Option<(&'static Sense, usize)> {
+    let phrases = LEXICON.phrases.get(*words.first()?)?;
+    let begins = |phrase: &&Phrase| {
+        is_wanted(&phrase.sense)
+            && phrase.words.len() <= words.len()
+            && phrase.words.iter().zip(words).all(|(a, b)| a == b)
+    };
+    let found = phrases.iter().find(begins)?;
+    Some((&found.sense, found.words.len()))
+}
+
 /// Finds a phrase.
 pub(crate) fn exact(phrase: &str) -> Option<&'static Sense> {
     let first = phrase.split(' ').next()?;

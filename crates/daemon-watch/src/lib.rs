@@ -39,6 +39,7 @@ mod normalise;
 mod phrasing;
 mod portability;
 mod resolve;
+mod sentence;
 mod span;
 mod suggest;
 mod time;

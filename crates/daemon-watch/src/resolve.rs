@@ -16,6 +16,7 @@ use crate::grammar::reader::Reader;
 use crate::interpretation::{Clause, EventPattern};
 use crate::span::Span;
 use subject::Subject;
+pub(crate) use subject::{LABEL_BY_ID, default_note, has_row};
 
 /// The clauses of an interpretation as they are found.
 #[derive(Debug, Default)]
@@ -26,7 +27,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    fn filter(&mut self, filter: Filter) -> usize {
+    pub(crate) fn filter(&mut self, filter: Filter) -> usize {
         match self.filters.iter().position(|known| *known == filter) {
             Some(index) => index,
             None => {

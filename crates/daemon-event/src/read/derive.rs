@@ -25,6 +25,7 @@ pub(super) fn derive(
     name_kind(facts, Field::Author, Field::AuthorKind);
     name_kind(facts, Field::ParentAuthor, Field::ParentAuthorKind);
     name_kind(facts, Field::Actor, Field::ActorKind);
+    by_author(source, kind, facts);
     enrich(kind, enrichment, facts);
 }
 
@@ -45,6 +46,25 @@ fn name_kind(facts: &mut Facts, name: Field, kind: Field) {
             .text(name)
             .is_some_and(|login| login.ends_with("[bot]"));
     facts.set_text(kind, if is_bot { "bot" } else { "human" });
+}
+
+/// Says whether the actor wrote what the event is about, where a payload names both.
+fn by_author(source: Source, kind: &str, facts: &mut Facts) {
+    if source != Source::Github {
+        return;
+    }
+    let author = match facts.text(Field::ParentAuthor) {
+        Some(parent) => Some(parent),
+        None if matches!(kind, "pull_request" | "issues" | "discussion") => {
+            facts.text(Field::Author)
+        }
+        None => None,
+    };
+    let Some((author, actor)) = author.zip(facts.text(Field::Actor)) else {
+        return;
+    };
+    let is_author = author.eq_ignore_ascii_case(actor);
+    facts.set(Field::ByAuthor, FieldValue::Flag(is_author));
 }
 
 fn enrich(kind: &str, enrichment: &Enrichment, facts: &mut Facts) {

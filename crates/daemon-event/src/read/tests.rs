@@ -33,6 +33,7 @@ fn a_pull_request_from_a_fork_gives_its_branches_labels_and_author() {
         author_kind: human
         actor: robo[bot]
         actor_kind: bot
+        by_author: false
         labels: leak, urgent
         label_added: leak
         fork: true
@@ -108,6 +109,50 @@ fn a_linear_update_names_what_changed_and_which_labels_came() {
             "labels":[{"id":"1","name":"Leak"},{"id":"2","name":"Old"}]},
             "updatedFrom":{"labelIds":["2"],"updatedAt":"x"}}"#,
     ));
+}
+
+#[test]
+fn whether_the_actor_is_the_author_is_said_where_a_payload_names_both() {
+    let by_author = |kind: &str, body: &str| {
+        let reading = read(
+            Source::Github,
+            kind,
+            body.as_bytes(),
+            &Enrichment::default(),
+        );
+        reading.map(|reading| reading.facts.flag(Field::ByAuthor))
+    };
+    let cases = [
+        (
+            "pull_request",
+            r#"{"action":"edited","pull_request":{"user":{"login":"kit"}},"sender":{"login":"Kit"}}"#,
+            Some(true),
+        ),
+        (
+            "pull_request",
+            r#"{"action":"edited","pull_request":{"user":{"login":"kit"}},"sender":{"login":"ro"}}"#,
+            Some(false),
+        ),
+        (
+            "issue_comment",
+            r#"{"action":"created","issue":{"user":{"login":"kit"}},
+               "comment":{"user":{"login":"ro"}},"sender":{"login":"ro"}}"#,
+            Some(false),
+        ),
+        (
+            "issues",
+            r#"{"action":"opened","issue":{},"sender":{"login":"ro"}}"#,
+            None,
+        ),
+        (
+            "push",
+            r#"{"ref":"refs/heads/m","pusher":{"name":"ro"},"sender":{"login":"ro"}}"#,
+            None,
+        ),
+    ];
+    for (kind, body, expected) in cases {
+        assert_eq!(by_author(kind, body), Ok(expected), "{kind} {body}");
+    }
 }
 
 #[test]

@@ -24,7 +24,7 @@ macro_rules! nouns {
 
 nouns! {
     /// A pull request.
-    PullRequest = ["pull request", "pr", "pull-request", "pullrequest", "merge request", "mr", "pull_request"],
+    PullRequest = ["pull request", "pr", "pull-request", "pullrequest", "merge request", "mr", "pull_request", "change request", "pull"],
     /// An issue of GitHub, Linear or Sentry.
     Issue = ["issue", "ticket", "bug report", "bug ticket"],
     /// A comment in a conversation.

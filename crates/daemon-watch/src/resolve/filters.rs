@@ -137,6 +137,8 @@ fn negate(op: Op) -> Option<Op> {
         Op::MatchesNot => Some(Op::Matches),
         Op::Contains => Some(Op::Lacks),
         Op::Lacks => Some(Op::Contains),
+        Op::Begins => Some(Op::BeginsNot),
+        Op::BeginsNot => Some(Op::Begins),
         Op::Any => Some(Op::None),
         Op::None => Some(Op::Any),
         Op::Present => Some(Op::Absent),

@@ -247,7 +247,7 @@ fn special_move(noun: Noun, draft: &Draft) -> Vec<Verb> {
     }
 }
 
-pub(super) fn has_row(noun: Noun, verb: Verb) -> bool {
+pub(crate) fn has_row(noun: Noun, verb: Verb) -> bool {
     vocabulary::rows(noun)
         .iter()
         .any(|(_, row)| row.verbs.contains(&verb))
@@ -330,36 +330,56 @@ fn note_defaults(reader: &Reader<'_>, draft: &Draft, subject: &mut Subject) {
         .verbs
         .iter()
         .all(|hit| hit.verbs.contains(&Verb::Change));
-    let note = match subject.noun {
-        Noun::Issue
-            if subject.sources.contains(&Source::Linear)
-                && subject.extra.iter().any(|filter| {
-                    filter.test.field() == Field::LabelRemoved && !filter.test.values().is_empty()
-                }) =>
-        {
-            "Linear tells a removed label by its id: without its name the condition does not wake"
-        }
-        Noun::PullRequest if says("merge request") || says("mr") => {
-            "`merge request` is read as a pull request"
-        }
-        Noun::PullRequest if subject.verb == Verb::Change && only_changes => {
+    let verb = if subject.verb == Verb::Change && !only_changes {
+        Verb::Update
+    } else {
+        subject.verb
+    };
+    let says_mr = says("merge request") || says("mr");
+    let loses_label = subject.sources.contains(&Source::Linear)
+        && subject.extra.iter().any(|filter| {
+            filter.test.field() == Field::LabelRemoved && !filter.test.values().is_empty()
+        });
+    if subject.noun == Noun::Issue && loses_label {
+        subject.notes.push(LABEL_BY_ID.to_owned());
+        return;
+    }
+    let note = default_note(subject.noun, verb, is_named, subject.sources.len(), says_mr);
+    let Some(note) = note else { return };
+    subject.notes.push(note.to_owned());
+    if subject.verb != Verb::Merge {
+        subject.mark = subject.mark.weaker(Mark::Inferred);
+    }
+}
+
+/// Why a label's removal in Linear is not met by its name.
+pub(crate) const LABEL_BY_ID: &str =
+    "Linear tells a removed label by its id: without its name the condition does not wake";
+
+/// The default reading that a noun and a verb call for, in words.
+pub(crate) fn default_note(
+    noun: Noun,
+    verb: Verb,
+    is_named: bool,
+    n_sources: usize,
+    says_merge_request: bool,
+) -> Option<&'static str> {
+    Some(match noun {
+        Noun::PullRequest if says_merge_request => "`merge request` is read as a pull request",
+        Noun::PullRequest if verb == Verb::Change => {
             "`changes` is read as new commits, or an edited title, body or base"
         }
-        Noun::PullRequest if subject.verb == Verb::Merge && !is_named => {
+        Noun::PullRequest if verb == Verb::Merge && !is_named => {
             "a merge that git shows on the default branch counts as well"
         }
         Noun::Issue if !is_named => "`issue` is read as an issue of GitHub or Linear",
-        Noun::Comment if subject.sources.len() > 2 && !is_named => {
+        Noun::Comment if n_sources > 2 && !is_named => {
             "`comment` is read as a comment on GitHub or in Linear"
         }
         Noun::File if !is_named => {
             "changed files are met on the default branch and in pull requests"
         }
         Noun::Alert if !is_named => "`alert` is read as an alert of Sentry",
-        _ => return,
-    };
-    subject.notes.push(note.to_owned());
-    if subject.verb != Verb::Merge {
-        subject.mark = subject.mark.weaker(Mark::Inferred);
-    }
+        _ => return None,
+    })
 }

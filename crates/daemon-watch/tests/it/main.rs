@@ -8,3 +8,4 @@ mod page;
 mod phrasing;
 mod readings;
 mod robust;
+mod sentences;

@@ -1,0 +1,46 @@
+//! Whole sentences about what happens on GitHub, read by a grammar that accounts for every word or gives up.
+//!
+//! The reader in `grammar` walks a line and gathers what it recognises; that is what a line with unknown
+//! words needs. A sentence of several guards needs more: which guard rules which alternative, what a negation
+//! reaches over, which of two people wrote and which acted. Here noun phrases, verbs and guards are put
+//! together as formulas, and a line is read only if all of it is.
+
+mod actives;
+mod agents;
+mod atom;
+mod clauses;
+mod deeds;
+mod emit;
+mod formula;
+mod handling;
+mod having;
+mod line;
+mod literals;
+mod modifiers;
+mod nominal;
+mod parts;
+mod paths;
+mod people;
+mod predicate;
+mod raw;
+mod requests;
+mod subjects;
+mod thing_parts;
+mod things;
+
+use crate::interpretation::Correction;
+use crate::resolve::Found;
+use line::Line;
+
+/// Reads a whole line; none if any of it is not understood.
+pub(crate) fn read(line: &str) -> Option<(Found, Vec<Correction>)> {
+    [false, true].into_iter().find_map(|mends| {
+        let mut line = Line::new(line, mends)?;
+        if mends && line.corrections.is_empty() {
+            return None;
+        }
+        let events = line.sentence()?;
+        let found = emit::emit(&line, &events)?;
+        Some((found, line.corrections))
+    })
+}

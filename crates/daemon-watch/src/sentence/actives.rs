@@ -1,0 +1,439 @@
+//! What somebody does: verbs with their objects.
+
+use daemon_event::Field;
+use daemon_event::vocabulary::{Noun, Verb};
+
+use super::atom::{Guard, Place, Says};
+use super::deeds::{Deed, Event, events_of};
+use super::formula::{Formula, is};
+use super::line::Line;
+use super::predicate::Behind;
+use super::things::{Thing, is_comment};
+use crate::filter::{Op, Test};
+use crate::lexicon::Forms;
+use crate::normalise::TokenKind;
+use crate::resolve::has_row;
+
+pub(super) fn deed(verb: Verb, guard: Guard) -> Deed {
+    Deed {
+        verbs: vec![verb],
+        guard,
+        is_bare: false,
+    }
+}
+
+impl Line<'_> {
+    /// One verb with its object.
+    pub(super) fn active(&mut self, forms: Forms) -> Option<Vec<Event>> {
+        self.attempt(|line| {
+            line.eat_any(&["does", "makes", "performs", "did"])
+                .then_some(())?;
+            line.push_clause()
+        })
+        .or_else(|| self.attempt(Self::commenting))
+        .or_else(|| self.attempt(|line| line.pushing(forms)))
+        .or_else(|| self.attempt(Self::requesting))
+        .or_else(|| self.attempt(Self::labelling))
+        .or_else(|| self.attempt(Self::assigning))
+        .or_else(|| self.attempt(Self::converting))
+        .or_else(|| self.attempt(Self::editing_part))
+        .or_else(|| self.attempt(Self::mentioning))
+        .or_else(|| self.attempt(|line| line.doing(forms)))
+    }
+
+    /// The object: things, or `it`.
+    pub(super) fn object(&mut self) -> Option<Vec<Thing>> {
+        if self.eat_any(&["it", "them"]) {
+            let nouns = self.last.clone();
+            let things = nouns.iter().map(|noun| {
+                let mut thing = self.any_pull_request(self.at - 1);
+                thing.noun = *noun;
+                thing
+            });
+            let things: Vec<Thing> = things.collect();
+            return (!things.is_empty()).then_some(things);
+        }
+        let things = self.things()?;
+        self.last = things.iter().map(|thing| thing.noun).collect();
+        Some(things)
+    }
+
+    pub(super) fn finish(&mut self, things: &[Thing], deed: &Deed) -> Option<Vec<Event>> {
+        let mut events = self.done_to(things, deed)?;
+        let behind = self.behind_verb(things.first()?.noun);
+        events
+            .iter_mut()
+            .for_each(|event| event.require(behind.clone()));
+        Some(events)
+    }
+
+    /// `comments "/x" on a PR`, `leaves a comment saying "x" on it`, `replies to a review comment`
+    pub(super) fn commenting(&mut self) -> Option<Vec<Event>> {
+        let start = self.at;
+        if self.eat_any(&["replies", "replied", "replying", "reply", "responds"]) {
+            self.eat_any(&["to", "in"]).then_some(())?;
+            let mut things = self.object()?;
+            for thing in &mut things {
+                matches!(thing.noun, Noun::ReviewComment | Noun::ReviewThread).then_some(())?;
+                thing.noun = Noun::ReviewComment;
+                thing.on = vec![Noun::PullRequest];
+                let reply = self.says(Says::Test(is(Field::Reply, &["true"])), start);
+                thing.guard = thing.guard.clone().and(reply);
+            }
+            return self.finish(&things, &deed(Verb::Create, Formula::Always));
+        }
+        let writes = self.eat_any(&[
+            "posts", "writes", "says", "posted", "writing", "post", "write", "leaves",
+        ]);
+        if !writes {
+            self.eat_any(&["comments", "comment", "commenting", "commented", "remarks"])
+                .then_some(())?;
+        }
+        let mut guard = Formula::Always;
+        if let Some(text) = self.attempt(Self::said) {
+            guard = guard.and(text);
+        } else if writes {
+            return None;
+        }
+        let mut on = Vec::new();
+        if let Some((nouns, parent)) = self.attempt(|line| {
+            line.eat_any(&["on", "in", "under", "upon", "to"])
+                .then_some(())?;
+            line.parents()
+        }) {
+            on = nouns;
+            guard = guard.and(parent);
+        }
+        if let Some(text) = self.attempt(Self::said) {
+            guard = guard.and(text);
+        }
+        if !on.is_empty() {
+            self.last.clone_from(&on);
+        }
+        let mut thing = self.any_pull_request(start);
+        thing.noun = match on.as_slice() {
+            [Noun::Discussion] => Noun::DiscussionComment,
+            [Noun::Commit] => Noun::CommitComment,
+            _ => Noun::Comment,
+        };
+        thing.on = on;
+        self.finish(&[thing], &deed(Verb::Create, guard))
+    }
+
+    /// What is said: a command, or a text.
+    pub(super) fn said(&mut self) -> Option<Guard> {
+        let start = self.at;
+        self.eat_any(&["with", "saying", "containing", "the"]);
+        self.eat_any(&["command", "text", "word", "words"]);
+        let mut commands = Vec::new();
+        let mut texts = Vec::new();
+        loop {
+            let is_quoted = self.kind(0) == Some(TokenKind::Quoted);
+            let is_code = self.kind(0) == Some(TokenKind::Code) && self.value(0).starts_with('/');
+            if !is_quoted && !is_code {
+                break;
+            }
+            let value = self.value(0);
+            self.at += 1;
+            if value.starts_with('/') {
+                commands.push(value);
+            } else {
+                texts.push(value);
+            }
+            let joined = self.attempt(|line| {
+                let comma = line.eat_mark(",");
+                let or = line.eat("or");
+                (comma || or).then_some(())?;
+                matches!(line.kind(0), Some(TokenKind::Quoted | TokenKind::Code)).then_some(())
+            });
+            if joined.is_none() {
+                break;
+            }
+        }
+        let text =
+            |line: &Self, values| line.says(Says::Text(Place::Own, Op::Contains, values), start);
+        let command = |line: &Self, values| {
+            line.says(
+                Says::Test(Test::new(Field::Comment, Op::Command, values)),
+                start,
+            )
+        };
+        match (commands.is_empty(), texts.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some(text(self, texts)),
+            (false, true) => Some(command(self, commands)),
+            (false, false) => Some(command(self, commands).or(text(self, texts))),
+        }
+    }
+
+    /// `pushes commits to main`, `force-pushes to a PR`, `adds a commit to it`
+    pub(super) fn pushing(&mut self, forms: Forms) -> Option<Vec<Event>> {
+        let start = self.at;
+        let forced = self.eat_any(&[
+            "force-pushes",
+            "force-pushed",
+            "force-pushing",
+            "force-push",
+        ]) || self.eat_phrase(&[
+            "force pushes",
+            "force pushed",
+            "force pushing",
+            "force push",
+        ]);
+        let adds = !forced && self.eat_any(&["adds", "added", "adding"]);
+        if !forced && !adds {
+            let verbs = self.eat_verb(forms)?;
+            verbs.contains(&Verb::Push).then_some(())?;
+            matches!(
+                self.word_at(self.at - 1),
+                "pushes" | "push" | "pushed" | "pushing" | "commits" | "lands"
+            )
+            .then_some(())?;
+        }
+        let mut thing = self.any_pull_request(start);
+        thing.noun = Noun::Commit;
+        let named = self.attempt(|line| {
+            line.skip_any(&[
+                "a",
+                "new",
+                "any",
+                "some",
+                "more",
+                "an",
+                "additional",
+                "another",
+                "one",
+                "or",
+            ]);
+            line.eat_any(&["commits", "commit", "code", "changes"])
+                .then_some(())
+        });
+        let files = self.attempt(|line| {
+            (line.word_at(line.at - 1) == "changes").then_some(())?;
+            line.eat_any(&["in", "under", "to", "inside", "within", "outside"])
+                .then_some(())?;
+            line.at -= usize::from(line.word_at(line.at - 1) == "outside");
+            line.touched(false)
+        });
+        if adds && named.is_none() {
+            return None;
+        }
+        thing.guard = self.modifiers(Behind::Noun(Noun::Commit));
+        if let Some(files) = files {
+            thing.guard = thing.guard.and(files);
+        }
+        let on_thing = self.attempt(|line| {
+            line.eat_any(&["to", "on", "onto", "into"]).then_some(())?;
+            line.attempt(|line| {
+                line.skip_any(&["the", "a"]);
+                line.eat_phrase(&["head branch of", "branch of", "branches of"])
+                    .then_some(())
+            });
+            let things = line.object()?;
+            line.eat("'s");
+            line.eat_phrase(&["head branch", "branch"]);
+            things
+                .iter()
+                .all(|thing| thing.noun == Noun::PullRequest)
+                .then_some(things)
+        });
+        if let Some(things) = on_thing {
+            (!forced).then_some(())?;
+            let guard = thing.guard.clone();
+            return self.finish(&things, &deed(Verb::Synchronize, guard));
+        }
+        self.last = vec![Noun::Branch];
+        let tag = self.attempt(|line| {
+            let things = line.things()?;
+            things
+                .iter()
+                .all(|thing| thing.noun == Noun::Tag)
+                .then_some(things)
+        });
+        if let Some(things) = tag {
+            return self.finish(&things, &deed(Verb::Push, Formula::Always));
+        }
+        let verb = if forced { Verb::ForcePush } else { Verb::Push };
+        self.finish(&[thing], &deed(verb, Formula::Always))
+    }
+
+    /// `requests changes on a PR`, `requests a review from X`, `asks X to review a PR`
+    pub(super) fn requesting(&mut self) -> Option<Vec<Event>> {
+        let start = self.at;
+        self.eat_any(&[
+            "requests",
+            "requested",
+            "requesting",
+            "request",
+            "asks",
+            "asked",
+            "asking",
+        ])
+        .then_some(())?;
+        self.eat("for");
+        if self.eat_any(&["changes"]) {
+            let things = self.attempt(|line| {
+                line.eat_any(&["on", "in", "to", "for"]).then_some(())?;
+                line.object()
+            });
+            let things = things.unwrap_or_else(|| vec![self.any_pull_request(start)]);
+            return self.finish(&things, &deed(Verb::RequestChanges, Formula::Always));
+        }
+        let mut target = Formula::Always;
+        let mut things = Vec::new();
+        if self
+            .attempt(|line| {
+                line.skip_any(&["a", "new", "another"]);
+                line.eat_any(&["review", "reviews", "re-review"])
+                    .then_some(())
+            })
+            .is_none()
+        {
+            target = self.reviewer()?;
+            if self.eat_phrase(&["to review"]) {
+                things = self.object()?;
+            } else {
+                self.eat_phrase(&["for a review", "for review"])
+                    .then_some(())?;
+            }
+        }
+        for _ in 0..2 {
+            if target.is_always()
+                && let Some(found) = self.attempt(|line| {
+                    line.eat_any(&["from", "of", "by"]).then_some(())?;
+                    line.reviewer()
+                })
+            {
+                target = found;
+            }
+            if things.is_empty()
+                && let Some(found) = self.attempt(|line| {
+                    line.eat_any(&["on", "for", "of"]).then_some(())?;
+                    line.object()
+                })
+            {
+                things = found;
+            }
+        }
+        if things.is_empty() {
+            things = vec![self.any_pull_request(start)];
+        }
+        things
+            .iter()
+            .all(|thing| thing.noun == Noun::PullRequest)
+            .then_some(())?;
+        self.finish(&things, &deed(Verb::RequestReview, target))
+    }
+
+    /// `mentions @x in a comment on a PR`
+    pub(super) fn mentioning(&mut self) -> Option<Vec<Event>> {
+        self.eat_any(&["mentions", "mentioning", "mentioned", "pings"])
+            .then_some(())?;
+        let start = self.at;
+        let value = match self.kind(0)? {
+            TokenKind::User => format!("@{}", self.value(0)),
+            TokenKind::Quoted => self.value(0),
+            _ => return None,
+        };
+        self.at += 1;
+        let text = self.says(Says::Text(Place::Own, Op::Contains, vec![value]), start);
+        self.eat_any(&["in", "on"]).then_some(())?;
+        let things = self.object()?;
+        let mut events = Vec::new();
+        for thing in &things {
+            let verb = if is_comment(thing.noun) {
+                Verb::Create
+            } else {
+                Verb::Comment
+            };
+            events.extend(events_of(thing, &[verb])?);
+        }
+        events
+            .iter_mut()
+            .for_each(|event| event.require(text.clone()));
+        let behind = self.behind_verb(things.first()?.noun);
+        events
+            .iter_mut()
+            .for_each(|event| event.require(behind.clone()));
+        Some(events)
+    }
+
+    /// Any other verb with its object: `opens or reopens a PR`, `publishes a release`, `approves it`.
+    pub(super) fn doing(&mut self, forms: Forms) -> Option<Vec<Event>> {
+        let start = self.at;
+        let mut verbs = vec![self.eat_verb(forms)?];
+        while let Some(more) = self.attempt(|line| {
+            line.eat_mark(",");
+            line.eat_any(&["or"]).then_some(())?;
+            let more = line.eat_verb(forms)?;
+            Some(more)
+        }) {
+            verbs.push(more);
+        }
+        let pushes = verbs.last().is_some_and(|last| last.contains(&Verb::Push))
+            && verbs.len() > 1
+            && self.eat("to");
+        let things = self.object()?;
+        let mut events = Vec::new();
+        for verbs in &verbs {
+            for thing in &things {
+                let verb = verbs
+                    .iter()
+                    .copied()
+                    .find(|verb| self.may_do(*verb, thing))
+                    .or_else(|| {
+                        (pushes && thing.noun == Noun::PullRequest && verbs.contains(&Verb::Push))
+                            .then_some(Verb::Synchronize)
+                    })?;
+                events.extend(events_of(thing, &[verb])?);
+            }
+        }
+        if verbs.iter().all(|verbs| verbs.contains(&Verb::Close)) {
+            self.attempt(|line| {
+                line.eat_mark(",");
+                line.eat_phrase(&[
+                    "without merging it",
+                    "without merging",
+                    "without a merge",
+                    "but does not merge it",
+                    "unmerged",
+                ])
+                .then_some(())
+            });
+            if let Some(reason) = self.attempt(|line| {
+                let start = line.at;
+                line.eat_phrase(&["as not planned", "as wontfix"])
+                    .then_some(())?;
+                Some(line.says(Says::Test(is(Field::StateReason, &["not_planned"])), start))
+            }) {
+                events
+                    .iter_mut()
+                    .for_each(|event| event.require(reason.clone()));
+            }
+        }
+        let behind = self.behind_verb(things.first()?.noun);
+        for event in &mut events {
+            event.require(behind.clone());
+            event.start = event.start.min(start);
+        }
+        Some(events)
+    }
+
+    pub(super) fn may_do(&self, verb: Verb, thing: &Thing) -> bool {
+        if matches!(
+            verb,
+            Verb::Touch
+                | Verb::Move
+                | Verb::Label
+                | Verb::Unlabel
+                | Verb::Comment
+                | Verb::RequestReview
+        ) {
+            return false;
+        }
+        if thing.noun == Noun::PullRequest && matches!(verb, Verb::Push | Verb::Add) {
+            return false;
+        }
+        has_row(thing.noun, verb)
+    }
+}

@@ -1,0 +1,342 @@
+//! Sentences: clauses joined by `or` and commas, and the guards that rule them.
+
+use daemon_event::vocabulary::Noun;
+
+use super::atom::Guard;
+use super::deeds::Event;
+use super::formula::Formula;
+use super::line::Line;
+use super::predicate::Behind;
+use super::things::Thing;
+use crate::normalise::TokenKind;
+
+/// What begins a clause.
+pub(super) const LEADS: &[&str] = &[
+    "in the event that",
+    "as soon as",
+    "every time that",
+    "each time that",
+    "any time that",
+    "every time",
+    "each time",
+    "any time",
+    "the moment that",
+    "the moment",
+    "wake up when",
+    "wake me when",
+    "wake me up when",
+    "wake when",
+    "wake on",
+    "run when",
+    "run on",
+    "trigger when",
+    "trigger on",
+    "fire when",
+    "activate when",
+    "activate on",
+    "right after",
+    "just after",
+    "immediately after",
+    "in case",
+    "watch for",
+    "listen for",
+    "whenever",
+    "when",
+    "if",
+    "once",
+    "after",
+    "upon",
+    "on",
+    "following",
+    "github :",
+    "github →",
+    "github",
+];
+/// What begins a guard that must hold.
+const IFS: &[&str] = &[
+    "but only when",
+    "but only if",
+    "but only while",
+    "and only when",
+    "and only if",
+    "only when",
+    "only if",
+    "only while",
+    "provided that",
+    "provided",
+    "on condition that",
+    "on the condition that",
+    "as long as",
+    "so long as",
+    "given that",
+    "given",
+    "assuming that",
+    "assuming",
+    "while",
+    "if",
+    "when",
+    "where",
+    "whenever",
+    "in case",
+];
+/// What begins a guard that must not hold.
+const UNLESSES: &[&str] = &[
+    "except in cases where",
+    "except in case",
+    "except when",
+    "except while",
+    "except if",
+    "except where",
+    "but not when",
+    "but not if",
+    "but not while",
+    "but not where",
+    "but never when",
+    "but never if",
+    "and not when",
+    "and not if",
+    "unless",
+];
+pub(super) const BE: &[&str] = &[
+    "has been",
+    "have been",
+    "had been",
+    "is being",
+    "are being",
+    "was being",
+    "is",
+    "are",
+    "was",
+    "were",
+    "gets",
+    "get",
+    "got",
+    "getting",
+    "has",
+    "have",
+    "will be",
+    "becomes",
+    "being",
+    "be",
+];
+
+impl Line<'_> {
+    /// Reads the whole line; none if a word of it is not understood.
+    pub(super) fn sentence(&mut self) -> Option<Vec<Event>> {
+        let mut events: Vec<Event> = Vec::new();
+        let mut clause_from = 0;
+        let on = self.leads();
+        events.extend(self.clause(on)?);
+        while !self.is_done() {
+            if let Some((guard, all)) = self.attempt(|line| line.outer_guard(&events)) {
+                let from = if all { 0 } else { clause_from };
+                for event in &mut events[from..] {
+                    event.require(guard.clone());
+                }
+                continue;
+            }
+            let more = self.attempt(Self::next_clause)?;
+            clause_from = events.len();
+            events.extend(more);
+        }
+        Some(events)
+    }
+
+    pub(super) fn leads(&mut self) -> bool {
+        let mut on = false;
+        while self.eat_phrase(LEADS) || self.eat_mark(":") {
+            let word = self.word_at(self.at - 1);
+            on = matches!(word, "on" | "upon" | "after" | "following" | "for");
+        }
+        on
+    }
+
+    /// `, or when …`, `or someone …`, `; on …`
+    pub(super) fn next_clause(&mut self) -> Option<Vec<Event>> {
+        let mark = self.eat_mark(",") || self.eat_mark(".");
+        let or = self.eat_any(&["or", "plus"]);
+        let and = !or && self.eat("and");
+        (mark || or || and).then_some(())?;
+        let at = self.at;
+        let on = self.leads();
+        let leads = self.at > at;
+        // `and` joins alternatives only where each has its own lead.
+        if and && !leads {
+            return None;
+        }
+        self.clause(on)
+    }
+
+    /// A guard that rules what stands before it: all of it behind a comma or `unless`, else the last clause.
+    pub(super) fn outer_guard(&mut self, events: &[Event]) -> Option<(Guard, bool)> {
+        let noun = events.last()?.noun;
+        let bracket = self.eat_mark("(");
+        let comma = bracket || self.eat_mark(",");
+        let start = self.at;
+        if self.eat_phrase(&["and", "but"]) {
+            let found = self
+                .attempt(|line| line.guard_clause(Behind::Noun(noun)))
+                .or_else(|| {
+                    let is_sequel = matches!(self.word(0), "is" | "are" | "was" | "gets")
+                        && matches!(
+                            self.word(1),
+                            "merged" | "closed" | "approved" | "reopened" | "open"
+                        );
+                    if is_sequel {
+                        return None;
+                    }
+                    let clausal = self.sees_pronoun()
+                        || self.sees_be()
+                        || !matches!(self.kind(0), Some(TokenKind::Quoted));
+                    clausal.then_some(())?;
+                    self.attempt(|line| line.stative(Behind::Noun(noun)))
+                });
+            if let Some(found) = found {
+                return Some((found, true));
+            }
+            self.at = start;
+        }
+        let is_unless = UNLESSES.iter().any(|phrase| self.sees(phrase));
+        let found = self
+            .attempt(|line| line.guard_clause(Behind::Noun(noun)))
+            .or_else(|| {
+                self.attempt(|line| {
+                    let found = line.modifiers(Behind::Verb(noun));
+                    (!found.is_always()).then_some(found)
+                })
+            })?;
+        if bracket {
+            self.eat_mark(")").then_some(())?;
+        }
+        Some((found, comma || is_unless))
+    }
+
+    pub(super) fn sees_pronoun(&self) -> bool {
+        matches!(
+            self.word(0),
+            "it" | "the" | "its" | "they" | "does" | "whose"
+        )
+    }
+
+    /// `it changes docs/`, `is not a draft`, `targets main`, `the author is a bot`
+    pub(super) fn stative(&mut self, behind: Behind) -> Option<Guard> {
+        self.attempt(|line| line.part_predicate(behind))
+            .or_else(|| {
+                self.attempt(|line| {
+                    if line.eat_any(&["the", "that"]) {
+                        line.eat_sense(|sense| {
+                            sense.nouns.contains(&Noun::PullRequest)
+                                || sense.nouns.contains(&Noun::Issue)
+                        })?;
+                    } else {
+                        line.eat_any(&["it", "they"]);
+                    }
+                    line.predicates(behind)
+                })
+            })
+    }
+
+    /// `unless …`, `if …`, `while …`
+    pub(super) fn guard_clause(&mut self, behind: Behind) -> Option<Guard> {
+        let negated = self.eat_phrase(UNLESSES);
+        if !negated {
+            let after = self.eat("after") && self.word(0) == "it";
+            (after || self.eat_phrase(IFS)).then_some(())?;
+            // `when a review is requested` is another event.
+            if matches!(
+                self.word(0),
+                "a" | "an" | "any" | "someone" | "somebody" | "anyone" | "there" | "new"
+            ) {
+                return None;
+            }
+        }
+        // `unless by X` speaks of who acted.
+        let behind = if matches!(self.word(0), "by") {
+            Behind::Verb(behind.noun())
+        } else {
+            behind
+        };
+        let found = match behind {
+            Behind::Verb(_) => self.modifier(behind)?,
+            Behind::Noun(_) => self.condition(behind)?,
+        };
+        Some(if negated { found.not() } else { found })
+    }
+
+    /// One clause, in any of its forms.
+    pub(super) fn clause(&mut self, on: bool) -> Option<Vec<Event>> {
+        type Form<'l> = fn(&mut Line<'l>, bool) -> Option<Vec<Event>>;
+        let forms: [Form<'_>; 13] = [
+            |line, _| line.raw_clause(),
+            |line, _| line.label_clause(),
+            |line, _| line.part_clause(),
+            |line, _| line.request_clause(),
+            |line, _| line.person_clause(),
+            |line, _| line.auto_merge_clause(),
+            |line, _| line.thing_clause(false),
+            |line, _| line.nominal_clause(),
+            |line, _| line.thing_clause(true),
+            |line, _| line.branch_clause(),
+            |line, _| line.relative_clause(),
+            |line, _| line.agent_clause(),
+            Self::bare_or_gerund,
+        ];
+        let start = self.at;
+        let mut best: Option<(usize, Vec<Event>, Vec<Noun>)> = None;
+        for form in forms {
+            self.at = start;
+            let Some(events) = self.attempt(|line| form(line, on)) else {
+                continue;
+            };
+            let ends = self.sees_end()
+                || self.is_mark(0, "(")
+                || matches!(self.word(0), "and" | "but" | "provided" | "as");
+            if best.as_ref().is_none_or(|(at, ..)| self.at > *at) {
+                best = Some((self.at, events, self.last.clone()));
+            }
+            if ends {
+                break;
+            }
+        }
+        let (at, events, last) = best?;
+        self.at = at;
+        self.last = last;
+        Some(events)
+    }
+
+    pub(super) fn bare_or_gerund(&mut self, on: bool) -> Option<Vec<Event>> {
+        self.attempt(|line| line.bare_thing(on))
+            .or_else(|| self.attempt(Self::gerund_clause))
+    }
+
+    pub(super) fn sees_end(&self) -> bool {
+        self.is_done()
+            || self.is_mark(0, ",")
+            || matches!(
+                self.word(0),
+                "or" | "by" | "unless" | "if" | "while" | "when" | "except"
+            )
+    }
+
+    /// Things behind a verb: who follows by `by` acted on them.
+    pub(super) fn objects(&mut self) -> Option<Vec<Thing>> {
+        let was = std::mem::replace(&mut self.is_object, true);
+        let things = self.things();
+        self.is_object = was;
+        things
+    }
+
+    pub(super) fn any_pull_request(&self, start: usize) -> Thing {
+        Thing {
+            noun: Noun::PullRequest,
+            guard: Formula::Always,
+            behind: Formula::Always,
+            on: Vec::new(),
+            source: None,
+            is_new: false,
+            is_plural: false,
+            without: None,
+            start,
+        }
+    }
+}

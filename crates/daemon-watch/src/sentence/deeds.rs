@@ -1,0 +1,664 @@
+//! What happens to things: participles and verbs, with the words that belong to them.
+
+use daemon_event::vocabulary::{Noun, Verb};
+use daemon_event::{Field, Source};
+
+use super::atom::{Guard, Place, Says};
+use super::formula::{Formula, is};
+use super::line::Line;
+use super::people::OTHER_THAN;
+use super::predicate::Behind;
+use super::things::{Thing, comment_on, is_comment, of_parent};
+use crate::filter::{Op, Test};
+use crate::lexicon::Forms;
+use crate::resolve::has_row;
+
+/// Something that happens to one kind of thing, under a guard.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub(super) noun: Noun,
+    pub(super) verb: Verb,
+    pub(super) on: Vec<Noun>,
+    pub(super) guard: Guard,
+    pub(super) source: Option<Source>,
+    pub(super) without: Option<&'static str>,
+    /// A raw name: the kind, and the action.
+    pub(super) raw: Option<(&'static str, Option<&'static str>)>,
+    pub(super) start: usize,
+}
+
+impl Event {
+    pub(super) fn of(thing: &Thing, verb: Verb) -> Self {
+        let mut event = Self {
+            noun: thing.noun,
+            verb,
+            on: thing.on.clone(),
+            guard: thing.guard.clone(),
+            source: thing.source,
+            without: thing.without,
+            raw: None,
+            start: thing.start,
+        };
+        // What is said of a pull request is said of what the review is on.
+        if matches!(verb, Verb::Review | Verb::Approve | Verb::RequestChanges)
+            && thing.noun == Noun::PullRequest
+        {
+            event.guard = of_parent(&event.guard).unwrap_or(event.guard);
+        }
+        event
+    }
+
+    pub(super) fn require(&mut self, guard: Guard) {
+        self.guard = std::mem::replace(&mut self.guard, Formula::Always).and(guard);
+    }
+}
+
+/// A verb that was read, with what its own words add.
+#[derive(Clone)]
+pub(super) struct Deed {
+    pub(super) verbs: Vec<Verb>,
+    pub(super) guard: Guard,
+    /// It takes its values from the verb behind it: `labelled or unlabelled bug`.
+    pub(super) is_bare: bool,
+}
+
+impl Deed {
+    fn plain(verbs: &[Verb]) -> Self {
+        Self {
+            verbs: verbs.to_vec(),
+            guard: Formula::Always,
+            is_bare: true,
+        }
+    }
+
+    fn with(verb: Verb, guard: Guard) -> Self {
+        Self {
+            verbs: vec![verb],
+            guard,
+            is_bare: false,
+        }
+    }
+}
+
+pub(super) fn added(values: Vec<String>) -> Test {
+    Test::new(Field::LabelAdded, Op::Is, values)
+}
+
+pub(super) fn removed(values: Vec<String>) -> Test {
+    Test::new(Field::LabelRemoved, Op::Is, values)
+}
+
+impl Line<'_> {
+    /// Makes the events of a deed on each thing; none where one thing cannot have it done.
+    pub(super) fn done_to(&self, things: &[Thing], deed: &Deed) -> Option<Vec<Event>> {
+        let mut events = Vec::new();
+        for thing in things {
+            for event in events_of(thing, &deed.verbs)? {
+                let mut event = event;
+                event.require(deed.guard.clone());
+                events.push(event);
+            }
+        }
+        Some(events)
+    }
+
+    /// One participle behind `is`: `merged into main`, `labelled bug`, `added to the v2 milestone`.
+    pub(super) fn participle(&mut self, noun: Noun) -> Option<Deed> {
+        self.attempt(Self::label_deed)
+            .or_else(|| self.attempt(Self::assign_deed))
+            .or_else(|| self.attempt(|line| line.close_deed(noun)))
+            .or_else(|| self.attempt(|line| line.queue_deed(noun)))
+            .or_else(|| self.attempt(|line| line.move_deed(noun)))
+            .or_else(|| self.attempt(|line| line.comment_deed(noun)))
+            .or_else(|| self.attempt(|line| line.plain_deed(noun)))
+    }
+
+    /// `labelled X`, `tagged with X`, `unlabelled`
+    fn label_deed(&mut self) -> Option<Deed> {
+        if self.eat_any(&["unlabelled", "unlabeled"]) {
+            let found = self.attempt(|line| {
+                line.eat("from");
+                line.labels(removed)
+            });
+            return Some(match found {
+                Some(guard) => Deed::with(Verb::Unlabel, guard),
+                None => Deed::plain(&[Verb::Unlabel]),
+            });
+        }
+        let alone = self.eat_any(&["labelled", "labeled"]);
+        if !alone {
+            self.eat_any(&["tagged", "marked", "flagged", "given"])
+                .then_some(())?;
+        }
+        let is_given = self.word_at(self.at - 1) == "given";
+        let found = self.attempt(|line| {
+            line.skip_any(&["with", "as"]);
+            let others = line.eat_phrase(OTHER_THAN);
+            if matches!(line.word(0), "ready" | "draft" | "duplicate")
+                && !matches!(line.word(1), "label")
+            {
+                return None;
+            }
+            if line
+                .attempt(|line| {
+                    line.skip_any(&["a", "any", "some"]);
+                    line.eat_any(&["label", "labels"]).then_some(())?;
+                    (line.is_done() || line.word(0) == "by" || line.is_mark(0, ",")).then_some(())
+                })
+                .is_some()
+            {
+                return Some(Formula::Always);
+            }
+            let found = line.labels(added)?;
+            Some(if others { found.not() } else { found })
+        });
+        match found {
+            Some(guard) if !is_given || matches!(self.word_at(self.at - 1), "label" | "labels") => {
+                Some(Deed::with(Verb::Label, guard))
+            }
+            None if alone => Some(Deed::plain(&[Verb::Label])),
+            _ => None,
+        }
+    }
+
+    /// `assigned to X`, `unassigned from X`
+    fn assign_deed(&mut self) -> Option<Deed> {
+        let verb = if self.eat_any(&["assigned", "reassigned"]) {
+            Verb::Assign
+        } else if self.eat("unassigned") {
+            Verb::Unassign
+        } else {
+            return None;
+        };
+        let found = self.attempt(|line| {
+            line.eat_any(&["to", "from"]).then_some(())?;
+            line.assignee()
+        });
+        match found {
+            Some(guard) => Some(Deed::with(verb, guard)),
+            None if matches!(self.word(0), "to" | "from") => None,
+            None => Some(Deed::plain(&[verb])),
+        }
+    }
+
+    pub(super) fn assignee(&mut self) -> Option<Guard> {
+        self.person_value(Field::Assignee)
+    }
+
+    /// A person who is the value of a field: `X`, `X or Y`, `someone other than X`, `someone`.
+    pub(super) fn person_value(&mut self, field: Field) -> Option<Guard> {
+        self.attempt(|line| {
+            let start = line.at;
+            let anyone = line.eat_anyone();
+            if anyone && !line.eat_phrase(OTHER_THAN) && !line.eat("but") {
+                return Some(Formula::Always);
+            }
+            let negated = anyone || line.eat_phrase(&["not", "other than"]);
+            line.eat("user");
+            let mut values = Vec::new();
+            while let Some(name) = line.attempt(|line| {
+                if line.at > start && !line.tokens.is_empty() {
+                    line.eat_mark(",");
+                    line.eat_any(&["or", "and"]);
+                }
+                line.name()
+            }) {
+                values.push(name);
+            }
+            if values.is_empty() {
+                return None;
+            }
+            let found = line.says(Says::Test(Test::new(field, Op::Is, values)), start);
+            Some(if negated { found.not() } else { found })
+        })
+    }
+
+    /// `closed as not planned`, `closed without being merged`, `closed, whether merged or not`
+    fn close_deed(&mut self, noun: Noun) -> Option<Deed> {
+        self.eat("closed").then_some(())?;
+        let both = self.attempt(|line| {
+            line.eat_mark(",");
+            line.eat_phrase(&[
+                "whether merged or not",
+                "whether or not it is merged",
+                "whether it is merged or not",
+                "whether or not it was merged",
+                "regardless of whether it was merged",
+                "merged or not",
+                "whether it was merged or not",
+                "either way",
+            ])
+            .then_some(())
+        });
+        if both.is_some() && noun == Noun::PullRequest {
+            return Some(Deed {
+                verbs: vec![Verb::Close, Verb::Merge],
+                guard: Formula::Always,
+                is_bare: false,
+            });
+        }
+        self.attempt(|line| {
+            line.eat_mark(",");
+            line.eat_phrase(&[
+                "without being merged",
+                "without merging it",
+                "without merging",
+                "without a merge",
+                "without having been merged",
+                "without merge",
+                "but not merged",
+                "and not merged",
+                "not merged",
+                "unmerged",
+                "but was not merged",
+                "but is not merged",
+                "and is not merged",
+                "but never merged",
+                "rather than merged",
+                "instead of merged",
+                "and was not merged",
+            ])
+            .then_some(())
+        });
+        Some(Deed::plain(&[Verb::Close]))
+    }
+
+    /// `added to the v2 milestone`, `retargeted to main`, `moved to another repository`
+    fn move_deed(&mut self, noun: Noun) -> Option<Deed> {
+        let start = self.at;
+        if self.eat_phrase(&[
+            "moved to another repository",
+            "moved to a different repository",
+            "moved to another repo",
+            "transferred to another repository",
+            "transferred to another repo",
+            "transferred away",
+            "moved elsewhere",
+        ]) {
+            return Some(Deed::plain(&[Verb::Transfer]));
+        }
+        if noun == Noun::PullRequest && self.eat_any(&["retargeted", "rebased"]) {
+            if self.word_at(self.at - 1) == "rebased" {
+                return None;
+            }
+            let mut guard = self.says(Says::Test(is(Field::Changed, &["base"])), start);
+            if self.eat_any(&["to", "onto", "at", "against"])
+                && !self.eat_phrase(&[
+                    "another branch",
+                    "a different branch",
+                    "a new branch",
+                    "a new base",
+                    "another base",
+                    "a different base",
+                    "another base branch",
+                    "a different base branch",
+                ])
+            {
+                guard = guard.and(self.branches()?);
+            }
+            return Some(Deed::with(Verb::Edit, guard));
+        }
+        let verb = if self.eat_any(&["added", "put", "moved", "assigned"]) {
+            self.eat_any(&["to", "into", "in"]).then_some(())?;
+            Verb::Milestone
+        } else if self.eat_any(&["removed", "taken", "dropped"]) {
+            self.eat("out");
+            self.eat_any(&["from", "of"]).then_some(())?;
+            Verb::Demilestone
+        } else {
+            return None;
+        };
+        if self.eat_phrase(&[
+            "a milestone",
+            "its milestone",
+            "the milestone",
+            "any milestone",
+            "milestones",
+        ]) && (self.is_done()
+            || self.word(0) == "by"
+            || self.is_mark(0, ",")
+            || self.word(0) == "or")
+        {
+            return Some(Deed::plain(&[verb]));
+        }
+        if self.word_at(self.at - 1) == "milestone" {
+            self.at -= 1;
+        }
+        let guard = self.milestone(start)?;
+        Some(Deed::with(verb, guard))
+    }
+
+    /// `added to or removed from the merge queue`, `kicked out of the merge queue`
+    fn queue_deed(&mut self, noun: Noun) -> Option<Deed> {
+        (noun == Noun::PullRequest).then_some(())?;
+        let mut verbs = Vec::new();
+        loop {
+            let verb = if self.eat_any(&["added", "put", "placed", "entered", "queued"]) {
+                self.eat_any(&["to", "into", "in"]);
+                Verb::Enqueue
+            } else {
+                self.eat_any(&[
+                    "removed", "taken", "dropped", "kicked", "ejected", "pulled", "thrown",
+                ])
+                .then_some(())?;
+                self.eat_phrase(&["out of", "from"]);
+                Verb::Dequeue
+            };
+            verbs.push(verb);
+            if !self.eat("or") {
+                break;
+            }
+        }
+        self.eat_phrase(&["the merge queue", "a merge queue", "merge queue"])
+            .then_some(Deed {
+                verbs,
+                guard: Formula::Always,
+                is_bare: false,
+            })
+    }
+
+    /// `commented on`, `pushed to`, `approved`, `reviewed`
+    fn comment_deed(&mut self, noun: Noun) -> Option<Deed> {
+        let on_thing = matches!(
+            noun,
+            Noun::PullRequest | Noun::Issue | Noun::Discussion | Noun::Commit
+        );
+        if on_thing && self.eat_phrase(&["commented on", "commented upon"]) {
+            return Some(Deed::plain(&[Verb::Comment]));
+        }
+        if noun == Noun::Branch && self.eat("pushed to") {
+            return Some(Deed::plain(&[Verb::Push]));
+        }
+        if noun == Noun::PullRequest
+            && self.eat_phrase(&[
+                "pushed to",
+                "updated with new commits",
+                "updated by a push",
+                "updated with a push",
+            ])
+        {
+            return Some(Deed::plain(&[Verb::Synchronize]));
+        }
+        if noun == Noun::PullRequest
+            && self.eat_phrase(&["sent back with changes requested", "requested changes on"])
+        {
+            return Some(Deed::plain(&[Verb::RequestChanges]));
+        }
+        if noun == Noun::PullRequest
+            && self.eat_phrase(&[
+                "brought out of draft",
+                "no longer a draft",
+                "opened for review",
+                "published for review",
+            ])
+        {
+            return Some(Deed::plain(&[Verb::ReadyForReview]));
+        }
+        None
+    }
+
+    fn plain_deed(&mut self, noun: Noun) -> Option<Deed> {
+        let verbs = self.eat_verb(Forms::PAST)?;
+        let wanted: Vec<Verb> = verbs
+            .iter()
+            .copied()
+            .filter(|verb| is_deed_of(noun, *verb))
+            .take(1)
+            .collect();
+        if wanted == [Verb::Create] && self.eat("again") {
+            return has_row(noun, Verb::Reopen).then(|| Deed::plain(&[Verb::Reopen]));
+        }
+        (!wanted.is_empty()).then(|| Deed::plain(&wanted))
+    }
+
+    /// Participles joined by commas and `or`, each with its own words; what stands behind the last of an
+    /// unbroken list is said of the ones before it that have nothing of their own.
+    pub(super) fn participles(&mut self, things: &[Thing]) -> Option<Vec<Event>> {
+        let noun = things.first()?.noun;
+        let mut groups: Vec<(Vec<Event>, bool)> = Vec::new();
+        let mut commas = 0;
+        loop {
+            let joined = self.attempt(|line| {
+                let comma = line.eat_mark(",");
+                let or = line.eat_any(&["or", "and/or"]);
+                let and = !or && comma && line.eat("and");
+                (groups.is_empty() || comma || or).then_some(())?;
+                line.eat("newly");
+                let deed = line.participle(noun)?;
+                Some((deed, comma, or || and))
+            });
+            let Some((deed, comma, or)) = joined else {
+                break;
+            };
+            commas += usize::from(comma);
+            // Two that are set apart by a comma are two statements; three are a list.
+            let is_apart = comma && or && commas == 1;
+            let mut events = self.done_to(things, &deed)?;
+            if noun == Noun::Commit
+                && let Some(pulls) = self.arrives_on()
+            {
+                events = synchronized(&events, &pulls);
+                self.last = vec![Noun::PullRequest];
+            }
+            let mut behind = self.behind_verb(noun);
+            if is_comment(noun)
+                && things.iter().all(|thing| thing.on.is_empty())
+                && let Some((on, parent)) = self.attempt(|line| {
+                    line.eat_any(&["on", "in", "to", "for", "against", "under"])
+                        .then_some(())?;
+                    let was = std::mem::replace(&mut line.is_object, true);
+                    let found = line.parents();
+                    line.is_object = was;
+                    found
+                })
+            {
+                self.last.clone_from(&on);
+                behind = behind.and(parent).and(self.behind_verb(noun));
+                for event in groups
+                    .iter_mut()
+                    .flat_map(|(events, _)| events)
+                    .chain(&mut events)
+                {
+                    event.on.clone_from(&on);
+                    event.noun = comment_on(event.noun, &on);
+                }
+            }
+            let has_own = !behind.is_always();
+            for event in &mut events {
+                event.require(behind.clone());
+            }
+            if has_own && !(is_apart && groups.len() == 1) {
+                for (events, own) in groups.iter_mut().rev() {
+                    if *own {
+                        break;
+                    }
+                    *own = true;
+                    events
+                        .iter_mut()
+                        .for_each(|event| event.require(behind.clone()));
+                }
+            }
+            if !deed.is_bare {
+                share_values(&mut groups, &deed);
+            }
+            groups.push((events, has_own));
+        }
+        (!groups.is_empty()).then(|| groups.into_iter().flat_map(|(events, _)| events).collect())
+    }
+
+    /// What narrows a verb: who did it, where to, and relative clauses about its subject.
+    pub(super) fn behind_verb(&mut self, noun: Noun) -> Guard {
+        let mut found = Formula::Always;
+        loop {
+            let start = self.at;
+            found = found.and(self.modifiers(Behind::Verb(noun)));
+            if let Some(guard) = self.attempt(|line| line.inner_guard(noun)) {
+                found = found.and(guard);
+            }
+            if self.at == start {
+                return found;
+            }
+        }
+    }
+
+    /// A guard in the middle of a sentence, without a comma before it: `while open and non-draft`.
+    fn inner_guard(&mut self, noun: Noun) -> Option<Guard> {
+        self.guard_clause(Behind::Noun(noun))
+    }
+
+    /// `to a PR`, `on a pull request's branch`: where commits arrive.
+    pub(super) fn arrives_on(&mut self) -> Option<Vec<Thing>> {
+        self.attempt(|line| {
+            line.eat_any(&["to", "on", "onto", "into"]).then_some(())?;
+            line.attempt(|line| {
+                line.skip_any(&["the", "a"]);
+                line.eat_phrase(&[
+                    "head branch of",
+                    "source branch of",
+                    "branch of",
+                    "branches of",
+                    "branch behind",
+                ])
+                .then_some(())
+            });
+            let things = line.objects()?;
+            if line.eat("'s") {
+                line.eat_phrase(&["head branch", "source branch", "branch"])
+                    .then_some(())?;
+            } else {
+                line.eat_phrase(&["head branch", "branch", "branches"]);
+            }
+            things
+                .iter()
+                .all(|thing| thing.noun == Noun::PullRequest)
+                .then_some(things)
+        })
+    }
+
+    /// Who edits what part: `its title or description is edited`.
+    pub(super) fn edited_part(
+        &mut self,
+        things: &[Thing],
+        start: usize,
+        place: Place,
+    ) -> Option<Vec<Event>> {
+        let names: &[&str] = match place {
+            Place::Title => &["title"],
+            Place::Body => &["body"],
+            Place::Own => &["title", "body"],
+            Place::Message => return None,
+        };
+        let guard = self.says(Says::Test(is(Field::Changed, names)), start);
+        things
+            .iter()
+            .map(|thing| {
+                let verb = Verb::Edit;
+                has_row(thing.noun, verb).then(|| {
+                    let mut event = Event::of(thing, verb);
+                    event.require(guard.clone());
+                    event
+                })
+            })
+            .collect()
+    }
+
+    pub(super) fn by_agent(&self, who: &Guard, events: &mut [Event]) {
+        for event in events {
+            event.require(who.clone());
+        }
+    }
+}
+
+/// `labelled or unlabelled bug`: the value belongs to both.
+fn share_values(groups: &mut [(Vec<Event>, bool)], deed: &Deed) {
+    let of_labels = deed.verbs == [Verb::Label] || deed.verbs == [Verb::Unlabel];
+    if !of_labels {
+        return;
+    }
+    for (events, _) in groups.iter_mut() {
+        for event in events.iter_mut() {
+            let field = match event.verb {
+                Verb::Label => Field::LabelAdded,
+                Verb::Unlabel => Field::LabelRemoved,
+                _ => continue,
+            };
+            let moved = deed
+                .guard
+                .replace(false, &mut |atom: &super::atom::Atom, negated| {
+                    let Says::Test(test) = &atom.says else {
+                        return None;
+                    };
+                    let mut atom = atom.clone();
+                    atom.says = Says::Test(Test::new(field, test.op(), test.values().to_vec()));
+                    let found = Formula::Atom(atom);
+                    Some(if negated { found.not() } else { found })
+                });
+            let of_labels = |atom: &super::atom::Atom| matches!(&atom.says, Says::Test(test) if matches!(test.field(), Field::LabelAdded | Field::LabelRemoved));
+            let has_own = event.guard.mentions(&of_labels);
+            if let Some(moved) = moved.filter(|_| !has_own) {
+                event.require(moved);
+            }
+        }
+    }
+}
+
+/// Commits that arrive on pull requests.
+pub(super) fn synchronized(events: &[Event], pulls: &[Thing]) -> Vec<Event> {
+    let each = events.iter().flat_map(|event| {
+        pulls.iter().map(|pull| {
+            let mut found = Event::of(pull, Verb::Synchronize);
+            found.require(event.guard.clone());
+            found.start = event.start;
+            found
+        })
+    });
+    each.collect()
+}
+
+/// Verbs that sentences are read for, on a noun.
+fn is_deed_of(noun: Noun, verb: Verb) -> bool {
+    match (noun, verb) {
+        (Noun::PullRequest | Noun::Issue | Noun::Discussion | Noun::Commit, Verb::Comment) => true,
+        (Noun::PullRequest, Verb::Push | Verb::Touch | Verb::Retarget | Verb::Milestone) => false,
+        (Noun::PullRequest, Verb::RequestReview) => true,
+        (Noun::Repository, Verb::Change) => false,
+        (_, Verb::Touch | Verb::Move) => false,
+        _ => has_row(noun, verb),
+    }
+}
+
+/// The events that verbs make of a thing.
+pub(super) fn events_of(thing: &Thing, verbs: &[Verb]) -> Option<Vec<Event>> {
+    let mut events = Vec::new();
+    for verb in verbs {
+        if *verb == Verb::Comment {
+            let noun = match thing.noun {
+                Noun::Discussion => Noun::DiscussionComment,
+                Noun::Commit => Noun::CommitComment,
+                _ => Noun::Comment,
+            };
+            let mut event = Event::of(thing, Verb::Create);
+            event.noun = noun;
+            event.on = vec![thing.noun];
+            event.guard = of_parent(&thing.guard)?;
+            events.push(event);
+            continue;
+        }
+        let brings_commits = matches!(verb, Verb::Push | Verb::Add | Verb::Create);
+        if thing.noun == Noun::Commit && thing.on == [Noun::PullRequest] && brings_commits {
+            let mut event = Event::of(thing, Verb::Synchronize);
+            event.noun = Noun::PullRequest;
+            event.on = Vec::new();
+            events.push(event);
+            continue;
+        }
+        if !has_row(thing.noun, *verb) {
+            return None;
+        }
+        if !thing.on.is_empty() && !is_comment(thing.noun) {
+            return None;
+        }
+        events.push(Event::of(thing, *verb));
+    }
+    (!events.is_empty()).then_some(events)
+}

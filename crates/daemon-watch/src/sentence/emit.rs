@@ -1,0 +1,235 @@
+//! From events and guards to clauses and filters, by the vocabulary.
+
+use daemon_event::vocabulary::{self, EventKind, Guard as RowGuard, Noun, Row};
+use daemon_event::{Field, Source};
+
+use super::atom::{Occasion, Says};
+use super::deeds::Event;
+use super::formula::{Formula, Literal, alternatives, is};
+use super::line::Line;
+use crate::filter::{Filter, Mark, Op, Test};
+use crate::interpretation::{Clause, EventPattern};
+use crate::resolve::{Found, LABEL_BY_ID, default_note};
+
+/// The most clauses of one line.
+const MOST_CLAUSES: usize = 64;
+
+/// Makes the clauses of all events; none if something that is said has no place in an event.
+pub(super) fn emit(line: &Line<'_>, events: &[Event]) -> Option<Found> {
+    let mut found = Found::default();
+    for event in events {
+        let sources = sources(event);
+        let mut is_met = false;
+        let mut groups: Vec<(Vec<EventPattern>, Vec<usize>)> = Vec::new();
+        for kind in vocabulary::kinds() {
+            let is_other = event.on == [Noun::Issue] && kind.name.starts_with("pull_request");
+            if !sources.contains(&kind.source) || event.without == Some(kind.name) || is_other {
+                continue;
+            }
+            if let Some((name, action)) = event.raw {
+                if kind.name == name && kind.source == Source::Github {
+                    is_met = true;
+                    let pattern = EventPattern {
+                        source: kind.source,
+                        kind: kind.name,
+                        action,
+                    };
+                    add(
+                        line,
+                        event,
+                        kind,
+                        pattern,
+                        Vec::new(),
+                        &mut groups,
+                        &mut found,
+                    )?;
+                }
+                continue;
+            }
+            for row in kind
+                .rows
+                .iter()
+                .filter(|row| row.noun == event.noun && row.verbs.contains(&event.verb))
+            {
+                is_met = true;
+                let pattern = EventPattern {
+                    source: kind.source,
+                    kind: kind.name,
+                    action: row.action,
+                };
+                add(
+                    line,
+                    event,
+                    kind,
+                    pattern,
+                    row_tests(row),
+                    &mut groups,
+                    &mut found,
+                )?;
+            }
+        }
+        if !is_met {
+            return None;
+        }
+        if event.raw.is_none()
+            && let Some(note) = default_note(
+                event.noun,
+                event.verb,
+                names_source(event),
+                sources.len(),
+                says_merge_request(line),
+            )
+        {
+            found.note(note);
+        }
+        let names_lost_label = |filter: &Filter| filter.test.field() == Field::LabelRemoved;
+        if sources.contains(&Source::Linear) && found.filters.iter().any(names_lost_label) {
+            found.note(LABEL_BY_ID);
+        }
+        let mark = if event.raw.is_none() && event.noun == Noun::Issue && !names_source(event) {
+            Mark::Inferred
+        } else {
+            Mark::Exact
+        };
+        let span = line.span(&(event.start..line.tokens.len()));
+        for (events, filters) in groups {
+            let clause = Clause {
+                events,
+                filters,
+                span,
+                mark,
+            };
+            let is_known = found
+                .clauses
+                .iter()
+                .any(|known| known.events == clause.events && known.filters == clause.filters);
+            if !is_known {
+                found.clauses.push(clause);
+            }
+        }
+    }
+    (!found.clauses.is_empty() && found.clauses.len() <= MOST_CLAUSES).then_some(found)
+}
+
+fn names_source(event: &Event) -> bool {
+    event.source.is_some()
+        || event
+            .guard
+            .mentions(&|atom| matches!(atom.says, Says::Source(_)))
+}
+
+fn says_merge_request(line: &Line<'_>) -> bool {
+    (0..line.tokens.len()).any(|at| {
+        matches!(line.word_at(at), "mr" | "mrs")
+            || line.word_at(at) == "merge" && line.word_at(at + 1).starts_with("request")
+    })
+}
+
+/// The sources that a noun means where none is named.
+fn sources(event: &Event) -> Vec<Source> {
+    if let Some(source) = event.source {
+        return vec![source];
+    }
+    let on_pull = event.on.contains(&Noun::PullRequest) && !event.on.contains(&Noun::Issue);
+    let is_of_github = on_pull || event.without.is_some();
+    Source::ALL
+        .iter()
+        .copied()
+        .filter(|source| match source {
+            Source::Github => true,
+            Source::Linear => matches!(event.noun, Noun::Issue | Noun::Comment) && !is_of_github,
+            Source::Git => matches!(
+                event.noun,
+                Noun::Commit | Noun::Branch | Noun::Tag | Noun::PullRequest | Noun::File
+            ),
+            Source::Slack | Source::Sentry => false,
+        })
+        .collect()
+}
+
+fn row_tests(row: &Row) -> Vec<Test> {
+    let owned = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect();
+    row.guards
+        .iter()
+        .map(|guard| match guard {
+            RowGuard::Is(field, values) => Test::new(*field, Op::Is, owned(values)),
+            RowGuard::IsNot(field, values) => Test::new(*field, Op::IsNot, owned(values)),
+            RowGuard::Present(field) => Test::new(*field, Op::Present, Vec::new()),
+            RowGuard::Absent(field) => Test::new(*field, Op::Absent, Vec::new()),
+        })
+        .collect()
+}
+
+/// Adds one event of one kind with what must hold for it.
+fn add(
+    line: &Line<'_>,
+    event: &Event,
+    kind: &EventKind,
+    pattern: EventPattern,
+    tests: Vec<Test>,
+    groups: &mut Vec<(Vec<EventPattern>, Vec<usize>)>,
+    found: &mut Found,
+) -> Option<()> {
+    let whole = event.start..line.tokens.len();
+    let literal = |test: Test| {
+        Formula::Atom(Literal {
+            test,
+            range: whole.clone(),
+        })
+    };
+    let mut formula = tests
+        .into_iter()
+        .map(literal)
+        .fold(Formula::Always, Formula::and);
+    if let Some(on) = comment_place(event) {
+        formula = formula.and(literal(on));
+    }
+    let occasion = Occasion {
+        source: kind.source,
+        kind: kind.name,
+        noun: event.noun,
+        verb: event.verb,
+    };
+    let said = event
+        .guard
+        .replace(false, &mut |atom: &super::atom::Atom, negated| {
+            atom.on(&occasion, negated)
+        });
+    let Some(said) = said else {
+        // Another service's event has no place for what is said: it cannot be meant.
+        return (kind.source != Source::Github).then_some(());
+    };
+    for list in alternatives(&formula.and(said))? {
+        let mut filters = Vec::new();
+        for literal in list {
+            let span = line.span(&literal.range);
+            let index = found.filter(Filter {
+                test: literal.test,
+                span,
+                mark: Mark::Exact,
+            });
+            if !filters.contains(&index) {
+                filters.push(index);
+            }
+        }
+        match groups.iter_mut().find(|(_, known)| *known == filters) {
+            Some((events, _)) if events.contains(&pattern) => {}
+            Some((events, _)) => events.push(pattern),
+            None => groups.push((vec![pattern], filters)),
+        }
+    }
+    Some(())
+}
+
+/// What a comment must be on, where a kind of event does not say so.
+fn comment_place(event: &Event) -> Option<Test> {
+    if event.noun != Noun::Comment || event.on.is_empty() {
+        return None;
+    }
+    let on = |noun: Noun| event.on.contains(&noun);
+    match (on(Noun::PullRequest), on(Noun::Issue)) {
+        (true, false) => Some(is(Field::CommentOn, &["pull_request"])),
+        (false, true) => Some(is(Field::CommentOn, &["issue"])),
+        _ => None,
+    }
+}

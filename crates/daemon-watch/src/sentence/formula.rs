@@ -1,0 +1,249 @@
+//! What must hold, as a formula: put together by grammar, taken apart into lists of filters.
+
+use std::ops::Range;
+
+use daemon_event::{Field, Shape};
+
+use crate::filter::{Op, Test};
+
+/// The most alternatives that a formula may become.
+const MOST_ALTERNATIVES: usize = 24;
+
+/// A formula over atoms.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Formula<A> {
+    /// Holds.
+    Always,
+    Atom(A),
+    Not(Box<Self>),
+    All(Vec<Self>),
+    Any(Vec<Self>),
+}
+
+impl<A: Clone> Formula<A> {
+    pub(super) fn not(self) -> Self {
+        match self {
+            Self::Not(inner) => *inner,
+            other => Self::Not(Box::new(other)),
+        }
+    }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Always, one) | (one, Self::Always) => one,
+            (Self::All(mut many), Self::All(more)) => {
+                many.extend(more);
+                Self::All(many)
+            }
+            (Self::All(mut many), one) => {
+                many.push(one);
+                Self::All(many)
+            }
+            (one, Self::All(more)) => Self::All(std::iter::once(one).chain(more).collect()),
+            (one, other) => Self::All(vec![one, other]),
+        }
+    }
+
+    pub(super) fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Always, _) | (_, Self::Always) => Self::Always,
+            (Self::Any(mut many), one) => {
+                many.push(one);
+                Self::Any(many)
+            }
+            (one, other) => Self::Any(vec![one, other]),
+        }
+    }
+
+    /// Whether some atom is of a sort.
+    pub(super) fn mentions(&self, is_wanted: &impl Fn(&A) -> bool) -> bool {
+        match self {
+            Self::Always => false,
+            Self::Atom(atom) => is_wanted(atom),
+            Self::Not(inner) => inner.mentions(is_wanted),
+            Self::All(many) | Self::Any(many) => many.iter().any(|one| one.mentions(is_wanted)),
+        }
+    }
+
+    pub(super) fn is_always(&self) -> bool {
+        matches!(self, Self::Always)
+    }
+
+    /// Replaces every atom, told whether it is negated, by a formula; none where one has no place in the event.
+    pub(super) fn replace<B: Clone>(
+        &self,
+        is_negated: bool,
+        with: &mut impl FnMut(&A, bool) -> Option<Formula<B>>,
+    ) -> Option<Formula<B>> {
+        Some(match self {
+            Self::Always if is_negated => Formula::Any(Vec::new()),
+            Self::Always => Formula::Always,
+            Self::Atom(atom) => with(atom, is_negated)?,
+            Self::Not(inner) => inner.replace(!is_negated, with)?,
+            Self::All(many) | Self::Any(many) => {
+                let is_all = matches!(self, Self::All(_)) != is_negated;
+                let mut parts = Vec::with_capacity(many.len());
+                for one in many {
+                    parts.push(one.replace(is_negated, with)?);
+                }
+                if is_all {
+                    parts.into_iter().fold(Formula::Always, Formula::and)
+                } else {
+                    Formula::Any(parts)
+                }
+            }
+        })
+    }
+}
+
+/// A comparison and the tokens that say it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Literal {
+    pub(super) test: Test,
+    pub(super) range: Range<usize>,
+}
+
+/// Returns the lists of comparisons of which one must hold in whole; none if there are too many, or if a
+/// comparison cannot be turned round.
+pub(super) fn alternatives(formula: &Formula<Literal>) -> Option<Vec<Vec<Literal>>> {
+    spread(formula, false)
+}
+
+fn spread(formula: &Formula<Literal>, negated: bool) -> Option<Vec<Vec<Literal>>> {
+    match formula {
+        Formula::Always if negated => Some(Vec::new()),
+        Formula::Always => Some(vec![Vec::new()]),
+        Formula::Atom(literal) => {
+            let test = if negated {
+                turned(&literal.test)?
+            } else {
+                literal.test.clone()
+            };
+            let range = literal.range.clone();
+            Some(vec![vec![Literal { test, range }]])
+        }
+        Formula::Not(inner) => spread(inner, !negated),
+        Formula::All(many) if negated => any_of(many, true),
+        Formula::Any(many) if !negated => any_of(many, false),
+        Formula::All(many) | Formula::Any(many) => all_of(many, negated),
+    }
+}
+
+fn any_of(many: &[Formula<Literal>], negated: bool) -> Option<Vec<Vec<Literal>>> {
+    let mut found: Vec<Vec<Literal>> = Vec::new();
+    for one in many {
+        for list in spread(one, negated)? {
+            // Values of one field are one comparison.
+            let joined = found.iter_mut().any(|known| join(known, &list, true));
+            if !joined {
+                found.push(list);
+            }
+        }
+    }
+    (found.len() <= MOST_ALTERNATIVES).then_some(found)
+}
+
+fn all_of(many: &[Formula<Literal>], negated: bool) -> Option<Vec<Vec<Literal>>> {
+    let mut found: Vec<Vec<Literal>> = vec![Vec::new()];
+    for one in many {
+        let parts = spread(one, negated)?;
+        if found.len() * parts.len() > MOST_ALTERNATIVES {
+            return None;
+        }
+        let both = |known: &Vec<Literal>| -> Vec<Vec<Literal>> {
+            parts
+                .iter()
+                .map(|part| {
+                    let mut both = known.clone();
+                    for literal in part {
+                        let single = std::slice::from_ref(literal);
+                        let is_known = both.iter().any(|other| other.test == literal.test);
+                        if !is_known && !both.iter_mut().any(|one| join_one(one, single, false)) {
+                            both.push(literal.clone());
+                        }
+                    }
+                    both
+                })
+                .collect()
+        };
+        found = found.iter().flat_map(both).collect();
+    }
+    Some(found)
+}
+
+fn join(known: &mut [Literal], other: &[Literal], is_any: bool) -> bool {
+    match known {
+        [one] => join_one(one, other, is_any),
+        _ => false,
+    }
+}
+
+/// Adds the values of a single comparison to another of the same field, where that means the same.
+fn join_one(known: &mut Literal, other: &[Literal], is_any: bool) -> bool {
+    let [other] = other else { return false };
+    let joins = if is_any {
+        matches!(
+            known.test.op(),
+            Op::Is | Op::Matches | Op::Contains | Op::Begins
+        )
+    } else {
+        matches!(
+            known.test.op(),
+            Op::IsNot | Op::MatchesNot | Op::Lacks | Op::BeginsNot
+        )
+    };
+    let is_same = known.test.field() == other.test.field() && known.test.op() == other.test.op();
+    if !joins || !is_same {
+        return false;
+    }
+    let mut values = known.test.values().to_vec();
+    let new = other.test.values().iter();
+    values.extend(
+        new.filter(|value| !known.test.values().contains(value))
+            .cloned(),
+    );
+    known.test = Test::new(known.test.field(), known.test.op(), values);
+    known.range = known.range.start.min(other.range.start)..known.range.end.max(other.range.end);
+    true
+}
+
+/// The comparison that holds where this one does not, of facts that are known.
+fn turned(test: &Test) -> Option<Test> {
+    let values = test.values().to_vec();
+    if test.field().shape() == Shape::Flag && matches!(test.op(), Op::Is) {
+        let other = |value: &String| if value == "true" { "false" } else { "true" }.to_owned();
+        return Some(Test::new(
+            test.field(),
+            Op::Is,
+            values.iter().map(other).collect(),
+        ));
+    }
+    let op = match test.op() {
+        Op::Is => Op::IsNot,
+        Op::IsNot => Op::Is,
+        Op::Matches => Op::MatchesNot,
+        Op::MatchesNot => Op::Matches,
+        Op::Contains => Op::Lacks,
+        Op::Lacks => Op::Contains,
+        Op::Begins => Op::BeginsNot,
+        Op::BeginsNot => Op::Begins,
+        Op::Any => Op::None,
+        Op::None => Op::Any,
+        Op::Present => Op::Absent,
+        Op::Absent => Op::Present,
+        // Some path is none of these.
+        Op::Only if values.iter().all(|value| !value.starts_with('!')) => {
+            let mut globs = vec!["**".to_owned()];
+            globs.extend(values.iter().map(|value| format!("!{value}")));
+            return Some(Test::new(test.field(), Op::Any, globs));
+        }
+        Op::Command | Op::Only => return None,
+    };
+    Some(Test::new(test.field(), op, values))
+}
+
+/// A comparison of a field that is one of the values.
+pub(super) fn is(field: Field, values: &[&str]) -> Test {
+    let values = values.iter().map(|value| (*value).to_owned()).collect();
+    Test::new(field, Op::Is, values)
+}

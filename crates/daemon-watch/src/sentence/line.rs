@@ -1,0 +1,311 @@
+//! The line as single words, with a place in it, and steps that can be taken back.
+
+use std::ops::Range;
+
+use daemon_event::vocabulary::{Noun, Verb};
+
+use crate::interpretation::Correction;
+use crate::lexicon::{self, Class, Forms, Sense};
+use crate::normalise::{Token, TokenKind, tokens};
+use crate::span::Span;
+
+/// The most steps that reading one line may take.
+const MOST_STEPS: u32 = 20_000;
+/// The most words of a line that is read as sentences.
+const MOST_WORDS: usize = 120;
+/// How many misspelt words of one line are mended.
+const MOST_MENDED: usize = 8;
+
+/// Words that add nothing wherever they stand.
+const FILLERS: &[&str] = &[
+    "also",
+    "already",
+    "currently",
+    "still",
+    "directly",
+    "itself",
+    "actually",
+    "explicitly",
+    "either",
+    "now",
+    "please",
+    "ever",
+    "simply",
+    "freshly",
+    "newly",
+    "yet",
+    "straight",
+];
+
+/// The words of a line, and how far they are read.
+pub(super) struct Line<'l> {
+    pub(super) text: &'l str,
+    pub(super) tokens: Vec<Token>,
+    /// Lower-case words; an empty text for what is no word.
+    words: Vec<String>,
+    pub(super) at: usize,
+    steps: u32,
+    pub(super) corrections: Vec<Correction>,
+    /// What `it` stands for.
+    pub(super) last: Vec<Noun>,
+    /// Participles behind a noun are its verb: `pull request opened by a bot`.
+    pub(super) is_headline: bool,
+    /// A verb stands before the noun: who follows by `by` acted.
+    pub(super) is_object: bool,
+}
+
+impl<'l> Line<'l> {
+    /// Takes a line apart; `None` if it is longer than a sentence.
+    pub(super) fn new(text: &'l str, mends: bool) -> Option<Self> {
+        let mut line = Self {
+            text,
+            tokens: Vec::new(),
+            words: Vec::new(),
+            at: 0,
+            steps: MOST_STEPS,
+            corrections: Vec::new(),
+            last: Vec::new(),
+            is_headline: false,
+            is_object: false,
+        };
+        let all = tokens(text);
+        if all.len() > MOST_WORDS {
+            return None;
+        }
+        for token in all {
+            line.push(token, mends);
+        }
+        while line.tokens.last().is_some_and(|last| {
+            last.kind == TokenKind::Mark && matches!(last.text.as_str(), "." | "!" | ",")
+        }) {
+            line.tokens.pop();
+            line.words.pop();
+        }
+        Some(line)
+    }
+
+    fn push(&mut self, mut token: Token, mends: bool) {
+        // A raw name in backticks is a noun.
+        if token.kind == TokenKind::Quoted && is_raw_noun(&token.text) {
+            token.kind = TokenKind::Word;
+        }
+        if token.kind != TokenKind::Word {
+            self.words.push(String::new());
+            self.tokens.push(token);
+            return;
+        }
+        let word = token.text.replace('’', "'");
+        if FILLERS.contains(&word.as_str()) {
+            return;
+        }
+        let before = self.words.last().map_or("", String::as_str);
+        if word == "'s" && matches!(before, "it" | "that" | "who" | "which" | "there") {
+            self.words.push("is".to_owned());
+            self.tokens.push(token);
+            return;
+        }
+        if let Some(stem) = word.strip_suffix("'re").filter(|stem| !stem.is_empty()) {
+            self.words.extend([stem.to_owned(), "are".to_owned()]);
+            self.tokens.extend([token.clone(), token]);
+            return;
+        }
+        if let Some((first, last)) = halves(&word) {
+            let middle = token.span.start + first.len();
+            let (first, last) = (first.to_owned(), last.to_owned());
+            let end = token.span.end;
+            let half = |start: usize, end: usize, text: &str| Token {
+                kind: TokenKind::Word,
+                span: Span::new(start, end),
+                text: text.to_owned(),
+            };
+            self.tokens.push(half(token.span.start, middle, &first));
+            self.tokens.push(half(middle + 1, end, &last));
+            self.words.extend([first, last]);
+            return;
+        }
+        let mended = if mends {
+            self.mend(&token, &word)
+        } else {
+            None
+        };
+        if let Some(mended) = mended {
+            token.text = mended.to_owned();
+            self.words.push(mended.to_owned());
+        } else {
+            self.words.push(word);
+        }
+        self.tokens.push(token);
+    }
+
+    fn mend(&mut self, token: &Token, word: &str) -> Option<&'static str> {
+        let is_lower = (token.span.of(self.text).chars().skip(1)).all(char::is_lowercase);
+        if !is_lower || self.corrections.len() == MOST_MENDED || lexicon::is_known(word) {
+            return None;
+        }
+        let mended = lexicon::mend(word)?;
+        self.corrections.push(Correction {
+            span: token.span,
+            replacement: mended.to_owned(),
+        });
+        Some(mended)
+    }
+
+    /// Takes a step that is taken back where it gives nothing.
+    pub(super) fn attempt<T>(&mut self, step: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        self.steps = self.steps.checked_sub(1)?;
+        let at = self.at;
+        let found = step(self);
+        if found.is_none() {
+            self.at = at;
+        }
+        found
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.at >= self.tokens.len()
+    }
+
+    pub(super) fn word(&self, ahead: usize) -> &str {
+        self.words.get(self.at + ahead).map_or("", String::as_str)
+    }
+
+    pub(super) fn word_at(&self, at: usize) -> &str {
+        self.words.get(at).map_or("", String::as_str)
+    }
+
+    pub(super) fn kind(&self, ahead: usize) -> Option<TokenKind> {
+        self.tokens.get(self.at + ahead).map(|token| token.kind)
+    }
+
+    /// The author's spelling of one token.
+    pub(super) fn written(&self, ahead: usize) -> &'l str {
+        let token = self.tokens.get(self.at + ahead);
+        token.map_or("", |token| token.span.of(self.text))
+    }
+
+    /// The value of a literal: what stands between the quotes, else the author's spelling.
+    pub(super) fn value(&self, ahead: usize) -> String {
+        let Some(token) = self.tokens.get(self.at + ahead) else {
+            return String::new();
+        };
+        match token.kind {
+            TokenKind::Quoted | TokenKind::User | TokenKind::Channel | TokenKind::Reference => {
+                token.text.clone()
+            }
+            TokenKind::Word | TokenKind::Code | TokenKind::Number | TokenKind::Mark => {
+                token.span.of(self.text).to_owned()
+            }
+        }
+    }
+
+    pub(super) fn is_mark(&self, ahead: usize, mark: &str) -> bool {
+        let token = self.tokens.get(self.at + ahead);
+        token.is_some_and(|token| token.kind == TokenKind::Mark && token.text == mark)
+    }
+
+    pub(super) fn eat_mark(&mut self, mark: &str) -> bool {
+        let is = self.is_mark(0, mark);
+        self.at += usize::from(is);
+        is
+    }
+
+    /// Eats one of some words.
+    pub(super) fn eat_any(&mut self, words: &[&str]) -> bool {
+        let is = words.contains(&self.word(0)) && !self.word(0).is_empty();
+        self.at += usize::from(is);
+        is
+    }
+
+    /// Eats all of some words.
+    pub(super) fn skip_any(&mut self, words: &[&str]) {
+        while self.eat_any(words) {}
+    }
+
+    /// Whether a phrase, its words apart by blanks, stands here.
+    pub(super) fn sees(&self, phrase: &str) -> bool {
+        phrase
+            .split(' ')
+            .enumerate()
+            .all(|(ahead, word)| self.word(ahead) == word)
+    }
+
+    pub(super) fn eat(&mut self, phrase: &str) -> bool {
+        let sees = self.sees(phrase);
+        if sees {
+            self.at += phrase.split(' ').count();
+        }
+        sees
+    }
+
+    /// Eats the first of some phrases that stands here; longer ones first.
+    pub(super) fn eat_phrase(&mut self, phrases: &[&str]) -> bool {
+        phrases.iter().any(|phrase| self.eat(phrase))
+    }
+
+    fn window(&self) -> Vec<&str> {
+        let end = self.words.len().min(self.at + 8);
+        let words = self.words.get(self.at..end).unwrap_or_default();
+        words.iter().map(String::as_str).collect()
+    }
+
+    /// Eats the longest phrase of the lexicon whose sense is wanted.
+    pub(super) fn eat_sense(
+        &mut self,
+        is_wanted: impl Fn(&Sense) -> bool,
+    ) -> Option<&'static Sense> {
+        if self.word(0).is_empty() {
+            return None;
+        }
+        let (sense, n_words) = lexicon::longest_of(&self.window(), is_wanted)?;
+        self.at += n_words;
+        Some(sense)
+    }
+
+    pub(super) fn eat_class(&mut self, class: Class) -> bool {
+        self.eat_sense(|sense| sense.is(class)).is_some()
+    }
+
+    pub(super) fn sees_sense(&self, is_wanted: impl Fn(&Sense) -> bool) -> bool {
+        !self.word(0).is_empty() && lexicon::longest_of(&self.window(), is_wanted).is_some()
+    }
+
+    /// Eats a verb in one of some forms.
+    pub(super) fn eat_verb(&mut self, forms: Forms) -> Option<&'static [Verb]> {
+        let sense = self.eat_sense(|sense| sense.is_verb() && sense.forms.has(forms))?;
+        Some(&sense.verbs)
+    }
+
+    pub(super) fn span(&self, range: &Range<usize>) -> Span {
+        let first = self.tokens.get(range.start).map(|token| token.span);
+        let last = (range.end.checked_sub(1)).and_then(|at| self.tokens.get(at));
+        match (first, last) {
+            (Some(first), Some(last)) if range.end > range.start => first.to(last.span),
+            (Some(first), _) => first,
+            (None, _) => Span::default(),
+        }
+    }
+}
+
+fn is_raw_noun(text: &str) -> bool {
+    text.contains('_') && lexicon::exact(text).is_some_and(|sense| !sense.nouns.is_empty())
+}
+
+/// The halves of `non-draft` and `bug-labelled`, where both say something.
+fn halves(word: &str) -> Option<(&str, &str)> {
+    const BEHIND: &[&str] = &[
+        "labelled",
+        "labeled",
+        "tagged",
+        "authored",
+        "opened",
+        "created",
+        "raised",
+        "submitted",
+        "triggered",
+    ];
+    if let Some(rest) = word.strip_prefix("non-") {
+        return (!rest.is_empty()).then_some(("non", rest));
+    }
+    let (first, last) = word.rsplit_once('-')?;
+    (!first.is_empty() && BEHIND.contains(&last)).then_some((first, last))
+}

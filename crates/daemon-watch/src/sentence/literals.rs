@@ -1,0 +1,488 @@
+//! Labels, branches, texts and numbers: literals, the words around them, and how they are joined.
+
+use daemon_event::Field;
+use daemon_event::vocabulary::Noun;
+
+use super::atom::{Guard, Place, Says};
+use super::formula::{Formula, is};
+use super::line::Line;
+use super::people::OTHER_THAN;
+use crate::filter::{Op, Test};
+use crate::grammar::literals::NOT_A_BRANCH;
+use crate::lexicon::{self, Class, KNOWN_BRANCHES, Part};
+use crate::normalise::TokenKind;
+
+/// Words without a sense that never are a label or a branch.
+const STOPS: &[&str] = &[
+    "nor",
+    "while",
+    "because",
+    "so",
+    "than",
+    "too",
+    "during",
+    "until",
+    "before",
+    "after",
+    "however",
+    "who",
+    "whom",
+    "what",
+    "provided",
+    "assuming",
+    "long",
+    "there",
+    "other",
+    "same",
+    "least",
+    "most",
+    "more",
+    "always",
+    "often",
+    "rarely",
+    "recently",
+    "first",
+    "last",
+    "next",
+    "second",
+    "third",
+    "between",
+    "over",
+    "per",
+    "via",
+    "through",
+    "since",
+    "it",
+    "they",
+    "nobody",
+    "nothing",
+    "none",
+    "anything",
+    "except",
+    "wrongly",
+    "incorrectly",
+    "twice",
+    "again",
+];
+
+/// Words with a sense that name labels as well.
+const LABEL_WORDS: &[&str] = &[
+    "bug",
+    "release",
+    "documentation",
+    "ready",
+    "review",
+    "deploy",
+    "security",
+    "breaking",
+    "change",
+    "urgent",
+    "stale",
+    "build",
+    "ci",
+    "code",
+    "api",
+    "major",
+    "minor",
+    "patch",
+    "fix",
+    "error",
+    "test",
+    "critical",
+    "high",
+    "low",
+    "question",
+    "blocked",
+    "draft",
+    "regression",
+    "crash",
+    "escalation",
+    "package",
+    "project",
+    "link",
+    "feature",
+    "tracking",
+    "automation",
+    "workflow",
+    "pipeline",
+];
+
+impl Line<'_> {
+    /// A word that nothing else claims.
+    fn is_free_word(&self, ahead: usize) -> bool {
+        let word = self.word(ahead);
+        let is_plain = !word.is_empty() && !STOPS.contains(&word);
+        is_plain
+            && lexicon::exact(word).is_none_or(|sense| {
+                sense.is_value && !sense.is_verb() || sense.is(Class::NotPlanned)
+            })
+    }
+
+    fn is_label_word(&self, ahead: usize) -> bool {
+        self.is_free_word(ahead) || LABEL_WORDS.contains(&self.word(ahead))
+    }
+
+    pub(super) fn eats_label_noun(&mut self) -> bool {
+        self.eat_any(&["label", "labels"])
+    }
+
+    /// Reads labels and how they are joined: `bug or wip`, `both the A and the B label`, `neither A nor B`.
+    pub(super) fn labels(&mut self, make: impl Fn(Vec<String>) -> Test) -> Option<Guard> {
+        self.attempt(|line| {
+            if line.eat_phrase(&["anything other than", "anything but", "anything except"]) {
+                return line.label_list(&make, false).map(Formula::not);
+            }
+            let neither = line.eat("neither");
+            let both = !neither && line.eat("both");
+            line.skip_any(&["the", "a", "an", "any", "of"]);
+            let found = if line.eats_label_noun() {
+                let others = line.eat_phrase(OTHER_THAN)
+                    || line.eat_phrase(&["that is not", "which is not", "that are not", "but"]);
+                line.eat_phrase(&["that is", "which is"]);
+                line.skip_any(&["named", "called", "matching", "of", "is", "either"]);
+                let found = line.label_list(&make, both)?;
+                if others { found.not() } else { found }
+            } else {
+                line.label_list(&make, both)?
+            };
+            Some(if neither { found.not() } else { found })
+        })
+    }
+
+    /// Labels joined by commas, `or`, `and`; `and` asks for all of them.
+    fn label_list(&mut self, make: &impl Fn(Vec<String>) -> Test, both: bool) -> Option<Guard> {
+        let start = self.at;
+        let mut values = vec![self.label()?];
+        let mut is_all = both;
+        while let Some((value, all)) = self.attempt(|line| {
+            let comma = line.eat_mark(",");
+            let or = line.eat_any(&["or", "nor"]);
+            let and = !or && line.eat("and");
+            line.skip_any(&["the", "a", "an", "either"]);
+            if (or || and) && line.eats_label_noun() {
+                line.skip_any(&["named", "called"]);
+            }
+            let value = line.label()?;
+            let goes_on = line.is_mark(0, ",") || matches!(line.word(0), "or" | "and" | "nor");
+            (or || and || comma && goes_on).then_some((value, and))
+        }) {
+            values.push(value);
+            is_all |= all;
+        }
+        self.eats_label_noun();
+        let one = |values: Vec<String>| self.says(Says::Test(make(values)), start);
+        if is_all {
+            let each = values.into_iter().map(|value| one(vec![value]));
+            Some(each.fold(Formula::Always, Formula::and))
+        } else {
+            Some(one(values))
+        }
+    }
+
+    /// One label: data, a word, or words up to `label`.
+    fn label(&mut self) -> Option<String> {
+        match self.kind(0)? {
+            TokenKind::Quoted | TokenKind::Code | TokenKind::User => {
+                let value = self.value(0);
+                self.at += 1;
+                self.attempt(|line| {
+                    let ends = line.eats_label_noun();
+                    // `the X label or the Y label`
+                    (ends && matches!(line.word(0), "or" | "and" | "nor")).then_some(())
+                });
+                return Some(value);
+            }
+            TokenKind::Word => {}
+            TokenKind::Channel | TokenKind::Reference | TokenKind::Number | TokenKind::Mark => {
+                return None;
+            }
+        }
+        let n_words = (1..=4).find(|n| matches!(self.word(*n), "label" | "labels"));
+        let is_name = |n: usize| {
+            (0..n).all(|ahead| {
+                let word = self.word(ahead);
+                self.is_label_word(ahead)
+                    || ahead > 0
+                        && matches!(word, "to" | "for" | "in" | "first" | "issue" | "merge")
+                    || n > 1
+                        && matches!(
+                            word,
+                            "ready" | "good" | "needs" | "help" | "in" | "do" | "not"
+                        )
+            })
+        };
+        let n_words = match n_words.filter(|n| is_name(*n)) {
+            Some(n_words) => n_words,
+            None if self.is_label_word(0) && !self.is_part(0) => 1,
+            None => return None,
+        };
+        let range = self.at..self.at + n_words;
+        let value = self.span(&range).of(self.text).to_owned();
+        self.at = range.end;
+        if matches!(self.word(1), "or" | "and" | "nor") {
+            self.eats_label_noun();
+        }
+        Some(value)
+    }
+
+    pub(super) fn is_part(&self, ahead: usize) -> bool {
+        lexicon::exact(self.word(ahead)).is_some_and(|sense| sense.part.is_some())
+    }
+
+    /// Reads branches: `main or develop`, `the default branch`, `any branch other than X`, `branches like G`.
+    pub(super) fn branches(&mut self) -> Option<Guard> {
+        self.attempt(|line| {
+            let start = line.at;
+            let negated =
+                line.eat("not") || line.eat_phrase(&["anything other than", "anything but"]);
+            line.skip_any(&[
+                "a", "an", "the", "any", "its", "some", "one", "of", "our", "either",
+            ]);
+            let found = if line.default_branch() {
+                line.says(Says::Test(is(Field::OnDefaultBranch, &["true"])), start)
+            } else if line.eat_any(&["branch", "branches", "something"]) {
+                if line.eat_phrase(OTHER_THAN) || line.eat_phrase(&["that is not", "that are not"])
+                {
+                    line.branches()?.not()
+                } else if line.eat_phrase(&[
+                    "starting with",
+                    "that starts with",
+                    "beginning with",
+                    "whose name starts with",
+                ]) {
+                    line.prefixes(Field::Branch)?
+                } else {
+                    line.eat_phrase(&[
+                        "whose name matches",
+                        "that matches",
+                        "that match",
+                        "matching",
+                        "named",
+                        "called",
+                        "like",
+                        "of the form",
+                    ]);
+                    line.attempt(|line| line.branch_list(start))
+                        .unwrap_or(Formula::Always)
+                }
+            } else {
+                line.branch_list(start)?
+            };
+            Some(if negated { found.not() } else { found })
+        })
+    }
+
+    fn default_branch(&mut self) -> bool {
+        self.attempt(|line| {
+            line.skip_any(&["repository", "repo", "project", "'s"]);
+            line.eat("default branch").then_some(())
+        })
+        .is_some()
+    }
+
+    /// `starting with hotfix/ or fix/`
+    pub(super) fn prefixes(&mut self, field: Field) -> Option<Guard> {
+        let start = self.at;
+        let mut values = vec![self.prefix()?];
+        while let Some(value) = self.attempt(|line| {
+            line.eat_any(&["or"]).then_some(())?;
+            line.prefix()
+        }) {
+            values.push(value);
+        }
+        let says = if field == Field::Branch {
+            Says::Branch(Op::Begins, values)
+        } else {
+            Says::Test(Test::new(field, Op::Begins, values))
+        };
+        Some(self.says(says, start))
+    }
+
+    fn prefix(&mut self) -> Option<String> {
+        let is_data = matches!(self.kind(0)?, TokenKind::Quoted | TokenKind::Code);
+        let is_word = self.kind(0) == Some(TokenKind::Word) && self.is_free_word(0);
+        if !is_data && !is_word {
+            return None;
+        }
+        let value = self.value(0);
+        self.at += 1;
+        Some(value.trim_end_matches('*').to_owned())
+    }
+
+    fn branch_list(&mut self, start: usize) -> Option<Guard> {
+        let mut values = vec![self.branch()?];
+        while let Some(value) = self.attempt(|line| {
+            let comma = line.eat_mark(",");
+            let joined = line.eat_any(&["or", "and", "nor"]);
+            line.skip_any(&["to", "into", "against", "the", "a", "an", "on", "any"]);
+            let value = line.branch()?;
+            let goes_on = line.is_mark(0, ",") || matches!(line.word(0), "or" | "and");
+            let is_verb = line.sees_be();
+            ((joined || comma && goes_on) && !is_verb).then_some(value)
+        }) {
+            values.push(value);
+        }
+        self.eat_any(&["branch", "branches"]);
+        let (globs, names): (Vec<_>, Vec<_>) = values
+            .into_iter()
+            .partition(|value| value.contains(['*', '?', '{']));
+        let says = |op, values| self.says(Says::Branch(op, values), start);
+        Some(match (globs.is_empty(), names.is_empty()) {
+            (true, _) => says(Op::Is, names),
+            (false, true) => says(Op::Matches, globs),
+            (false, false) => says(Op::Is, names).or(says(Op::Matches, globs)),
+        })
+    }
+
+    /// One branch: data, a name that everybody knows, or a word that nothing else claims.
+    fn branch(&mut self) -> Option<String> {
+        let is_branch = match self.kind(0)? {
+            TokenKind::Quoted => !self.value(0).contains(' '),
+            TokenKind::Code => {
+                !self.value(0).contains('.')
+                    || self.value(0).contains(['/', '*'])
+                    || self.value(0).starts_with('v')
+                    || self.value(0).bytes().any(|b| b.is_ascii_digit())
+            }
+            TokenKind::Number => matches!(self.word(1), "branch"),
+            TokenKind::Word => {
+                let word = self.word(0);
+                let next_is_branch = matches!(self.word(1), "branch" | "branches");
+                let is_known = KNOWN_BRANCHES.contains(&word)
+                    && (word != "release" && word != "integration" || next_is_branch);
+                !NOT_A_BRANCH.contains(&word)
+                    && word != "release"
+                    && (is_known || self.is_free_word(0))
+                    && !(next_is_branch && word.ends_with("ed"))
+            }
+            TokenKind::User | TokenKind::Channel | TokenKind::Reference | TokenKind::Mark => false,
+        };
+        if !is_branch {
+            return None;
+        }
+        let value = self.value(0);
+        self.at += 1;
+        if matches!(self.word(0), "branch") {
+            self.at += 1;
+        }
+        Some(value)
+    }
+
+    /// `containing "x"`, behind the word that says so: the texts, and where they stand.
+    pub(super) fn texts(&mut self, place: Option<Place>, op: Op) -> Option<Guard> {
+        self.attempt(|line| {
+            let start = line.at;
+            line.skip_any(&["the", "a", "either"]);
+            line.eat_any(&[
+                "text", "word", "words", "phrase", "string", "command", "prefix",
+            ]);
+            let mut values = vec![line.text_value()?];
+            let mut is_all = false;
+            while let Some((value, all)) = line.attempt(|line| {
+                let comma = line.eat_mark(",");
+                let or = line.eat("or");
+                let and = !or && line.eat("and");
+                let value = line.text_value()?;
+                (or || and || comma).then_some((value, and))
+            }) {
+                values.push(value);
+                is_all |= all;
+            }
+            let place = match (place, line.attempt(Self::in_place)) {
+                (_, Some(place)) => place,
+                (Some(place), None) => place,
+                (None, None) => Place::Own,
+            };
+            let one = |values: Vec<String>| line.text_test(place, op, values, start);
+            Some(if is_all {
+                let each = values.into_iter().map(|value| one(vec![value]));
+                each.fold(Formula::Always, Formula::and)
+            } else {
+                one(values)
+            })
+        })
+    }
+
+    fn text_test(&self, place: Place, op: Op, values: Vec<String>, start: usize) -> Guard {
+        self.says(Says::Text(place, op, values), start)
+    }
+
+    fn text_value(&mut self) -> Option<String> {
+        let value = match self.kind(0)? {
+            TokenKind::Quoted => self.value(0),
+            TokenKind::Code if self.value(0).starts_with('/') => self.value(0),
+            TokenKind::User => format!("@{}", self.value(0)),
+            TokenKind::Code
+            | TokenKind::Word
+            | TokenKind::Channel
+            | TokenKind::Reference
+            | TokenKind::Number
+            | TokenKind::Mark => return None,
+        };
+        self.at += 1;
+        Some(value)
+    }
+
+    /// `in its title or body`, `in the commit message`
+    pub(super) fn in_place(&mut self) -> Option<Place> {
+        self.eat_any(&["in", "anywhere"]).then_some(())?;
+        self.eat("in");
+        self.place_named()
+    }
+
+    /// `the title or the description`
+    pub(super) fn place_named(&mut self) -> Option<Place> {
+        self.skip_any(&["its", "the", "their", "a", "commit", "comment"]);
+        let first = self.place_word()?;
+        let second = self.attempt(|line| {
+            line.eat_any(&["or", "and"]).then_some(())?;
+            line.skip_any(&["its", "the", "in"]);
+            line.place_word()
+        });
+        match second {
+            None => Some(first),
+            Some(second) if second != first => Some(Place::Own),
+            Some(_) => None,
+        }
+    }
+
+    fn place_word(&mut self) -> Option<Place> {
+        let sense = self.eat_sense(|sense| {
+            matches!(sense.part, Some(Part::Title | Part::Body))
+                || sense.nouns.contains(&Noun::Message)
+        })?;
+        Some(match sense.part {
+            Some(Part::Title) => Place::Title,
+            Some(_) => Place::Body,
+            None => Place::Message,
+        })
+    }
+
+    /// `#41`, `#41 or #42`
+    pub(super) fn numbers(&mut self) -> Option<Guard> {
+        self.attempt(|line| {
+            let start = line.at;
+            line.eat("number");
+            let mut values = Vec::new();
+            loop {
+                let is_number = line.kind(0) == Some(TokenKind::Reference)
+                    || line.kind(0) == Some(TokenKind::Number) && line.at > start;
+                if !is_number {
+                    break;
+                }
+                values.push(line.value(0));
+                line.at += 1;
+                let goes_on = line.attempt(|line| {
+                    line.eat_mark(",");
+                    line.eat_any(&["or", "and"]);
+                    (line.kind(0) == Some(TokenKind::Reference)).then_some(())
+                });
+                if goes_on.is_none() {
+                    break;
+                }
+            }
+            let test = Test::new(Field::Number, Op::Is, values.clone());
+            (!values.is_empty()).then(|| line.says(Says::Test(test), start))
+        })
+    }
+}

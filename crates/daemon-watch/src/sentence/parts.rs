@@ -1,0 +1,216 @@
+//! Clauses whose subject is a part of a thing: a label, its title, its base.
+
+use daemon_event::Field;
+use daemon_event::vocabulary::Verb;
+
+use super::atom::{Place, Says};
+use super::clauses::BE;
+use super::deeds::{Deed, Event, added, removed};
+use super::formula::{Formula, is};
+use super::line::Line;
+use super::things::Thing;
+use crate::normalise::TokenKind;
+
+impl Line<'_> {
+    /// `the bug label is added to or removed from a PR`
+    pub(super) fn label_clause(&mut self) -> Option<Vec<Event>> {
+        let start = self.at;
+        self.skip_any(&["a", "an", "any", "some", "new"]);
+        let plain = self.attempt(|line| {
+            line.eat_any(&["label", "labels"]).then_some(())?;
+            (line.sees_be()).then_some(())
+        });
+        let labels = if plain.is_some() {
+            None
+        } else {
+            self.at = start;
+            self.skip_any(&["the"]);
+            let at = self.at;
+            self.labels(added)?;
+            let quoted = self.kind(0).is_some()
+                && matches!(
+                    self.tokens.get(at).map(|token| token.kind),
+                    Some(TokenKind::Quoted | TokenKind::Code)
+                );
+            let word = matches!(self.word_at(self.at - 1), "label" | "labels")
+                || matches!(self.word_at(at), "label" | "labels");
+            (quoted || word || self.word_at(start) != "the" && self.tokens[at].text.contains('-'))
+                .then_some(at)
+        };
+        if labels.is_none() && plain.is_none() {
+            return None;
+        }
+        let end = self.at;
+        self.eat_phrase(BE).then_some(())?;
+        let deeds = self.put_or_taken()?;
+        let things = self.objects()?;
+        self.eat_phrase(&["as a label", "as labels"]);
+        self.last = things.iter().map(|thing| thing.noun).collect();
+        let behind_from = self.at;
+        let mut events = Vec::new();
+        for verb in deeds {
+            let guard = match labels {
+                None => Formula::Always,
+                Some(at) => {
+                    self.at = at;
+                    let found = if verb == Verb::Label {
+                        self.labels(added)
+                    } else {
+                        self.labels(removed)
+                    };
+                    debug_assert_eq!(self.at, end, "the same labels are read again");
+                    found?
+                }
+            };
+            self.at = behind_from;
+            events.extend(self.done_to(
+                &things,
+                &Deed {
+                    verbs: vec![verb],
+                    guard,
+                    is_bare: false,
+                },
+            )?);
+        }
+        self.at = behind_from;
+        let behind = self.behind_verb(things.first()?.noun);
+        events
+            .iter_mut()
+            .for_each(|event| event.require(behind.clone()));
+        self.more_of(&things, &mut events);
+        Some(events)
+    }
+
+    /// `added to`, `removed from`, `added to or removed from`
+    pub(super) fn put_or_taken(&mut self) -> Option<Vec<Verb>> {
+        let one = |line: &mut Self| -> Option<Verb> {
+            let verb = if line.eat_any(&["added", "applied", "attached", "put", "set"]) {
+                Verb::Label
+            } else if line.eat_any(&["removed", "dropped", "stripped", "cleared", "taken"]) {
+                line.eat("off");
+                Verb::Unlabel
+            } else {
+                return None;
+            };
+            Some(verb)
+        };
+        let mut verbs = vec![one(self)?];
+        self.eat_phrase(&["as a label", "as labels"]);
+        self.eat_any(&["to", "on", "onto", "from", "of", "off"]);
+        while let Some(verb) = self.attempt(|line| {
+            line.eat("or").then_some(())?;
+            one(line)
+        }) {
+            verbs.push(verb);
+            self.eat_any(&["to", "on", "onto", "from", "of", "off"]);
+        }
+        matches!(
+            self.word_at(self.at - 1),
+            "to" | "on" | "onto" | "from" | "of" | "off"
+        )
+        .then_some(verbs)
+    }
+
+    /// `the title of a PR is edited`, `a PR's title or body changes`, `the base branch of a PR is changed to main`
+    pub(super) fn part_clause(&mut self) -> Option<Vec<Event>> {
+        let start = self.at;
+        let before = self.attempt(|line| {
+            line.skip_any(&["the"]);
+            let place = line.changed_part()?;
+            line.eat("of").then_some(())?;
+            Some((place, line.things()?))
+        });
+        let (part, things) = match before {
+            Some(found) => found,
+            None => {
+                let things = self
+                    .attempt(|line| {
+                        let things = line.things()?;
+                        line.eat("'s").then_some(things)
+                    })
+                    .or_else(|| {
+                        self.attempt(|line| {
+                            let things = line.things()?;
+                            line.is_part(0).then_some(things)
+                        })
+                    })?;
+                (self.changed_part()?, things)
+            }
+        };
+        self.last = things.iter().map(|thing| thing.noun).collect();
+        let mut events = self.change_of(&things, start, part)?;
+        let behind = self.behind_verb(things.first()?.noun);
+        events
+            .iter_mut()
+            .for_each(|event| event.require(behind.clone()));
+        self.more_of(&things, &mut events);
+        Some(events)
+    }
+
+    pub(super) fn part_change(&mut self, things: &[Thing], start: usize) -> Option<Vec<Event>> {
+        let part = self.changed_part()?;
+        self.change_of(things, start, part)
+    }
+
+    /// `title`, `title or description`, `base branch`; the last as no place.
+    pub(super) fn changed_part(&mut self) -> Option<Option<Place>> {
+        self.attempt(|line| {
+            line.eat_phrase(&[
+                "base branch",
+                "target branch",
+                "merge target",
+                "base",
+                "target",
+            ])
+            .then_some(None)
+        })
+        .or_else(|| {
+            self.attempt(|line| {
+                line.place_named()
+                    .filter(|place| *place != Place::Message)
+                    .map(Some)
+            })
+        })
+    }
+
+    pub(super) fn change_of(
+        &mut self,
+        things: &[Thing],
+        start: usize,
+        part: Option<Place>,
+    ) -> Option<Vec<Event>> {
+        let passive = self.eat_phrase(BE);
+        self.eat_any(if passive {
+            &[
+                "edited",
+                "changed",
+                "updated",
+                "modified",
+                "switched",
+                "set",
+                "rewritten",
+                "amended",
+            ]
+        } else {
+            &["changes", "change", "changed", "edited", "updated"]
+        })
+        .then_some(())?;
+        match part {
+            Some(place) => self.edited_part(things, start, place),
+            None => {
+                let mut guard = self.says(Says::Test(is(Field::Changed, &["base"])), start);
+                if self.eat_any(&["to"]) {
+                    guard = guard.and(self.branches()?);
+                }
+                self.done_to(
+                    things,
+                    &Deed {
+                        verbs: vec![Verb::Edit],
+                        guard,
+                        is_bare: false,
+                    },
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,467 @@
+//! What is said of a thing: after `is`, after `has`, by its own verb, behind its noun, in a guard.
+
+use daemon_event::Field;
+use daemon_event::vocabulary::Noun;
+
+use super::atom::{Guard, Role, Says, State};
+use super::formula::{Formula, is};
+use super::line::Line;
+use super::people::OTHER_THAN;
+use crate::filter::{Op, Test};
+use crate::normalise::TokenKind;
+
+/// How a modifier stands to the words before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Behind {
+    /// Behind a noun: who is named wrote it.
+    Noun(Noun),
+    /// Behind a verb: who is named did it.
+    Verb(Noun),
+}
+
+impl Behind {
+    pub(super) fn noun(self) -> Noun {
+        match self {
+            Self::Noun(noun) | Self::Verb(noun) => noun,
+        }
+    }
+
+    pub(super) fn role(self) -> Role {
+        match self {
+            Self::Noun(_) => Role::Author,
+            Self::Verb(_) => Role::Actor,
+        }
+    }
+}
+
+/// The words that say that somebody wrote the thing.
+pub(super) const WRITTEN: &[&str] = &[
+    "authored",
+    "written",
+    "opened",
+    "raised",
+    "created",
+    "submitted",
+    "filed",
+    "made",
+    "reported",
+    "sent",
+    "contributed",
+    "started",
+    "proposed",
+    "posted",
+    "left",
+];
+pub(super) const TOUCHING: &[&str] = &[
+    "touching",
+    "changing",
+    "modifying",
+    "affecting",
+    "editing",
+    "updating",
+    "altering",
+    "involving",
+];
+pub(super) const TOUCHES: &[&str] = &[
+    "touches", "changes", "modifies", "affects", "edits", "updates", "alters", "touch", "change",
+    "modify", "affect", "edit", "update", "alter", "touched", "changed", "modified",
+];
+pub(super) const TARGETING: &[&str] = &[
+    "aimed at",
+    "targeted at",
+    "based on",
+    "bound for",
+    "headed for",
+    "headed to",
+    "going into",
+    "going to",
+    "destined for",
+    "based off",
+    "targeting",
+    "against",
+    "into",
+    "onto",
+];
+pub(super) const TARGETS: &[&str] = &[
+    "is going into",
+    "goes into",
+    "is based on",
+    "targets",
+    "target",
+    "is aimed at",
+    "is against",
+];
+pub(super) const LABELLED: &[&str] = &["labelled", "labeled", "tagged", "marked", "flagged"];
+pub(super) const HAS: &[&str] = &["has", "have", "carries", "carry", "bears", "bear", "had"];
+pub(super) const BE: &[&str] = &["is", "are", "was", "were", "be", "being", "been"];
+
+pub(super) fn label_test(values: Vec<String>) -> Test {
+    Test::new(Field::Labels, Op::Is, values)
+}
+
+impl Line<'_> {
+    /// Reads all modifiers that stand here, joined by commas, `and`, `but` and `or`.
+    pub(super) fn modifiers(&mut self, behind: Behind) -> Guard {
+        let mut found = Formula::Always;
+        loop {
+            let more = self.attempt(|line| {
+                line.eat_mark(",");
+                let or = !found.is_always() && line.eat("or");
+                if !or {
+                    line.eat_phrase(&["but only", "and only", "and", "but"]);
+                }
+                Some((line.modifier(behind)?, or))
+            });
+            let Some((more, or)) = more else { return found };
+            found = if or { found.or(more) } else { found.and(more) };
+        }
+    }
+
+    /// Reads one modifier.
+    pub(super) fn modifier(&mut self, behind: Behind) -> Option<Guard> {
+        self.attempt(|line| {
+            (behind.noun() == Noun::Review).then_some(())?;
+            line.review_says()
+        })
+        .or_else(|| self.attempt(|line| line.bracketed(behind)))
+        .or_else(|| self.attempt(|line| line.left_out(behind)))
+        .or_else(|| self.attempt(|line| line.relative(behind)))
+        .or_else(|| self.attempt(|line| line.plain_modifier(behind)))
+    }
+
+    pub(super) fn bracketed(&mut self, behind: Behind) -> Option<Guard> {
+        if !self.eat_mark("(") {
+            return None;
+        }
+        let found = match self.attempt(|line| line.modifier(behind)) {
+            Some(first) => first.and(self.modifiers(behind)),
+            None => self.complement(behind)?,
+        };
+        self.eat_mark(")").then_some(found)
+    }
+
+    /// `except drafts`, `other than those by bots`, `but not from forks`, `unless it is a draft`.
+    pub(super) fn left_out(&mut self, behind: Behind) -> Option<Guard> {
+        if !self.eat_phrase(OTHER_THAN)
+            && !self.eat_phrase(&["not", "non", "and not", "but never", "never"])
+        {
+            return None;
+        }
+        let mut found = self.one_left_out(behind)?;
+        while let Some(more) = self.attempt(|line| {
+            line.eat_mark(",");
+            line.eat_any(&["or", "nor", "and"]).then_some(())?;
+            if line.eat("not") || line.sees_be() {
+                return None;
+            }
+            line.one_left_out(behind)
+        }) {
+            found = found.or(more);
+        }
+        Some(found.not())
+    }
+
+    pub(super) fn one_left_out(&mut self, behind: Behind) -> Option<Guard> {
+        self.attempt(|line| {
+            line.eat_any(&["for", "when", "if", "while"])
+                .then_some(())?;
+            line.condition(behind)
+        })
+        .or_else(|| {
+            self.attempt(|line| {
+                line.eat("for");
+                line.skip_any(&["the", "any", "all"]);
+                line.eat_any(&["those", "ones", "pull", "pr", "prs", "issues", "mrs"])
+                    .then_some(())?;
+                line.eat_any(&["requests", "request"]);
+                let found = line.modifiers(Behind::Noun(behind.noun()));
+                (!found.is_always()).then_some(found)
+            })
+        })
+        .or_else(|| self.attempt(|line| line.plain_modifier(behind)))
+        .or_else(|| self.attempt(|line| line.complement_one(behind)))
+        .or_else(|| {
+            self.attempt(|line| {
+                // A thing is not a person: who is left out acts.
+                let Behind::Verb(_) = behind else { return None };
+                line.eat("for");
+                line.who_joined(behind.role())
+                    .filter(|who| !who.is_always())
+            })
+        })
+        .or_else(|| self.attempt(Self::numbers))
+    }
+
+    /// `that touches docs/`, `whose title contains "x"`, `which is not a draft`.
+    pub(super) fn relative(&mut self, behind: Behind) -> Option<Guard> {
+        if self.eat("whose") {
+            let mut found = self.part_predicate(behind)?;
+            while let Some(more) = self.attempt(|line| {
+                line.eat_mark(",");
+                line.eat_any(&["and"]).then_some(())?;
+                line.eat_any(&["whose", "its"]).then_some(())?;
+                line.part_predicate(behind)
+            }) {
+                found = found.and(more);
+            }
+            return Some(found);
+        }
+        if self.eat("where") || self.eat("in which") {
+            return self.condition(Behind::Noun(behind.noun()));
+        }
+        self.eat_any(&["that", "which", "who"]).then_some(())?;
+        // `that dependabot authored`
+        let wrote = self.attempt(|line| {
+            let who = line.who(Role::Author)?;
+            line.eat_any(WRITTEN).then_some(who)
+        });
+        if wrote.is_some() {
+            return wrote;
+        }
+        self.predicates(Behind::Noun(behind.noun()))
+    }
+
+    /// Predicates joined by `and`, `or`, commas: `is open and targets main`.
+    pub(super) fn predicates(&mut self, behind: Behind) -> Option<Guard> {
+        let mut found = self.predicate(behind)?;
+        loop {
+            let more = self.attempt(|line| {
+                let comma = line.eat_mark(",");
+                let or = line.eat("or");
+                let and = !or && line.eat_phrase(&["and", "but"]);
+                (comma || or || and).then_some(())?;
+                line.eat_any(&["that", "which", "who", "it"]);
+                Some((line.predicate(behind)?, or))
+            });
+            let Some((more, or)) = more else {
+                return Some(found);
+            };
+            found = if or { found.or(more) } else { found.and(more) };
+        }
+    }
+
+    /// One predicate with a verb of its own.
+    pub(super) fn predicate(&mut self, behind: Behind) -> Option<Guard> {
+        self.attempt(Self::targets_predicate)
+            .or_else(|| self.attempt(|line| line.has_predicate(behind)))
+            .or_else(|| self.attempt(Self::touch_predicate))
+            .or_else(|| {
+                self.attempt(|line| {
+                    line.eat_any(&["leaves", "leave"]).then_some(())?;
+                    let found = line.touched(false)?;
+                    line.eat_any(&["untouched", "unchanged", "alone"])
+                        .then_some(found.not())
+                })
+            })
+            .or_else(|| self.attempt(|line| line.says_predicate(None)))
+            .or_else(|| self.attempt(Self::origin_predicate))
+            .or_else(|| self.attempt(|line| line.be_predicate(behind)))
+    }
+
+    pub(super) fn be_predicate(&mut self, behind: Behind) -> Option<Guard> {
+        self.eat("has been");
+        let has = matches!(self.word_at(self.at.wrapping_sub(1)), "been");
+        if !self.eat_any(BE) && !has {
+            return None;
+        }
+        self.complement(behind)
+    }
+
+    /// What may stand behind `is`: adjectives, nouns, participles, joined; `not` rules what follows by `or`.
+    pub(super) fn complement(&mut self, behind: Behind) -> Option<Guard> {
+        let neither = self.eat("neither");
+        let not = !neither && self.eat_any(&["not", "non", "never"]);
+        let mut any = self.complement_one(behind)?;
+        while let Some(more) = self.attempt(|line| {
+            line.eat_mark(",");
+            line.eat_any(&["or", "nor"]).then_some(())?;
+            if matches!(line.word(0), "not" | "non") {
+                return None;
+            }
+            line.complement_one(behind)
+        }) {
+            any = any.or(more);
+        }
+        let mut found = if neither || not { any.not() } else { any };
+        while let Some((more, or)) = self.attempt(|line| {
+            let comma = line.eat_mark(",");
+            let or = line.eat("or");
+            let and = !or && line.eat_phrase(&["but", "and"]);
+            (comma || or || and).then_some(())?;
+            Some((line.complement(behind)?, or))
+        }) {
+            found = if or { found.or(more) } else { found.and(more) };
+        }
+        Some(found)
+    }
+
+    pub(super) fn complement_one(&mut self, behind: Behind) -> Option<Guard> {
+        self.attempt(|line| {
+            let found = line.adjective()?;
+            line.eat_sense(|sense| sense.nouns.contains(&behind.noun()));
+            Some(found)
+        })
+        .or_else(|| self.attempt(|line| line.plain_modifier(Behind::Noun(behind.noun()))))
+        .or_else(|| {
+            self.attempt(|line| {
+                // `is dependabot's`
+                let who = line
+                    .who_joined(Role::Author)
+                    .filter(|who| !who.is_always())?;
+                line.eat("'s").then_some(who)
+            })
+        })
+    }
+
+    /// A state in one word, or a noun that says one.
+    pub(super) fn adjective(&mut self) -> Option<Guard> {
+        let start = self.at;
+        self.skip_any(&["a", "an", "in", "the", "both", "state", "as"]);
+        let not = self.eat("non") || self.eat("not");
+        let state = |line: &Self, state: State| line.says(Says::State(state), start);
+        let test = |line: &Self, test: Test| line.says(Says::Test(test), start);
+        let found = if self.eat_phrase(&[
+            "work in progress",
+            "draft mode",
+            "draft state",
+            "draft",
+            "drafts",
+            "wip",
+        ]) {
+            self.skip_any(&["mode", "state"]);
+            state(self, State::Draft)
+        } else if self.eat("open") {
+            state(self, State::Open)
+        } else if self.eat("closed") {
+            let closed = state(self, State::Closed);
+            match self.attempt(Self::state_reason) {
+                Some(reason) => closed.and(reason),
+                None => closed,
+            }
+        } else if self.eat("merged") {
+            state(self, State::Merged)
+        } else if self.eat("unmerged") {
+            state(self, State::Merged).not()
+        } else if self.eat_phrase(&["ready for review"]) {
+            state(self, State::Draft).not()
+        } else if self.eat_any(&["unlabelled", "unlabeled"]) {
+            test(self, Test::new(Field::Labels, Op::Absent, Vec::new()))
+        } else if self.eat("unassigned") {
+            test(self, Test::new(Field::Assignees, Op::Absent, Vec::new()))
+        } else if self.eat("assigned") && !matches!(self.word(0), "to") {
+            test(self, Test::new(Field::Assignees, Op::Present, Vec::new()))
+        } else if self.eat_phrase(&["fork", "forks"]) {
+            test(self, is(Field::Fork, &["true"]))
+        } else if self.eat_any(&["prerelease", "pre-release", "prereleases", "pre-releases"]) {
+            test(self, is(Field::Prerelease, &["true"]))
+        } else if self.eat_any(&["stable", "full"]) {
+            test(self, is(Field::Prerelease, &["false"]))
+        } else {
+            return None;
+        };
+        Some(if not { found.not() } else { found })
+    }
+
+    /// Reads a condition of a guard: `it is a draft`, `the author is a bot`, `still open and non-draft`.
+    pub(super) fn condition(&mut self, behind: Behind) -> Option<Guard> {
+        let mut found = self.simple_condition(behind)?;
+        while let Some((more, or)) = self.attempt(|line| {
+            let comma = line.eat_mark(",");
+            let or = line.eat("or");
+            let and = !or && line.eat_phrase(&["but", "and"]);
+            (comma || or || and).then_some(())?;
+            line.skip_any(&["if", "unless"]);
+            Some((line.simple_condition(behind)?, or))
+        }) {
+            found = if or { found.or(more) } else { found.and(more) };
+        }
+        Some(found)
+    }
+
+    /// `a bot opened it`
+    pub(super) fn wrote_it(&mut self) -> Option<Guard> {
+        let who = self.who(Role::Author).filter(|who| !who.is_always())?;
+        self.eat_any(WRITTEN).then_some(())?;
+        self.eat_any(&["it", "them"]).then_some(who)
+    }
+
+    /// `"WIP" appears in its title`
+    pub(super) fn text_appears(&mut self) -> Option<Guard> {
+        (self.kind(0) == Some(TokenKind::Quoted)).then_some(())?;
+        let start = self.at;
+        let value = self.value(0);
+        self.at += 1;
+        let not = self.eat_phrase(&["does not appear", "is not", "does not occur"]);
+        if !not {
+            self.eat_any(&["appears", "is", "occurs", "stands"])
+                .then_some(())?;
+        }
+        let place = self.in_place()?;
+        let found = self.says(Says::Text(place, Op::Contains, vec![value]), start);
+        Some(if not { found.not() } else { found })
+    }
+
+    pub(super) fn simple_condition(&mut self, behind: Behind) -> Option<Guard> {
+        self.attempt(|line| line.part_predicate(behind))
+            .or_else(|| self.attempt(Self::wrote_it))
+            .or_else(|| self.attempt(Self::text_appears))
+            .or_else(|| {
+                self.attempt(|line| {
+                    let only = line.eat("only");
+                    let found = line.touched(only)?;
+                    line.eat_phrase(&[
+                        "are touched",
+                        "are changed",
+                        "change",
+                        "changes",
+                        "is changed",
+                        "is touched",
+                        "are modified",
+                        "changed",
+                    ])
+                    .then_some(found)
+                })
+            })
+            .or_else(|| {
+                self.attempt(|line| {
+                    line.subject_again(behind.noun());
+                    line.predicates(behind)
+                })
+            })
+            .or_else(|| self.attempt(|line| line.complement(behind)))
+    }
+
+    /// `it`, `the pull request`, `this one`
+    pub(super) fn subject_again(&mut self, noun: Noun) {
+        if self.eat_any(&["it", "they", "that", "this"]) {
+            self.eat_sense(|sense| sense.nouns.contains(&noun));
+            return;
+        }
+        self.attempt(|line| {
+            line.eat_any(&["the", "a"]).then_some(())?;
+            line.eat_sense(|sense| {
+                sense.nouns.contains(&noun)
+                    || sense.nouns.contains(&Noun::PullRequest)
+                    || sense.nouns.contains(&Noun::Issue)
+            })
+        });
+    }
+}
+
+/// Makes labels that were read speak of the event's own label.
+pub(super) fn the_label(guard: &Guard) -> Option<Guard> {
+    guard.replace(false, &mut |atom: &super::atom::Atom, negated| {
+        let Says::Test(test) = &atom.says else {
+            return None;
+        };
+        let mut atom = atom.clone();
+        atom.says = Says::TheLabel(test.values().to_vec());
+        let found = Formula::Atom(atom);
+        Some(if negated { found.not() } else { found })
+    })
+}
+
+/// Whether a list of values still begins.
+pub(super) fn values_begin(line: &Line<'_>, start: usize) -> bool {
+    line.at == start
+}

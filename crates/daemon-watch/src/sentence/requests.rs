@@ -1,0 +1,321 @@
+//! Clauses about reviews that are asked for, and people to whom something is done.
+
+use daemon_event::Field;
+use daemon_event::vocabulary::{Noun, Verb};
+
+use super::atom::{Atom, Guard, Place, Says};
+use super::clauses::BE;
+use super::deeds::{Deed, Event, events_of};
+use super::formula::Formula;
+use super::line::Line;
+use super::things::is_comment;
+use crate::filter::{Op, Test};
+use crate::normalise::TokenKind;
+
+impl Line<'_> {
+    /// `a review is requested from X`, `changes are requested on a PR`, `a reviewer is removed from a PR`
+    pub(super) fn request_clause(&mut self) -> Option<Vec<Event>> {
+        let start = self.at;
+        self.skip_any(&["a", "an", "any", "new", "some", "the"]);
+        let mut verb = if self.eat("changes") {
+            self.eat_phrase(&["are", "get", "were", "have been"]);
+            self.eat("requested").then_some(Verb::RequestChanges)?
+        } else if self.eat_phrase(&["review requests", "review request"]) {
+            if self.eat_phrase(BE) {
+                if self.eat_any(&["removed", "withdrawn", "cancelled", "canceled", "retracted"]) {
+                    Verb::UnrequestReview
+                } else {
+                    self.eat_any(&["made", "sent", "created", "added", "opened"])
+                        .then_some(Verb::RequestReview)?
+                }
+            } else {
+                Verb::RequestReview
+            }
+        } else if self.eat_any(&["review", "reviews", "reviewer", "reviewers"]) {
+            let is_person = self.word_at(self.at - 1).starts_with("reviewer");
+            self.eat_phrase(BE).then_some(())?;
+            if self.eat_any(&["requested", "asked"])
+                || is_person && self.eat_any(&["added", "assigned"])
+            {
+                self.eat("for");
+                Verb::RequestReview
+            } else {
+                is_person.then_some(())?;
+                self.eat_any(&["removed", "unassigned", "dropped"])
+                    .then_some(Verb::UnrequestReview)?
+            }
+        } else {
+            return None;
+        };
+        let mut target = Formula::Always;
+        let mut things = Vec::new();
+        let mut behind = Formula::Always;
+        loop {
+            let at = self.at;
+            if things.is_empty()
+                && let Some(found) = self.attempt(|line| {
+                    line.eat_any(&["on", "for", "to", "from", "of"])
+                        .then_some(())?;
+                    // Changes are asked of who wrote it: `on a pull request by X`.
+                    let found = if verb == Verb::RequestChanges {
+                        line.things()?
+                    } else {
+                        line.objects()?
+                    };
+                    found
+                        .iter()
+                        .all(|thing| thing.noun == Noun::PullRequest)
+                        .then_some(found)
+                })
+            {
+                things = found;
+            } else if verb != Verb::RequestChanges
+                && target.is_always()
+                && let Some(found) = self.attempt(|line| {
+                    line.eat_any(&["from", "for", "of", "to"]).then_some(())?;
+                    line.reviewer()
+                })
+            {
+                target = found;
+                // `a request for X is removed`
+                if self.eat_phrase(BE) {
+                    self.eat_any(&["removed", "withdrawn", "cancelled", "canceled", "retracted"])
+                        .then_some(())?;
+                    verb = Verb::UnrequestReview;
+                }
+            } else {
+                behind = behind.and(self.behind_verb(Noun::PullRequest));
+            }
+            if self.at == at {
+                break;
+            }
+        }
+        if things.is_empty() {
+            things = vec![self.any_pull_request(start)];
+        }
+        self.last = vec![Noun::PullRequest];
+        let guard = target.and(behind);
+        let mut events = self.done_to(
+            &things,
+            &Deed {
+                verbs: vec![verb],
+                guard,
+                is_bare: false,
+            },
+        )?;
+        self.more_of(&things, &mut events);
+        Some(events)
+    }
+
+    /// Whose review is asked for: people, teams, either.
+    pub(super) fn reviewer(&mut self) -> Option<Guard> {
+        let mut found = self.one_reviewer()?;
+        while let Some(more) = self.attempt(|line| {
+            line.eat_mark(",");
+            line.eat("or").then_some(())?;
+            line.eat("from");
+            line.one_reviewer()
+        }) {
+            found = found.or(more);
+        }
+        Some(found)
+    }
+
+    pub(super) fn one_reviewer(&mut self) -> Option<Guard> {
+        let team = self.attempt(|line| {
+            let start = line.at;
+            line.skip_any(&["the", "a"]);
+            let named = line.eat("team");
+            let value = match line.kind(0)? {
+                TokenKind::User | TokenKind::Quoted | TokenKind::Code => line.value(0),
+                TokenKind::Word if crate::lexicon::exact(line.word(0)).is_none() => line.value(0),
+                _ => return None,
+            };
+            line.at += 1;
+            let is_team = named || line.eat("team") || value.contains('/');
+            let value = value.rsplit('/').next().unwrap_or(&value).to_owned();
+            is_team.then(|| {
+                line.says(
+                    Says::Test(Test::new(Field::ReviewerTeam, Op::Is, vec![value])),
+                    start,
+                )
+            })
+        });
+        team.or_else(|| self.person_value(Field::Reviewer))
+    }
+
+    /// Somebody to whom something is done: `X is assigned to an issue`, `X is asked to review a PR`.
+    pub(super) fn person_clause(&mut self) -> Option<Vec<Event>> {
+        let start = self.at;
+        let mention = self.attempt(|line| {
+            let value = match line.kind(0)? {
+                TokenKind::User => format!("@{}", line.value(0)),
+                TokenKind::Quoted => line.value(0),
+                _ => return None,
+            };
+            line.at += 1;
+            line.eat_phrase(BE).then_some(())?;
+            line.eat_any(&["mentioned", "pinged"]).then_some(())?;
+            let text = line.says(Says::Text(Place::Own, Op::Contains, vec![value]), start);
+            line.eat_any(&["in", "on"]).then_some(text)
+        });
+        if let Some(text) = mention {
+            return self.mentioned(&text);
+        }
+        let verb_of = |line: &mut Self| -> Option<(Verb, Field)> {
+            line.eat_phrase(BE).then_some(())?;
+            Some(
+                if line.eat_phrase(&[
+                    "assigned to",
+                    "made the assignee of",
+                    "added as an assignee to",
+                    "added as an assignee of",
+                ]) {
+                    (Verb::Assign, Field::Assignee)
+                } else if line.eat_phrase(&[
+                    "unassigned from",
+                    "removed as an assignee from",
+                    "removed as assignee from",
+                ]) {
+                    (Verb::Unassign, Field::Assignee)
+                } else if line.eat_phrase(&[
+                    "asked to review",
+                    "requested to review",
+                    "requested as a reviewer on",
+                    "requested as a reviewer of",
+                    "requested as reviewer on",
+                    "requested for review on",
+                    "added as a reviewer to",
+                    "added as a reviewer on",
+                    "added as a reviewer of",
+                    "asked for a review on",
+                    "asked for a review of",
+                    "invited to review",
+                    "requested as a reviewer for",
+                ]) {
+                    (Verb::RequestReview, Field::Reviewer)
+                } else if line.eat_phrase(&[
+                    "removed as a reviewer from",
+                    "removed as a reviewer of",
+                    "removed as reviewer from",
+                    "removed as a requested reviewer from",
+                ]) {
+                    (Verb::UnrequestReview, Field::Reviewer)
+                } else {
+                    return None;
+                },
+            )
+        };
+        let person_at = self.at;
+        let as_assignee = self.attempt(|line| {
+            let found = line.person_value(Field::Assignee)?;
+            let (verb, field) = verb_of(line)?;
+            (field == Field::Assignee).then_some((verb, found))
+        });
+        let (verb, who) = match as_assignee {
+            Some(found) => found,
+            None => {
+                self.at = person_at;
+                let who = self.reviewer()?;
+                let (verb, field) = verb_of(self)?;
+                (field == Field::Reviewer).then_some((verb, who))?
+            }
+        };
+        let things = self.objects()?;
+        self.last = things.iter().map(|thing| thing.noun).collect();
+        let mut events = self.done_to(
+            &things,
+            &Deed {
+                verbs: vec![verb],
+                guard: who,
+                is_bare: false,
+            },
+        )?;
+        let behind = self.behind_verb(things.first()?.noun);
+        events
+            .iter_mut()
+            .for_each(|event| event.require(behind.clone()));
+        self.more_of(&things, &mut events);
+        Some(events)
+    }
+
+    /// Behind `@x is mentioned in`: a comment, a new issue, the body of one.
+    pub(super) fn mentioned(&mut self, text: &Guard) -> Option<Vec<Event>> {
+        let of_body = self.attempt(|line| {
+            let place = line.place_named()?;
+            line.eat("of").then_some(place)
+        });
+        let text = match of_body {
+            Some(place) => in_place(text, place)?,
+            None => text.clone(),
+        };
+        let things = self.objects()?;
+        let mut events = Vec::new();
+        for thing in &things {
+            let is_comment = is_comment(thing.noun);
+            let verb = if is_comment || thing.is_new || of_body.is_some() {
+                Verb::Create
+            } else {
+                Verb::Comment
+            };
+            events.extend(events_of(thing, &[verb])?);
+        }
+        let behind = self.behind_verb(things.first()?.noun);
+        for event in &mut events {
+            event.require(text.clone());
+            event.require(behind.clone());
+        }
+        Some(events)
+    }
+
+    /// `auto-merge is enabled on a PR`
+    pub(super) fn auto_merge_clause(&mut self) -> Option<Vec<Event>> {
+        let start = self.at;
+        self.eat_phrase(&["auto-merge", "auto merge", "automerge"])
+            .then_some(())?;
+        self.eat_phrase(BE).then_some(())?;
+        let verb = if self.eat_phrase(&["enabled", "turned on", "switched on", "activated", "set"])
+        {
+            Verb::EnableAutoMerge
+        } else {
+            self.eat_phrase(&[
+                "disabled",
+                "turned off",
+                "switched off",
+                "deactivated",
+                "cancelled",
+                "canceled",
+            ])
+            .then_some(Verb::DisableAutoMerge)?
+        };
+        let things = self.attempt(|line| {
+            line.eat_any(&["on", "for"]).then_some(())?;
+            line.objects()
+        });
+        let things = things.unwrap_or_else(|| vec![self.any_pull_request(start)]);
+        let mut events = self.done_to(
+            &things,
+            &Deed {
+                verbs: vec![verb],
+                guard: Formula::Always,
+                is_bare: false,
+            },
+        )?;
+        let behind = self.behind_verb(Noun::PullRequest);
+        events
+            .iter_mut()
+            .for_each(|event| event.require(behind.clone()));
+        Some(events)
+    }
+}
+
+/// Makes a text that was read stand in a place.
+fn in_place(text: &Guard, place: Place) -> Option<Guard> {
+    text.replace(false, &mut |atom: &Atom, _| {
+        let mut atom = atom.clone();
+        if let Says::Text(own, _, _) = &mut atom.says {
+            *own = place;
+        }
+        Some(Formula::Atom(atom))
+    })
+}

@@ -1,0 +1,441 @@
+//! Clauses whose subject is a thing: what happens to it, and what it does.
+
+use daemon_event::vocabulary::{Noun, Verb};
+
+use super::atom::{Guard, Says, State};
+use super::clauses::{BE, LEADS};
+use super::deeds::{Deed, Event, added, events_of, removed};
+use super::formula::Formula;
+use super::line::Line;
+use super::things::Thing;
+use crate::lexicon::Forms;
+use crate::resolve::has_row;
+
+impl Line<'_> {
+    /// A thing and what happens to it.
+    pub(super) fn thing_clause(&mut self, is_headline: bool) -> Option<Vec<Event>> {
+        let was = std::mem::replace(&mut self.is_headline, is_headline);
+        let things = self.things();
+        self.is_headline = was;
+        let things = things?;
+        self.last = things.iter().map(|thing| thing.noun).collect();
+        self.eat_mark(",");
+        if is_headline {
+            let mut events = self.participles(&things)?;
+            self.more_of(&things, &mut events);
+            return Some(events);
+        }
+        let mut events = self.verb_group(&things)?;
+        self.more_of(&things, &mut events);
+        Some(events)
+    }
+
+    /// `any PR that gets edited`
+    pub(super) fn relative_clause(&mut self) -> Option<Vec<Event>> {
+        let was = std::mem::replace(&mut self.is_headline, true);
+        let things = self.things();
+        self.is_headline = was;
+        let things = things?;
+        self.eat_any(&["that", "which"]).then_some(())?;
+        let mut events = self.verb_group(&things)?;
+        self.more_of(&things, &mut events);
+        Some(events)
+    }
+
+    /// `main receives a push`, `the default branch gets new commits`
+    pub(super) fn branch_clause(&mut self) -> Option<Vec<Event>> {
+        let start = self.at;
+        let branch = self.branches()?;
+        let is_named = (start..self.at).any(|at| {
+            let word = self.word_at(at);
+            matches!(word, "branch" | "branches") || crate::lexicon::KNOWN_BRANCHES.contains(&word)
+        });
+        is_named.then_some(())?;
+        let forced = if self.eat_any(&["gets", "receives", "receive", "get"]) {
+            self.skip_any(&["a", "new", "any", "some", "pushed", "fresh"]);
+            let forced =
+                self.eat_any(&["force-push"]) || self.eat_phrase(&["force push", "forced push"]);
+            if !forced {
+                self.eat_any(&["commits", "commit", "push", "pushes", "code"])
+                    .then_some(())?;
+                self.eat_phrase(&["through a push", "via a push", "by a push", "pushed to it"]);
+            }
+            forced
+        } else {
+            self.eat_phrase(BE).then_some(())?;
+            let forced = self.eat_any(&["force-pushed"]) || self.eat_phrase(&["force pushed"]);
+            if forced {
+                self.eat("to");
+            } else {
+                self.eat_phrase(&["pushed to", "updated by a push", "updated"])
+                    .then_some(())?;
+            }
+            forced
+        };
+        let mut thing = self.any_pull_request(start);
+        thing.noun = Noun::Commit;
+        thing.guard = branch;
+        let verb = if forced { Verb::ForcePush } else { Verb::Push };
+        let behind = self.behind_verb(Noun::Commit);
+        self.done_to(
+            &[thing],
+            &Deed {
+                verbs: vec![verb],
+                guard: behind,
+                is_bare: false,
+            },
+        )
+    }
+
+    /// Further verbs of the same subject: `or is edited by …`, `, or gets new commits`.
+    pub(super) fn more_of(&mut self, things: &[Thing], events: &mut Vec<Event>) {
+        while let Some(more) = self.attempt(|line| {
+            let comma = line.eat_mark(",");
+            let or = line.eat("or");
+            (comma || or).then_some(())?;
+            if or {
+                line.eat_phrase(LEADS);
+                line.eat_any(&["it", "they"]);
+            }
+            let start = line.at;
+            let whole = line.verb_group(things);
+            let found = whole.or_else(|| {
+                line.at = start;
+                line.own_part(things)
+            })?;
+            (or || line.is_mark(0, ",") || line.word(0) == "or").then_some(found)
+        }) {
+            events.extend(more);
+        }
+    }
+
+    /// `its title or description is edited`
+    pub(super) fn own_part(&mut self, things: &[Thing]) -> Option<Vec<Event>> {
+        let start = self.at;
+        self.eat_any(&["its", "their", "the"]).then_some(())?;
+        let mut events = self.part_change(things, start)?;
+        let behind = self.behind_verb(things.first()?.noun);
+        events
+            .iter_mut()
+            .for_each(|event| event.require(behind.clone()));
+        Some(events)
+    }
+
+    /// One verb group behind its subject.
+    pub(super) fn verb_group(&mut self, things: &[Thing]) -> Option<Vec<Event>> {
+        let noun = things.first()?.noun;
+        self.attempt(|line| {
+            line.eat_phrase(BE).then_some(())?;
+            line.eat("newly");
+            line.participles(things)
+        })
+        .or_else(|| self.attempt(|line| line.gains(things)))
+        .or_else(|| {
+            self.attempt(|line| {
+                let deed = line.finite(noun, things)?;
+                let mut events = line.done_to(things, &deed)?;
+                if noun == Noun::Commit
+                    && let Some(pulls) = line.arrives_on()
+                {
+                    events = super::deeds::synchronized(&events, &pulls);
+                }
+                let behind = line.behind_verb(noun);
+                events
+                    .iter_mut()
+                    .for_each(|event| event.require(behind.clone()));
+                Some(events)
+            })
+        })
+    }
+
+    /// A verb that the thing itself does: `merges`, `lands on main`, `becomes ready for review`.
+    pub(super) fn finite(&mut self, noun: Noun, things: &[Thing]) -> Option<Deed> {
+        let bare = |verbs: &[Verb], guard: Guard| Deed {
+            verbs: verbs.to_vec(),
+            guard,
+            is_bare: false,
+        };
+        if noun == Noun::PullRequest {
+            if self.eat_phrase(&[
+                "goes from draft to ready for review",
+                "goes from draft to ready",
+                "moves from draft to ready for review",
+                "moves from draft to ready",
+                "changes from draft to ready for review",
+                "changes from draft to ready",
+                "is no longer a draft",
+                "leaves draft state",
+                "leaves draft mode",
+                "leaves the draft state",
+                "comes out of draft",
+                "stops being a draft",
+                "switches from draft to ready",
+            ]) {
+                return Some(bare(&[Verb::ReadyForReview], Formula::Always));
+            }
+            if self.eat_phrase(&[
+                "enters or leaves the merge queue",
+                "joins or leaves the merge queue",
+            ]) {
+                return Some(bare(&[Verb::Enqueue, Verb::Dequeue], Formula::Always));
+            }
+            if self.eat_phrase(&[
+                "goes back to draft",
+                "goes back to being a draft",
+                "returns to draft",
+                "goes back into draft",
+                "becomes a draft again",
+                "becomes a draft",
+            ]) {
+                return Some(bare(&[Verb::ConvertToDraft], Formula::Always));
+            }
+            let is_past = |thing: &Thing| {
+                thing.guard.mentions(&|atom| {
+                    matches!(atom.says, Says::State(State::Merged | State::Closed))
+                })
+            };
+            if !things.iter().any(is_past)
+                && self.eat_any(&[
+                    "touches", "changes", "modifies", "touch", "change", "modify", "updates",
+                    "edits", "affects",
+                ])
+            {
+                let found = self.touched(false)?;
+                return Some(bare(&[Verb::Touch], found));
+            }
+        }
+        if noun == Noun::Commit && self.eat_any(&["touches", "changes", "modifies"]) {
+            let found = self.touched(false)?;
+            return Some(bare(&[Verb::Push], found));
+        }
+        let start = self.at;
+        if noun == Noun::Commit
+            && self.eat_phrase(&[
+                "arrive", "arrives", "show up", "shows up", "come in", "appear", "appears",
+            ])
+        {
+            return Some(bare(&[Verb::Push], Formula::Always));
+        }
+        if super::things::is_comment(noun)
+            && self.eat_any(&["says", "contains", "reads", "mentions"])
+        {
+            let is_said = matches!(self.word_at(start), "says" | "reads");
+            let found = is_said.then(|| self.said()).flatten().or_else(|| {
+                self.at = start;
+                self.says_predicate(None)
+            })?;
+            return Some(bare(&[Verb::Create], found));
+        }
+        if matches!(self.word(0), "commits" | "commit") {
+            return None;
+        }
+        let forms = Forms(Forms::THIRD.0 | Forms::BASE.0);
+        let verbs = self.eat_verb(forms)?;
+        let wanted: Vec<Verb> = verbs
+            .iter()
+            .copied()
+            .filter(|verb| {
+                matches!(
+                    verb,
+                    Verb::Merge
+                        | Verb::Close
+                        | Verb::Reopen
+                        | Verb::ReadyForReview
+                        | Verb::ConvertToDraft
+                        | Verb::Enqueue
+                        | Verb::Dequeue
+                        | Verb::Push
+                        | Verb::Publish
+                        | Verb::Create
+                ) && has_row(noun, *verb)
+            })
+            .take(1)
+            .collect();
+        // What is created does not open anything.
+        if wanted == [Verb::Create]
+            && !matches!(self.word_at(self.at - 1), "appears" | "appear" | "emerges")
+        {
+            return None;
+        }
+        (!wanted.is_empty()).then(|| bare(&wanted, Formula::Always))
+    }
+
+    /// `gets new commits`, `receives a review`, `gets the bug label`, `loses the X label`, `has its X label removed`
+    pub(super) fn gains(&mut self, things: &[Thing]) -> Option<Vec<Event>> {
+        let noun = things.first()?.noun;
+        let both = self.eat_phrase(&[
+            "gains or loses",
+            "gets or loses",
+            "loses or gains",
+            "receives or loses",
+        ]);
+        if both {
+            self.skip_any(&["its", "the", "a"]);
+            let at = self.at;
+            let gained = self.labels(added)?;
+            self.at = at;
+            let lost = self.labels(removed)?;
+            let mut events = self.done_to(
+                things,
+                &Deed {
+                    verbs: vec![Verb::Label],
+                    guard: gained,
+                    is_bare: false,
+                },
+            )?;
+            events.extend(self.done_to(
+                things,
+                &Deed {
+                    verbs: vec![Verb::Unlabel],
+                    guard: lost,
+                    is_bare: false,
+                },
+            )?);
+            let behind = self.behind_verb(noun);
+            events
+                .iter_mut()
+                .for_each(|event| event.require(behind.clone()));
+            return Some(events);
+        }
+        let loses = self.eat_any(&["loses", "lose", "lost"]);
+        let has = !loses && self.eat_any(&["has", "have"]);
+        if !loses && !has {
+            self.eat_any(&[
+                "gets", "get", "receives", "receive", "gains", "gain", "acquires", "got",
+                "received",
+            ])
+            .then_some(())?;
+        }
+        let mut events = if loses {
+            self.skip_any(&["its", "the", "a"]);
+            let guard = self.labels(removed)?;
+            self.done_to(
+                things,
+                &Deed {
+                    verbs: vec![Verb::Unlabel],
+                    guard,
+                    is_bare: false,
+                },
+            )?
+        } else {
+            self.gained(things, noun, has)?
+        };
+        let behind = self.behind_verb(noun);
+        events
+            .iter_mut()
+            .for_each(|event| event.require(behind.clone()));
+        Some(events)
+    }
+
+    pub(super) fn gained(&mut self, things: &[Thing], noun: Noun, has: bool) -> Option<Vec<Event>> {
+        let deed = |verb: Verb, guard: Guard| Deed {
+            verbs: vec![verb],
+            guard,
+            is_bare: false,
+        };
+        let commits = self.attempt(|line| {
+            line.skip_any(&[
+                "a",
+                "any",
+                "some",
+                "new",
+                "more",
+                "additional",
+                "another",
+                "fresh",
+                "one",
+            ]);
+            line.eat_any(&["commits", "commit", "push", "pushes"])
+                .then_some(())?;
+            line.eat_phrase(&["pushed to it", "added to it", "pushed", "added"]);
+            Some(())
+        });
+        if commits.is_some() {
+            return (noun == Noun::PullRequest)
+                .then_some(())
+                .and_then(|()| self.done_to(things, &deed(Verb::Synchronize, Formula::Always)))
+                .or_else(|| {
+                    (noun == Noun::Branch)
+                        .then_some(())
+                        .and_then(|()| self.done_to(things, &deed(Verb::Push, Formula::Always)))
+                });
+        }
+        // `has its X label removed`, `gets the X label removed`
+        let label = self.attempt(|line| {
+            line.skip_any(&["its", "the", "a", "any"]);
+            let start = line.at;
+            let plain = line.attempt(|line| {
+                line.eat_any(&["label", "labels"]).then_some(())?;
+                (line.sees_end() && line.word(0) != "except"
+                    || line.eat("removed")
+                    || line.eat("added"))
+                .then_some(line.word_at(line.at - 1).to_owned())
+            });
+            if let Some(word) = plain {
+                let verb = if word == "removed" {
+                    Verb::Unlabel
+                } else {
+                    Verb::Label
+                };
+                return Some(deed(verb, Formula::Always));
+            }
+            let named = matches!(line.word(0), "label" | "labels");
+            let found = line.labels(added)?;
+            let says = named || matches!(line.word_at(line.at - 1), "label" | "labels");
+            let gone = line.eat_any(&["removed", "dropped", "stripped"]);
+            let put = line.eat_any(&["added", "applied", "attached"]);
+            (says && (!has || gone || put)).then_some(())?;
+            if gone {
+                line.at = start;
+                let found = line.labels(removed)?;
+                line.at += 1;
+                return Some(deed(Verb::Unlabel, found));
+            }
+            Some(deed(Verb::Label, found))
+        });
+        if let Some(deed) = label {
+            return self.done_to(things, &deed);
+        }
+        if has {
+            return None;
+        }
+        if self
+            .attempt(|line| {
+                line.skip_any(&["a", "an", "new", "the"]);
+                line.eat_any(&["assignee"]).then_some(())
+            })
+            .is_some()
+        {
+            return self.done_to(things, &deed(Verb::Assign, Formula::Always));
+        }
+        if self
+            .attempt(|line| {
+                line.skip_any(&["a", "new", "the"]);
+                line.eat_phrase(&["review request"]).then_some(())
+            })
+            .is_some()
+        {
+            return self.done_to(things, &deed(Verb::RequestReview, Formula::Always));
+        }
+        // `gets a review`, `receives a comment from X`
+        let gained = self.things()?;
+        let mut events = Vec::new();
+        for gift in &gained {
+            let is_written = matches!(
+                gift.noun,
+                Noun::Review | Noun::Comment | Noun::ReviewComment
+            );
+            if !is_written || !gift.on.is_empty() {
+                return None;
+            }
+            for thing in things {
+                let mut gift = gift.clone();
+                gift.on = vec![thing.noun];
+                gift.guard = gift.guard.and(super::things::of_parent(&thing.guard)?);
+                gift.source = gift.source.or(thing.source);
+                events.extend(events_of(&gift, &[Verb::Create])?);
+            }
+        }
+        Some(events)
+    }
+}

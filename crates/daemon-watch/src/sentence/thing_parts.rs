@@ -1,0 +1,214 @@
+//! What is said of a part of a thing: its author, base, labels, title, files.
+
+use daemon_event::Field;
+use daemon_event::vocabulary::Noun;
+
+use super::atom::{Guard, Place, Role, Says};
+use super::clauses::BE;
+use super::formula::Formula;
+use super::line::Line;
+use super::people::OTHER_THAN;
+use super::predicate::{Behind, label_test, the_label, values_begin};
+use crate::filter::{Op, Test};
+use crate::normalise::TokenKind;
+
+impl Line<'_> {
+    /// `(whose) title contains "x"`, `author is a bot`, `base is main`
+    pub(super) fn part_predicate(&mut self, behind: Behind) -> Option<Guard> {
+        self.attempt(|line| {
+            line.skip_any(&["the", "its"]);
+            let acts = line.eat_any(&[
+                "commenter",
+                "reviewer",
+                "actor",
+                "sender",
+                "pusher",
+                "committer",
+            ]);
+            if !acts {
+                line.eat_phrase(&[
+                    "author of it",
+                    "author of the pull request",
+                    "author of the pr",
+                    "author",
+                    "creator",
+                    "authors",
+                    "opener",
+                ])
+                .then_some(())?;
+            }
+            line.eat_any(BE).then_some(())?;
+            let not = line.eat("not");
+            let neg = not || line.eat_phrase(OTHER_THAN);
+            let who = line.who(if acts { Role::Actor } else { Role::Author })?;
+            Some(if neg { who.not() } else { who })
+        })
+        .or_else(|| {
+            self.attempt(|line| {
+                line.skip_any(&["the", "its"]);
+                line.eat_phrase(&["base branch", "target branch", "base", "target"])
+                    .then_some(())?;
+                line.branch_predicate()
+            })
+        })
+        .or_else(|| {
+            self.attempt(|line| {
+                line.skip_any(&["the", "its"]);
+                line.eat_phrase(&[
+                    "head branch",
+                    "source branch",
+                    "branch name",
+                    "head",
+                    "branch",
+                ])
+                .then_some(())?;
+                line.eat("name");
+                let found = line.branch_predicate()?;
+                line.as_head(found, behind)
+            })
+        })
+        .or_else(|| {
+            self.attempt(|line| {
+                line.skip_any(&["the", "its"]);
+                line.eat_any(&["labels", "label"]).then_some(())?;
+                let negated = if line.eat_any(&["do", "does"]) {
+                    line.eat("not").then_some(())?;
+                    true
+                } else {
+                    false
+                };
+                line.eat_any(&["include", "includes", "contain", "contains", "is", "are"])
+                    .then_some(())?;
+                let is_one = line.word_at(line.at - 1) == "is";
+                let negated = line.eat("not") || negated;
+                let found = line.labels(label_test)?;
+                let found = if is_one { the_label(&found)? } else { found };
+                Some(if negated { found.not() } else { found })
+            })
+        })
+        .or_else(|| self.attempt(Self::all_files))
+        .or_else(|| self.attempt(Self::tag_predicate))
+        .or_else(|| {
+            self.attempt(|line| {
+                let place = line.place_named()?;
+                if let Some(found) = line.says_predicate(Some(place)) {
+                    return Some(found);
+                }
+                let start = line.at;
+                line.eat_any(&["is"]).then_some(())?;
+                let not = line.eat("not");
+                let found = match line.kind(0)? {
+                    TokenKind::Quoted if place == Place::Title => {
+                        let value = line.value(0);
+                        line.at += 1;
+                        line.says(
+                            Says::Test(Test::new(Field::Title, Op::Is, vec![value])),
+                            start,
+                        )
+                    }
+                    _ => return None,
+                };
+                Some(if not { found.not() } else { found })
+            })
+        })
+    }
+
+    /// `all of its files are under docs/`, `its changes are limited to docs/`
+    pub(super) fn all_files(&mut self) -> Option<Guard> {
+        let all = self.eat_any(&["all", "every"]);
+        self.skip_any(&[
+            "of", "its", "the", "their", "changed", "touched", "modified",
+        ]);
+        self.eat_any(&["files", "file", "changes", "paths"])
+            .then_some(())?;
+        self.skip_any(&["it", "touches", "changes"]);
+        self.eat_any(&["are", "is"]).then_some(())?;
+        let not = self.eat("not");
+        let limited = self.eat_phrase(&[
+            "limited to",
+            "confined to",
+            "restricted to",
+            "only in",
+            "only under",
+            "all in",
+            "all under",
+            "all within",
+            "all inside",
+            "only within",
+        ]);
+        (all || limited).then_some(())?;
+        let found = self.touched(true)?;
+        Some(if not { found.not() } else { found })
+    }
+
+    pub(super) fn tag_predicate(&mut self) -> Option<Guard> {
+        self.eat_phrase(&["tag name", "tag", "name"])
+            .then_some(())?;
+        let start = self.at;
+        if self.eat_phrase(&["starts with", "begins with"]) {
+            return self.prefixes(Field::Tag);
+        }
+        let negated = self.eat("does not");
+        self.eat_phrase(&["is", "matches", "match"]).then_some(())?;
+        let found = self.tags(start)?;
+        Some(if negated { found.not() } else { found })
+    }
+
+    /// `v1.*`, `"nightly"`: the names of tags.
+    pub(super) fn tags(&mut self, start: usize) -> Option<Guard> {
+        let mut values = Vec::new();
+        while let Some(value) = self.attempt(|line| {
+            if line.at > start && !values_begin(line, start) {
+                line.eat_mark(",");
+                line.eat_any(&["or"]);
+            }
+            let is_data = matches!(line.kind(0)?, TokenKind::Quoted | TokenKind::Code)
+                || line.kind(0) == Some(TokenKind::Word)
+                    && crate::lexicon::exact(line.word(0)).is_none_or(|sense| sense.is_value)
+                    && !line.sees_be();
+            is_data.then(|| line.value(0)).inspect(|_| ())
+        }) {
+            self.at += usize::from(self.word(0) == "or" || self.is_mark(0, ","));
+            self.at += usize::from(self.word(0) == "or");
+            self.at += 1;
+            values.push(value);
+        }
+        let is_glob = values.iter().any(|value| value.contains(['*', '?', '{']));
+        let op = if is_glob { Op::Matches } else { Op::Is };
+        (!values.is_empty())
+            .then(|| self.says(Says::Test(Test::new(Field::Tag, op, values)), start))
+    }
+
+    /// `is main`, `is not develop`, `starts with hotfix/`, `matches release/*`
+    pub(super) fn branch_predicate(&mut self) -> Option<Guard> {
+        if self.eat_phrase(&["starts with", "begins with"]) {
+            return self.prefixes(Field::Branch);
+        }
+        if self.eat_phrase(&["does not start with", "does not begin with"]) {
+            return self.prefixes(Field::Branch).map(Formula::not);
+        }
+        let negated = self.eat("does not match");
+        if !negated {
+            self.eat_phrase(&["is set to", "is", "matches"])
+                .then_some(())?;
+        }
+        let found = self.branches()?;
+        Some(if negated { found.not() } else { found })
+    }
+
+    /// Makes what was read as a base speak of the branch that a pull request comes from.
+    pub(super) fn as_head(&self, guard: Guard, behind: Behind) -> Option<Guard> {
+        if behind.noun() != Noun::PullRequest {
+            return Some(guard);
+        }
+        guard.replace(false, &mut |atom: &super::atom::Atom, negated| {
+            let Says::Branch(op, values) = &atom.says else {
+                return None;
+            };
+            let mut atom = atom.clone();
+            atom.says = Says::Test(Test::new(Field::Head, *op, values.clone()));
+            let found = Formula::Atom(atom);
+            Some(if negated { found.not() } else { found })
+        })
+    }
+}

@@ -1,0 +1,521 @@
+//! What events are about: nouns with what is said before and behind them, and how they are joined.
+
+use daemon_event::vocabulary::Noun;
+use daemon_event::{Field, Source};
+
+use super::atom::{Atom, Guard, Place, Role, Says, State};
+use super::formula::{Formula, is};
+use super::line::Line;
+use super::predicate::Behind;
+use crate::filter::{Op, Test};
+use crate::lexicon::{Class, Sense};
+use crate::normalise::TokenKind;
+
+/// A noun and what is said of it.
+#[derive(Clone, Debug)]
+pub(super) struct Thing {
+    pub(super) noun: Noun,
+    pub(super) guard: Guard,
+    /// The part of the guard that stands behind the noun.
+    pub(super) behind: Guard,
+    /// What a comment or review is on.
+    pub(super) on: Vec<Noun>,
+    pub(super) source: Option<Source>,
+    pub(super) is_new: bool,
+    pub(super) is_plural: bool,
+    /// A kind of event that the words exclude.
+    pub(super) without: Option<&'static str>,
+    pub(super) start: usize,
+}
+
+/// The nouns that sentences are read for.
+const NOUNS: &[Noun] = &[
+    Noun::PullRequest,
+    Noun::Issue,
+    Noun::Comment,
+    Noun::ReviewComment,
+    Noun::CommitComment,
+    Noun::DiscussionComment,
+    Noun::Review,
+    Noun::ReviewThread,
+    Noun::Commit,
+    Noun::Branch,
+    Noun::Tag,
+    Noun::Release,
+    Noun::Discussion,
+    Noun::Milestone,
+    Noun::Repository,
+    Noun::Star,
+    Noun::Fork,
+    Noun::Wiki,
+];
+
+fn is_thing(sense: &Sense) -> bool {
+    sense.nouns.iter().any(|noun| NOUNS.contains(noun))
+}
+
+impl Line<'_> {
+    /// Reads things joined by `or`, `and` and commas; what is said behind the last is said of all before it.
+    pub(super) fn things(&mut self) -> Option<Vec<Thing>> {
+        let mut found = vec![self.attempt(Self::thing)?];
+        while let Some(next) = self.attempt(|line| {
+            let comma = line.eat_mark(",");
+            let joined = line.eat_any(&["or", "and"]);
+            let next = line.thing()?;
+            let goes_on = line.is_mark(0, ",") || matches!(line.word(0), "or" | "and");
+            (joined || comma && goes_on).then_some(next)
+        }) {
+            found.push(next);
+        }
+        self.share(&mut found);
+        Some(found)
+    }
+
+    fn share(&self, things: &mut [Thing]) {
+        let Some((last, before)) = things.split_last_mut() else {
+            return;
+        };
+        let is_subject = |noun: Noun| !matches!(noun, Noun::Branch | Noun::Tag | Noun::Repository);
+        for thing in before.iter_mut().rev() {
+            if thing.behind.is_always() && is_subject(thing.noun) && is_subject(last.noun) {
+                thing.behind = last.behind.clone();
+                thing.guard = thing.guard.clone().and(last.behind.clone());
+            }
+            if thing.on.is_empty() && is_comment(thing.noun) && is_comment(last.noun) {
+                thing.on.clone_from(&last.on);
+            }
+            thing.source = thing.source.or(last.source);
+        }
+        if let Some(first) = before.first() {
+            let is_new = first.is_new;
+            let source = first.source;
+            last.is_new |= is_new;
+            last.source = last.source.or(source);
+        }
+    }
+
+    fn thing(&mut self) -> Option<Thing> {
+        let start = self.at;
+        let mut thing = Thing {
+            noun: Noun::PullRequest,
+            guard: Formula::Always,
+            behind: Formula::Always,
+            on: Vec::new(),
+            source: None,
+            is_new: false,
+            is_plural: false,
+            without: None,
+            start,
+        };
+        self.before_noun(&mut thing);
+        self.noun(&mut thing)?;
+        if let Some(numbers) = self.numbers() {
+            thing.guard = thing.guard.and(numbers);
+        }
+        self.behind_noun(&mut thing);
+        Some(thing)
+    }
+
+    /// Articles, adjectives, and who wrote it.
+    fn before_noun(&mut self, thing: &mut Thing) {
+        loop {
+            let start = self.at;
+            if self.eat_any(&["new", "fresh", "brand-new", "additional", "further", "more"]) {
+                thing.is_new = true;
+            } else if self.eat_phrase(&[
+                "one of", "a", "an", "the", "any", "some", "each", "every", "all", "another",
+                "our", "its", "these", "their", "no",
+            ]) {
+                if self.word_at(start) == "no" {
+                    self.at = start;
+                    return;
+                }
+            } else if self.eat_any(&["github", "gh"]) {
+                thing.source = Some(Source::Github);
+                let said = self.says(Says::Source(Source::Github), start);
+                thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(said);
+            } else if self
+                .attempt(|line| {
+                    line.eat_any(&["someone", "somebody", "anyone"])
+                        .then_some(())?;
+                    line.eat("'s").then_some(())
+                })
+                .is_some()
+            {
+            } else if self.eat_any(&["top-level", "conversation", "general"]) {
+                thing.without = Some("pull_request_review_comment");
+            } else if let Some(found) = self.attempt(Self::adjective_before) {
+                thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(found);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// An adjective, a label, or a person before a noun.
+    fn adjective_before(&mut self) -> Option<Guard> {
+        let start = self.at;
+        let state = self.attempt(|line| {
+            let found = line.adjective()?;
+            line.eat_mark(",");
+            let ok = line.ends_before_noun() || matches!(line.word(0), "but" | "or" | "and");
+            ok.then_some(found)
+        });
+        if let Some(found) = state {
+            if self
+                .attempt(|line| {
+                    line.eat_any(&["and", "but"]).then_some(())?;
+                    line.adjective().map(|_| ())
+                })
+                .is_some()
+            {
+                // Joined adjectives: read the second again for its meaning.
+                let end = self.at;
+                self.at = start;
+                let first = self.adjective()?;
+                self.eat_mark(",");
+                self.eat_any(&["and", "but"]);
+                let second = self.adjective()?;
+                return (self.at == end && self.ends_before_noun()).then(|| first.and(second));
+            }
+            return Some(found);
+        }
+        let label = self.attempt(|line| {
+            let value = line.value(0);
+            let is_literal = matches!(
+                line.kind(0),
+                Some(TokenKind::Word | TokenKind::Quoted | TokenKind::Code)
+            );
+            let first = line.tokens.get(line.at)?.span.end;
+            line.at += 1;
+            let next = line.tokens.get(line.at)?.span.start;
+            let joined = line.text.get(first..next) == Some("-");
+            (is_literal && joined && line.eat_any(&["labelled", "labeled", "tagged"])).then(|| {
+                line.says(
+                    Says::Test(Test::new(Field::Labels, Op::Is, vec![value])),
+                    start,
+                )
+            })
+        });
+        label.or_else(|| self.attempt(Self::person_before))
+    }
+
+    /// `dependabot PR`, `mira-holt's issue`, `bot-authored`, `external contributor's`
+    fn person_before(&mut self) -> Option<Guard> {
+        let not = self.eat("non");
+        let is_person = self.kind(0) == Some(TokenKind::User)
+            || self.sees_sense(|sense| {
+                sense.is_bot
+                    || [
+                        Class::Human,
+                        Class::Bot,
+                        Class::Maintainer,
+                        Class::Outsider,
+                        Class::FirstTimer,
+                    ]
+                    .iter()
+                    .any(|class| sense.is(*class))
+            });
+        let who = self
+            .who_joined(Role::Author)
+            .filter(|who| !who.is_always())?;
+        let owns = self.eat("'s");
+        let wrote = self.eat_any(&["authored", "opened", "created", "raised", "submitted"]);
+        // A bare name before a noun is a person only if it is one for certain.
+        let is_certain = is_person && self.ends_before_noun();
+        (owns || wrote || is_certain).then_some(())?;
+        Some(if not { who.not() } else { who })
+    }
+
+    fn ends_before_noun(&mut self) -> bool {
+        let at = self.at;
+        self.skip_any(&[
+            "new", "github", "open", "closed", "draft", "unmerged", "merged", "non", "pull",
+            "request", "inline",
+        ]);
+        let ends = matches!(self.word(0), "one" | "ones")
+            || self.sees_sense(is_thing)
+            || self.sees_sense_before(is_thing);
+        self.at = at;
+        ends
+    }
+
+    fn sees_sense_before(&mut self, is_wanted: fn(&Sense) -> bool) -> bool {
+        // `pull request` was skipped word by word.
+        let before = self.word_at(self.at.wrapping_sub(1)) == "request";
+        before || self.sees_sense(is_wanted)
+    }
+
+    fn noun(&mut self, thing: &mut Thing) -> Option<()> {
+        let start = self.at;
+        if self.eat_any(&["approvals", "approval"]) {
+            thing.noun = Noun::Review;
+            thing.is_plural = self.word_at(start) == "approvals";
+            thing.guard = self.review_state(thing, "approved", start);
+            return Some(());
+        }
+        if self
+            .attempt(|line| {
+                line.eat_phrase(&["approving review", "positive review", "approving reviews"])
+                    .then_some(())
+            })
+            .is_some()
+        {
+            thing.noun = Noun::Review;
+            thing.guard = self.review_state(thing, "approved", start);
+            return Some(());
+        }
+        if self
+            .attempt(|line| {
+                line.eat_phrase(&["non approving"]).then_some(())?;
+                line.eat_any(&["review", "reviews"]).then_some(())
+            })
+            .is_some()
+        {
+            thing.noun = Noun::Review;
+            let approved = self.says(Says::Test(is(Field::ReviewState, &["approved"])), start);
+            thing.guard = thing.guard.clone().and(approved.not());
+            return Some(());
+        }
+        let last = match self.last.as_slice() {
+            [last] => Some(*last),
+            _ => None,
+        };
+        if let Some(last) = last
+            && self.eat_any(&["one", "ones"])
+        {
+            thing.noun = last;
+            return Some(());
+        }
+        // `a prerelease`, without its noun
+        let prerelease = self.attempt(|line| {
+            line.eat_any(&["prerelease", "pre-release", "prereleases", "pre-releases"])
+                .then_some(())?;
+            (!line.sees_sense(is_thing)).then_some(())
+        });
+        if prerelease.is_some() {
+            thing.noun = Noun::Release;
+            let said = self.says(Says::Test(is(Field::Prerelease, &["true"])), start);
+            thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(said);
+            return Some(());
+        }
+        let is_inline = self.eat_any(&["inline"]);
+        let drafts = self.attempt(|line| {
+            line.eat_any(&["drafts", "draft"]).then_some(())?;
+            (!line.sees_sense(is_thing) && !line.eat("mode")).then_some(())
+        });
+        if drafts.is_some() {
+            let draft = self.says(Says::State(State::Draft), start);
+            thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(draft);
+            thing.is_plural = self.word_at(start) == "drafts";
+            return Some(());
+        }
+        let sense = self.eat_sense(is_thing)?;
+        thing.is_plural = sense.plural;
+        thing.noun = sense
+            .nouns
+            .iter()
+            .copied()
+            .find(|noun| NOUNS.contains(noun))?;
+        let raw = self.word_at(start);
+        if raw == "issue_comment" {
+            thing.without = Some("pull_request_review_comment");
+        }
+        let whole = self.at;
+        // `PR comment`, `pull request review`, `issue comment`
+        let parent = thing.noun;
+        if matches!(
+            parent,
+            Noun::PullRequest | Noun::Issue | Noun::Commit | Noun::Discussion
+        ) {
+            let inline = self.eat("inline");
+            let top = !inline && self.eat_any(&["conversation", "top-level"]);
+            let compound = self.eat_sense(|sense| {
+                sense.nouns.iter().any(|noun| is_comment(*noun))
+                    && !sense.forms.has(crate::lexicon::Forms::PAST)
+            });
+            let compound =
+                compound.filter(|_| !matches!(self.word_at(self.at - 1), "reviews" if false));
+            match compound {
+                Some(sense) => {
+                    thing.noun = sense.nouns.iter().copied().find(|noun| is_comment(*noun))?;
+                    thing.is_plural = sense.plural;
+                    if inline && thing.noun == Noun::Comment {
+                        thing.noun = Noun::ReviewComment;
+                    }
+                    if top {
+                        thing.without = Some("pull_request_review_comment");
+                    }
+                    thing.on = vec![parent];
+                    thing.noun = comment_on(thing.noun, &thing.on);
+                }
+                None => self.at = whole,
+            }
+        }
+        if is_inline {
+            thing.noun = match thing.noun {
+                Noun::Comment | Noun::ReviewComment => Noun::ReviewComment,
+                _ => return None,
+            };
+        }
+        if self.sees("'s conversation") {
+            self.at += 2;
+        }
+        // A person named by the thing is no thing.
+        let names_other = matches!(
+            self.word(0),
+            "author"
+                | "authors"
+                | "owner"
+                | "number"
+                | "template"
+                | "count"
+                | "size"
+                | "alert"
+                | "alerts"
+        );
+        (!names_other).then_some(())
+    }
+
+    pub(super) fn review_state(&self, thing: &Thing, state: &str, start: usize) -> Guard {
+        let test = is(Field::ReviewState, &[state]);
+        thing.guard.clone().and(self.says(Says::Test(test), start))
+    }
+
+    /// Where a comment is, and everything that narrows the noun.
+    fn behind_noun(&mut self, thing: &mut Thing) {
+        loop {
+            if thing.on.is_empty()
+                && is_comment(thing.noun)
+                && let Some(parents) = self.attempt(|line| {
+                    line.eat_any(&["on", "in", "to", "of", "against", "for", "under", "from"])
+                        .then_some(())?;
+                    line.eat_phrase(&["the conversation of", "the diff of", "a line of"]);
+                    let was = line.is_object;
+                    // Who follows by `by` wrote the comment.
+                    line.is_object |= thing.noun == Noun::Review;
+                    let found = line.parents();
+                    line.is_object = was;
+                    found
+                })
+            {
+                let (on, guard) = parents;
+                thing.noun = comment_on(thing.noun, &on);
+                thing.on = on;
+                thing.behind = thing.behind.clone().and(guard.clone());
+                thing.guard = thing.guard.clone().and(guard);
+                continue;
+            }
+            let start = self.at;
+            let found = self.modifiers(Behind::Noun(thing.noun));
+            if self.at == start {
+                return;
+            }
+            thing.behind = thing.behind.clone().and(found.clone());
+            thing.guard = thing.guard.clone().and(found);
+        }
+    }
+
+    /// `that requests changes`, `with state approved`, `approving it`
+    pub(super) fn review_says(&mut self) -> Option<Guard> {
+        let start = self.at;
+        let that = self.eat_any(&["that", "which"]);
+        let not = that && self.eat_phrase(&["does not", "do not"]);
+        let one = |line: &mut Self| -> Option<&'static str> {
+            if line.eat_phrase(&[
+                "requests changes",
+                "is a request for changes",
+                "a request for changes",
+                "requesting changes",
+                "asks for changes",
+                "asking for changes",
+                "request changes",
+            ]) {
+                Some("changes_requested")
+            } else if line.eat_any(&["approves", "approving", "approve"]) {
+                line.attempt(|line| {
+                    line.eat_any(&["it", "the"]).then_some(())?;
+                    line.eat_any(&["pr", "changes"]);
+                    Some(())
+                });
+                Some("approved")
+            } else if line.eat_phrase(&["with state approved", "with approval"]) {
+                Some("approved")
+            } else if line.eat_phrase(&["with state changes_requested", "with changes requested"]) {
+                Some("changes_requested")
+            } else if line.eat_phrase(&["with state commented", "with comments only"]) {
+                Some("commented")
+            } else {
+                None
+            }
+        };
+        let mut states = vec![one(self)?];
+        while let Some(next) = self.attempt(|line| {
+            line.eat("or").then_some(())?;
+            one(line)
+        }) {
+            states.push(next);
+        }
+        let guard = self.says(Says::Test(is(Field::ReviewState, &states)), start);
+        Some(if not { guard.not() } else { guard })
+    }
+
+    /// Reads what a comment is on: kinds of things, and what must hold of them.
+    pub(super) fn parents(&mut self) -> Option<(Vec<Noun>, Guard)> {
+        if self.eat_any(&["it", "them"]) || self.word(1) != "of" && self.eat("one") {
+            return Some((self.last.clone(), Formula::Always))
+                .filter(|(nouns, _)| !nouns.is_empty());
+        }
+        let things = self.things()?;
+        let mut on = Vec::new();
+        let mut guard = Formula::Always;
+        for (at, thing) in things.iter().enumerate() {
+            let is_parent = matches!(
+                thing.noun,
+                Noun::PullRequest | Noun::Issue | Noun::Discussion | Noun::Commit
+            );
+            if !is_parent || thing.is_new {
+                return None;
+            }
+            on.push(thing.noun);
+            if at == 0 {
+                guard = thing.guard.clone();
+            } else if guard != thing.guard {
+                return None;
+            }
+        }
+        Some((on, of_parent(&guard)?))
+    }
+}
+
+/// Makes what is said of a thing speak of what the event's own thing is on.
+pub(super) fn of_parent(guard: &Guard) -> Option<Guard> {
+    guard.replace(false, &mut |atom: &Atom, negated| {
+        let mut atom = atom.clone();
+        // A text that is said to be nowhere else is the comment's own.
+        atom.of_parent = !matches!(atom.says, Says::Text(Place::Own, ..));
+        let found = Formula::Atom(atom);
+        Some(if negated { found.not() } else { found })
+    })
+}
+
+/// The noun of a comment that is on something.
+pub(super) fn comment_on(noun: Noun, on: &[Noun]) -> Noun {
+    match (noun, on) {
+        (Noun::Comment, [Noun::Commit]) => Noun::CommitComment,
+        (Noun::Comment, [Noun::Discussion]) => Noun::DiscussionComment,
+        _ => noun,
+    }
+}
+
+pub(super) fn is_comment(noun: Noun) -> bool {
+    matches!(
+        noun,
+        Noun::Comment
+            | Noun::ReviewComment
+            | Noun::CommitComment
+            | Noun::DiscussionComment
+            | Noun::Review
+            | Noun::ReviewThread
+    )
+}

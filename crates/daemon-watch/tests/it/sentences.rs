@@ -1,0 +1,80 @@
+//! Long sentences about GitHub, each with its whole reading, in `sentences.txt`.
+
+use std::fmt::Write as _;
+
+use daemon_watch::{Status, Test, interpret};
+use expect_test::expect_file;
+
+fn readings(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("# ")) {
+        let meaning = interpret(line);
+        writeln!(out, "# {line}").expect("a string takes text");
+        if meaning.status != Status::Mapped {
+            writeln!(out, "{}", meaning.status.as_str()).expect("a string takes text");
+        }
+        for clause in &meaning.clauses {
+            let events: Vec<String> = clause
+                .events
+                .iter()
+                .map(|event| {
+                    format!(
+                        "{}:{}.{}",
+                        event.source,
+                        event.kind,
+                        event.action.unwrap_or("*")
+                    )
+                })
+                .collect();
+            let filters: Vec<String> = clause
+                .filters
+                .iter()
+                .map(|index| meaning.filters[*index].test.to_string())
+                .collect();
+            writeln!(out, "  {} [{}]", events.join(" "), filters.join("; "))
+                .expect("a string takes text");
+        }
+        for span in &meaning.remainder {
+            writeln!(out, "  left over: {}", span.of(line)).expect("a string takes text");
+        }
+    }
+    out
+}
+
+#[test]
+fn every_guard_of_a_sentence_rules_the_alternatives_that_it_stands_by() {
+    let text = include_str!("sentences.txt");
+    expect_file!["sentences.txt"].assert_eq(&readings(text));
+}
+
+#[test]
+fn the_filters_of_sentences_read_back_as_they_are_printed() {
+    let text = include_str!("sentences.txt");
+    for line in text.lines().filter_map(|line| line.strip_prefix("# ")) {
+        for filter in interpret(line).filters {
+            let printed = filter.test.to_string();
+            let read: Test = printed.parse().expect("a printed filter is a filter");
+            assert_eq!(read, filter.test, "{line}");
+            assert!(
+                filter.span.end <= line.len() && filter.span.start < filter.span.end,
+                "{line}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_guard_that_is_not_understood_is_never_dropped() {
+    let lines = [
+        "when a pull request is opened, unless the moon is full",
+        "when a PR is opened or edited by a human other than the intern",
+        "when a PR labelled bug and approved by legal is merged into main",
+        "when someone opens a PR, provided that the build is quick",
+        "when a review is requested from anyone but the usual suspects",
+        "when an issue is closed by the robot overlords of accounting",
+    ];
+    for line in lines {
+        let meaning = interpret(line);
+        assert_ne!(meaning.status, Status::Mapped, "{line}");
+    }
+}
