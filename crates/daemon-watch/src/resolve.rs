@@ -296,6 +296,9 @@ fn modifiers(
             reader.release(hit.range.clone());
             continue;
         }
+        if hit.of.is_some_and(|nouns| !nouns.contains(&subject.noun)) {
+            continue;
+        }
         if subject.is_of_another_verb(draft, hit) || matches!(hit.kind, Mod::Target(_)) {
             continue;
         }

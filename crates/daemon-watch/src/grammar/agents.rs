@@ -138,6 +138,7 @@ impl Reader<'_> {
                 range: at..end,
                 mark: Mark::Exact,
                 n_verbs: 0,
+                of: None,
                 is_shared: false,
             });
         }

@@ -393,6 +393,7 @@ impl Reader<'_> {
                 && !(joint == Joint::Comma && is_place && draft.verbs.is_empty())
                 && self.only_words_between(next, at)
         });
+        let joined = self.joins_with_its_own(draft, &sense.nouns, at) || joined;
         let group = match draft.nouns.last() {
             Some(last) if joined => last.group,
             Some(last) => last.group + 1,
@@ -407,6 +408,58 @@ impl Reader<'_> {
         });
         self.take(at..at + 1);
         self.at += 1;
+        true
+    }
+
+    /// `a leaked secret or a critical Dependabot alert`: what stands before one of the nouns is not said of the other.
+    fn joins_with_its_own(&self, draft: &mut Draft, nouns: &'static [Noun], at: usize) -> bool {
+        let (Some((joint, next)), Some(last)) = (draft.last_connector, draft.nouns.last()) else {
+            return false;
+        };
+        let (before, other) = (last.at, last.nouns);
+        let is_told_apart = |nouns: &[Noun]| {
+            nouns.iter().all(|noun| {
+                matches!(
+                    noun,
+                    Noun::Issue
+                        | Noun::PullRequest
+                        | Noun::DependabotAlert
+                        | Noun::SecretAlert
+                        | Noun::CodeScanningAlert
+                        | Noun::MetricAlert
+                        | Noun::Message
+                        | Noun::IssueAlert
+                        | Noun::Release
+                        | Noun::Discussion
+                        | Noun::Project
+                        | Noun::Document
+                        | Noun::Cycle
+                )
+            })
+        };
+        let is_pair = joint != Joint::Comma
+            && before < next
+            && self.is(next, Class::Article)
+            && draft.verbs.is_empty()
+            && nouns != other
+            && is_told_apart(nouns)
+            && is_told_apart(other);
+        let is_covered = (next..at).all(|at| {
+            !self.free[at] || self.is_any(at, &[Class::Article, Class::New, Class::Filler])
+        });
+        if !is_pair || !is_covered {
+            return false;
+        }
+        for hit in &mut draft.mods {
+            let stands_before = hit.range.end <= before
+                && (hit.range.end..before)
+                    .all(|at| self.sense(at).is_some_and(|sense| sense.source.is_some()));
+            if hit.range.start >= next {
+                hit.of = Some(nouns);
+            } else if stands_before {
+                hit.of = Some(other);
+            }
+        }
         true
     }
 
@@ -447,7 +500,16 @@ impl Reader<'_> {
             Class::Despite,
         ];
         let at = self.at;
-        if !self.is_any(at, LEADS) || (self.is(at, Class::For) && self.leads_to_noun(at + 1)) {
+        // `a comment asking for help`: a participle of no vocabulary tells more of the noun.
+        let is_participle = !draft.nouns.is_empty()
+            && self.kind(at) == Some(TokenKind::Word)
+            && self.sense(at).is_none()
+            && self.text(at).len() > 5
+            && self.text(at).ends_with("ing")
+            && draft.nouns.last().is_some_and(|hit| hit.at + 1 == at);
+        if !is_participle && !self.is_any(at, LEADS)
+            || (self.is(at, Class::For) && self.leads_to_noun(at + 1))
+        {
             return false;
         }
         if self.is(at, Class::By)

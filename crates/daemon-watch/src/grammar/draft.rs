@@ -90,6 +90,8 @@ pub(crate) struct ModHit {
     pub(crate) mark: Mark,
     /// How many verbs stood before it.
     pub(crate) n_verbs: usize,
+    /// The nouns that it stands before, where others joined to them are without it.
+    pub(crate) of: Option<&'static [Noun]>,
     /// It stands apart and speaks of the clauses before its own as well.
     pub(crate) is_shared: bool,
 }

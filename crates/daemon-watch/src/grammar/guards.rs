@@ -562,6 +562,20 @@ impl Reader<'_> {
             self.push_mod(draft, Mod::Label(labels), at..end);
             return !is_not || draft.mods.last_mut().is_some_and(turn);
         }
+        let moves = draft.nouns.iter().any(|hit| {
+            hit.nouns
+                .iter()
+                .any(|noun| matches!(noun, Noun::Issue | Noun::Project))
+        });
+        let to = self.skip(
+            at + usize::from(self.has_verb(at, Verb::Move)),
+            &[Class::To, Class::Into],
+        );
+        if moves && let Some((state, end)) = self.state(to).filter(|_| to > start) {
+            self.take(start..end);
+            self.push_mod(draft, Mod::Test(Field::State, Op::Is, vec![state]), to..end);
+            return !is_not || draft.mods.last_mut().is_some_and(turn);
+        }
         let says_again = self.has_form(at, Forms::PAST)
             && self.sense(at).is_some_and(|sense| {
                 let verbs = draft.verbs.iter().flat_map(|hit| &hit.verbs);

@@ -50,6 +50,12 @@ impl Reader<'_> {
             if next == after {
                 break;
             }
+            let is_apart = !(after..next).any(|at| self.is_any(at, &[Class::Or, Class::And]))
+                && self.unit(next).is_some_and(|unit| unit.text == "the");
+            if is_apart {
+                // `on main, the "CI" workflow …`: a comma before another noun phrase joins nothing.
+                break;
+            }
             next = self.skip(next, &[Class::Article, Class::To, Class::Into, Class::On]);
             at = next;
         }

@@ -263,7 +263,7 @@ impl Reader<'_> {
         true
     }
 
-    /// `in milestone "v2"`.
+    /// `in milestone "v2"`, `in the project checkout-web`.
     fn try_milestone_behind(&mut self, draft: &mut Draft) -> bool {
         let start = self.at;
         let at = self.skip(
@@ -276,16 +276,23 @@ impl Reader<'_> {
                 Class::With,
             ],
         );
-        if at == start || draft.nouns.is_empty() || !self.has_noun(at, Noun::Milestone) {
+        let field = if self.has_noun(at, Noun::Milestone) {
+            Field::Milestone
+        } else if self.has_noun(at, Noun::Project) && !self.is(start, Class::With) {
+            Field::Project
+        } else {
+            return false;
+        };
+        if at == start || draft.nouns.is_empty() {
             return false;
         }
-        let names = self.list(at + 1, |reader, at| {
+        let names = self.list(self.skip(at + 1, &[Class::Matching]), |reader, at| {
             reader.is_literal(at).then(|| (reader.value(at), at + 1))
         });
         let Some((names, end)) = names else {
             return false;
         };
-        self.push_mod(draft, Mod::Is(Field::Milestone, names), start..end);
+        self.push_mod(draft, Mod::Is(field, names), start..end);
         true
     }
 
@@ -443,7 +450,8 @@ impl Reader<'_> {
         }
         let is_plural = self.sense(at).is_some_and(|sense| sense.plural);
         let lists = (from..at).any(|at| self.is_any(at, &[Class::And, Class::Or]));
-        (at > from + 1 && is_named(at) && !(lists && is_plural)).then_some(at)
+        let chooses = (from..at).any(|at| self.is(at, Class::Or));
+        (at > from + 1 && is_named(at) && !chooses && !(lists && is_plural)).then_some(at)
     }
 
     /// Whether a word before a noun names it rather than describes it: `the lint check`, not `a slow check`.

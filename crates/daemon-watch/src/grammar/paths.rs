@@ -238,6 +238,7 @@ impl Reader<'_> {
             range: start..end,
             mark: Mark::Exact,
             n_verbs: draft.verbs.len(),
+            of: None,
             is_shared: false,
         });
         true

@@ -261,6 +261,7 @@ impl Reader<'_> {
             range,
             mark: Mark::Exact,
             n_verbs: draft.verbs.len(),
+            of: None,
             is_shared: false,
         });
     }

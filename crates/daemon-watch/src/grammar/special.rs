@@ -248,6 +248,7 @@ impl Reader<'_> {
                 range: at..at + 1,
                 mark: Mark::Exact,
                 n_verbs: draft.verbs.len(),
+                of: None,
                 is_shared: false,
             });
             self.take(at..at + 1);

@@ -119,7 +119,7 @@ fn modifiers_joined_by_or_are_alternatives() {
         when a Linear issue that is urgent or labelled Bug is created
             mapped / Issue.create [priority is urgent] / Issue.create [labels is Bug]
         when a Sentry issue with level fatal or in project lamp-api is created
-            partial / issue.created [level is fatal] / left over: in project lamp-api"#]]
+            mapped / issue.created [level is fatal] / issue.created [project is lamp-api]"#]]
     .assert_eq(&table(&[
         "when a Linear issue that is urgent or labelled Bug is created",
         "when a Sentry issue with level fatal or in project lamp-api is created",
@@ -171,5 +171,44 @@ fn a_guard_set_apart_holds_for_every_clause_before_it() {
         "when a pull request against main is opened or gets new commits, and it is not a draft",
         "when a release is published or a tag is created, unless by a bot",
         "when a Linear issue is created or assigned to Lumen, unless it has the bug label",
+    ]));
+}
+
+#[test]
+fn what_stands_before_one_of_two_nouns_is_not_said_of_the_other() {
+    expect![[r#"
+        when a secret scanning alert or a critical Dependabot alert is created
+            mapped / secret_scanning_alert.created [] / dependabot_alert.created [severity is critical]
+        when a critical Dependabot alert or a secret scanning alert is created
+            mapped / dependabot_alert.created [severity is critical] / secret_scanning_alert.created []
+        when an urgent Linear issue or a Linear project is created
+            mapped / Issue.create [priority is urgent] / Project.create []
+        when a non-draft pull request or a GitHub issue is opened by a human
+            mapped / pull_request.opened [draft is false; author_kind is human] / issues.opened [author_kind is human]"#]].assert_eq(&table(&[
+        "when a secret scanning alert or a critical Dependabot alert is created",
+        "when a critical Dependabot alert or a secret scanning alert is created",
+        "when an urgent Linear issue or a Linear project is created",
+        "when a non-draft pull request or a GitHub issue is opened by a human",
+    ]));
+}
+
+#[test]
+fn places_behind_their_nouns_are_read() {
+    expect![[r#"
+        when a Sentry issue is created in project lamp-api
+            mapped / issue.created [project is lamp-api]
+        when a fatal Sentry issue is created in the project checkout-web
+            mapped / issue.created [level is fatal; project is checkout-web]
+        when a Linear issue's status changes, unless it becomes Canceled
+            mapped / Issue.update [changed is state; state is_not Canceled]
+        on main, the "CI" workflow run fails
+            mapped / workflow_run.completed [conclusion is failure | timed_out; branch is main; workflow is CI]
+        when a comment is added to a Linear issue asking about GitHub work
+            partial / Comment.create [comment_on is issue] / left over: asking about GitHub work"#]].assert_eq(&table(&[
+        "when a Sentry issue is created in project lamp-api",
+        "when a fatal Sentry issue is created in the project checkout-web",
+        "when a Linear issue's status changes, unless it becomes Canceled",
+        "on main, the \"CI\" workflow run fails",
+        "when a comment is added to a Linear issue asking about GitHub work",
     ]));
 }
