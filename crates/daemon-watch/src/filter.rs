@@ -75,7 +75,8 @@ pub enum Op {
 }
 
 impl Op {
-    const ALL: [Self; 14] = [
+    /// Every comparison.
+    pub const ALL: [Self; 14] = [
         Self::Is,
         Self::IsNot,
         Self::Matches,

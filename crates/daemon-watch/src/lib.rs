@@ -55,4 +55,7 @@ pub use interpretation::{
 };
 pub use phrasing::{Phrasing, phrasings};
 pub use span::Span;
-pub use wire::{ClauseWire, EventWire, FilterWire, InterpretationWire, SpanWire};
+pub use wire::{
+    ClauseWire, CorrectionWire, EventWire, FilterWire, InterpretationWire, InvalidWire,
+    ReadingWire, SpanWire, StatusWire, TimeKindWire, TimeWire, ValueWire, VerdictWire,
+};

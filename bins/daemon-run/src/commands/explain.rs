@@ -70,6 +70,8 @@ fn one_condition(condition: &str, event: Option<&Event>, out: Out) -> Result<Wak
         return Err(Failure::bug("an interpretation cannot be written"));
     };
     if out.is_json() {
+        // The envelope bears the same version.
+        object.remove("schema_version");
         out.envelope(object)?;
     } else {
         object.insert("condition".to_owned(), json!(condition));

@@ -9,3 +9,4 @@ mod phrasing;
 mod readings;
 mod robust;
 mod sentences;
+mod wire;
