@@ -22,7 +22,8 @@
 //! ```
 //!
 //! [`run`] takes the arguments of a process; [`run_with`] takes them read, for a program that has
-//! this one as a command. [`command`] is the command line as data.
+//! this one as a command. [`command`] is the command line as data. [`Linting`] stops between judging and printing, for a
+//! program that has somebody suggest other wordings; a [`Wording`] is only what is read as `mapped`.
 //!
 //! # What this crate does not do
 //! It judges nothing itself: reading is `daemon-spec`'s, the meaning of conditions `daemon-watch`'s and
@@ -46,11 +47,13 @@ mod lint;
 mod own_output;
 mod report;
 mod run;
+mod suggestions;
 mod support_tree;
 mod surroundings;
 
 pub use arguments::{Color, CommonArguments, Format, LintArguments, ProfileName, command};
 pub use disk::{read_daemon_file, replace};
 pub use embed::{Given, Judged, judge};
-pub use run::{run, run_with};
+pub use run::{Linting, run, run_with};
+pub use suggestions::{Suggestion, SuggestionFailure, Suggestions, Unclear, Wording};
 pub use surroundings::{ColourWish, Streams, Surroundings};

@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use daemon_spec::Severity;
 
 use crate::lint::Linted;
+use crate::suggestions::Suggestions;
 use crate::{Format, exit};
 
 pub(crate) use json::{failure, findings};
@@ -22,6 +23,8 @@ pub(crate) struct Report<'a> {
     pub(crate) warnings: Warnings,
     /// A code that something beside the findings asks for.
     pub(crate) exit_floor: u8,
+    /// What somebody was asked to suggest.
+    pub(crate) suggestions: Option<&'a Suggestions>,
 }
 
 /// Whether warnings fail.
@@ -81,10 +84,14 @@ impl Report<'_> {
                 exit::BAD_ANSWER
             }
         };
+        let failure = self
+            .suggestions
+            .and_then(|suggestions| suggestions.failure.as_ref());
+        let floor = failure.map_or(0, |failure| failure.exit);
         self.files
             .iter()
             .map(of_file)
-            .fold(self.exit_floor, u8::max)
+            .fold(self.exit_floor.max(floor), u8::max)
     }
 
     /// Prints the report.

@@ -15,6 +15,7 @@ use crate::arguments::Cli;
 use crate::discovery::{self, Found};
 use crate::lint::{Given, Judge, Linted};
 use crate::report::{Report, Warnings, failure};
+use crate::suggestions::{Suggestions, Unclear};
 use crate::{CommonArguments, Format, LintArguments, Streams, Surroundings, disk, exit, fix};
 
 /// Runs the linter with the arguments of a process, its name first; returns the exit code.
@@ -57,23 +58,14 @@ pub fn run_with(
     surroundings: &Surroundings,
     streams: &mut Streams<'_>,
 ) -> u8 {
-    let format = if common.json {
-        Format::Json
-    } else {
-        lint.format.unwrap_or_default()
-    };
-    let run = Run {
-        lint,
-        common,
-        surroundings,
-        format,
-    };
-    let outcome = run.judge().and_then(|judge| run.go(&judge, streams));
-    let written = match outcome {
-        Ok(code) => Ok(code),
-        Err(Stop::Failure(failure)) => refuse(streams, &failure, format),
-        Err(Stop::Output(error)) => Err(error),
-    };
+    match Linting::begin(lint, common, surroundings, streams) {
+        Ok(linting) => linting.print(streams),
+        Err(code) => code,
+    }
+}
+
+/// Returns the exit code of what was written, or could not be.
+fn settled(written: io::Result<u8>) -> u8 {
     match written {
         Ok(code) => code,
         // Whoever closed the pipe has seen enough.
@@ -132,22 +124,91 @@ fn refuse(streams: &mut Streams<'_>, failed: &Failure, format: Format) -> io::Re
             failure(failed.code, &failed.message, failed.help.as_deref())
         )?;
     } else {
-        writeln!(streams.notes, "error: {}", failed.message)?;
-        if let Some(help) = &failed.help {
-            writeln!(streams.notes, "help: {help}")?;
-        }
+        tell(streams, &failed.message, failed.help.as_deref())?;
     }
     Ok(failed.exit)
 }
 
-struct Run<'a> {
+fn tell(streams: &mut Streams<'_>, message: &str, help: Option<&str>) -> io::Result<()> {
+    writeln!(streams.notes, "error: {message}")?;
+    match help {
+        Some(help) => writeln!(streams.notes, "help: {help}"),
+        None => Ok(()),
+    }
+}
+
+/// Files that were linted and are still to be printed.
+pub struct Linting<'a> {
     lint: &'a LintArguments,
     common: &'a CommonArguments,
     surroundings: &'a Surroundings,
     format: Format,
+    files: Vec<Linted>,
+    fixed: usize,
+    exit_floor: u8,
+    target: Target,
 }
 
-impl Run<'_> {
+/// What goes to standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    /// The report.
+    Report,
+    /// The fixed text; the report goes to the notes.
+    Text,
+}
+
+impl<'a> Linting<'a> {
+    /// Finds, reads and judges the files that the arguments name; with `--fix`, mends them.
+    ///
+    /// # Errors
+    /// The exit code, after what was wrong has been told.
+    pub fn begin(
+        lint: &'a LintArguments,
+        common: &'a CommonArguments,
+        surroundings: &'a Surroundings,
+        streams: &mut Streams<'_>,
+    ) -> Result<Self, u8> {
+        let format = if common.json {
+            Format::Json
+        } else {
+            lint.format.unwrap_or_default()
+        };
+        let mut linting = Self {
+            lint,
+            common,
+            surroundings,
+            format,
+            files: Vec::new(),
+            fixed: 0,
+            exit_floor: exit::DONE,
+            target: Target::Report,
+        };
+        let outcome = linting
+            .judge()
+            .and_then(|judge| linting.go(&judge, streams));
+        match outcome {
+            Ok(()) => Ok(linting),
+            Err(Stop::Failure(failure)) => Err(settled(refuse(streams, &failure, format))),
+            Err(Stop::Output(error)) => Err(settled(Err(error))),
+        }
+    }
+
+    /// Returns the conditions that other words could make clear: partial, vague or unmapped ones.
+    pub fn unclear(&self) -> Vec<Unclear> {
+        self.files.iter().flat_map(Unclear::of).collect()
+    }
+
+    /// Prints the report; returns the exit code.
+    pub fn print(&self, streams: &mut Streams<'_>) -> u8 {
+        settled(self.write(None, streams))
+    }
+
+    /// Prints the report and what was suggested; returns the exit code.
+    pub fn print_with(&self, suggestions: &Suggestions, streams: &mut Streams<'_>) -> u8 {
+        settled(self.write(Some(suggestions), streams))
+    }
+
     fn judge(&self) -> Result<Judge, Stop> {
         let zone = TimeZone::get(&self.lint.tz).map_err(|error| {
             Stop::Failure(Failure {
@@ -163,45 +224,35 @@ impl Run<'_> {
         })
     }
 
-    fn go(&self, judge: &Judge, streams: &mut Streams<'_>) -> Result<u8, Stop> {
+    fn go(&mut self, judge: &Judge, streams: &mut Streams<'_>) -> Result<(), Stop> {
         let directory = self.directory()?;
         if self.lint.stdin || self.lint.paths == [Path::new("-")] {
             return self.standard_input(judge, &directory, streams);
         }
         let found = discovery::find(&self.lint.paths, &directory);
-        let mut files = judge.lint_all(&found);
-        let mut fixed = 0;
-        let mut exit_floor = exit::DONE;
+        self.files = judge.lint_all(&found);
         if self.lint.fix {
             for _ in 0..fix::MAX_ROUNDS {
-                let (applied, failed) = write_fixes(&files, streams)?;
-                exit_floor = exit_floor.max(failed);
+                let (applied, failed) = write_fixes(&self.files, streams)?;
+                self.exit_floor = self.exit_floor.max(failed);
                 if applied == 0 {
                     break;
                 }
-                fixed += applied;
-                files = judge.lint_all(&found);
+                self.fixed += applied;
+                self.files = judge.lint_all(&found);
                 if failed != exit::DONE {
                     break;
                 }
             }
         }
-        if files.is_empty() && !self.common.quiet {
+        if self.files.is_empty() && !self.common.quiet {
             writeln!(
                 streams.notes,
                 "warning: no daemon file found; they stand at `.agents/daemons/<id>/DAEMON.md`"
             )?;
         }
-        let report = self.report(&files, fixed, exit_floor);
         self.note_files(&found, streams)?;
-        report.print(
-            self.format,
-            self.surroundings.is_coloured(self.common.color),
-            streams.output,
-        )?;
-        self.note_summary(&report, streams)?;
-        streams.output.flush()?;
-        Ok(report.exit())
+        Ok(())
     }
 
     fn directory(&self) -> Result<PathBuf, Stop> {
@@ -221,11 +272,11 @@ impl Run<'_> {
     }
 
     fn standard_input(
-        &self,
+        &mut self,
         judge: &Judge,
         directory: &Path,
         streams: &mut Streams<'_>,
-    ) -> Result<u8, Stop> {
+    ) -> Result<(), Stop> {
         let mut bytes = Vec::new();
         let most = u64::try_from(MAX_FILE_BYTES + 1).unwrap_or(u64::MAX);
         // A file over the limit still has to be read to its end before it can be given back.
@@ -252,46 +303,54 @@ impl Run<'_> {
             })
         };
         let mut linted = lint(bytes);
-        let mut fixed = 0;
         if self.lint.fix {
+            self.target = Target::Text;
             for _ in 0..fix::MAX_ROUNDS {
                 let Some((bytes, applied)) = fix::fixed(&linted) else {
                     break;
                 };
-                fixed += applied;
+                self.fixed += applied;
                 linted = lint(bytes);
             }
         }
-        let files = [linted];
-        let report = self.report(&files, fixed, exit::DONE);
-        let is_coloured = self.surroundings.is_coloured(self.common.color);
-        if self.lint.fix {
-            let text = files
-                .first()
-                .and_then(Linted::source)
-                .map(daemon_spec::Source::as_bytes);
-            streams.output.write_all(text.unwrap_or_default())?;
-            report.print(self.format, is_coloured, streams.notes)?;
-        } else {
-            report.print(self.format, is_coloured, streams.output)?;
-        }
-        self.note_summary(&report, streams)?;
-        streams.output.flush()?;
-        Ok(report.exit())
+        self.files = vec![linted];
+        Ok(())
     }
 
-    fn report<'f>(&self, files: &'f [Linted], fixed: usize, exit_floor: u8) -> Report<'f> {
-        let warnings = if self.lint.deny_warnings {
-            Warnings::Denied
-        } else {
-            Warnings::Allowed
+    fn write(
+        &self,
+        suggestions: Option<&Suggestions>,
+        streams: &mut Streams<'_>,
+    ) -> io::Result<u8> {
+        let report = Report {
+            files: &self.files,
+            fixed: self.fixed,
+            warnings: if self.lint.deny_warnings {
+                Warnings::Denied
+            } else {
+                Warnings::Allowed
+            },
+            exit_floor: self.exit_floor,
+            suggestions,
         };
-        Report {
-            files,
-            fixed,
-            warnings,
-            exit_floor,
+        let is_coloured = self.surroundings.is_coloured(self.common.color);
+        match self.target {
+            Target::Report => report.print(self.format, is_coloured, streams.output)?,
+            Target::Text => {
+                let text = self.files.first().and_then(Linted::source);
+                let text = text.map(daemon_spec::Source::as_bytes);
+                streams.output.write_all(text.unwrap_or_default())?;
+                report.print(self.format, is_coloured, streams.notes)?;
+            }
         }
+        self.note_summary(&report, streams)?;
+        if let Some(failure) = suggestions.and_then(|suggestions| suggestions.failure.as_ref())
+            && self.format != Format::Json
+        {
+            tell(streams, &failure.message, failure.help.as_deref())?;
+        }
+        streams.output.flush()?;
+        Ok(report.exit())
     }
 
     fn note_files(&self, found: &[Found], streams: &mut Streams<'_>) -> io::Result<()> {

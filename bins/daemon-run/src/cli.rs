@@ -65,6 +65,16 @@ pub(crate) enum Color {
     Never,
 }
 
+/// `lint`: the linter's arguments, and what only this program can do.
+#[derive(Debug, Args)]
+pub(crate) struct Lint {
+    #[command(flatten)]
+    pub(crate) lint: daemon_lint::LintArguments,
+    /// Asks the configured provider for other wordings of conditions that are not understood
+    #[arg(long, conflicts_with = "fix")]
+    pub(crate) suggest: bool,
+}
+
 /// What can be asked.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -73,7 +83,7 @@ pub(crate) enum Command {
     /// Writes a new daemon into this repository
     New(New),
     /// Checks daemon files
-    Lint(daemon_lint::LintArguments),
+    Lint(Lint),
     /// Explains a diagnostic code, or lists all codes
     Rule(Rule),
     /// Lists registered daemons

@@ -19,6 +19,7 @@ pub(crate) mod rule;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod show;
+pub(crate) mod suggest;
 pub(crate) mod test;
 
 use daemon_event::{Enrichment, Event};

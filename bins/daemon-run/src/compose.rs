@@ -175,17 +175,26 @@ impl Composer {
             providers.insert("builtin".to_owned(), builtin(&ProviderConfig::default()));
         }
         if !providers.contains_key(&config.provider.default) {
-            let message = format!(
-                "provider.default names `{}`, which is not configured",
-                config.provider.default
-            );
-            return Err(OpError::new(
-                OpErrorKind::Config,
-                "unknown-provider",
-                message,
-            ));
+            return Err(not_configured(&config.provider.default));
         }
         Ok(providers)
+    }
+
+    /// Composes the provider that runs unless a policy says otherwise; none where it is `builtin`, which runs no model.
+    ///
+    /// # Errors
+    /// If the configuration names none, or one that cannot be run.
+    pub(crate) fn default_provider(
+        &self,
+        config: &Config,
+    ) -> Result<Option<Arc<dyn Provider>>, OpError> {
+        let name = &config.provider.default;
+        match config.provider.named.get(name) {
+            None if name == "builtin" => Ok(None),
+            None => Err(not_configured(name)),
+            Some(provider) if provider.kind.as_deref().unwrap_or(name) == "builtin" => Ok(None),
+            Some(provider) => self.provider(name, provider, config).map(Some),
+        }
     }
 
     fn provider(
@@ -308,6 +317,11 @@ impl Composer {
         *supervisor = Some(started.clone());
         Ok(started)
     }
+}
+
+fn not_configured(name: &str) -> OpError {
+    let message = format!("provider.default names `{name}`, which is not configured");
+    OpError::new(OpErrorKind::Config, "unknown-provider", message)
 }
 
 /// Reports whether policy asks for a sandbox that confines files.

@@ -2,6 +2,8 @@
 
 mod said;
 
+use std::sync::LazyLock;
+
 use daemon_event::vocabulary::{self, Guard, Portability, Row, Verb};
 
 use crate::interpret::interpret;
@@ -24,7 +26,11 @@ pub struct Phrasing {
 }
 
 /// Returns every event of the vocabulary with its phrases, by source and kind as the vocabulary lists them.
-pub fn phrasings() -> Vec<Phrasing> {
+pub fn phrasings() -> &'static [Phrasing] {
+    &PHRASINGS
+}
+
+static PHRASINGS: LazyLock<Vec<Phrasing>> = LazyLock::new(|| {
     let mut acc: Vec<Phrasing> = Vec::new();
     for kind in vocabulary::kinds() {
         for row in kind.rows {
@@ -67,7 +73,7 @@ pub fn phrasings() -> Vec<Phrasing> {
         }
     }
     acc
-}
+});
 
 impl Phrasing {
     /// Keeps the lines that name this event.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use daemon_spec::{Position, Severity};
 
 use super::Report;
+use crate::suggestions::Suggestion;
 
 pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     for linted in report.files {
@@ -40,7 +41,30 @@ pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
             )?;
         }
     }
-    Ok(())
+    let given = report.suggestions.map(|suggestions| &suggestions.given);
+    given
+        .into_iter()
+        .flatten()
+        .try_for_each(|given| suggestion(given, out))
+}
+
+/// One notice for each condition that has other wordings.
+fn suggestion(given: &Suggestion, out: &mut dyn Write) -> io::Result<()> {
+    let unclear = &given.unclear;
+    let told: Vec<String> = given
+        .wordings()
+        .iter()
+        .map(|wording| {
+            let reading = wording.reading().join("; or ");
+            format!("{}\n  wakes on {reading}", wording.text())
+        })
+        .collect();
+    if told.is_empty() {
+        return Ok(());
+    }
+    write!(out, "::notice file={}", property(&unclear.path))?;
+    write!(out, ",line={},col={}", unclear.line, unclear.column)?;
+    writeln!(out, ",title=other wordings::{}", message(&told.join("\n")))
 }
 
 /// Escapes what ends a command's message.

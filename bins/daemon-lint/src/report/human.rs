@@ -6,6 +6,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use daemon_spec::{Diagnostic, Severity, Source, Span};
 
 use super::Report;
+use crate::suggestions::Suggestion;
 
 /// Lines longer than this are named by their place alone.
 const MAX_SHOWN_BYTES: usize = 4_000;
@@ -25,7 +26,30 @@ pub(super) fn print(report: &Report<'_>, is_coloured: bool, out: &mut dyn Write)
             writeln!(out, "{}\n", renderer.render(&[group]))?;
         }
     }
-    Ok(())
+    let given = report.suggestions.map(|suggestions| &suggestions.given);
+    given
+        .into_iter()
+        .flatten()
+        .try_for_each(|given| suggestion(given, out))
+}
+
+/// Other wordings, each with the reading that it gets.
+fn suggestion(given: &Suggestion, out: &mut dyn Write) -> io::Result<()> {
+    let unclear = &given.unclear;
+    let (path, line, column) = (&unclear.path, unclear.line, unclear.column);
+    let status = unclear.meaning.status.as_str();
+    writeln!(out, "other wordings for {path}:{line}:{column}")?;
+    writeln!(out, "  `{}` is {status}", unclear.shown())?;
+    if given.wordings().is_empty() {
+        writeln!(out, "    none that is read as `mapped`")?;
+    }
+    for wording in given.wordings() {
+        writeln!(out, "    `{}`", wording.text())?;
+        for alternative in wording.reading() {
+            writeln!(out, "      wakes on {alternative}")?;
+        }
+    }
+    writeln!(out)
 }
 
 fn with_source<'a>(found: &'a Diagnostic, path: &'a str, source: &'a Source) -> Group<'a> {

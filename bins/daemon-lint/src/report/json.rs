@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 
 use daemon_spec::{Diagnostic, Edit, Fix, Source};
+use daemon_watch::InterpretationWire;
 use serde::Serialize;
 
 use super::{Report, Summary};
 use crate::lint::Linted;
+use crate::suggestions::{Suggestion, Suggestions, Unclear};
 
 const SCHEMA_VERSION: u32 = 1;
 
@@ -16,6 +18,32 @@ struct ReportWire<'a> {
     ok: bool,
     files: Vec<FileWire<'a>>,
     summary: SummaryWire,
+    #[serde(flatten)]
+    suggestions: Option<SuggestionsWire<'a>>,
+}
+
+/// Beside the report only where somebody was asked.
+#[derive(Serialize)]
+pub(super) struct SuggestionsWire<'a> {
+    suggestions: Vec<SuggestionWire<'a>>,
+    error: Option<ErrorWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct SuggestionWire<'a> {
+    path: &'a str,
+    daemon_id: Option<&'a str>,
+    line: usize,
+    column: usize,
+    condition: &'a str,
+    status: &'static str,
+    wordings: Vec<WordingWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct WordingWire<'a> {
+    text: &'a str,
+    reading: InterpretationWire,
 }
 
 #[derive(Serialize)]
@@ -92,9 +120,46 @@ pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
             .map(|linted| file(report, linted))
             .collect(),
         summary: report.summary().into(),
+        suggestions: report.suggestions.map(suggestions),
     };
     serde_json::to_writer(&mut *out, &wire)?;
     out.write_all(b"\n")
+}
+
+/// Writes what was suggested, and why no more was.
+pub(super) fn suggestions(given: &Suggestions) -> SuggestionsWire<'_> {
+    SuggestionsWire {
+        suggestions: given.given.iter().map(suggestion).collect(),
+        error: given.failure.as_ref().map(|failure| ErrorWire {
+            code: &failure.code,
+            message: &failure.message,
+            help: failure.help.as_deref(),
+        }),
+    }
+}
+
+fn suggestion(given: &Suggestion) -> SuggestionWire<'_> {
+    let Unclear {
+        path,
+        daemon_id,
+        line,
+        column,
+        condition,
+        meaning,
+    } = &given.unclear;
+    let wordings = given.wordings().iter().map(|wording| WordingWire {
+        text: wording.text(),
+        reading: InterpretationWire::new(wording.text(), wording.meaning(), None),
+    });
+    SuggestionWire {
+        path,
+        daemon_id: daemon_id.as_deref(),
+        line: *line,
+        column: *column,
+        condition,
+        status: meaning.status.as_str(),
+        wordings: wordings.collect(),
+    }
 }
 
 /// The object that stands for a command that could not be carried out.

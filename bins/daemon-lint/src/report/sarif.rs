@@ -8,6 +8,7 @@ use daemon_validate::{Profile, RuleEntry, rules};
 use serde_json::{Value, json};
 
 use super::Report;
+use super::json::suggestions;
 use crate::lint::Linted;
 
 const SCHEMA: &str =
@@ -19,7 +20,7 @@ pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
         .iter()
         .flat_map(|linted| linted.diagnostics.iter().map(|found| result(found, linted)))
         .collect();
-    let log = json!({
+    let mut log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [{
@@ -32,6 +33,9 @@ pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
             "results": results,
         }],
     });
+    if let Some(given) = report.suggestions {
+        log["runs"][0]["properties"] = serde_json::to_value(suggestions(given))?;
+    }
     serde_json::to_writer(&mut *out, &log)?;
     out.write_all(b"\n")
 }

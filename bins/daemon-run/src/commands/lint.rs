@@ -1,15 +1,28 @@
 //! `lint`: the linter, as a command.
 
 use std::io::{self, BufWriter, IsTerminal as _};
+use std::path::PathBuf;
 
-use daemon_lint::{ColourWish, CommonArguments, LintArguments, Streams, Surroundings, run_with};
+use daemon_lint::{ColourWish, CommonArguments, Linting, Streams, Surroundings};
 
-use crate::cli::{Color, Global};
+use super::suggest;
+use crate::cli::{Color, Global, Lint};
 use crate::out::Out;
 use crate::place::{Place, repository_root};
 
+/// The standard streams, for as long as one call needs them.
+macro_rules! streams {
+    () => {
+        Streams {
+            input: &mut io::stdin().lock(),
+            output: &mut BufWriter::new(io::stdout().lock()),
+            notes: &mut io::stderr().lock(),
+        }
+    };
+}
+
 /// Runs the linter and returns its exit code.
-pub(crate) fn run(args: &LintArguments, global: &Global, place: &Place, out: Out) -> u8 {
+pub(crate) async fn run(args: &Lint, global: &Global, place: &Place, out: Out) -> u8 {
     let is_set = |name: &str| {
         place
             .environment
@@ -40,17 +53,32 @@ pub(crate) fn run(args: &LintArguments, global: &Global, place: &Place, out: Out
         Color::Always => daemon_lint::Color::Always,
         Color::Never => daemon_lint::Color::Never,
     };
-    let mut streams = Streams {
-        input: &mut io::stdin().lock(),
-        output: &mut BufWriter::new(io::stdout().lock()),
-        notes: &mut io::stderr().lock(),
+    let linting = match Linting::begin(&args.lint, &common, &surroundings, &mut streams!()) {
+        Ok(linting) => linting,
+        Err(code) => return code,
     };
-    let code = run_with(args, &common, &surroundings, &mut streams);
+    let code = if args.suggest {
+        let repositories = repositories(args, place);
+        let suggestions = suggest::suggestions(linting.unclear(), repositories, place, out).await;
+        linting.print_with(&suggestions, &mut streams!())
+    } else {
+        linting.print(&mut streams!())
+    };
     let has_daemons = repository_root(&place.directory)
         .join(".agents/daemons")
         .is_dir();
-    if code == 0 && args.format.is_none() && has_daemons {
+    if code == 0 && args.lint.format.is_none() && has_daemons {
         out.note("next: daemon-run explain ID --event PAYLOAD.json");
     }
     code
+}
+
+/// The repositories around what is linted.
+fn repositories(args: &Lint, place: &Place) -> Vec<PathBuf> {
+    let paths = args.lint.paths.iter().chain(&args.lint.stdin_path);
+    let paths = paths.map(|path| repository_root(&place.directory.join(path)));
+    let mut acc = vec![repository_root(&place.directory)];
+    acc.extend(paths);
+    acc.dedup();
+    acc
 }

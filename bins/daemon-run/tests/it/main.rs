@@ -14,5 +14,6 @@ mod next;
 mod pages;
 mod roles;
 mod streams;
+mod suggest;
 mod surroundings;
 mod world;

@@ -46,7 +46,7 @@ fn every_phrase_is_mapped_to_the_event_of_its_row() {
         for phrase in &row.phrases {
             n_phrases += 1;
             let meaning = interpret(phrase);
-            if meaning.status != Status::Mapped || !names(&meaning, &row) {
+            if meaning.status != Status::Mapped || !names(&meaning, row) {
                 wrong.push(format!("{:?} {:?}: {phrase}", row.event, row.guards));
             }
         }

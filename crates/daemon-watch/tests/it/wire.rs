@@ -18,7 +18,7 @@ fn lines() -> Vec<String> {
         .map(|labelled| labelled.condition)
         .collect();
     lines.extend(read("phrases.txt").lines().map(str::to_owned));
-    lines.extend(phrasings().into_iter().flat_map(|row| row.phrases));
+    lines.extend(phrasings().iter().flat_map(|row| row.phrases.clone()));
     lines
 }
 
