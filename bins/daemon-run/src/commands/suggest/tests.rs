@@ -157,7 +157,7 @@ fn what_a_terminal_or_a_workflow_would_act_on_is_thrown_away() {
         let kept: Vec<&str> = suggestions.given[0]
             .wordings()
             .iter()
-            .map(|kept| kept.text())
+            .map(daemon_lint::Wording::text)
             .collect();
         assert_eq!(kept, Vec::<&str>::new(), "{answer:?}");
     }
