@@ -4,7 +4,7 @@ mod said;
 
 use std::sync::LazyLock;
 
-use daemon_event::vocabulary::{self, Guard, Portability, Row, Verb};
+use daemon_event::vocabulary::{self, EventKind, Guard, Portability, Row, Verb};
 
 use crate::interpret::interpret;
 use crate::interpretation::{EventPattern, Status};
@@ -51,12 +51,11 @@ static PHRASINGS: LazyLock<Vec<Phrasing>> = LazyLock::new(|| {
                     guards: row.guards,
                     names_files,
                     phrases: Vec::new(),
-                    is_beyond_the_format: true,
+                    is_beyond_the_format: !is_of_the_format(kind, row),
                 });
                 acc.len() - 1
             });
             let phrasing = &mut acc[at];
-            phrasing.is_beyond_the_format &= row.portability != Portability::Common;
             let ways = said::ways(kind.source, row).map(|phrases| phrasing.read(phrases));
             let phrases = ways.into_iter().find(|phrases| !phrases.is_empty());
             for phrase in phrases.into_iter().flatten() {
@@ -74,6 +73,16 @@ static PHRASINGS: LazyLock<Vec<Phrasing>> = LazyLock::new(|| {
     }
     acc
 });
+
+/// Whether the format names the event of a row, perhaps less narrowly.
+fn is_of_the_format(kind: &EventKind, row: &Row) -> bool {
+    kind.rows.iter().any(|wider| {
+        wider.portability == Portability::Common
+            && wider.action == row.action
+            && (names_files(row) || !names_files(wider))
+            && wider.guards.iter().all(|guard| row.guards.contains(guard))
+    })
+}
 
 impl Phrasing {
     /// Keeps the lines that name this event.

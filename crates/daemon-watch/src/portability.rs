@@ -26,24 +26,20 @@ impl Interpretation {
     }
 }
 
-/// Whether a row of the format is the narrowest that an event's filters hold for.
+/// Whether an event is one that the format names, perhaps narrowed further.
 fn is_of_the_format(event: &EventPattern, tests: &[&Test]) -> bool {
     let speaks_of_files = tests.iter().any(|test| FILES.contains(&test.field()));
     let kind = vocabulary::kind(event.source, event.kind);
-    let rows = kind.into_iter().flat_map(|kind| kind.rows);
-    let rows = rows.filter(|row| {
-        row.action == event.action
+    let mut rows = kind.into_iter().flat_map(|kind| kind.rows);
+    rows.any(|row| {
+        row.portability == Portability::Common
+            && row.action == event.action
             && (speaks_of_files || !names_files(row))
             && row
                 .guards
                 .iter()
                 .all(|guard| tests.iter().any(|test| says(test, guard)))
-    });
-    let narrowest = rows.map(|row| {
-        let is_common = row.portability == Portability::Common;
-        (row.guards.len(), is_common)
-    });
-    narrowest.max().is_some_and(|(_, is_common)| is_common)
+    })
 }
 
 const FILES: [Field; 3] = [Field::ChangedFiles, Field::AddedFiles, Field::RemovedFiles];

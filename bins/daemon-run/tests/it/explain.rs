@@ -10,7 +10,7 @@ const CONDITION: &str = "when a non-draft pull request is opened";
 fn a_condition_is_read_into_the_contracts_fields() {
     let ran = World::new().run(&["explain", "--condition", CONDITION, "--json"]);
     let expected = json!({"schema_version": 1, "status": "mapped", "wakes": false, "remainder": [], "notes": [],
-        "nearest": [],
+        "nearest": [], "corrections": [], "instruction": null, "suggestion": null, "time": null, "beyond_the_format": [],
         "filters": [{"field": "draft", "op": "is", "value": "false", "text": "non-draft", "start": 7, "end": 16,
             "reading": "exact", "verdict": null, "got": null, "needs": null}],
         "clauses": [{"events": [{"source": "github", "kind": "pull_request", "action": "opened"}], "filters": [0],
@@ -240,8 +240,9 @@ fn daemons_are_explained_with_their_conditions_and_the_event() {
         json!({"source": "github", "kind": "pull_request", "action": "opened", "subject": "github:acme/lamp#7",
             "actor": "ada", "repo": "acme/lamp", "time": "[TIME]", "delivery_id": "sha256:[SHA256]"})
     );
-    let condition = json!({"index": 0, "condition": "when a pull request is opened", "status": "mapped", "wakes": true,
+    let condition = json!({"index": 0, "condition": "when a pull request is opened", "schema_version": 1, "status": "mapped", "wakes": true,
         "remainder": [], "filters": [], "notes": [], "nearest": [],
+        "corrections": [], "instruction": null, "suggestion": null, "time": null, "beyond_the_format": [],
         "clauses": [{"events": [{"source": "github", "kind": "pull_request", "action": "opened"}], "filters": [],
             "text": "when a pull request is opened", "start": 0, "end": 29, "reading": "exact", "verdict": "pass"}]});
     assert_eq!(

@@ -143,6 +143,9 @@ fn the_formats_own_phrasings_name_nothing_beyond_it() {
         "when a check run or status check changes on a pull request",
         "when a Linear issue is created with the bug label",
         "when the bug label is added to a Linear issue",
+        "when a check run fails on a pull request by a human",
+        "when a Linear issue is moved to Done",
+        "when a non-draft pull request targeting main is opened by a maintainer",
     ] {
         assert_eq!(beyond(line), Vec::<String>::new(), "{line}");
     }
@@ -161,10 +164,6 @@ fn what_the_format_gives_no_example_of_is_named() {
         ),
         ("when a Slack message is posted", &["slack message"]),
         ("when a release is published", &["github release.published"]),
-        (
-            "when a Linear issue is moved to Done",
-            &["linear Issue.update"],
-        ),
         ("when a branch is deleted", &["github delete", "git delete"]),
         (
             "when a Sentry issue is resolved",
