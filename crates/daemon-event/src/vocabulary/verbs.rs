@@ -127,7 +127,7 @@ verbs! {
     /// It ends.
     Complete = ["complete", "finish", "conclude", "end", "wrap up", "be done"],
     /// It begins.
-    Start = ["start", "begin", "kick off", "launch", "queue", "trigger"],
+    Start = ["start", "begin", "kick off", "launch", "queue", "trigger", "start running", "begin running", "start to run"],
     /// It is called off.
     Cancel = ["cancel", "abort"],
     /// It is asked for.

@@ -48,6 +48,10 @@ impl Reader<'_> {
             is_not = true;
             at = self.skip(at + 1, &[Class::Article, Class::Of]);
         }
+        if self.is(at, Class::Except) && at > start && self.value_word(at + 1).is_some() {
+            is_not = true;
+            at += 1;
+        }
         if self.is(at, Class::Contains) && self.value_word(at + 1).is_some() {
             at += 1;
         }

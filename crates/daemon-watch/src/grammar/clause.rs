@@ -389,8 +389,7 @@ impl Reader<'_> {
                     .sense(before - 1)
                     .is_some_and(|sense| sense.source.is_some())
                 && self.sense(next).is_some_and(|sense| sense.source.is_some());
-            !joins_sources
-                && !(joint == Joint::Comma && is_place && draft.verbs.is_empty())
+            !(joins_sources || joint == Joint::Comma && is_place && draft.verbs.is_empty())
                 && self.only_words_between(next, at)
         });
         let joined = self.joins_with_its_own(draft, &sense.nouns, at) || joined;

@@ -10,6 +10,7 @@ impl Reader<'_> {
     /// Reads a state, a person or a value that belongs to a verb before its object.
     pub(crate) fn try_late(&mut self, draft: &mut Draft) -> bool {
         self.try_late_state(draft)
+            || self.try_created_in(draft)
             || self.try_late_assignee(draft)
             || self.try_mark_as(draft)
             || self.try_take_off(draft)
@@ -74,6 +75,42 @@ impl Reader<'_> {
                 hit.values = values;
             }
         }
+        true
+    }
+
+    /// `creates a Linear issue in Triage`.
+    fn try_created_in(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let creates = draft
+            .verbs
+            .iter()
+            .any(|hit| hit.verbs.contains(&Verb::Create));
+        let in_linear = draft
+            .sources
+            .iter()
+            .any(|(source, _)| *source == daemon_event::Source::Linear);
+        if !creates || !in_linear || !self.is_any(at, &[Class::In, Class::Into, Class::With]) {
+            return false;
+        }
+        let mut from = self.skip(at + 1, &[Class::Article]);
+        let says_state = self.part(from) == Some(Part::Status);
+        from += usize::from(says_state);
+        let list = self.list(from, |reader, at| {
+            let is_known = reader.kind(at) != Some(crate::normalise::TokenKind::Quoted)
+                && crate::lexicon::WORKFLOW_STATES
+                    .contains(&reader.value(at).to_lowercase().as_str())
+                || reader.part(at + 1) == Some(Part::Status)
+                || says_state;
+            reader.state(at).filter(|_| is_known)
+        });
+        let Some((values, end)) = list else {
+            return false;
+        };
+        self.push_mod(
+            draft,
+            crate::grammar::draft::Mod::Is(daemon_event::Field::State, values),
+            at..end,
+        );
         true
     }
 

@@ -71,7 +71,10 @@ impl Reader<'_> {
             self.push_person(draft, who, Role::Author, start..end);
             return true;
         }
-        if self.try_team_behind(draft) || self.try_milestone_behind(draft) {
+        if self.try_project_of_errors(draft)
+            || self.try_team_behind(draft)
+            || self.try_milestone_behind(draft)
+        {
             return true;
         }
         let Some((values, end)) = self.list(start, |reader, at| {
@@ -161,7 +164,9 @@ impl Reader<'_> {
                 return false;
             }
             Mod::Name(named_run(self, end), values)
-        } else if is_named(Noun::Discussion) && self.kind(start) == Some(TokenKind::Quoted)
+        } else if is_named(Noun::Discussion)
+            && (self.kind(start) == Some(TokenKind::Quoted)
+                || self.written(start).starts_with(char::is_uppercase))
             || self.names_category(draft, start)
         {
             Mod::Is(Field::Category, values)
@@ -235,13 +240,66 @@ impl Reader<'_> {
         true
     }
 
+    /// `in the kiln-web project`, `in project kiln-web`, `in kiln-web`, of what Sentry tells.
+    fn try_project_of_errors(&mut self, draft: &mut Draft) -> bool {
+        let start = self.at;
+        let in_sentry = draft
+            .sources
+            .iter()
+            .any(|(source, _)| *source == daemon_event::Source::Sentry);
+        let is_outside = self.is(start, Class::Outside);
+        let mut at = self.skip(
+            start,
+            &[
+                Class::In,
+                Class::For,
+                Class::From,
+                Class::Of,
+                Class::Outside,
+            ],
+        );
+        if at == start || !in_sentry {
+            return false;
+        }
+        at = self.skip(at, &[Class::Article]);
+        let says_project = self.has_noun(at, Noun::Project);
+        at += usize::from(says_project);
+        at = self.skip(at, &[Class::Matching]);
+        let is_not = self.is_any(at, &[Class::Except, Class::Not]);
+        at = self.skip(at + usize::from(is_not), &[Class::Article]);
+        let names = self.list(at, |reader, at| {
+            let next_is_project = reader.has_noun(at + 1, Noun::Project);
+            let is_name = reader.kind(at) == Some(TokenKind::Quoted)
+                || reader.is_literal(at)
+                    && (says_project
+                        || next_is_project
+                        || reader.written(at).contains(['-', '_', '/']));
+            is_name.then(|| (reader.value(at), at + 1 + usize::from(next_is_project)))
+        });
+        let Some((names, end)) = names else {
+            return false;
+        };
+        self.push_mod(draft, Mod::Is(Field::Project, names), start..end);
+        if let Some(hit) = draft.mods.last_mut() {
+            hit.negated |= is_not || is_outside;
+        }
+        true
+    }
+
     /// `in team KLN`, `for the team "Kilns"`.
     fn try_team_behind(&mut self, draft: &mut Draft) -> bool {
         let start = self.at;
-        let at = self.skip(
+        let mut at = self.skip(
             start,
             &[Class::In, Class::For, Class::On, Class::Of, Class::Article],
         );
+        let is_linear = |at: usize| {
+            self.sense(at)
+                .is_some_and(|sense| sense.source == Some(daemon_event::Source::Linear))
+        };
+        while at > start && is_linear(at) {
+            at += 1;
+        }
         let of_issues = draft.nouns.iter().any(|hit| {
             hit.nouns
                 .iter()
@@ -326,8 +384,20 @@ impl Reader<'_> {
             return false;
         };
         let is_next = noun.at + 1 == start;
-        let mut at = self.skip(start, &[Class::With, Class::For, Class::Of, Class::Whose]);
+        let mut at = self.skip(
+            start,
+            &[
+                Class::With,
+                Class::For,
+                Class::Of,
+                Class::Whose,
+                Class::That,
+                Class::Be,
+            ],
+        );
         let has_lead = at > start;
+        let is_not = self.is(start, Class::That) && self.is_any(at, &[Class::Not, Class::Except]);
+        at += usize::from(is_not);
         at = self.skip(at, &[Class::Article]);
         let says_name = self.part(at) == Some(Part::Name)
             || self.unit(at).is_some_and(|unit| {
@@ -340,7 +410,9 @@ impl Reader<'_> {
             at = self.skip(at + 1, &[Class::Be, Class::Matching]);
         }
         let is_quoted = self.kind(at) == Some(TokenKind::Quoted);
-        if !(says_name || is_quoted && is_next && (!has_lead || self.is(start, Class::Of))) {
+        let is_relative = self.is(start, Class::That) && self.is(start + 1, Class::Be);
+        let may_lead = !has_lead || self.is(start, Class::Of) || is_relative;
+        if !(says_name || is_quoted && is_next && may_lead) {
             return false;
         }
         let list = self.list(at, |reader, at| {
@@ -350,6 +422,9 @@ impl Reader<'_> {
             return false;
         };
         self.push_mod(draft, Mod::Name(run, values), start..end);
+        if let Some(hit) = draft.mods.last_mut() {
+            hit.negated |= is_not;
+        }
         true
     }
 

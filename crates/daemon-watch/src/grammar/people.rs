@@ -68,6 +68,10 @@ impl Reader<'_> {
         ]
         .into_iter()
         .find_map(|(class, who)| self.is(at, class).then_some(who))?;
+        // `somebody human` is a human.
+        if who == Who::Anyone && self.is_any(at + 1, &[Class::Human, Class::Bot]) {
+            return self.who_alone(at + 1);
+        }
         // `a member of the mobile team` is not just a member.
         if self.is(at + 1, Class::Of) {
             return None;

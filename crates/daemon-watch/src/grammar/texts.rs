@@ -59,7 +59,16 @@ impl Reader<'_> {
             place = Some(found);
             end = stop;
         }
-        let is_text = says || place.is_some();
+        let holds = self.is_any(start, &[Class::With, Class::Without])
+            && draft.nouns.iter().any(|hit| {
+                hit.nouns.iter().any(|noun| {
+                    matches!(
+                        noun,
+                        Noun::Message | Noun::Reply | Noun::DirectMessage | Noun::Mention
+                    )
+                })
+            });
+        let is_text = says || place.is_some() || holds;
         if !is_text || (place.is_none() && self.is_path(from) && !says) {
             return false;
         }

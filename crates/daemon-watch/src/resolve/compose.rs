@@ -200,7 +200,14 @@ pub(super) fn on_parents(draft: &Draft, subject: &mut Subject) {
     match subject.noun {
         Noun::Comment => {
             let top_level = draft.mods.iter().any(|hit| hit.kind == Mod::TopLevel);
-            if top_level {
+            let only_linear = draft
+                .sources
+                .iter()
+                .all(|(source, _)| *source == Source::Linear)
+                && !draft.sources.is_empty();
+            if top_level && only_linear {
+                subject.require(Field::Reply, Op::Is, &["false".to_owned()], span);
+            } else if top_level {
                 // Conversation comments only: those on a diff are another kind.
                 subject.require(Field::CommentOn, Op::Is, &["pull_request".to_owned()], span);
                 subject.without = Some("pull_request_review_comment");
