@@ -14,7 +14,7 @@ fn health_is_open_and_everything_else_needs_the_token() {
         open("/healthz").json(),
         json!({"schema_version": 1, "ok": true})
     );
-    let parts = json!({"store": "ok", "disk": "ok", "clock": "ok"});
+    let parts = json!({"store": "ok", "disk": "ok", "clock": "ok", "loops": "ok"});
     assert_eq!(
         open("/readyz").json(),
         json!({"schema_version": 1, "ok": true, "parts": parts})

@@ -30,10 +30,16 @@ fn every_template_is_clean_even_under_the_strict_profile() {
         let ran = world.run(&[program, &strict[..]].concat());
         assert_eq!(ran.code, 0, "{ran:?}");
     }
-    let quiet = world.run(&["-q", "lint"]);
+    let report = world.run(&["lint", "--json"]).json();
+    let summary = &report["summary"];
     assert_eq!(
-        (quiet.code, quiet.output.as_str(), quiet.notes.as_str()),
-        (0, "", "")
+        (
+            &summary["daemons"],
+            &summary["errors"],
+            &summary["warnings"]
+        ),
+        (&json!(4), &json!(0), &json!(0)),
+        "{report:#}"
     );
 }
 

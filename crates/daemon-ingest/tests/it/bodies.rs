@@ -255,7 +255,7 @@ fn a_repetition_is_known_by_id_and_by_body_unless_bodies_repeat() {
     for (kind, body) in [
         ("ping", r#"{"zen":"x","hook_id":1}"#),
         ("repository_dispatch", r#"{"action":"go"}"#),
-        ("workflow_dispatch", r#"{"inputs":{}}"#),
+        ("workflow_dispatch", r#"{"inputs":{},"workflow":"ci.yml"}"#),
         (
             "check_run",
             r#"{"action":"rerequested","check_run":{"id":1,"name":"ci"}}"#,

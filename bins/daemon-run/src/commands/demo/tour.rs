@@ -104,12 +104,18 @@ fn repository(tour: &mut Tour, inner: &Inner) -> Result<(), Failure> {
     )
 }
 
+/// Reports whether the linter says more of a file than advice.
+fn is_wanting(diagnostics: &str) -> bool {
+    let found: Vec<Value> = serde_json::from_str(diagnostics).unwrap_or_default();
+    found.iter().any(|one| one["severity"] != "advice")
+}
+
 fn lint(tour: &mut Tour, inner: &Inner) -> Result<(), Failure> {
     let registry = inner.registry().get();
     let files = registry.iter().count();
     let dirty: Vec<String> = registry
         .iter()
-        .filter(|daemon| daemon.row.diagnostics != "[]")
+        .filter(|daemon| is_wanting(&daemon.row.diagnostics))
         .map(|daemon| daemon.row.path.clone())
         .collect();
     let detail = match dirty.len() {
