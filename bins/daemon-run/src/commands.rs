@@ -7,6 +7,7 @@ pub(crate) mod context;
 pub(crate) mod corpus;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod fire;
 pub(crate) mod imagined;
@@ -22,8 +23,9 @@ pub(crate) mod show;
 pub(crate) mod suggest;
 pub(crate) mod test;
 
-use daemon_event::{Enrichment, Event};
+use daemon_event::Event;
 use daemon_host::fire::FiredEvent;
+use daemon_watch::corpus::EnvelopeFacts;
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -49,22 +51,23 @@ pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<Event, Failu
         .map(Value::to_string)
         .unwrap_or_default()
         .into_bytes();
+    let known = stored.get("enrichment").cloned().unwrap_or_default();
+    let known: EnvelopeFacts = serde_json::from_value(known)
+        .map_err(|error| Failure::bug(format!("what is known of an event: {error}")))?;
     let fired = FiredEvent {
         source,
         kind: text("kind"),
         body,
         delivery: Some(text("delivery_id")),
-        enrichment: Enrichment {
-            changed_files: stored.get("changed_files").and_then(texts),
-            ..Enrichment::default()
-        },
+        enrichment: known.into(),
     };
-    Ok(fired.event(daemon_host::random::now())?)
-}
-
-fn texts(list: &Value) -> Option<Vec<String>> {
-    let texts = list.as_array()?.iter().filter_map(Value::as_str);
-    Some(texts.map(str::to_owned).collect())
+    let event = fired.event(daemon_host::random::now())?;
+    let at = |name: &str, other| text(name).parse().unwrap_or(other);
+    Ok(Event {
+        time: at("time", event.time),
+        received_at: at("received_at", event.received_at),
+        ..event
+    })
 }
 
 /// Names a repository for a live host: a directory becomes its repository's name.

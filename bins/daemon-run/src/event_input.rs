@@ -43,7 +43,8 @@ pub(crate) fn from_bytes(bytes: Vec<u8>, args: &EventArgs) -> Result<FiredEvent,
     Ok(event)
 }
 
-fn bytes(path: &Path, place: &Place) -> Result<Vec<u8>, Failure> {
+/// Reads a payload, from standard input for `-`.
+pub(crate) fn bytes(path: &Path, place: &Place) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
         std::io::stdin()

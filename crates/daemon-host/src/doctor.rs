@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use daemon_engine::FactState;
+use daemon_event::Source;
 use daemon_store::Validity;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::config::Config;
+use crate::config::{Config, SecretPlaces};
 use crate::driver::Inner;
 use crate::ops::chain;
 use crate::random;
@@ -161,7 +162,7 @@ pub async fn examine(inner: &Inner) -> Value {
     });
     let names: Vec<&str> = runtime.parts.providers.keys().map(String::as_str).collect();
     checks.push(Check::ok("providers", names.join(", ")));
-    checks.push(github_check(inner.home.root(), &runtime.config));
+    checks.extend(webhook_checks(inner.home.root(), &runtime.config));
     checks.extend(token_checks(inner.home.root(), &runtime.config));
     checks.push(facts_check(inner).await);
     for (name, state) in inner.repo_states() {
@@ -187,16 +188,26 @@ pub async fn examine(inner: &Inner) -> Value {
     checks_json(&checks)
 }
 
-/// Says whether webhooks of GitHub can be verified; a secret is looked for and never shown.
-pub fn github_check(home: &Path, config: &Config) -> Check {
-    let name = "github";
-    let github = config.sources.github.as_ref();
-    let github =
-        github.filter(|github| github.secret_file.is_some() || github.secret_env.is_some());
-    let Some(github) = github else {
-        return Check::warn(name, "no webhook secret", "set sources.github.secret_file");
-    };
-    if let Some(file) = &github.secret_file {
+/// Says whether webhooks can be verified, of GitHub and of every other source that is configured; a secret is looked for
+/// and never shown.
+pub fn webhook_checks(home: &Path, config: &Config) -> Vec<Check> {
+    let configured = config.sources.secrets();
+    let mut checks = Vec::new();
+    if !configured
+        .iter()
+        .any(|(source, _)| *source == Source::Github)
+    {
+        let remedy = "set sources.github.secret_file";
+        checks.push(Check::warn("github", "no webhook secret", remedy));
+    }
+    let configured = configured.into_iter();
+    checks.extend(configured.map(|(source, places)| secret_check(home, source, places)));
+    checks
+}
+
+fn secret_check(home: &Path, source: Source, places: SecretPlaces<'_>) -> Check {
+    let name = source.as_str();
+    if let Some(file) = places.file {
         let path = home.join(file);
         match std::fs::read_to_string(&path) {
             Ok(text) if text.trim().is_empty() => {
@@ -206,15 +217,19 @@ pub fn github_check(home: &Path, config: &Config) -> Check {
             Ok(_) => {}
             Err(error) => {
                 let detail = format!("cannot read `{}`: {error}", path.display());
-                return Check::fail(name, detail, "see sources.github.secret_file");
+                return Check::fail(name, detail, format!("see sources.{name}.secret_file"));
             }
         }
     }
-    if let Some(variable) = &github.secret_env
+    if let Some(variable) = places.env
         && random::environment(variable).is_none_or(|value| value.is_empty())
     {
         let detail = format!("`{variable}` is not set");
-        return Check::fail(name, detail, "see sources.github.secret_env");
+        return Check::fail(name, detail, format!("see sources.{name}.secret_env"));
+    }
+    if places.file.is_none() && places.env.is_none() {
+        let remedy = format!("set sources.{name}.secret_file");
+        return Check::fail(name, "no webhook secret", remedy);
     }
     Check::ok(name, "a webhook secret is set")
 }

@@ -95,6 +95,43 @@ impl FiredEvent {
             payload: Arc::from(self.body.as_slice()),
         })
     }
+
+    /// Takes an event out of parameters.
+    ///
+    /// # Errors
+    /// If they make no sense.
+    pub(crate) fn take(mut params: Params) -> Result<Self, OpError> {
+        let source = params.required("source")?;
+        let source = source
+            .parse()
+            .map_err(|error| OpError::invalid(format!("`source`: {error}")))?;
+        let kind = params.required("kind")?;
+        let body = match params.value("payload") {
+            Some(Value::String(text)) => text.into_bytes(),
+            Some(value) => value.to_string().into_bytes(),
+            None => return Err(OpError::invalid("`payload` is missing")),
+        };
+        let delivery = params.text("delivery_id")?;
+        let mut enrichment: Enrichment = match params.value("enrichment") {
+            None => Enrichment::default(),
+            Some(value) => serde_json::from_value::<EnvelopeFacts>(value)
+                .map_err(|error| OpError::invalid(format!("`enrichment`: {error}")))?
+                .into(),
+        };
+        if let Some(value) = params.value("changed_files") {
+            let files = serde_json::from_value(value)
+                .map_err(|error| OpError::invalid(format!("`changed_files`: {error}")))?;
+            enrichment.changed_files = Some(files);
+        }
+        params.finish()?;
+        Ok(Self {
+            source,
+            kind,
+            body,
+            delivery,
+            enrichment,
+        })
+    }
 }
 
 fn body_delivery(body: &[u8]) -> DeliveryId {
@@ -121,7 +158,7 @@ impl FireTrigger {
                 Self::tick(at)
             }
             (Some(Value::Object(map)), None) => {
-                Ok(Self::Event(Box::new(take_event(Params::new(map))?)))
+                Ok(Self::Event(Box::new(FiredEvent::take(Params::new(map))?)))
             }
             (Some(_), None) => Err(OpError::invalid("`event` must be an object")),
             (None, None) => Ok(Self::Person(request.unwrap_or_else(|| random::hex(8)))),
@@ -140,39 +177,6 @@ impl FireTrigger {
         }
         Ok(Self::Tick(at))
     }
-}
-
-fn take_event(mut params: Params) -> Result<FiredEvent, OpError> {
-    let source = params.required("source")?;
-    let source = source
-        .parse()
-        .map_err(|error| OpError::invalid(format!("`source`: {error}")))?;
-    let kind = params.required("kind")?;
-    let body = match params.value("payload") {
-        Some(Value::String(text)) => text.into_bytes(),
-        Some(value) => value.to_string().into_bytes(),
-        None => return Err(OpError::invalid("`payload` is missing")),
-    };
-    let delivery = params.text("delivery_id")?;
-    let mut enrichment: Enrichment = match params.value("enrichment") {
-        None => Enrichment::default(),
-        Some(value) => serde_json::from_value::<EnvelopeFacts>(value)
-            .map_err(|error| OpError::invalid(format!("`enrichment`: {error}")))?
-            .into(),
-    };
-    if let Some(value) = params.value("changed_files") {
-        let files = serde_json::from_value(value)
-            .map_err(|error| OpError::invalid(format!("`changed_files`: {error}")))?;
-        enrichment.changed_files = Some(files);
-    }
-    params.finish()?;
-    Ok(FiredEvent {
-        source,
-        kind,
-        body,
-        delivery,
-        enrichment,
-    })
 }
 
 /// Takes a request by the path that events and ticks take.

@@ -4,8 +4,10 @@
 
 mod act;
 mod error;
+mod explain;
 mod list;
 mod params;
+mod replay;
 mod show;
 mod table;
 
@@ -96,7 +98,9 @@ impl Operations {
             "run/get" => self.run_get(params).await,
             "run/log" => self.run_log(params).await,
             "event/list" => self.event_list(params).await,
+            "daemon/explain" => self.explain(params).await,
             "event/get" => self.event_get(params).await,
+            "event/replay" => self.event_replay(params).await,
             "tick/list" => self.tick_list(params).await,
             "output/list" => self.output_list(params).await,
             "host/hold" => self.host_gate(params, daemon_engine::Gate::Held).await,

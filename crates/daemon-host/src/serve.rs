@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use daemon_engine::Gate;
 use daemon_event::{ActivationId, Source as SourceName};
-use daemon_ingest::{Github, Secrets, Source};
+use daemon_ingest::{Github, Linear, Secrets, Sentry, Slack, Source};
 use daemon_provider::CancelReason;
 use daemon_store::{Accepted, NewEvent, Store, StoreError};
 use jiff::Timestamp;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use serde_json::{Value, json};
 
-use crate::config::Config;
+use crate::config::{Config, SecretPlaces};
 use crate::control::{self, Control};
 use crate::driver::{self, Inner, Parts, Runtime};
 use crate::home::Home;
@@ -171,6 +171,7 @@ pub async fn serve<F: Future<Output = Signal>>(
         access,
         operations: operations.clone(),
         hooks,
+        repeats: http::Repeats::default(),
         health,
     });
     live.hooks.set(Arc::clone(&doors)).unwrap_or_default();
@@ -292,41 +293,52 @@ fn hosts(bound: SocketAddr) -> Hosts {
 /// Makes the sources that have secrets.
 fn sources(home: &Home, config: &Config) -> Result<BTreeMap<SourceName, Arc<dyn Source>>, OpError> {
     let mut sources: BTreeMap<SourceName, Arc<dyn Source>> = BTreeMap::new();
-    let Some(github) = &config.sources.github else {
-        return Ok(sources);
-    };
-    let has_secret = github.secret_file.is_some() || github.secret_env.is_some();
-    if !has_secret && (github.token_file.is_some() || github.token_env.is_some()) {
-        // Its API is configured, its webhooks are not.
-        return Ok(sources);
+    for (name, places) in config.sources.secrets() {
+        let secrets = secrets(home, name, places)?;
+        let source: Arc<dyn Source> = match name {
+            SourceName::Github => Arc::new(Github::new(secrets)),
+            SourceName::Slack => Arc::new(Slack::new(secrets)),
+            SourceName::Sentry => Arc::new(Sentry::new(secrets)),
+            SourceName::Linear => {
+                let late = config.sources.linear.as_ref();
+                let linear = Linear::new(secrets);
+                match late.and_then(|linear| linear.accept_late) {
+                    Some(late) => Arc::new(linear.accepting_late(late.unsigned())),
+                    None => Arc::new(linear),
+                }
+            }
+            // A repository is looked at and sends nothing.
+            SourceName::Git => continue,
+        };
+        sources.insert(name, source);
     }
+    Ok(sources)
+}
+
+/// Reads the secrets of a source, of which there must be one.
+fn secrets(home: &Home, name: SourceName, places: SecretPlaces<'_>) -> Result<Secrets, OpError> {
     let wrong = |message: String| OpError::new(OpErrorKind::Config, "source-secret", message);
     let mut secrets: Vec<String> = Vec::new();
-    if let Some(file) = &github.secret_file {
+    if let Some(file) = places.file {
         let path = home.below(file);
         let text = std::fs::read_to_string(&path).map_err(|error| {
+            let path = path.display();
             wrong(format!(
-                "sources.github.secret_file: cannot read `{}`: {error}",
-                path.display()
+                "sources.{name}.secret_file: cannot read `{path}`: {error}"
             ))
         })?;
-        secrets.extend(
-            text.lines()
-                .filter(|line| !line.trim().is_empty())
-                .map(str::to_owned),
-        );
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        secrets.extend(lines.map(str::to_owned));
     }
-    if let Some(name) = &github.secret_env {
-        let value = random::environment(name).and_then(|value| value.into_string().ok());
-        secrets.push(
-            value
-                .ok_or_else(|| wrong(format!("sources.github.secret_env: `{name}` is not set")))?,
-        );
+    if let Some(variable) = places.env {
+        let value = random::environment(variable).and_then(|value| value.into_string().ok());
+        secrets.push(value.ok_or_else(|| {
+            wrong(format!(
+                "sources.{name}.secret_env: `{variable}` is not set"
+            ))
+        })?);
     }
-    let secrets =
-        Secrets::new(secrets).map_err(|error| wrong(format!("sources.github: {error}")))?;
-    sources.insert(SourceName::Github, Arc::new(Github::new(secrets)));
-    Ok(sources)
+    Secrets::new(secrets).map_err(|error| wrong(format!("sources.{name}: {error}")))
 }
 
 /// Installs the recorder of metrics, once a process.

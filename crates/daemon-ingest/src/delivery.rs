@@ -4,6 +4,7 @@ use daemon_event::{DeliveryId, Event, EventId};
 use jiff::Timestamp;
 
 use crate::error::{Malformed, Rejected};
+use crate::slack::Challenge;
 
 /// One request to a webhook, as received.
 #[derive(Clone, Debug)]
@@ -28,6 +29,17 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// Why it is not; see [`Rejected::status`].
     fn verify(&self, delivery: &Delivery<'_>) -> Result<(), Rejected>;
+
+    /// Reads the text that the service wants to have echoed, where a verified delivery asks for that.
+    ///
+    /// Few services do; the others ask for nothing.
+    ///
+    /// # Errors
+    /// What is wrong with the request; see [`Malformed::status`].
+    fn challenge(&self, delivery: &Delivery<'_>) -> Result<Option<Challenge>, Malformed> {
+        let _asked_by_few = delivery;
+        Ok(None)
+    }
 
     /// Reads the events of a verified delivery.
     ///

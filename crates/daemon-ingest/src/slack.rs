@@ -58,27 +58,6 @@ impl Slack {
     pub const fn new(secrets: Secrets) -> Self {
         Self { secrets }
     }
-
-    /// Reads the challenge of a verified delivery, when it is one.
-    ///
-    /// # Errors
-    /// When it is one whose text cannot be echoed safely, or no JSON object.
-    pub fn challenge(&self, delivery: &Delivery<'_>) -> Result<Option<Challenge>, Malformed> {
-        let envelope = envelope(delivery)?;
-        if envelope.kind != "url_verification" {
-            return Ok(None);
-        }
-        let text = envelope.challenge.unwrap_or_default();
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        if !(1..=256).contains(&text.len()) || !text.bytes().all(is_plain) {
-            let reason = "it has other characters than letters, digits, `_` and `-`, or too many";
-            return Err(Malformed::Name {
-                name: "challenge",
-                reason,
-            });
-        }
-        Ok(Some(Challenge(text.into())))
-    }
 }
 
 impl Source for Slack {
@@ -98,6 +77,23 @@ impl Source for Slack {
             FRESH,
             FRESH,
         )
+    }
+
+    fn challenge(&self, delivery: &Delivery<'_>) -> Result<Option<Challenge>, Malformed> {
+        let envelope = envelope(delivery)?;
+        if envelope.kind != "url_verification" {
+            return Ok(None);
+        }
+        let text = envelope.challenge.unwrap_or_default();
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if !(1..=256).contains(&text.len()) || !text.bytes().all(is_plain) {
+            let reason = "it has other characters than letters, digits, `_` and `-`, or too many";
+            return Err(Malformed::Name {
+                name: "challenge",
+                reason,
+            });
+        }
+        Ok(Some(Challenge(text.into())))
     }
 
     /// Reads the event of a callback; a challenge is none.

@@ -2,7 +2,7 @@
 
 use daemon_host::config::Config;
 use daemon_host::doctor::{
-    Check, checks_json, daemon_check, examine_machine, github_check, port_check, token_checks,
+    Check, checks_json, daemon_check, examine_machine, port_check, token_checks, webhook_checks,
 };
 use daemon_host::home::Home;
 use daemon_host::ops::chain;
@@ -116,7 +116,7 @@ async fn local(args: &Doctor, place: &Place, seen: Seen) -> Vec<Check> {
         None => Check::ok("config", "none: defaults"),
     });
     checks.extend(parts(&composer, &config));
-    checks.push(github_check(existing, &config));
+    checks.extend(webhook_checks(existing, &config));
     checks.extend(token_checks(existing, &config));
     if seen == Seen::Alone {
         checks.push(port_check(&config.host.listen));

@@ -1,28 +1,13 @@
-//! Commands that show one thing: a daemon, an event, a run.
+//! Commands that show one thing: a daemon, a run.
 
 use serde_json::{Value, json};
 
-use crate::cli::{Events, EventsVerb, Logs, RunShow, Show};
-use crate::commands::listings::{EVENTS, FOLLOW, list};
+use crate::cli::{Logs, RunShow, Show};
+use crate::commands::listings::FOLLOW;
 use crate::failure::Failure;
 use crate::out::{Out, put};
 use crate::place::Place;
 use crate::session::{Intent, Session, parameter};
-
-/// Lists events, or shows one.
-pub(crate) async fn events(args: &Events, place: &Place, out: Out) -> Result<(), Failure> {
-    match &args.verb {
-        None => list(&EVENTS, &args.listing, place, out).await,
-        Some(EventsVerb::Show { id }) => {
-            let mut session = Session::open(place, Intent::Look).await?;
-            let answer = session.call("event/get", parameter("id", id)).await?;
-            if out.is_json() {
-                return out.envelope(answer);
-            }
-            out.text(&pretty(&Value::Object(answer)))
-        }
-    }
-}
 
 /// Shows one daemon.
 pub(crate) async fn daemon(args: &Show, place: &Place, out: Out) -> Result<(), Failure> {

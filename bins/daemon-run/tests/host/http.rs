@@ -98,12 +98,16 @@ fn parse(bytes: &[u8]) -> Option<Answer> {
 
 /// Signs a body as GitHub does.
 pub(crate) fn signature(secret: &str, body: &[u8]) -> String {
+    format!("sha256={}", hmac_hex(secret, body))
+}
+
+/// Writes an HMAC in hexadecimal.
+pub(crate) fn hmac_hex(secret: &str, bytes: &[u8]) -> String {
     let mut mac =
         Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("HMAC takes keys of any length");
-    mac.update(body);
+    mac.update(bytes);
     let digest = mac.finalize().into_bytes();
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256={hex}")
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the headers of a webhook of GitHub.

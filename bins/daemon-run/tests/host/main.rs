@@ -13,7 +13,9 @@ mod serve_crash;
 #[cfg(feature = "internal-testing")]
 mod serve_failpoints;
 mod serve_hooks;
+mod serve_replay;
 mod serve_runs;
 mod serve_schedule;
+mod serve_sources;
 mod serve_start;
 mod serve_wake;

@@ -12,6 +12,7 @@ mod masked;
 mod new;
 mod next;
 mod pages;
+mod recorded;
 mod roles;
 mod streams;
 mod suggest;

@@ -134,6 +134,8 @@ fn a_manual_page_is_written_for_every_command_of_both_binaries() {
     let mut expected = vec![
         "daemon-lint.1".to_owned(),
         "daemon-run.1".to_owned(),
+        "daemon-run-events-record.1".to_owned(),
+        "daemon-run-events-replay.1".to_owned(),
         "daemon-run-events-show.1".to_owned(),
     ];
     let commands = daemon_run::command();

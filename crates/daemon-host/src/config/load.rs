@@ -5,6 +5,9 @@ use jiff::tz::TimeZone;
 use super::duration::Period;
 use super::model::Config;
 
+/// How late a delivery may come: as long as the ids of deliveries are kept.
+const LONGEST_LATE: Period = Period::from_secs(30 * 86_400);
+
 /// A configuration that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} (line {line}, column {column})")]
@@ -79,6 +82,15 @@ fn check(config: &Config) -> Result<(), (String, String)> {
                 format!("`settle` is {period}, at most 5m is served"),
             ));
         }
+    }
+    let late = config.sources.linear.as_ref();
+    if let Some(late) = late.and_then(|linear| linear.accept_late)
+        && late > LONGEST_LATE
+    {
+        return Err((
+            "accept_late".to_owned(),
+            format!("`sources.linear.accept_late` is {late}, at most {LONGEST_LATE} is served"),
+        ));
     }
     for (name, count) in [
         ("host", config.limits.host),

@@ -9,9 +9,9 @@ mod model;
 pub use duration::{InvalidPeriod, Period, Retention};
 pub use load::{ConfigError, parse, schema};
 pub use model::{
-    Access, ApiConfig, Budget, Capability, Config, DaemonPolicy, GitSurface, Host, Limits, Log,
-    LogFormat, Misfire, Overlap, Policy, Provider, Providers, Repo, Retain, Schedule, SourceConfig,
-    Sources, Surfaces, Uds,
+    Access, Budget, Capability, Config, DaemonPolicy, GitSurface, HookConfig, Host, Limits,
+    LinearConfig, Log, LogFormat, Misfire, Overlap, Policy, Provider, Providers, Repo, Retain,
+    Schedule, SecretPlaces, SourceConfig, Sources, Surfaces, Uds,
 };
 
 #[cfg(test)]

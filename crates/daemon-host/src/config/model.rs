@@ -360,11 +360,48 @@ impl Default for Budget {
 pub struct Sources {
     /// GitHub: its webhooks, and its API for facts that they lack.
     pub github: Option<SourceConfig>,
-    /// Slack: its API, for the names of channels.
-    pub slack: Option<ApiConfig>,
+    /// Linear's webhooks.
+    pub linear: Option<LinearConfig>,
+    /// Slack: its Events API, and its API for the names of channels.
+    pub slack: Option<SourceConfig>,
+    /// Sentry's integration webhooks.
+    pub sentry: Option<HookConfig>,
 }
 
 impl Sources {
+    /// Returns the sources whose webhooks are configured, each with the places of its secrets.
+    ///
+    /// One whose API alone is configured is none of them.
+    pub fn secrets(&self) -> Vec<(Source, SecretPlaces<'_>)> {
+        let served = |config: &SourceConfig| {
+            let has_secret = config.secret_file.is_some() || config.secret_env.is_some();
+            let has_api = config.token_file.is_some() || config.token_env.is_some();
+            has_secret || !has_api && config.api_base.is_none()
+        };
+        let with_api = [(Source::Github, &self.github), (Source::Slack, &self.slack)];
+        let with_api = with_api.into_iter().filter_map(|(source, config)| {
+            let config = config.as_ref().filter(|config| served(config))?;
+            Some((source, &config.secret_file, &config.secret_env))
+        });
+        let linear = self
+            .linear
+            .iter()
+            .map(|config| (Source::Linear, &config.secret_file, &config.secret_env));
+        let sentry = self
+            .sentry
+            .iter()
+            .map(|config| (Source::Sentry, &config.secret_file, &config.secret_env));
+        let all = with_api.chain(linear).chain(sentry);
+        all.map(|(source, file, env)| {
+            let places = SecretPlaces {
+                file: file.as_deref(),
+                env: env.as_deref(),
+            };
+            (source, places)
+        })
+        .collect()
+    }
+
     /// Names the sources whose API is asked for facts, each with how.
     pub fn apis(&self) -> [(Source, Access<'_>); 2] {
         let github = self.github.as_ref().map(|github| Access {
@@ -382,6 +419,15 @@ impl Sources {
             (Source::Slack, slack.unwrap_or(Access::none(SLACK_API))),
         ]
     }
+}
+
+/// Where the secrets of a source stand.
+#[derive(Clone, Copy, Debug)]
+pub struct SecretPlaces<'a> {
+    /// The file, relative to the home.
+    pub file: Option<&'a Path>,
+    /// The environment variable.
+    pub env: Option<&'a str>,
 }
 
 /// Where GitHub's API is, unless the configuration says otherwise.
@@ -426,21 +472,36 @@ pub struct SourceConfig {
     /// The environment variable that holds that token, where no file is named.
     #[serde(default)]
     pub token_env: Option<String>,
-    /// The URL below which its API answers, `https://api.github.com` by default; the token is sent nowhere else.
+    /// The URL below which its API answers, the service's own by default; the token is sent nowhere else.
     #[serde(default)]
     pub api_base: Option<String>,
 }
 
-/// One API that is asked for facts.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ApiConfig {
-    /// The file of its token, relative to the home; without a token the API is not asked.
-    pub token_file: Option<PathBuf>,
-    /// The environment variable that holds its token, where no file is named.
-    pub token_env: Option<String>,
-    /// The URL below which it answers, `https://slack.com/api` by default; the token is sent nowhere else.
-    pub api_base: Option<String>,
+/// Webhooks alone.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HookConfig {
+    /// The file of its secrets, one a line, relative to the home; all are tried.
+    #[serde(default)]
+    pub secret_file: Option<PathBuf>,
+    /// The environment variable that holds its secret.
+    #[serde(default)]
+    pub secret_env: Option<String>,
+}
+
+/// Linear's webhooks.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinearConfig {
+    /// The file of its secrets, one a line, relative to the home; all are tried.
+    #[serde(default)]
+    pub secret_file: Option<PathBuf>,
+    /// The environment variable that holds its secret.
+    #[serde(default)]
+    pub secret_env: Option<String>,
+    /// How late its retries may come, at most 30 days; a minute where it is not said.
+    #[serde(default)]
+    pub accept_late: Option<Period>,
 }
 
 /// Where outputs go.

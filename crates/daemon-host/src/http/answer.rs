@@ -59,6 +59,14 @@ pub(super) fn unavailable(message: &str) -> Response<Body> {
     answer
 }
 
+/// Echoes a text that was checked to be plain.
+pub(super) fn plain(text: &str) -> Response<Body> {
+    let mut response = raw(StatusCode::OK, text.to_owned());
+    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}
+
 fn raw(status: StatusCode, line: String) -> Response<Body> {
     let mut response = Response::new(Body::from(line));
     *response.status_mut() = status;

@@ -10,6 +10,7 @@ use axum::routing::{MethodFilter, on};
 use serde_json::{Map, Value};
 
 use super::answer;
+use super::repeats::{self, BadKey};
 use super::server::Doors;
 use crate::ops::{OPERATIONS, Operation, Verb};
 
@@ -43,55 +44,116 @@ async fn answer_operation(
     if let Err(status) = doors.access.check_caller(request.headers()) {
         return answer::status(status);
     }
-    let key = request
-        .headers()
-        .get("idempotency-key")
-        .and_then(|value| value.to_str().ok())
-        .map(str::to_owned);
-    let mut params = Map::new();
-    if operation.verb == Verb::Post {
-        match body(request).await {
-            Ok(members) => params = members,
-            Err(answer) => return *answer,
+    match operation.verb {
+        Verb::Get => {
+            let params = match params(Map::new(), query, path) {
+                Ok(params) => params,
+                Err(answer) => return *answer,
+            };
+            match doors.operations.call(operation.method, params).await {
+                Ok(members) => answer::members(StatusCode::OK, members),
+                Err(error) => answer::op_error(&error),
+            }
         }
-    }
-    for (name, value) in query {
-        if params.insert(name.clone(), Value::String(value)).is_some() {
-            let message = format!("`{name}` is given twice");
-            return answer::failure(StatusCode::BAD_REQUEST, "invalid-argument", &message, None);
-        }
-    }
-    if let Some(Path(id)) = path {
-        params.insert("id".to_owned(), Value::String(id));
-    }
-    if let (Some(key), "daemon/fire") = (key, operation.method) {
-        params.insert("request_id".to_owned(), Value::String(key));
-    }
-    let status = match operation.verb {
-        Verb::Get => StatusCode::OK,
-        Verb::Post => StatusCode::ACCEPTED,
-    };
-    match doors.operations.call(operation.method, params).await {
-        Ok(members) => answer::members(status, members),
-        Err(error) => answer::op_error(&error),
+        Verb::Post => match change(operation, &doors, path, query, request).await {
+            Ok(members) => answer::members(StatusCode::ACCEPTED, members),
+            Err(answer) => *answer,
+        },
     }
 }
 
-/// Reads the members of a body that is empty or a JSON object.
-async fn body(request: Request) -> Result<Map<String, Value>, Box<Response<Body>>> {
-    let Ok(bytes) = to_bytes(request.into_body(), BODY_CAP).await else {
-        return Err(Box::new(answer::status(StatusCode::PAYLOAD_TOO_LARGE)));
+/// Does what changes something: once for each `Idempotency-Key`.
+async fn change(
+    operation: Operation,
+    doors: &Doors,
+    path: Option<Path<String>>,
+    query: Vec<(String, String)>,
+    request: Request,
+) -> Result<Map<String, Value>, Refusal> {
+    let key = repeats::key(request.headers())
+        .map_err(bad_key)?
+        .map(str::to_owned);
+    let uri = request.uri().to_string();
+    let bytes = to_bytes(request.into_body(), BODY_CAP)
+        .await
+        .or(Err(Box::new(answer::status(StatusCode::PAYLOAD_TOO_LARGE))))?;
+    let mut params = params(members(&bytes)?, query, path)?;
+    let Some(key) = key else {
+        return call(doors, operation, params).await;
     };
+    let fingerprint = repeats::fingerprint(operation.method, &[uri.as_bytes(), &bytes]);
+    let asked = doors.repeats.find(&key, fingerprint).map_err(bad_key)?;
+    let mut answered = asked.answer.lock().await;
+    // What fires is known by the store, which also tells that it was asked before.
+    if operation.method == "daemon/fire" {
+        params.insert("request_id".to_owned(), Value::String(key));
+        return call(doors, operation, params).await;
+    }
+    if let Some(members) = &*answered {
+        return Ok(members.clone());
+    }
+    if operation.method == "event/replay" {
+        params.insert("request_id".to_owned(), Value::String(key));
+    }
+    let members = call(doors, operation, params).await?;
+    *answered = Some(members.clone());
+    Ok(members)
+}
+
+/// An answer that says no.
+type Refusal = Box<Response<Body>>;
+
+async fn call(
+    doors: &Doors,
+    operation: Operation,
+    params: Map<String, Value>,
+) -> Result<Map<String, Value>, Refusal> {
+    let called = doors.operations.call(operation.method, params).await;
+    called.map_err(|error| Box::new(answer::op_error(&error)))
+}
+
+fn bad_key(bad: BadKey) -> Refusal {
+    let (status, code, message) = match bad {
+        BadKey::Malformed => (
+            StatusCode::BAD_REQUEST,
+            "invalid-argument",
+            "`Idempotency-Key` is one printable text of at most 256 bytes",
+        ),
+        BadKey::Reused => (
+            StatusCode::CONFLICT,
+            "idempotency-key-reused",
+            "another request came with this `Idempotency-Key`",
+        ),
+    };
+    Box::new(answer::failure(status, code, message, None))
+}
+
+/// Puts the parameters of a body, a query and a path together.
+fn params(
+    mut members: Map<String, Value>,
+    query: Vec<(String, String)>,
+    path: Option<Path<String>>,
+) -> Result<Map<String, Value>, Refusal> {
+    let id = path.map(|Path(id)| ("id".to_owned(), id));
+    for (name, value) in query.into_iter().chain(id) {
+        if members.insert(name.clone(), Value::String(value)).is_some() {
+            let message = format!("`{name}` is given twice");
+            let status = StatusCode::BAD_REQUEST;
+            let answer = answer::failure(status, "invalid-argument", &message, None);
+            return Err(Box::new(answer));
+        }
+    }
+    Ok(members)
+}
+
+/// Reads the members of a body that is empty or a JSON object.
+fn members(bytes: &[u8]) -> Result<Map<String, Value>, Refusal> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(Map::new());
     }
-    serde_json::from_slice(&bytes).map_err(|error| {
+    serde_json::from_slice(bytes).map_err(|error| {
         let message = format!("the body is not a JSON object: {error}");
-        Box::new(answer::failure(
-            StatusCode::BAD_REQUEST,
-            "invalid-body",
-            &message,
-            None,
-        ))
+        let status = StatusCode::BAD_REQUEST;
+        Box::new(answer::failure(status, "invalid-body", &message, None))
     })
 }

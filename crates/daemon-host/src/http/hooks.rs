@@ -10,7 +10,7 @@ use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, Response, StatusCode, header};
 use daemon_event::Source as SourceName;
-use daemon_ingest::{Delivery, Headers, Source};
+use daemon_ingest::{Delivery, Headers, Malformed, Source};
 use daemon_store::{Accepted, Freshness, Matching, NewEvent, StoreError};
 use http_body_util::{BodyExt as _, Limited};
 use serde_json::{Map, json};
@@ -99,8 +99,8 @@ pub(super) async fn receive(
     request: Request,
 ) -> Response<Body> {
     let hooks = &doors.hooks;
-    // Only GitHub is typed end to end; another name is no route.
-    let Some(name) = name.parse().ok().filter(|name| *name == SourceName::Github) else {
+    // Git has no webhooks: a repository is looked at.
+    let Some(name) = name.parse().ok().filter(|name| *name != SourceName::Git) else {
         return answer::status(StatusCode::NOT_FOUND);
     };
     crate::failpoint::hit("W1");
@@ -165,13 +165,14 @@ async fn admit(doors: &Doors, source: &dyn Source, delivery: &Delivery<'_>) -> R
         };
     }
     crate::failpoint::hit("W3");
+    match source.challenge(delivery) {
+        Ok(None) => {}
+        Ok(Some(challenge)) => return answer::plain(challenge.as_str()),
+        Err(error) => return malformed(&error),
+    }
     let events = match source.events(delivery) {
         Ok(events) => events,
-        Err(error) => {
-            let status = StatusCode::from_u16(error.status())
-                .expect("a malformed delivery has a valid status");
-            return answer::failure(status, "invalid-event", &crate::ops::chain(&error), None);
-        }
+        Err(error) => return malformed(&error),
     };
     let events = events
         .into_iter()
@@ -188,6 +189,12 @@ async fn admit(doors: &Doors, source: &dyn Source, delivery: &Delivery<'_>) -> R
         }
         Err(_) => answer::unavailable("the store is slow"),
     }
+}
+
+fn malformed(error: &Malformed) -> Response<Body> {
+    let status =
+        StatusCode::from_u16(error.status()).expect("a malformed delivery has a valid status");
+    answer::failure(status, "invalid-event", &crate::ops::chain(error), None)
 }
 
 fn acknowledge(accepted: &[Accepted]) -> Response<Body> {

@@ -21,6 +21,7 @@ use tokio_util::task::TaskTracker;
 
 use super::access::Access;
 use super::hooks::Hooks;
+use super::repeats::Repeats;
 use super::{answer, api, hooks};
 use crate::ops::Operations;
 
@@ -51,6 +52,8 @@ pub struct Doors {
     pub operations: Operations,
     /// Where webhooks go.
     pub hooks: Hooks,
+    /// Which requests came with an `Idempotency-Key`.
+    pub repeats: Repeats,
     /// What is up.
     pub health: Arc<dyn Health>,
 }

@@ -71,6 +71,23 @@ impl Params {
         }
     }
 
+    /// Takes out a flag, which a query string writes as text; one that is not there is not set.
+    ///
+    /// # Errors
+    /// If it is there and is neither `true` nor `false`.
+    pub fn flag(&mut self, name: &str) -> Result<bool, OpError> {
+        match self.map.remove(name) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(Value::String(text)) if text == "true" => Ok(true),
+            Some(Value::String(text)) if text == "false" => Ok(false),
+            Some(other) => Err(OpError::invalid(format!(
+                "`{name}` must be true or false, found {}",
+                kind(&other)
+            ))),
+        }
+    }
+
     /// Takes out any JSON value.
     pub fn value(&mut self, name: &str) -> Option<Value> {
         self.map.remove(name).filter(|value| !value.is_null())

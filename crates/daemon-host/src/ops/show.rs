@@ -1,6 +1,6 @@
 //! Operations that show one thing.
 
-use daemon_event::Field;
+use daemon_event::{Event, Field};
 use daemon_store::RunRow;
 use serde_json::{Map, Value, json};
 
@@ -100,9 +100,9 @@ impl Operations {
             .complete_verdicts(&row.event, &mut object.verdicts);
         let mut map = members(&object)?;
         map.insert("payload".to_owned(), payload(&row.event.payload));
-        let known = row.event.facts.get(Field::ChangedFiles);
-        let files: Option<Vec<&str>> = known.map(|files| files.texts().collect());
-        map.insert("changed_files".to_owned(), json!(files));
+        let known = enrichment(&row.event);
+        map.insert("changed_files".to_owned(), known["changed_files"].clone());
+        map.insert("enrichment".to_owned(), known);
         Ok(map)
     }
 
@@ -149,6 +149,50 @@ impl Operations {
         }
         crate::runs::refresh(&self.live.runs(), object, self.live.now())
     }
+}
+
+/// Writes what is known beside a payload, as an envelope holds it.
+fn enrichment(event: &Event) -> Value {
+    let facts = &event.facts;
+    let files: Option<Vec<&str>> = facts
+        .get(Field::ChangedFiles)
+        .map(|files| files.texts().collect());
+    json!({
+        "changed_files": files,
+        "pull_requests": pull_requests(event),
+        "channel_name": facts.text(Field::Channel),
+    })
+}
+
+/// Writes the pull requests of a check, or the one that a comment is on; what is known of them is known of all.
+fn pull_requests(event: &Event) -> Option<Vec<Value>> {
+    let facts = &event.facts;
+    let numbers: Vec<u64> = match event.kind.as_str() {
+        "check_run" | "check_suite" | "status" | "workflow_run" => {
+            let numbers = facts.get(Field::PullRequests)?.texts();
+            numbers.filter_map(|number| number.parse().ok()).collect()
+        }
+        "issue_comment" => {
+            facts.get(Field::Base)?;
+            vec![facts.number(Field::Number)?]
+        }
+        _ => return None,
+    };
+    let state = facts.text(Field::State);
+    let state = state.filter(|state| matches!(*state, "open" | "closed"));
+    let one = |number: u64| {
+        json!({
+            "number": number,
+            "draft": facts.flag(Field::Draft),
+            "state": state,
+            "is_current_head": facts.flag(Field::CurrentHead),
+            "base": facts.text(Field::Base),
+            "head": facts.text(Field::Head),
+            "is_fork": facts.flag(Field::Fork),
+            "is_merged": facts.flag(Field::Merged),
+        })
+    };
+    Some(numbers.into_iter().map(one).collect())
 }
 
 /// Shows a payload: as JSON where it is, else as text.

@@ -63,13 +63,14 @@ const fn post(method: &'static str, route: &'static str, scope: Scope) -> Operat
 }
 
 /// Every operation.
-pub const OPERATIONS: [Operation; 22] = [
+pub const OPERATIONS: [Operation; 24] = [
     get("daemon/list", "daemons"),
     get("daemon/get", "daemons/{id}"),
     get("daemon/next", "daemons/{id}/next"),
     post("daemon/fire", "daemons/{id}/fire", Scope::Operate),
     post("daemon/hold", "daemons/{id}/hold", Scope::Operate),
     post("daemon/go", "daemons/{id}/go", Scope::Operate),
+    post("daemon/explain", "explain", Scope::Read),
     get("activation/list", "activations"),
     get("activation/get", "activations/{id}"),
     post("activation/retry", "activations/{id}/retry", Scope::Operate),
@@ -83,6 +84,7 @@ pub const OPERATIONS: [Operation; 22] = [
     get("run/log", "runs/{id}/log"),
     get("event/list", "events"),
     get("event/get", "events/{id}"),
+    post("event/replay", "events/{id}/replay", Scope::Operate),
     get("tick/list", "ticks"),
     get("output/list", "outputs"),
     get("host/doctor", "doctor"),

@@ -93,6 +93,35 @@ pub fn find_secret(text: &str) -> Option<&'static str> {
     tokens(text).next().map(|token| token.what)
 }
 
+/// Writes a text without what looks like a token or a private key; `None` where nothing does.
+///
+/// Of a private key only the first line is known, so that everything after it goes too.
+///
+/// ```
+/// let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+/// let told = format!("push with {token} now");
+/// assert_eq!(daemon_validate::without_secrets(&told).as_deref(), Some("push with [a GitHub token, removed] now"));
+/// assert_eq!(daemon_validate::without_secrets("push with your own"), None);
+/// ```
+pub fn without_secrets(text: &str) -> Option<String> {
+    let mut acc = String::new();
+    let mut at = 0;
+    for token in tokens(text) {
+        acc.push_str(text.get(at..token.range.start).unwrap_or_default());
+        acc.extend(["[", token.what, ", removed]"]);
+        at = token.range.end;
+        if token.what == "a private key" {
+            at = text.len();
+            break;
+        }
+    }
+    if at == 0 {
+        return None;
+    }
+    acc.push_str(text.get(at..).unwrap_or_default());
+    Some(acc)
+}
+
 pub(crate) fn secret(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let text = subject.text();
     for found in tokens(text) {

@@ -93,7 +93,11 @@ fn envelope() -> Value {
                                 "number": {"type": "integer", "minimum": 0},
                                 "draft": {"type": ["boolean", "null"]},
                                 "state": {"enum": ["open", "closed", null]},
-                                "is_current_head": {"type": ["boolean", "null"]}
+                                "is_current_head": {"type": ["boolean", "null"]},
+                                "base": {"type": ["string", "null"]},
+                                "head": {"type": ["string", "null"]},
+                                "is_fork": {"type": ["boolean", "null"]},
+                                "is_merged": {"type": ["boolean", "null"]}
                             }
                         }
                     }

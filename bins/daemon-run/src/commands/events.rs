@@ -1,0 +1,88 @@
+//! `events`: the listing, one event, and what is recorded of events and comes again.
+
+mod record;
+mod replay;
+
+use serde_json::Value;
+
+use crate::cli::{Events, EventsVerb};
+use crate::commands::listings::{EVENTS, list};
+use crate::commands::reading::plain;
+use crate::failure::Failure;
+use crate::out::{Out, put};
+use crate::place::Place;
+use crate::session::{Intent, Session, parameter};
+
+/// Does what is asked of events.
+pub(crate) async fn run(args: &Events, place: &Place, out: Out) -> Result<(), Failure> {
+    match &args.verb {
+        None => list(&EVENTS, &args.listing, place, out).await,
+        Some(EventsVerb::Show { id }) => show(id, place, out).await,
+        Some(EventsVerb::Record(args)) => record::run(args, place, out).await,
+        Some(EventsVerb::Replay(args)) => replay::run(args, place, out).await,
+    }
+}
+
+async fn show(id: &str, place: &Place, out: Out) -> Result<(), Failure> {
+    let mut session = Session::open(place, Intent::Look).await?;
+    let answer = session.call("event/get", parameter("id", id)).await?;
+    if out.is_json() {
+        return out.envelope(answer);
+    }
+    out.text(&text(&Value::Object(answer)))?;
+    out.note(&format!(
+        "next: daemon-run explain --event {id}, for why the others did not wake"
+    ));
+    Ok(())
+}
+
+/// Writes one event for people: what it is, whom it woke, and its payload.
+fn text(event: &Value) -> String {
+    let word = |name: &str| plain(event[name].as_str().unwrap_or("-"));
+    let action = event["action"]
+        .as_str()
+        .map(|action| format!(".{}", plain(action)));
+    let mut text = format!(
+        "{}  {} {}{}\n",
+        word("id"),
+        word("source"),
+        word("kind"),
+        action.unwrap_or_default()
+    );
+    for name in [
+        "subject",
+        "actor",
+        "repo",
+        "time",
+        "received_at",
+        "delivery_id",
+    ] {
+        put!(text, "  {name:<12} {}\n", word(name));
+    }
+    put!(text, "  {:<12} {}\n", "duplicates", event["duplicates"]);
+    for verdict in event["verdicts"].as_array().into_iter().flatten() {
+        let daemon = plain(verdict["daemon_id"].as_str().unwrap_or_default());
+        let told = match (verdict["wakes"] == true, verdict["activation_id"].as_str()) {
+            (true, Some(activation)) => format!("woke it: activation {activation}"),
+            (true, None) => "wakes it".to_owned(),
+            (false, _) => "did not wake it".to_owned(),
+        };
+        put!(text, "  {daemon}  watch[{}] {told}\n", verdict["condition"]);
+    }
+    let payload = serde_json::to_string_pretty(&event["payload"]).unwrap_or_default();
+    put!(text, "{}\n", escaped(&payload));
+    text
+}
+
+/// Writes control characters as JSON would; only line ends stay.
+fn escaped(json: &str) -> String {
+    let mut acc = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_control() && c != '\n' {
+            put!(acc, "\\u{:04x}", u32::from(c));
+        } else {
+            acc.push(c);
+        }
+    }
+    acc
+}

@@ -1,0 +1,303 @@
+//! `events record`: stored events as envelopes, for tests and for other hosts.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::Path;
+
+use daemon_event::Source;
+use daemon_validate::without_secrets;
+use serde_json::{Map, Value, json};
+
+use crate::cli::Record;
+use crate::commands::reading::plain;
+use crate::failure::Failure;
+use crate::out::{Out, put};
+use crate::place::Place;
+use crate::session::{Intent, Session, parameter};
+
+/// The longest name of a file, without its ending.
+const LONGEST_NAME: usize = 120;
+/// Members whose text is a secret by their name alone.
+const SECRET_NAMES: [&str; 13] = [
+    "token",
+    "access_token",
+    "refresh_token",
+    "bot_token",
+    "id_token",
+    "secret",
+    "client_secret",
+    "webhook_secret",
+    "signing_secret",
+    "password",
+    "api_key",
+    "apikey",
+    "authorization",
+];
+
+/// One event that was written.
+struct Recorded {
+    event_id: String,
+    delivery_id: String,
+    source: String,
+    kind: String,
+    file: String,
+}
+
+/// Writes the newest events into a directory.
+pub(super) async fn run(args: &Record, place: &Place, out: Out) -> Result<(), Failure> {
+    if args.count == 0 {
+        return Err(Failure::usage("-n is 0, at least 1 event is recorded"));
+    }
+    let source = match &args.source {
+        None => None,
+        Some(text) => Some(
+            text.parse::<Source>()
+                .map_err(|error| Failure::usage(error.to_string()))?,
+        ),
+    };
+    let mut session = Session::open(place, Intent::Look).await?;
+    let ids = newest(&mut session, source, args.count).await?;
+    let directory = place.directory.join(&args.out);
+    std::fs::create_dir_all(&directory).map_err(|error| Failure::unwritable(&directory, &error))?;
+    let mut recorded: Vec<Recorded> = Vec::new();
+    let mut skipped: Vec<String> = Vec::new();
+    let mut names = BTreeSet::new();
+    for id in ids {
+        let event = session.call("event/get", parameter("id", &id)).await?;
+        let event = Value::Object(event);
+        if !event["payload"].is_object() {
+            skipped.push(id);
+            continue;
+        }
+        let word = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+        let mut name = file_name(&word("delivery_id"));
+        if !names.insert(name.clone()) {
+            name = format!("{name}-{id}");
+            names.insert(name.clone());
+        }
+        let file = format!("{name}.json");
+        let text = serde_json::to_string_pretty(&envelope(&event))
+            .map_err(|error| Failure::bug(error.to_string()))?;
+        write(&directory, &file, &text)?;
+        recorded.push(Recorded {
+            event_id: id,
+            delivery_id: word("delivery_id"),
+            source: word("source"),
+            kind: word("kind"),
+            file,
+        });
+    }
+    print(&directory, &recorded, &skipped, out)
+}
+
+/// Lists the ids of the newest events of a source.
+async fn newest(
+    session: &mut Session,
+    source: Option<Source>,
+    count: u32,
+) -> Result<Vec<String>, Failure> {
+    let count = usize::try_from(count).expect("a count fits");
+    let mut ids = Vec::new();
+    let mut after: Option<String> = None;
+    while ids.len() < count {
+        let mut params = Map::new();
+        params.insert("limit".to_owned(), json!(500));
+        if let Some(after) = after.take() {
+            params.insert("after".to_owned(), json!(after));
+        }
+        let page = session.call("event/list", params).await?;
+        let rows = page.get("events").and_then(Value::as_array);
+        let own = rows
+            .into_iter()
+            .flatten()
+            .filter(|row| source.is_none_or(|source| row["source"] == source.as_str()));
+        ids.extend(own.filter_map(|row| row["id"].as_str().map(str::to_owned)));
+        match page.get("next").and_then(Value::as_str) {
+            Some(next) => after = Some(next.to_owned()),
+            None => break,
+        }
+    }
+    ids.truncate(count);
+    Ok(ids)
+}
+
+/// Writes the envelope of an event, without what may not leave the host.
+fn envelope(event: &Value) -> Value {
+    json!({
+        "id": event["delivery_id"],
+        "source": event["source"],
+        "event": event["kind"],
+        "headers": headers(event),
+        "enrichment": cleaned(&known(&event["enrichment"])),
+        "body": cleaned(&event["payload"]),
+    })
+}
+
+/// Writes the headers that name the kind and the delivery; a signature is stored nowhere.
+fn headers(event: &Value) -> Value {
+    let (kind, delivery) = (&event["kind"], &event["delivery_id"]);
+    match event["source"].as_str().and_then(|name| name.parse().ok()) {
+        Some(Source::Github) => json!({"X-GitHub-Event": kind, "X-GitHub-Delivery": delivery}),
+        Some(Source::Linear) => json!({"Linear-Event": kind, "Linear-Delivery": delivery}),
+        Some(Source::Sentry) => json!({"Sentry-Hook-Resource": kind, "Request-ID": delivery}),
+        Some(Source::Slack | Source::Git) | None => json!({}),
+    }
+}
+
+/// Leaves out what is not known.
+fn known(enrichment: &Value) -> Value {
+    let members = enrichment.as_object().into_iter().flatten();
+    let members = members.filter(|(_, value)| !value.is_null());
+    Value::Object(
+        members
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect(),
+    )
+}
+
+/// Takes out of JSON what looks like a secret, and what is named like one.
+fn cleaned(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(without_secrets(text).unwrap_or_else(|| text.clone())),
+        Value::Array(values) => values.iter().map(cleaned).collect(),
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| {
+                let is_secret =
+                    value.is_string() && SECRET_NAMES.contains(&name.to_ascii_lowercase().as_str());
+                let value = if is_secret {
+                    json!("[removed]")
+                } else {
+                    cleaned(value)
+                };
+                let name = without_secrets(name).unwrap_or_else(|| name.clone());
+                (name, value)
+            });
+            Value::Object(members.collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+/// Names a file after a delivery: what no plain name has is percent-encoded, so that it names no other directory.
+fn file_name(delivery: &str) -> String {
+    let mut name = String::new();
+    for (index, byte) in delivery.bytes().enumerate() {
+        let is_plain = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        if is_plain || byte == b'.' && index > 0 {
+            name.push(char::from(byte));
+        } else {
+            put!(name, "%{byte:02X}");
+        }
+        if name.len() > LONGEST_NAME {
+            name.truncate(LONGEST_NAME);
+            break;
+        }
+    }
+    name
+}
+
+/// Puts a file in its place at once: whoever looks sees all of it, or what was there before.
+fn write(directory: &Path, file: &str, text: &str) -> Result<(), Failure> {
+    let path = directory.join(file);
+    let written = || -> std::io::Result<()> {
+        let mut new = tempfile::Builder::new()
+            .prefix(".record-")
+            .tempfile_in(directory)?;
+        new.write_all(text.as_bytes())?;
+        new.write_all(b"\n")?;
+        new.persist(&path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    written().map_err(|error| Failure::unwritable(&path, &error))
+}
+
+fn print(
+    directory: &Path,
+    recorded: &[Recorded],
+    skipped: &[String],
+    out: Out,
+) -> Result<(), Failure> {
+    let shown = directory.display().to_string();
+    if out.is_json() {
+        let rows = recorded.iter().map(|one| {
+            json!({
+                "id": one.event_id,
+                "delivery_id": one.delivery_id,
+                "source": one.source,
+                "kind": one.kind,
+                "file": one.file,
+            })
+        });
+        let mut map = Map::new();
+        map.insert("dir".to_owned(), json!(shown));
+        map.insert("events".to_owned(), rows.collect());
+        map.insert("skipped".to_owned(), json!(skipped));
+        map.insert("next".to_owned(), Value::Null);
+        return out.envelope(map);
+    }
+    let mut text = String::new();
+    for one in recorded {
+        put!(
+            text,
+            "{}  {} {}  {}\n",
+            one.event_id,
+            one.source,
+            plain(&one.kind),
+            one.file
+        );
+    }
+    out.text(&text)?;
+    for id in skipped {
+        out.note(&format!(
+            "{id} is left out: its payload is not kept any more"
+        ));
+    }
+    if recorded.is_empty() {
+        out.note("no events to record");
+    } else {
+        out.note(&format!(
+            "next: read what is in `{shown}` before you publish it: names and texts are as they came"
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{LONGEST_NAME, cleaned, file_name};
+
+    #[test]
+    fn no_delivery_names_another_directory() {
+        for (delivery, expected) in [
+            (
+                "72d3162e-cc78-11e3-81ab-4c9367dc0958",
+                "72d3162e-cc78-11e3-81ab-4c9367dc0958",
+            ),
+            (
+                "git:o/r:refs/heads/main:7",
+                "git%3Ao%2Fr%3Arefs%2Fheads%2Fmain%3A7",
+            ),
+            ("../../etc/passwd", "%2E.%2F..%2Fetc%2Fpasswd"),
+            ("..", "%2E."),
+            ("a.b", "a.b"),
+            ("ü", "%C3%BC"),
+        ] {
+            assert_eq!(file_name(delivery), expected);
+        }
+        assert_eq!(file_name(&"/".repeat(500)).len(), LONGEST_NAME);
+    }
+
+    #[test]
+    fn what_is_secret_by_its_looks_or_its_name_is_removed_at_any_depth() {
+        let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+        let body = json!({"token": "XXYYZZ", "token_count": "7", "event": [{"text": format!("use {token}!"), "Secret": "x",
+            "secret": {"note": "kept"}, "n": 1, "gone": null}]});
+        assert_eq!(
+            cleaned(&body),
+            json!({"token": "[removed]", "token_count": "7", "event": [{"text": "use [a GitHub token, removed]!",
+                "Secret": "[removed]", "secret": {"note": "kept"}, "n": 1, "gone": null}]})
+        );
+    }
+}

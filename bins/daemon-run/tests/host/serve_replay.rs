@@ -1,0 +1,253 @@
+//! Explaining and replaying through a host, and keys that make a request happen once.
+
+use serde_json::{Value, json};
+
+use crate::http::{self, Answer, pull_request_opened};
+use crate::world::{Host, World, watch};
+
+fn world() -> World {
+    World::new(&[
+        ("opener", &watch(&["when a pull request is opened"])),
+        ("drafter", &watch(&["when a draft pull request is opened"])),
+    ])
+}
+
+fn post(host: &Host, path: &str, key: Option<&str>, body: &str) -> Answer {
+    let bearer = format!("Bearer {}", host.token());
+    let mut headers = vec![("Authorization", bearer.as_str())];
+    headers.extend(key.map(|key| ("Idempotency-Key", key)));
+    http::ask(
+        host.address(),
+        "POST",
+        &format!("/api/v1/{path}"),
+        &headers,
+        body.as_bytes(),
+    )
+}
+
+/// A host that was told of one pull request, and the event's id.
+fn told(world: &World) -> (Host, String) {
+    let host = world.serve();
+    let answer = host.hook("pull_request", "d-1", &pull_request_opened(7));
+    let id = answer.json()["event_ids"][0]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    host.settled(1);
+    (host, id)
+}
+
+#[test]
+fn a_host_explains_what_it_registered() {
+    let world = world();
+    let (host, id) = told(&world);
+    let answer = post(
+        &host,
+        "explain",
+        None,
+        &json!({"id": "opener", "event": id, "all_daemons": true}).to_string(),
+    );
+    assert_eq!(answer.status, 202, "{answer:?}");
+    let object = answer.json();
+    let why: Vec<(&Value, &Value, &Value)> = object["daemons"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|daemon| (&daemon["daemon_id"], &daemon["wakes"], &daemon["why"]))
+        .collect();
+    assert_eq!(
+        why,
+        [
+            (
+                &json!("drafter"),
+                &json!(false),
+                &json!("watch[0] asks `draft is true` (\"a draft\"): got false")
+            ),
+            (&json!("opener"), &json!(true), &json!("watch[0] is met")),
+        ]
+    );
+    assert_eq!(object["daemons"][0]["conditions"][0]["nearest"], json!([0]));
+    assert_eq!(object["event"]["delivery_id"], "d-1");
+    let body = json!({"id": "drafter", "event": {"source": "github", "kind": "pull_request", "payload": pull_request_opened(8)}});
+    let one = post(&host, "explain", None, &body.to_string()).json();
+    assert_eq!(
+        (
+            one["daemons"].as_array().map(Vec::len),
+            &one["event"]["subject"]
+        ),
+        (Some(1), &json!("github:o/r#8"))
+    );
+    // What the command says of the working tree, the host says of the same files.
+    let (_, said) = world.json(&[
+        "explain",
+        "--event",
+        &id,
+        "-C",
+        &world.repo.display().to_string(),
+    ]);
+    assert_eq!(said["event"], object["event"]);
+    assert_eq!(
+        said["daemons"][0]["conditions"],
+        object["daemons"][0]["conditions"]
+    );
+    let elsewhere = body
+        .to_string()
+        .replace("\"full_name\":\"o/r\"", "\"full_name\":\"o/x\"");
+    let why = post(&host, "explain", None, &elsewhere).json()["daemons"][0]["why"].clone();
+    assert_eq!(why, "the event is of `o/x`, the daemon of `o/r`");
+    let condition = json!({"condition": "when a pull request is opened", "event": id});
+    let read = post(&host, "explain", None, &condition.to_string()).json();
+    assert_eq!(
+        (&read["status"], &read["wakes"]),
+        (&json!("mapped"), &json!(true))
+    );
+    for (body, status) in [
+        (json!({"id": "nobody"}), 404),
+        (json!({"event": "01ARZ3NDEKTSV4RRFFQ69G5FAV"}), 404),
+        (json!({"event": 1}), 400),
+        (json!({"id": "opener", "condition": "x"}), 400),
+        (json!({"all_daemons": "perhaps"}), 400),
+        (json!({"surprise": 1}), 400),
+        (
+            json!({"event": {"source": "github", "kind": "issues", "payload": {}}}),
+            400,
+        ),
+    ] {
+        let answer = post(&host, "explain", None, &body.to_string());
+        assert_eq!(answer.status, status, "{body}: {answer:?}");
+    }
+    assert_eq!(
+        host.list("activations").len(),
+        1,
+        "an explanation wakes nobody"
+    );
+}
+
+#[test]
+fn a_replay_through_the_host_wakes_only_as_a_new_delivery() {
+    let world = world();
+    let (host, id) = told(&world);
+    let path = format!("events/{id}/replay");
+    let n_told = || {
+        let events = host.list("events").into_iter();
+        events.filter(|event| event["source"] == "github").count()
+    };
+    let same = post(&host, &path, None, "");
+    assert_eq!(
+        (same.status, &same.json()["duplicate"], &same.json()["id"]),
+        (202, &json!(true), &json!(id))
+    );
+    let dry = post(&host, &path, None, "{\"as_new\":true,\"dry_run\":true}").json();
+    assert_eq!(
+        (
+            &dry["duplicate"],
+            &dry["dry_run"],
+            &dry["verdicts"][0]["daemon_id"],
+            &dry["verdicts"][0]["wakes"]
+        ),
+        (&json!(false), &json!(true), &json!("opener"), &json!(true))
+    );
+    assert_eq!(n_told(), 1);
+    let (code, replayed) = world.json(&["events", "replay", &id, "--as-new"]);
+    assert_eq!(
+        (code, &replayed["events"][0]["duplicate"]),
+        (0, &json!(false))
+    );
+    assert_eq!(host.settled(2).len(), 2);
+    assert_eq!(post(&host, "events/nobody/replay", None, "").status, 404);
+    assert_eq!(
+        host.open("POST", &format!("/api/v1/{path}"), &[]).status,
+        401
+    );
+}
+
+#[test]
+fn what_was_recorded_here_wakes_a_host_elsewhere() {
+    let world = world();
+    let (host, _) = told(&world);
+    let kept = world.beside("kept").display().to_string();
+    assert_eq!(world.json(&["events", "record", "--out", &kept]).0, 0);
+    drop(host);
+    let elsewhere = self::world();
+    let host = elsewhere.serve();
+    let file = format!("{kept}/d-1.json");
+    let (code, replayed) = elsewhere.json(&["events", "replay", &file, &file]);
+    let told: Vec<(&Value, &Value)> = replayed["events"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|event| (&event["delivery_id"], &event["duplicate"]))
+        .collect();
+    assert_eq!(
+        (code, told),
+        (
+            0,
+            vec![
+                (&json!("d-1"), &json!(false)),
+                (&json!("d-1"), &json!(true))
+            ]
+        )
+    );
+    assert_eq!(host.settled(1).len(), 1);
+    // The sender's own delivery is then the same one.
+    let late = host.hook("pull_request", "d-1", &pull_request_opened(7));
+    assert_eq!(late.json()["duplicate"], true);
+}
+
+#[test]
+fn a_key_does_one_request_once_and_no_other() {
+    let world = world();
+    let (host, id) = told(&world);
+    let path = format!("events/{id}/replay");
+    let first = post(&host, &path, Some("k-1"), "{\"as_new\":true}");
+    let again = post(&host, &path, Some("k-1"), "{\"as_new\":true}");
+    assert_eq!((first.status, &first.body), (202, &again.body), "{again:?}");
+    assert_eq!(host.settled(2).len(), 2);
+    for (path, body) in [
+        (path.as_str(), "{\"as_new\":false}"),
+        (path.as_str(), ""),
+        ("daemons/opener/fire", "{\"as_new\":true}"),
+        ("hold", "{\"as_new\":true}"),
+    ] {
+        let other = post(&host, path, Some("k-1"), body);
+        assert_eq!(
+            (other.status, &other.json()["error"]["code"]),
+            (409, &json!("idempotency-key-reused")),
+            "{path} {body}"
+        );
+    }
+    assert_eq!(
+        post(&host, "daemons/opener/fire", Some("k-2"), "").status,
+        202
+    );
+    let tick = "{\"tick\":\"2026-11-20T12:00:00Z\"}";
+    assert_eq!(
+        post(&host, "daemons/opener/fire", Some("k-2"), tick).status,
+        409
+    );
+    assert_eq!(
+        post(&host, "daemons/drafter/fire", Some("k-2"), "").status,
+        409
+    );
+    let activations = host.settled(3);
+    assert_eq!(activations.len(), 3);
+    // A request that was refused may be made again with its key.
+    let missing = post(&host, "daemons/nobody/hold", Some("k-3"), "");
+    assert_eq!(
+        (
+            missing.status,
+            post(&host, "daemons/nobody/hold", Some("k-3"), "").status
+        ),
+        (404, 404)
+    );
+    assert_eq!(post(&host, "go", Some(&"k".repeat(257)), "").status, 400);
+    assert_eq!(post(&host, "go", Some(""), "").status, 400);
+    // After a restart the store still knows the delivery that a key made.
+    host.kill();
+    let host = world.serve();
+    let late = post(&host, &path, Some("k-1"), "{\"as_new\":true}").json();
+    assert_eq!(
+        (&late["duplicate"], &late["id"]),
+        (&json!(true), &first.json()["id"])
+    );
+}

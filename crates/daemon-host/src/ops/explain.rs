@@ -1,0 +1,107 @@
+//! Explaining: what registered daemons make of an event.
+
+use daemon_engine::Gate;
+use daemon_event::{Event, EventId};
+use serde_json::{Map, Value, json};
+
+use super::error::{OpError, OpErrorKind};
+use super::{Operations, Params};
+use crate::explain::{Decided, Standing, daemon_json, event_json};
+use crate::fire::FiredEvent;
+use crate::registry::Registered;
+
+impl Operations {
+    /// Explains one condition, one daemon, or all of them.
+    pub(super) async fn explain(&self, mut params: Params) -> Result<Map<String, Value>, OpError> {
+        let condition = params.text("condition")?;
+        let id = params.text("id")?;
+        let repo = params.repo()?;
+        let all_daemons = params.flag("all_daemons")?;
+        let event = params.value("event");
+        params.finish()?;
+        let event = match event {
+            None => None,
+            Some(given) => Some(self.event_given(given).await?),
+        };
+        if let Some(condition) = condition {
+            if id.is_some() || all_daemons {
+                let message = "`condition` and `id` exclude each other";
+                return Err(OpError::invalid(message));
+            }
+            return super::object(Decided::new(&condition, event.as_ref()).to_json());
+        }
+        let registry = self.registry.get();
+        let asked = match &id {
+            Some(id) => Some(registry.find(id, repo.as_ref())?.row.key.clone()),
+            None => None,
+        };
+        let chosen = registry.iter().filter(|daemon| {
+            let is_asked = asked.as_ref().is_none_or(|key| daemon.row.key == *key);
+            let in_repo = repo
+                .as_ref()
+                .is_none_or(|repo| daemon.row.key.repo.folded() == repo.folded());
+            is_asked || all_daemons && in_repo
+        });
+        let daemons: Vec<Value> = chosen
+            .map(|daemon| registered_json(daemon, event.as_ref()))
+            .collect();
+        let mut map = Map::new();
+        let told = event.as_ref().map_or(Value::Null, event_json);
+        map.insert("event".to_owned(), told);
+        map.insert("daemons".to_owned(), Value::Array(daemons));
+        Ok(map)
+    }
+
+    /// Takes an event: the id of a stored one, or what a payload says.
+    async fn event_given(&self, given: Value) -> Result<Event, OpError> {
+        match given {
+            Value::String(id) => {
+                let parsed: EventId = match id.parse() {
+                    Ok(parsed) => parsed,
+                    Err(_) => return Err(OpError::not_found("event", &id)),
+                };
+                let row = self.store.event(&parsed).await?;
+                let row = row.ok_or_else(|| OpError::not_found("event", &id))?;
+                Ok(row.event)
+            }
+            Value::Object(members) => {
+                FiredEvent::take(Params::new(members))?.event(self.live.now())
+            }
+            _ => Err(OpError::new(
+                OpErrorKind::InvalidParams,
+                "invalid-argument",
+                "`event` must be the id of an event, or an object",
+            )),
+        }
+    }
+}
+
+/// Explains one registered daemon, with what keeps it from waking beside its conditions.
+fn registered_json(daemon: &Registered, event: Option<&Event>) -> Value {
+    let row = &daemon.row;
+    let standing = Standing {
+        id: row.key.id.as_str(),
+        path: &row.path,
+        is_valid: daemon.is_valid(),
+    };
+    let decided = Decided::all(&daemon.definition.watch, event);
+    let mut object = daemon_json(standing, &decided, event);
+    object["repo"] = json!(row.key.repo.to_string());
+    let elsewhere = event
+        .and_then(|event| event.repo.as_ref())
+        .filter(|repo| repo.folded() != row.key.repo.folded());
+    if let Some(repo) = elsewhere {
+        object["wakes"] = json!(false);
+        object["why"] = json!(format!(
+            "the event is of `{repo}`, the daemon of `{}`",
+            row.key.repo
+        ));
+    } else if object["wakes"] == true && row.gate != Gate::Open {
+        let why = object["why"].as_str().unwrap_or_default();
+        object["why"] = json!(format!(
+            "{why}; it is {}: nothing starts",
+            row.gate.as_str()
+        ));
+    }
+    object
+}

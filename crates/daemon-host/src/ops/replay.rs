@@ -1,0 +1,182 @@
+//! Replaying: an event comes once more.
+
+use std::collections::BTreeSet;
+
+use daemon_event::{Event, EventId};
+use daemon_ingest::identities;
+use daemon_store::{EventRow, Freshness, Matching, Query};
+use serde_json::{Map, Value, json};
+
+use super::error::{OpError, OpErrorKind};
+use super::{Operations, Params, members};
+use crate::fire::FiredEvent;
+use crate::wire::{EventObject, VerdictObject};
+use crate::{intake, random};
+
+/// Rows of one page, where a known delivery is looked for.
+const PAGE: u32 = 500;
+
+/// As what an event comes again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Delivery {
+    /// As the same delivery, which is a duplicate of the first.
+    Same,
+    /// As another, under an id of its own.
+    New,
+}
+
+impl Operations {
+    /// Takes a stored event, or a recorded one, as if it came in.
+    pub(super) async fn event_replay(
+        &self,
+        mut params: Params,
+    ) -> Result<Map<String, Value>, OpError> {
+        let id = params.text("id")?;
+        let given = params.value("event");
+        let request = params.text("request_id")?;
+        let delivery = if params.flag("as_new")? {
+            Delivery::New
+        } else {
+            Delivery::Same
+        };
+        let dry_run = params.flag("dry_run")?;
+        params.finish()?;
+        let mut event = match (id, given) {
+            (Some(id), None) => self.again(&id).await?,
+            (None, Some(Value::Object(members))) => {
+                FiredEvent::take(Params::new(members))?.event(self.live.now())?
+            }
+            (None, Some(_)) => return Err(OpError::invalid("`event` must be an object")),
+            (Some(_), Some(_)) => {
+                return Err(OpError::invalid("`id` and `event` exclude each other"));
+            }
+            (None, None) => return Err(OpError::invalid("`id` is missing")),
+        };
+        if delivery == Delivery::New {
+            let name = match request {
+                // The same request once more is the same delivery.
+                Some(request) => {
+                    let first = format!("{request}\n{}:{}", event.source, event.delivery);
+                    daemon_run_folder::sha256(first.as_bytes())
+                }
+                None => event.id.to_string(),
+            };
+            event.delivery = format!("replay:{name}")
+                .parse()
+                .expect("a hash and an id are short and plain");
+        }
+        let (row, is_duplicate) = if dry_run {
+            self.imagined(event, &delivery).await?
+        } else {
+            self.accepted(event, &delivery).await?
+        };
+        let mut object = EventObject::new(&row);
+        if dry_run {
+            object.verdicts = self.would_wake(&row.event);
+        }
+        let mut map = members(&object)?;
+        map.insert("dry_run".to_owned(), json!(dry_run));
+        map.insert("duplicate".to_owned(), json!(is_duplicate));
+        Ok(map)
+    }
+
+    /// Reads a stored event as one that comes now.
+    async fn again(&self, id: &str) -> Result<Event, OpError> {
+        let Ok(parsed) = id.parse::<EventId>() else {
+            return Err(OpError::not_found("event", id));
+        };
+        let row = self.store.event(&parsed).await?;
+        let event = row.ok_or_else(|| OpError::not_found("event", id))?.event;
+        if event.payload.is_empty() {
+            let message = format!("the payload of `{id}` is not kept any more");
+            return Err(OpError::new(OpErrorKind::Conflict, "no-payload", message)
+                .with_help("retain.payloads says how long payloads are kept"));
+        }
+        let now = self.live.now();
+        Ok(Event {
+            id: random::event_id(now),
+            received_at: now,
+            ..event
+        })
+    }
+
+    async fn accepted(
+        &self,
+        event: Event,
+        delivery: &Delivery,
+    ) -> Result<(EventRow, bool), OpError> {
+        let new = match delivery {
+            Delivery::Same => intake::new_event(event, Matching::Due),
+            Delivery::New => intake::replayed(event),
+        };
+        let accepted = self.store.accept(vec![new]).await?;
+        let missing = || OpError::new(OpErrorKind::Internal, "internal", "the store lost an event");
+        let accepted = accepted.into_iter().next().ok_or_else(missing)?;
+        self.live.nudge();
+        let row = self.store.event(&accepted.id).await?.ok_or_else(missing)?;
+        Ok((row, accepted.freshness == Freshness::Duplicate))
+    }
+
+    /// Says what would become of an event, without storing it.
+    async fn imagined(
+        &self,
+        event: Event,
+        delivery: &Delivery,
+    ) -> Result<(EventRow, bool), OpError> {
+        let known = match delivery {
+            Delivery::Same => self.known(&event).await?,
+            Delivery::New => None,
+        };
+        let is_duplicate = known.is_some();
+        let row = known.unwrap_or(EventRow {
+            seq: 0,
+            event,
+            duplicates: 0,
+            matching: Matching::Due,
+            triggers: Vec::new(),
+            wanted: Vec::new(),
+        });
+        Ok((row, is_duplicate))
+    }
+
+    /// Looks for the event of which this one is a repetition.
+    async fn known(&self, event: &Event) -> Result<Option<EventRow>, OpError> {
+        let keys: BTreeSet<String> = identities(event).into_iter().collect();
+        let mut query = Query {
+            limit: PAGE,
+            ..Query::default()
+        };
+        loop {
+            let page = self.store.events(&query).await?;
+            let is_known =
+                |row: &EventRow| identities(&row.event).iter().any(|key| keys.contains(key));
+            if let Some(row) = page.rows.into_iter().find(is_known) {
+                return Ok(Some(row));
+            }
+            match page.next {
+                Some(next) => query.after = Some(next),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Says of every condition whether it meets an event, as matching would.
+    fn would_wake(&self, event: &Event) -> Vec<VerdictObject> {
+        let woken = self.registry.matches(event);
+        let registry = self.registry.get();
+        let mut verdicts = Vec::new();
+        for (key, conditions) in &woken {
+            let wakes = registry
+                .find_key(key)
+                .is_some_and(|daemon| daemon.is_valid());
+            verdicts.extend(conditions.iter().map(|condition| VerdictObject {
+                daemon_id: key.id.to_string(),
+                condition: *condition,
+                wakes,
+                activation_id: None,
+            }));
+        }
+        registry.complete_verdicts(event, &mut verdicts);
+        verdicts
+    }
+}
