@@ -14,7 +14,7 @@ fn a_condition_is_read_into_the_contracts_fields() {
         "filters": [{"field": "draft", "op": "is", "value": "false", "text": "non-draft", "start": 7, "end": 16,
             "reading": "exact", "verdict": null, "got": null, "needs": null}],
         "clauses": [{"events": [{"source": "github", "kind": "pull_request", "action": "opened"}], "filters": [0],
-            "text": CONDITION, "start": 0, "end": 39, "reading": "exact", "verdict": null}]});
+            "text": "a non-draft pull request is opened", "start": 5, "end": 39, "reading": "exact", "verdict": null}]});
     assert_eq!(
         (ran.code, ran.json(), ran.notes.as_str()),
         (0, expected, "")
@@ -244,7 +244,7 @@ fn daemons_are_explained_with_their_conditions_and_the_event() {
         "remainder": [], "filters": [], "notes": [], "nearest": [],
         "corrections": [], "instruction": null, "suggestion": null, "time": null, "beyond_the_format": [],
         "clauses": [{"events": [{"source": "github", "kind": "pull_request", "action": "opened"}], "filters": [],
-            "text": "when a pull request is opened", "start": 0, "end": 29, "reading": "exact", "verdict": "pass"}]});
+            "text": "a pull request is opened", "start": 5, "end": 29, "reading": "exact", "verdict": "pass"}]});
     assert_eq!(
         object["daemons"],
         json!([
@@ -307,7 +307,7 @@ fn text_names_the_next_step_on_the_other_stream() {
     );
 }
 
-const GUARDED: &str = "---\nid: guarded\npurpose: Reviews.\nwatch:\n  - when a non-draft pull request is opened by a human\n  - \
+const GUARDED: &str = "---\nid: guarded\npurpose: Reviews.\nwatch:\n  - when a non-draft pull request is opened\n  - \
 when an issue is labelled bug\nroutines:\n  - comment once\ndeny:\n  - merge pull requests\n---\n## Output format\nOne comment.\n";
 
 #[test]
@@ -317,7 +317,7 @@ fn every_other_daemon_says_why_it_does_not_wake() {
     let asleep = GUARDED
         .replace("id: guarded", "id: asleep")
         .replace(
-            "when a non-draft pull request is opened by a human",
+            "when a non-draft pull request is opened",
             "when a commit is pushed to main",
         )
         .replace("when an issue is labelled bug", "when code quality is low");
@@ -364,9 +364,8 @@ fn every_other_daemon_says_why_it_does_not_wake() {
          watch[1]  fail  vague  \"when code quality is low\"  got github pull_request.opened\n            \
          not understood: \"when code quality is low\"\n\
          guarded  does not wake on github pull_request.opened by ada: watch[0] asks `draft is false` (\"non-draft\"): got true\n  \
-         watch[0]  pass  github pull_request.opened  \"when a non-draft pull request is opened by a human\"\n            \
-         fail  draft = false               \"non-draft\"                                           got true\n            \
-         pass  author_kind = human         \"by a human\"\n  \
+         watch[0]  pass  github pull_request.opened  \"when a non-draft pull request is opened\"\n            \
+         fail  draft = false               \"non-draft\"                                got true\n  \
          watch[1]  fail  github issues.labeled or linear Issue.update  \"when an issue is labelled bug\"  got github pull_request.opened\n            \
          note: `issue` is read as an issue of GitHub or Linear\n\
          tidy  wakes on github pull_request.opened by ada\n  \
