@@ -284,7 +284,7 @@ nouns! {
     /// A reminder.
     Reminder = ["reminder"],
     /// An application in the workspace.
-    SlackApp = ["slack app", "slack bot", "slack integration"],
+    SlackApp = ["slack app"],
     /// A file on its way to a channel.
     UploadedFile = ["slack file"],
     /// Data that travels with a message.

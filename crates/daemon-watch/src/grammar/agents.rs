@@ -168,6 +168,16 @@ impl Reader<'_> {
             }
             return true;
         }
+        let is_origin = self.is_any(verb, &[Class::From, Class::By]) && verb > that;
+        if is_origin && let Some((who, end)) = self.who(verb + 1) {
+            let who = if is_negated {
+                Who::Not(Box::new(who))
+            } else {
+                who
+            };
+            self.push_person(draft, who, Role::Author, start..end);
+            return true;
+        }
         let is_authorship = self.has_verb(verb, Verb::Create) && self.has_form(verb, Forms::PAST);
         if is_authorship
             && self.is(verb + 1, Class::By)

@@ -336,7 +336,11 @@ impl Reader<'_> {
         {
             return false;
         }
-        self.push_part(draft, part, Vec::new(), at..at + 1, false);
+        // `any field other than the description`
+        let except = self.before_article(at);
+        let is_excepted = self.is(except, Class::Except) && self.free[except];
+        let from = if is_excepted { except } else { at };
+        self.push_part(draft, part, Vec::new(), from..at + 1, is_excepted);
         true
     }
 

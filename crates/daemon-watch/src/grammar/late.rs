@@ -117,10 +117,10 @@ impl Reader<'_> {
     /// `assigns an issue to Kit`.
     fn try_late_assignee(&mut self, draft: &mut Draft) -> bool {
         let at = self.at;
-        let waits = draft.verbs.last().is_some_and(|hit| {
-            hit.values.is_empty()
-                && (hit.verbs.contains(&Verb::Assign) || hit.verbs.contains(&Verb::Unassign))
-        });
+        let waits = draft
+            .verbs
+            .last()
+            .is_some_and(|hit| hit.values.is_empty() && hit.verbs.contains(&Verb::Assign));
         if !waits || !self.is_any(at, &[Class::To, Class::From]) {
             return false;
         }

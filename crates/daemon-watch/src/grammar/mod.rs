@@ -12,6 +12,7 @@ mod modifiers;
 mod names;
 mod paths;
 mod people;
+mod places;
 pub(crate) mod reader;
 mod sequence;
 mod special;

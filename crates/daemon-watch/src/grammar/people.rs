@@ -148,7 +148,7 @@ impl Reader<'_> {
                 others.push(Who::Not(Box::new(other)));
                 end = after;
             }
-            if !matches!(who, Who::Anyone | Who::Human) {
+            if !matches!(who, Who::Anyone | Who::Human | Who::Bot) {
                 return None;
             }
             let other = if others.len() == 1 {
@@ -284,7 +284,7 @@ fn end_of(reader: &Reader<'_>, at: usize) -> usize {
 fn narrow(who: &Who, other: Who) -> Who {
     match (who, &other) {
         (Who::Human, Who::Not(inner)) if **inner == Who::Bot => Who::Human,
-        (Who::Human, _) => Who::AllOf(vec![Who::Human, other]),
+        (Who::Human | Who::Bot, _) => Who::AllOf(vec![who.clone(), other]),
         _ => other,
     }
 }

@@ -64,7 +64,11 @@ impl Reader<'_> {
                 hit.nouns.iter().any(|noun| {
                     matches!(
                         noun,
-                        Noun::Message | Noun::Reply | Noun::DirectMessage | Noun::Mention
+                        Noun::Message
+                            | Noun::Reply
+                            | Noun::DirectMessage
+                            | Noun::Mention
+                            | Noun::Comment
                     )
                 })
             });

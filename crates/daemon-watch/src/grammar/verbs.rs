@@ -246,6 +246,30 @@ impl Reader<'_> {
     /// What stands behind a verb and belongs to it: labels, states, texts, names.
     pub(crate) fn verb_values(&mut self, draft: &mut Draft, hit: &mut VerbHit) {
         let has = |verb: Verb| hit.verbs.contains(&verb);
+        let marks = self
+            .unit(hit.at)
+            .is_some_and(|unit| unit.text.starts_with("mark"));
+        let in_linear = draft
+            .sources
+            .iter()
+            .any(|(source, _)| *source == daemon_event::Source::Linear);
+        if has(Verb::Label) && marks && in_linear {
+            let from = self.skip(self.at, &[Class::As, Class::Article]);
+            let list = self.list(from, |reader, at| {
+                reader.state(at).filter(|(value, _)| {
+                    crate::lexicon::WORKFLOW_STATES.contains(&value.to_lowercase().as_str())
+                })
+            });
+            if let Some((values, end)) = list {
+                hit.verbs = vec![Verb::Move];
+                self.claim(hit, values, end);
+                return;
+            }
+        }
+        if (has(Verb::Unassign)) && in_linear {
+            // Who no longer is, Linear tells by an id alone.
+            return;
+        }
         if has(Verb::Label) || has(Verb::Unlabel) {
             let mut from = self.skip(
                 self.at,
@@ -323,7 +347,7 @@ impl Reader<'_> {
             let concerns_issue = draft.nouns.iter().any(|noun| {
                 noun.nouns
                     .iter()
-                    .any(|noun| matches!(noun, Noun::Issue | Noun::Project))
+                    .any(|noun| matches!(noun, Noun::Issue | Noun::Project | Noun::Initiative))
             }) || !draft.parts.is_empty();
             let has_base = draft
                 .nouns

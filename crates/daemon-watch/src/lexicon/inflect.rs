@@ -26,6 +26,7 @@ const IRREGULAR: &[(&str, &[&str])] = &[
     ("draft", &["drafted"]),
     ("fall", &["fell", "fallen"]),
     ("find", &["found"]),
+    ("see", &["saw", "seen"]),
     ("get", &["got", "gotten"]),
     ("give", &["gave", "given"]),
     ("go", &["went", "gone"]),

@@ -79,7 +79,7 @@ const ORDINARY: &str = "abandoned ability about above action actions active acti
     versions vets vibe vibes view viewed views village vote votes warm watch weather wednesday \
     week weeks wets wheels where whether which while white whole wider wild winning wish woman \
     word words work worked worker workers working works world worse worst would write year years \
-    yellow yodeled york wait waits waiting waited validity record records recorded overnight despite \
+    yellow yodeled york field fields wait waits waiting waited validity record records recorded overnight despite \
      provided typed sees seen tested reached parked";
 
 impl Typos {

@@ -209,9 +209,9 @@ pub(crate) const CLASSES: &[(Class, &str)] = &[
     (Class::Possessive, "'s"),
     (
         Class::Anyone,
-        "someone | somebody | anyone | anybody | everyone | everybody | a user | people on github | \
-         user | users | whoever | anyone at all | a contributor | contributor | contributors | \
-         developer | a developer | developers | a committer | committer | we | i | you | members",
+        "someone | somebody | anyone | anybody | everyone | everybody | people on github | \
+         user | users | whoever | anyone at all | contributor | contributors | \
+         developer | developers | committer | we | i | you | members",
     ),
     (
         Class::Human,
@@ -372,6 +372,11 @@ pub(crate) enum Part {
     AutoMerge,
     MergeQueue,
     Conclusion,
+    TargetDate,
+    StartDate,
+    Lead,
+    Parent,
+    Members,
 }
 
 /// The phrases of each part, singular.
@@ -401,4 +406,9 @@ pub(crate) const PARTS: &[(Part, &str)] = &[
     (Part::AutoMerge, "auto-merge | auto merge | automerge"),
     (Part::MergeQueue, "merge queue"),
     (Part::Conclusion, "conclusion | outcome"),
+    (Part::TargetDate, "target date"),
+    (Part::StartDate, "start date"),
+    (Part::Lead, "lead | project lead"),
+    (Part::Parent, "parent"),
+    (Part::Members, "project member"),
 ];

@@ -38,6 +38,37 @@ pub(super) fn compose(
         };
         return (comment, vec![Verb::Create], parents);
     }
+    if noun == Noun::Reply && has(Verb::Mention) {
+        return (Noun::Mention, vec![Verb::Create], parents);
+    }
+    if noun == Noun::Comment && has(Verb::Reply) {
+        return (noun, vec![Verb::Create], parents);
+    }
+    if noun == Noun::Emoji
+        && draft.nouns.iter().any(|hit| {
+            hit.nouns
+                .iter()
+                .any(|noun| matches!(noun, Noun::Message | Noun::Comment))
+        })
+    {
+        return (Noun::Reaction, happening.verbs.clone(), parents);
+    }
+    let in_linear = draft
+        .sources
+        .iter()
+        .any(|(source, _)| *source == Source::Linear);
+    if noun == Noun::ReviewThread && in_linear {
+        return (Noun::Comment, happening.verbs.clone(), parents);
+    }
+    if noun == Noun::Issue && has(Verb::Leave) && in_linear {
+        return (noun, vec![Verb::Move], parents);
+    }
+    let joins_project = draft.mods.iter().any(|hit| {
+        hit.n_verbs > 0 && matches!(hit.kind, Mod::Is(Field::Project | Field::Cycle, _))
+    });
+    if noun == Noun::Issue && joins_project && (has(Verb::Add) || has(Verb::Move)) {
+        return (noun, vec![Verb::Update], parents);
+    }
     let answers = has(Verb::Reply) && !has(Verb::Answer) || noun == Noun::Reply;
     if answers && (noun == Noun::Discussion || is_in_discussion) {
         return (
@@ -233,6 +264,22 @@ pub(super) fn on_parents(draft: &Draft, subject: &mut Subject) {
         Noun::Reaction if pull || issue => subject.sources.clear(),
         Noun::Issue if on(Noun::Cycle) && subject.verb == Verb::Update => {
             subject.require(Field::Changed, Op::Is, &["cycle".to_owned()], span);
+        }
+        Noun::Issue
+            if subject.verb == Verb::Update
+                && draft.mods.iter().any(|hit| {
+                    hit.n_verbs > 0 && matches!(hit.kind, Mod::Is(Field::Project, _))
+                })
+                && draft.verbs.iter().any(|hit| {
+                    hit.verbs.contains(&Verb::Add) || hit.verbs.contains(&Verb::Move)
+                })
+                && draft
+                    .verbs
+                    .iter()
+                    .all(|hit| !hit.verbs.contains(&Verb::Update)) =>
+        {
+            subject.require(Field::Changed, Op::Is, &["project".to_owned()], span);
+            subject.sources.retain(|source| *source == Source::Linear);
         }
         Noun::Issue if on(Noun::Project) && subject.verb == Verb::Update => {
             subject.require(Field::Changed, Op::Is, &["project".to_owned()], span);

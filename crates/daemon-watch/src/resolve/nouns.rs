@@ -410,7 +410,18 @@ pub(super) fn implied_nouns(draft: &Draft, has_files: bool) -> Vec<Noun> {
     if on_branch && moves {
         return vec![Noun::Branch];
     }
-    if in_slack {
+    let writes = [
+        Verb::Post,
+        Verb::Reply,
+        Verb::React,
+        Verb::Mention,
+        Verb::Comment,
+        Verb::Join,
+        Verb::Leave,
+    ];
+    if in_slack
+        && (draft.verbs.is_empty() || writes.into_iter().any(verbs) || draft.agent.is_some())
+    {
         if verbs(Verb::Join) || verbs(Verb::Leave) {
             return vec![Noun::Channel];
         }
@@ -461,6 +472,9 @@ pub(super) fn is_dependent(noun: Noun) -> bool {
             | Noun::Fork
             | Noun::File
             | Noun::Collaborator
+            | Noun::ChannelTopic
+            | Noun::ChannelPurpose
+            | Noun::SubIssue
             | Noun::Tag
     )
 }

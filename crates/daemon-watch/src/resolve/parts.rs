@@ -81,8 +81,19 @@ pub(super) fn of_part(
             {
                 Verb::Edit
             }
-            Part::Priority | Part::Estimate | Part::DueDate | Part::Cycle | Part::Team
-                if noun == Noun::Issue && (changes(happening) || adds || removes) =>
+            Part::Priority
+            | Part::Estimate
+            | Part::DueDate
+            | Part::Cycle
+            | Part::Team
+            | Part::TargetDate
+            | Part::StartDate
+            | Part::Lead
+            | Part::Parent
+            | Part::Members
+            | Part::Health
+                if matches!(noun, Noun::Issue | Noun::Project)
+                    && (changes(happening) || adds || removes) =>
             {
                 Verb::Update
             }
@@ -159,10 +170,12 @@ pub(super) fn part_extras(
     (span, negated): (Span, bool),
     values: &[String],
 ) {
-    let changed = |subject: &mut Subject, name: &str| {
-        subject.require(Field::Changed, Op::Is, &[name.to_owned()], span);
-    };
     let op = if part.negated { Op::IsNot } else { Op::Is };
+    let changed = |subject: &mut Subject, name: &str| {
+        let is_attribute = part.values.is_empty();
+        let op = if is_attribute { op } else { Op::Is };
+        subject.require(Field::Changed, op, &[name.to_owned()], span);
+    };
     match part.part {
         Part::Label if !part.values.is_empty() => {
             let field = match subject.verb {
@@ -197,6 +210,12 @@ pub(super) fn part_extras(
         Part::DueDate => linear_attribute(subject, "due date", span),
         Part::Cycle => linear_attribute(subject, "cycle", span),
         Part::Team => linear_attribute(subject, "team", span),
+        Part::TargetDate => linear_attribute(subject, "target date", span),
+        Part::StartDate => linear_attribute(subject, "start date", span),
+        Part::Lead => linear_attribute(subject, "lead", span),
+        Part::Parent => linear_attribute(subject, "parent", span),
+        Part::Members => linear_attribute(subject, "members", span),
+        Part::Health => linear_attribute(subject, "health", span),
         _ => {}
     }
 }

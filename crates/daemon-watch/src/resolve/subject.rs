@@ -72,11 +72,27 @@ pub(super) fn subjects(reader: &mut Reader<'_>, draft: &Draft) -> Result<Vec<Sub
         return Err(Unresolved::NoEvent);
     }
     let mut subjects = Vec::new();
+    let mut unread = Vec::new();
     for happening in &happenings {
         let before = subjects.len();
         let owners: Vec<Noun> = primary.iter().chain(&parents).copied().collect();
         for part in &draft.parts {
-            subjects.extend(of_part(reader, draft, part, &owners, happening));
+            let of_it = of_part(reader, draft, part, &owners, happening);
+            // `is lowered`: which way a value went, no payload says.
+            let goes_one_way = matches!(part.part, Part::Priority | Part::Estimate)
+                && happening.index.is_some_and(|index| {
+                    let hit = &draft.verbs[index];
+                    let text = reader.unit(hit.at).map_or("", |unit| unit.text.as_str());
+                    hit.values.is_empty() && part.values.is_empty() && is_one_way(text)
+                });
+            if goes_one_way && !of_it.is_empty() {
+                unread.extend(
+                    happening
+                        .index
+                        .map(|index| draft.verbs[index].range.clone()),
+                );
+            }
+            subjects.extend(of_it);
         }
         let parts_are_asides = draft.parts.iter().all(|part| {
             matches!(
@@ -108,6 +124,7 @@ pub(super) fn subjects(reader: &mut Reader<'_>, draft: &Draft) -> Result<Vec<Sub
             reader.release(range);
         }
     }
+    unread.into_iter().for_each(|range| reader.release(range));
     if subjects.is_empty() {
         let verbs_only_change = happenings.iter().all(|happening| {
             happening
@@ -134,6 +151,13 @@ pub(super) fn subjects(reader: &mut Reader<'_>, draft: &Draft) -> Result<Vec<Sub
     } else {
         Ok(subjects)
     }
+}
+
+/// Whether a verb says that a value went up or down.
+fn is_one_way(text: &str) -> bool {
+    ["rais", "lower", "bump", "increas", "decreas", "escalat"]
+        .iter()
+        .any(|stem| text.starts_with(stem))
 }
 
 /// The subjects that a noun makes with what happens.
@@ -171,7 +195,14 @@ fn of_noun(
             verbs = special_move(noun, draft);
         }
     }
-    let verb = verbs.iter().copied().find(|verb| has_row(noun, *verb));
+    // A row of a source that is named, else any row.
+    let sources: Vec<Source> = draft.sources.iter().map(|(source, _)| *source).collect();
+    let named = verbs.iter().copied().find(|verb| {
+        vocabulary::rows(noun)
+            .iter()
+            .any(|(kind, row)| sources.contains(&kind.source) && row.verbs.contains(verb))
+    });
+    let verb = named.or_else(|| verbs.iter().copied().find(|verb| has_row(noun, *verb)));
     let Some(verb) = verb else { return Vec::new() };
     let mut subject = Subject {
         verb_index: happening.index,
@@ -180,6 +211,13 @@ fn of_noun(
         ..Subject::plain(noun, verb, happening.span)
     };
     on_parents(draft, &mut subject);
+    let answers = happening.verbs.contains(&Verb::Reply)
+        && parents_hold(draft, Noun::Comment)
+        && noun == Noun::Comment;
+    let in_thread = noun == Noun::Mention && parents_hold(draft, Noun::Reply);
+    if answers || in_thread {
+        subject.require(Field::Reply, Op::Is, &["true".to_owned()], happening.span);
+    }
     if happening.verbs.contains(&Verb::Move) && verb == Verb::Transfer {
         let to_repository = draft
             .nouns
@@ -211,6 +249,17 @@ fn of_noun(
     vec![subject, created]
 }
 
+fn names_team(draft: &Draft) -> bool {
+    draft
+        .mods
+        .iter()
+        .any(|hit| matches!(hit.kind, Mod::Is(Field::Team, _)) && hit.n_verbs > 0)
+}
+
+fn parents_hold(draft: &Draft, noun: Noun) -> bool {
+    draft.nouns.iter().any(|hit| hit.nouns.contains(&noun))
+}
+
 fn special_move(noun: Noun, draft: &Draft) -> Vec<Verb> {
     let to = |wanted: Noun| draft.nouns.iter().any(|hit| hit.nouns.contains(&wanted));
     let is_check = matches!(
@@ -235,12 +284,16 @@ fn special_move(noun: Noun, draft: &Draft) -> Vec<Verb> {
         // `turns to failure`
         vec![Verb::Complete]
     } else if noun == Noun::Issue
-        && (to(Noun::Repository)
-            || draft
-                .mods
-                .iter()
-                .any(|hit| matches!(hit.kind, Mod::Is(Field::Team, _)) && hit.n_verbs > 0))
+        && draft
+            .sources
+            .iter()
+            .any(|(source, _)| *source == Source::Linear)
+        && !to(Noun::Repository)
+        && !names_team(draft)
     {
+        // Out of a state, or to one that no word names: that it moved is told.
+        vec![Verb::Move]
+    } else if noun == Noun::Issue && (to(Noun::Repository) || names_team(draft)) {
         vec![Verb::Transfer]
     } else {
         Vec::new()
@@ -308,6 +361,13 @@ pub(super) fn verb_extras(
 
 /// Keeps the sources that are named; without any, the usual ones of the noun.
 fn narrow_sources(draft: &Draft, subject: &mut Subject) {
+    let names_channel = draft
+        .mods
+        .iter()
+        .any(|hit| matches!(hit.kind, Mod::Is(Field::Channel | Field::ChannelId, _)));
+    if names_channel {
+        subject.sources.retain(|source| *source == Source::Slack);
+    }
     if draft.sources.is_empty() {
         let is_shared = matches!(subject.noun, Noun::Issue | Noun::Comment);
         subject
