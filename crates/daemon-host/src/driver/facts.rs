@@ -294,3 +294,6 @@ async fn found(
         wanted: decision.wanted,
     })
 }
+
+#[cfg(test)]
+mod tests;
