@@ -29,11 +29,12 @@ use daemon_watch::corpus::EnvelopeFacts;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::known::KnownEvent;
 use crate::place::Place;
 use crate::session::{Intent, Session, parameter};
 
 /// Reads a stored event, through the host or from the store.
-pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<Event, Failure> {
+pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<KnownEvent, Failure> {
     let mut session = Session::open(place, Intent::Look).await?;
     let stored = session.call("event/get", parameter("id", id)).await?;
     let text = |name: &str| {
@@ -63,11 +64,13 @@ pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<Event, Failu
     };
     let event = fired.event(daemon_host::random::now())?;
     let at = |name: &str, other| text(name).parse().unwrap_or(other);
-    Ok(Event {
+    let event = Event {
         time: at("time", event.time),
         received_at: at("received_at", event.received_at),
         ..event
-    })
+    };
+    let facts = stored.get("facts").and_then(Value::as_array);
+    Ok(KnownEvent::stored(event, facts.cloned().unwrap_or_default()))
 }
 
 /// Names a repository for a live host: a directory becomes its repository's name.

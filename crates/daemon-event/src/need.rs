@@ -38,6 +38,16 @@ impl Need {
         }
     }
 
+    /// Returns the field that is known where the payload says it.
+    pub fn field(self) -> Field {
+        match self {
+            Self::ChangedFiles => Field::ChangedFiles,
+            Self::PullRequests => Field::PullRequests,
+            Self::ChannelName => Field::Channel,
+            Self::LabelName => Field::LabelRemoved,
+        }
+    }
+
     /// Returns what must be fetched to know a field of a kind of event, if its payload can lack it.
     pub fn of(field: Field, kind: &str) -> Option<Self> {
         match field {

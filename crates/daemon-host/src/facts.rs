@@ -100,8 +100,12 @@ fn mirrored_ends(
         .facts
         .text(Field::CommentOn)
         .is_some_and(|on| on != "pull_request");
+    let is_its_own = event
+        .repo
+        .as_ref()
+        .is_some_and(|repo| repo.folded() == repository.name().folded());
     let number = event.facts.number(Field::Number).and_then(NonZeroU64::new);
-    match number.filter(|_| event.source == Source::Github && !is_on_another) {
+    match number.filter(|_| event.source == Source::Github && is_its_own && !is_on_another) {
         Some(number) => {
             let note = format!("from refs/pull/{number}/merge");
             Ok((repository.pull_request_ends(number)?, Some(note)))

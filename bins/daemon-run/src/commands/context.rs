@@ -16,7 +16,7 @@ use crate::place::Place;
 /// Prints the bytes, or what they are made of.
 pub(crate) fn run(args: &Context, place: &Place, out: Out) -> Result<(), Failure> {
     let root = local::root(place, args.repo.as_deref())?;
-    let why = Why::read(&args.occasion, place)?;
+    let why = Why::read(&args.occasion, &root, place)?;
     let config = Composer::new(place, Overrides::default()).load()?;
     let imagined =
         Candidate::read(&root, &args.id, &config, place)?.imagine(&why, None, random::now())?;

@@ -1,6 +1,6 @@
 //! `explain`: how conditions are read, and what they say of an event.
 
-use daemon_event::Event;
+use daemon_event::{Event, Need};
 use daemon_host::driver::Checked;
 use daemon_host::explain::{Decided, Standing, daemon_json, event_json};
 use serde_json::{Map, Value, json};
@@ -9,6 +9,7 @@ use super::{corpus, reading};
 use crate::cli::Explain;
 use crate::event_input;
 use crate::failure::Failure;
+use crate::known::KnownEvent;
 use crate::local::{self, LocalDaemon};
 use crate::out::Out;
 use crate::place::Place;
@@ -41,15 +42,15 @@ pub(crate) async fn run(args: &Explain, place: &Place, out: Out) -> Result<Wakes
         corpus::run(&corpus, &payloads, answers.as_deref(), out)?;
         return Ok(Wakes::Yes);
     }
-    let event = event(args, place).await?;
+    let known = event(args, place).await?;
     match &args.condition {
-        Some(condition) => one_condition(condition, event.as_ref(), out),
-        None => daemons(args, place, event.as_ref(), out),
+        Some(condition) => one_condition(condition, known, out),
+        None => daemons(args, place, known, out),
     }
 }
 
 /// Reads the event: a payload, or the id of a stored event.
-async fn event(args: &Explain, place: &Place) -> Result<Option<Event>, Failure> {
+async fn event(args: &Explain, place: &Place) -> Result<Option<KnownEvent>, Failure> {
     if let Some(id) = &args.event.event
         && let Some(id) = id
             .to_str()
@@ -58,24 +59,36 @@ async fn event(args: &Explain, place: &Place) -> Result<Option<Event>, Failure> 
     {
         return Ok(Some(super::stored_event(id, place).await?));
     }
-    match event_input::read(&args.event, place)? {
-        Some(fired) => Ok(Some(fired.event(daemon_host::random::now())?)),
-        None => Ok(None),
-    }
+    let Some(mut fired) = event_input::read(&args.event, place)? else {
+        return Ok(None);
+    };
+    let root = match (&args.condition, &args.repo) {
+        (Some(_), None) => None,
+        (Some(_) | None, repo) => Some(local::root(place, repo.as_deref())?),
+    };
+    Ok(Some(KnownEvent::read(&mut fired, root.as_deref(), place)?))
 }
 
-fn one_condition(condition: &str, event: Option<&Event>, out: Out) -> Result<Wakes, Failure> {
-    let decided = Decided::new(condition, event);
+fn one_condition(
+    condition: &str,
+    mut known: Option<KnownEvent>,
+    out: Out,
+) -> Result<Wakes, Failure> {
+    let decided = Decided::new(condition, known.as_ref().map(|known| &known.event));
+    miss(&mut known, [&decided]);
+    let event = known.as_ref().map(|known| &known.event);
     let Value::Object(mut object) = decided.to_json() else {
         return Err(Failure::bug("an interpretation cannot be written"));
     };
     if out.is_json() {
         // The envelope bears the same version.
         object.remove("schema_version");
+        object.insert("facts".to_owned(), facts(known.as_ref()));
         out.envelope(object)?;
     } else {
         object.insert("condition".to_owned(), json!(condition));
-        out.text(&reading::condition_text(&Value::Object(object), event))?;
+        let text = reading::condition_text(&Value::Object(object), event);
+        out.text(&(text + &reading::facts_text(&facts(known.as_ref()))))?;
     }
     Ok(decided.wakes().into())
 }
@@ -83,7 +96,7 @@ fn one_condition(condition: &str, event: Option<&Event>, out: Out) -> Result<Wak
 fn daemons(
     args: &Explain,
     place: &Place,
-    event: Option<&Event>,
+    mut known: Option<KnownEvent>,
     out: Out,
 ) -> Result<Wakes, Failure> {
     let root = local::root(place, args.repo.as_deref())?;
@@ -98,17 +111,23 @@ fn daemons(
     let mut objects = Vec::new();
     let mut any = false;
     for (daemon, checked) in chosen {
-        let object = explained(daemon, checked, event);
+        let event = known.as_ref().map(|known| &known.event);
+        let decided = Decided::all(&checked.watch, event);
+        let object = explained(daemon, checked, (&decided, event));
+        miss(&mut known, &decided);
         any |= object["wakes"] == true;
         objects.push(object);
     }
+    let event = known.as_ref().map(|known| &known.event);
     if out.is_json() {
         let mut map = Map::new();
+        map.insert("facts".to_owned(), facts(known.as_ref()));
         map.insert("event".to_owned(), event.map_or(Value::Null, event_json));
         map.insert("daemons".to_owned(), Value::Array(objects));
         out.envelope(map)?;
     } else {
-        out.text(&reading::daemons_text(&objects, event))?;
+        let text = reading::daemons_text(&objects, event);
+        out.text(&(text + &reading::facts_text(&facts(known.as_ref()))))?;
         if objects.is_empty() {
             out.note(&format!("no daemons in `{}`", root.display()));
         }
@@ -120,11 +139,30 @@ fn daemons(
 }
 
 /// Says what one daemon of the working tree makes of an event.
-fn explained(daemon: &LocalDaemon, checked: &Checked, event: Option<&Event>) -> Value {
+fn explained(
+    daemon: &LocalDaemon,
+    checked: &Checked,
+    (decided, event): (&[Decided<'_>], Option<&Event>),
+) -> Value {
     let standing = Standing {
         id: daemon.id(),
         path: &daemon.source.path(),
         is_valid: checked.is_registrable,
     };
-    daemon_json(standing, &Decided::all(&checked.watch, event), event)
+    daemon_json(standing, decided, event)
+}
+
+/// Says of the facts that conditions miss why they are not there.
+fn miss<'d>(known: &mut Option<KnownEvent>, decided: impl IntoIterator<Item = &'d Decided<'d>>) {
+    if let Some(known) = known {
+        let decided = decided.into_iter();
+        let needs: Vec<Need> = decided
+            .flat_map(|one| one.reading.missing(&known.event))
+            .collect();
+        known.miss(needs);
+    }
+}
+
+fn facts(known: Option<&KnownEvent>) -> Value {
+    known.map_or(Value::Null, |known| Value::Array(known.facts.clone()))
 }

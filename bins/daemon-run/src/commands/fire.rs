@@ -27,7 +27,7 @@ use crate::session;
 /// Fires, and returns whether the activation succeeded.
 pub(crate) async fn run(args: &Fire, place: &Place, out: Out) -> Result<bool, Failure> {
     let root = local::root(place, args.repo.as_deref())?;
-    let why = Why::read(&args.occasion, place)?;
+    let why = Why::read(&args.occasion, &root, place)?;
     let answer = if args.dry_run {
         dry_run::dry_run(args, &root, &why, place)?
     } else if let Some(client) = session::live(place).await? {

@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use crate::cli::Occasion;
 use crate::event_input;
 use crate::failure::{Exit, Failure};
+use crate::known::KnownEvent;
 use crate::local;
 use crate::place::Place;
 
@@ -33,10 +34,15 @@ pub(crate) enum Why {
 
 impl Why {
     /// Reads the flags that say why.
-    pub(crate) fn read(occasion: &Occasion, place: &Place) -> Result<Self, Failure> {
+    ///
+    /// What the body of an event lacks is looked up in the repository at `root`.
+    pub(crate) fn read(occasion: &Occasion, root: &Path, place: &Place) -> Result<Self, Failure> {
         let event = event_input::read(&occasion.event, place)?;
         match (event, occasion.tick.as_deref()) {
-            (Some(event), _) => Ok(Self::Event(Box::new(event))),
+            (Some(mut event), _) => {
+                KnownEvent::read(&mut event, Some(root), place)?;
+                Ok(Self::Event(Box::new(event)))
+            }
             (None, Some(tick)) => {
                 let at = super::next::instant(tick)?;
                 FireTrigger::tick(at)?;

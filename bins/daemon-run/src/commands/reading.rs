@@ -30,6 +30,26 @@ pub(crate) fn daemons_text(daemons: &[Value], event: Option<&Event>) -> String {
     text
 }
 
+/// Writes where facts came from that no payload told, and why others are not there.
+pub(crate) fn facts_text(facts: &Value) -> String {
+    let mut text = String::new();
+    for fact in members(facts) {
+        let from = match fact["from"].as_str() {
+            Some("payload") => continue,
+            Some("given") => "as given",
+            Some("local_git") => "from local git",
+            Some(_) => "from the API",
+            None => word(&fact["state"]),
+        };
+        let note = fact["note"]
+            .as_str()
+            .map(|note| format!(": {}", plain(note)));
+        let (need, note) = (word(&fact["need"]), note.unwrap_or_default());
+        put!(text, "  fact {need}  {from}{note}\n");
+    }
+    text
+}
+
 /// Writes how a condition is read, and its verdicts where there is an event.
 pub(crate) fn condition_text(condition: &Value, event: Option<&Event>) -> String {
     match event {

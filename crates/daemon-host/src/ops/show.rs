@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::act::activation_id;
 use super::error::OpError;
 use super::{Operations, Params, members, value};
-use crate::wire::{EventObject, RunObject, instant};
+use crate::wire::{EventObject, FactObject, RunObject, instant};
 
 /// How many instants `daemon/next` tells where nothing else is asked.
 const DEFAULT_NEXT: u64 = 5;
@@ -103,6 +103,8 @@ impl Operations {
         let known = enrichment(&row.event);
         map.insert("changed_files".to_owned(), known["changed_files"].clone());
         map.insert("enrichment".to_owned(), known);
+        let facts = FactObject::all(&row.event, &row.wanted);
+        map.insert("facts".to_owned(), value(&facts)?);
         Ok(map)
     }
 

@@ -1,0 +1,121 @@
+//! What is known of an event given on the command line: what was given, and what local git adds.
+
+use std::path::Path;
+
+use daemon_event::{Event, Need};
+use daemon_host::facts::changed_files;
+use daemon_host::fire::FiredEvent;
+use daemon_host::ops::chain;
+use daemon_host::wire::FactObject;
+use daemon_repo::{Git, Repository};
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::place::Place;
+
+/// An event, and where what is known of it came from.
+#[derive(Debug)]
+pub(crate) struct KnownEvent {
+    /// The event.
+    pub(crate) event: Event,
+    /// Its facts, as far as payloads may lack them.
+    pub(crate) facts: Vec<Value>,
+    /// Why local git did not tell what changed, if it was asked.
+    missed: Option<String>,
+}
+
+impl KnownEvent {
+    /// Reads an event, and asks the repository at `root` for what its body lacks.
+    pub(crate) fn read(
+        fired: &mut FiredEvent,
+        root: Option<&Path>,
+        place: &Place,
+    ) -> Result<Self, Failure> {
+        let now = daemon_host::random::now();
+        let given = [
+            (Need::ChangedFiles, fired.enrichment.changed_files.is_some()),
+            (Need::PullRequests, fired.enrichment.pull_requests.is_some()),
+            (Need::ChannelName, fired.enrichment.channel_name.is_some()),
+        ];
+        let event = fired.event(now)?;
+        let mut known = Self {
+            facts: Vec::new(),
+            event,
+            missed: None,
+        };
+        for fact in FactObject::all(&known.event, &[]) {
+            known.note(&fact);
+        }
+        for (need, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
+            known.note(&FactObject::known(need, "given"));
+        }
+        if let Some(root) = root
+            && known.event.facts.get(Need::ChangedFiles.field()).is_none()
+        {
+            known.look_up(fired, root, place)?;
+        }
+        Ok(known)
+    }
+
+    /// Takes an event that is stored, with what its host says of its facts.
+    pub(crate) fn stored(event: Event, facts: Vec<Value>) -> Self {
+        Self {
+            event,
+            facts,
+            missed: None,
+        }
+    }
+
+    fn look_up(
+        &mut self,
+        fired: &mut FiredEvent,
+        root: &Path,
+        place: &Place,
+    ) -> Result<(), Failure> {
+        let Ok(git) = Git::find(&place.path) else {
+            return Ok(());
+        };
+        let Ok(repository) = Repository::enclosing(&git, root) else {
+            return Ok(());
+        };
+        match changed_files(&repository, &self.event) {
+            Ok(fact) => {
+                fired.enrichment.changed_files = fact.found.changed_files;
+                self.event = fired.event(daemon_host::random::now())?;
+                self.note(&FactObject {
+                    note: fact.note,
+                    ..FactObject::known(Need::ChangedFiles, fact.origin.as_str())
+                });
+            }
+            Err(missed) => self.missed = Some(chain(&missed)),
+        }
+        Ok(())
+    }
+
+    /// Says of facts that conditions need and nobody told why they are not there.
+    pub(crate) fn miss(&mut self, needs: impl IntoIterator<Item = Need>) {
+        for need in needs {
+            if self.facts.iter().any(|fact| fact["need"] == need.as_str()) {
+                continue;
+            }
+            let missed = self
+                .missed
+                .as_deref()
+                .filter(|_| need == Need::ChangedFiles);
+            let why = match missed {
+                Some(missed) => format!(
+                    "{missed}; a host would ask the API of {}",
+                    self.event.source
+                ),
+                None => format!("a host would ask the API of {}", self.event.source),
+            };
+            self.note(&FactObject::missing(need, why));
+        }
+    }
+
+    fn note(&mut self, fact: &FactObject) {
+        self.facts.retain(|known| known["need"] != fact.need);
+        self.facts
+            .push(serde_json::to_value(fact).expect("every part of it is plain JSON"));
+    }
+}
