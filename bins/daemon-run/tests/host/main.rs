@@ -10,6 +10,7 @@ mod world;
 mod serve_api;
 mod serve_control;
 mod serve_crash;
+mod serve_facts;
 #[cfg(feature = "internal-testing")]
 mod serve_failpoints;
 mod serve_hooks;

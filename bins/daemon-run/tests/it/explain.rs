@@ -11,6 +11,7 @@ fn a_condition_is_read_into_the_contracts_fields() {
     let ran = World::new().run(&["explain", "--condition", CONDITION, "--json"]);
     let expected = json!({"schema_version": 1, "status": "mapped", "wakes": false, "remainder": [], "notes": [],
         "nearest": [], "corrections": [], "instruction": null, "suggestion": null, "time": null, "beyond_the_format": [],
+        "facts": null,
         "filters": [{"field": "draft", "op": "is", "value": "false", "text": "non-draft", "start": 7, "end": 16,
             "reading": "exact", "verdict": null, "got": null, "needs": null}],
         "clauses": [{"events": [{"source": "github", "kind": "pull_request", "action": "opened"}], "filters": [0],

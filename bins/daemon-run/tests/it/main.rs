@@ -6,6 +6,7 @@ mod context;
 mod corpus;
 mod demo;
 mod explain;
+mod facts;
 mod fire;
 mod listings;
 mod masked;
