@@ -41,11 +41,6 @@ impl<'a> Decided<'a> {
         self.verdict() == Some(Verdict::Wakes)
     }
 
-    /// Reports whether it names the kind and action of the event, whatever its filters say.
-    pub fn names_event(&self) -> bool {
-        self.is_named
-    }
-
     /// Writes the reading and every verdict, as the command line prints them.
     pub fn to_json(&self) -> Value {
         let wire = InterpretationWire::new(self.line, &self.reading, self.explanation.as_ref());

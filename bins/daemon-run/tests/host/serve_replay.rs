@@ -100,7 +100,13 @@ fn a_host_explains_what_it_registered() {
     let why = post(&host, "explain", None, &elsewhere).json()["daemons"][0]["why"].clone();
     assert_eq!(why, "the event is of `o/x`, the daemon of `o/r`");
     let condition = json!({"condition": "when a pull request is opened", "event": id});
-    let read = post(&host, "explain", None, &condition.to_string()).json();
+    let answer = post(&host, "explain", None, &condition.to_string());
+    assert_eq!(
+        answer.body.matches("schema_version").count(),
+        1,
+        "{answer:?}"
+    );
+    let read = answer.json();
     assert_eq!(
         (&read["status"], &read["wakes"]),
         (&json!("mapped"), &json!(true))

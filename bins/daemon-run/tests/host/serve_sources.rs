@@ -195,6 +195,22 @@ fn a_signature_of_another_source_or_time_is_refused_with_one_body() {
 }
 
 #[test]
+fn a_source_that_is_not_configured_answers_like_a_wrong_signature() {
+    let world = world();
+    world.configure("");
+    let host = world.serve();
+    let bodies = [
+        linear(&host, "l-1", &linear_issue(now())),
+        slack_at(&host, now(), &slack_message("Ev1")),
+        sentry(&host, "s-1", &sentry_issue()),
+        http::ask(host.address(), "POST", "/webhooks/github", &[], b"{}"),
+    ];
+    for answer in &bodies {
+        assert_eq!((answer.status, &answer.body), (401, &bodies[3].body));
+    }
+}
+
+#[test]
 fn a_challenge_of_slack_is_echoed_once_it_is_known_to_be_slacks() {
     let world = world();
     let host = world.serve();

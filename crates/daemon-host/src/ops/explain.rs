@@ -28,7 +28,10 @@ impl Operations {
                 let message = "`condition` and `id` exclude each other";
                 return Err(OpError::invalid(message));
             }
-            return super::object(Decided::new(&condition, event.as_ref()).to_json());
+            let mut members = super::object(Decided::new(&condition, event.as_ref()).to_json())?;
+            // The envelope bears the same version.
+            members.remove("schema_version");
+            return Ok(members);
         }
         let registry = self.registry.get();
         let asked = match &id {

@@ -1,7 +1,9 @@
 //! Properties of reading, over generated input.
 
 use daemon_spec::limits::MAX_FILE_BYTES;
-use daemon_spec::{Entry, Field, Parse, Reading, Span, apply_fixes, parse, quoted};
+use daemon_spec::{
+    Document, Entry, Field, Node, NodeValue, Parse, Reading, Span, apply_fixes, parse, quoted,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -50,6 +52,39 @@ fn yaml_like() -> impl Strategy<Value = String> {
         Just("\0"),
     ];
     vec(part, 0..60).prop_map(|parts| parts.concat())
+}
+
+/// Walks a value and everything in it.
+fn walk(node: Node<'_>, acc: &mut Vec<Span>) {
+    acc.push(node.span());
+    match node.value() {
+        NodeValue::Scalar { .. } => {}
+        NodeValue::List(entries) => entries.into_iter().for_each(|entry| walk(entry, acc)),
+        NodeValue::Mapping(pairs) => {
+            for (key, value) in pairs {
+                walk(key, acc);
+                walk(value, acc);
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_place_of_a_document_lies_on_its_text(text in prop_oneof![yaml_like(), any::<String>()]) {
+        let mut spans = Vec::new();
+        match Document::read(&text) {
+            Ok(document) => {
+                if let Some(root) = document.root() {
+                    walk(root, &mut spans);
+                }
+            }
+            Err(error) => spans.push(error.span),
+        }
+        for span in spans {
+            prop_assert!(text.get(span.range()).is_some(), "{span:?} of {text:?}");
+        }
+    }
 }
 
 fn inner_spans(parsed: &Parse) -> Vec<Span> {
