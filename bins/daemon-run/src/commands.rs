@@ -70,7 +70,10 @@ pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<KnownEvent, 
         ..event
     };
     let facts = stored.get("facts").and_then(Value::as_array);
-    Ok(KnownEvent::stored(event, facts.cloned().unwrap_or_default()))
+    Ok(KnownEvent::stored(
+        event,
+        facts.cloned().unwrap_or_default(),
+    ))
 }
 
 /// Names a repository for a live host: a directory becomes its repository's name.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::cli::{Events, EventsVerb};
 use crate::commands::listings::{EVENTS, list};
-use crate::commands::reading::plain;
+use crate::commands::reading::{facts_text, plain};
 use crate::failure::Failure;
 use crate::out::{Out, put};
 use crate::place::Place;
@@ -69,6 +69,7 @@ fn text(event: &Value) -> String {
         };
         put!(text, "  {daemon}  watch[{}] {told}\n", verdict["condition"]);
     }
+    text.push_str(&facts_text(&event["facts"]));
     let payload = serde_json::to_string_pretty(&event["payload"]).unwrap_or_default();
     put!(text, "{}\n", escaped(&payload));
     text

@@ -39,6 +39,7 @@ pub(crate) fn facts_text(facts: &Value) -> String {
             Some("given") => "as given",
             Some("local_git") => "from local git",
             Some(_) => "from the API",
+            None if fact["state"] == "gave_up" => "given up",
             None => word(&fact["state"]),
         };
         let note = fact["note"]

@@ -175,7 +175,8 @@ fn what_the_api_does_not_have_is_given_up_and_wakes_nobody() {
     let world = waiting(&api);
     let host = world.serve();
     let told = host.hook("pull_request", "d-1", &pull_request_opened(7));
-    let event = format!("events/{}", event_id(&told.json()));
+    let id = event_id(&told.json());
+    let event = format!("events/{id}");
     let (_, answer) = api.request();
     answer.send(reply(404, &json!({}))).expect("it is awaited");
     let given_up = eventually("the fact is given up", || {
@@ -188,6 +189,22 @@ fn what_the_api_does_not_have_is_given_up_and_wakes_nobody() {
             "note": "local git does not have both commits; GitHub's API: 404 (it is not there, or the token may not see it)"})
     );
     assert_eq!(host.list("activations"), Vec::<Value>::new());
+    let said =
+        "  fact changed_files  given up: local git does not have both commits; GitHub's API: 404 ";
+    for command in [
+        &["events", "show", &id][..],
+        &["explain", "docs", "--event", &id, "--repo", "repo"],
+    ] {
+        let shown = world.run(command);
+        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(shown.contains(said), "{shown}");
+    }
+    let explained = host.ask(
+        "POST",
+        "/api/v1/explain",
+        &json!({"id": "docs", "event": id}),
+    );
+    assert_eq!(fact(&explained.json()), given_up);
 }
 
 #[test]

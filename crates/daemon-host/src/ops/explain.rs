@@ -9,6 +9,7 @@ use super::{Operations, Params};
 use crate::explain::{Decided, Standing, daemon_json, event_json};
 use crate::fire::FiredEvent;
 use crate::registry::Registered;
+use crate::wire::FactObject;
 
 impl Operations {
     /// Explains one condition, one daemon, or all of them.
@@ -19,19 +20,25 @@ impl Operations {
         let all_daemons = params.flag("all_daemons")?;
         let event = params.value("event");
         params.finish()?;
-        let event = match event {
-            None => None,
-            Some(given) => Some(self.event_given(given).await?),
+        let (event, mut facts) = match event {
+            None => (None, None),
+            Some(given) => {
+                let (event, facts) = self.event_given(given).await?;
+                (Some(event), Some(facts))
+            }
         };
         if let Some(condition) = condition {
             if id.is_some() || all_daemons {
                 let message = "`condition` and `id` exclude each other";
                 return Err(OpError::invalid(message));
             }
-            let mut members = super::object(Decided::new(&condition, event.as_ref()).to_json())?;
+            let decided = Decided::new(&condition, event.as_ref());
+            let mut object = super::object(decided.to_json())?;
             // The envelope bears the same version.
-            members.remove("schema_version");
-            return Ok(members);
+            object.remove("schema_version");
+            miss(&mut facts, event.as_ref(), &[decided]);
+            object.insert("facts".to_owned(), super::value(&facts)?);
+            return Ok(object);
         }
         let registry = self.registry.get();
         let asked = match &id {
@@ -45,18 +52,22 @@ impl Operations {
                 .is_none_or(|repo| daemon.row.key.repo.folded() == repo.folded());
             is_asked || all_daemons && in_repo
         });
-        let daemons: Vec<Value> = chosen
-            .map(|daemon| registered_json(daemon, event.as_ref()))
-            .collect();
+        let mut daemons = Vec::new();
+        for daemon in chosen {
+            let decided = Decided::all(&daemon.definition.watch, event.as_ref());
+            miss(&mut facts, event.as_ref(), &decided);
+            daemons.push(registered_json(daemon, &decided, event.as_ref()));
+        }
         let mut map = Map::new();
         let told = event.as_ref().map_or(Value::Null, event_json);
         map.insert("event".to_owned(), told);
+        map.insert("facts".to_owned(), super::value(&facts)?);
         map.insert("daemons".to_owned(), Value::Array(daemons));
         Ok(map)
     }
 
     /// Takes an event: the id of a stored one, or what a payload says.
-    async fn event_given(&self, given: Value) -> Result<Event, OpError> {
+    async fn event_given(&self, given: Value) -> Result<(Event, Vec<FactObject>), OpError> {
         match given {
             Value::String(id) => {
                 let parsed: EventId = match id.parse() {
@@ -65,10 +76,13 @@ impl Operations {
                 };
                 let row = self.store.event(&parsed).await?;
                 let row = row.ok_or_else(|| OpError::not_found("event", &id))?;
-                Ok(row.event)
+                let facts = FactObject::all(&row.event, &row.wanted);
+                Ok((row.event, facts))
             }
             Value::Object(members) => {
-                FiredEvent::take(Params::new(members))?.event(self.live.now())
+                let event = FiredEvent::take(Params::new(members))?.event(self.live.now())?;
+                let facts = FactObject::all(&event, &[]);
+                Ok((event, facts))
             }
             _ => Err(OpError::new(
                 OpErrorKind::InvalidParams,
@@ -79,16 +93,29 @@ impl Operations {
     }
 }
 
+/// Says of facts that conditions miss and nobody waits for what would become of them.
+fn miss(facts: &mut Option<Vec<FactObject>>, event: Option<&Event>, decided: &[Decided<'_>]) {
+    let (Some(facts), Some(event)) = (facts, event) else {
+        return;
+    };
+    let needs = decided.iter().flat_map(|one| one.reading.missing(event));
+    for need in needs {
+        if facts.iter().all(|fact| fact.need != need.as_str()) {
+            let why = "it is asked for when such an event comes in";
+            facts.push(FactObject::missing(need, why.to_owned()));
+        }
+    }
+}
+
 /// Explains one registered daemon, with what keeps it from waking beside its conditions.
-fn registered_json(daemon: &Registered, event: Option<&Event>) -> Value {
+fn registered_json(daemon: &Registered, decided: &[Decided<'_>], event: Option<&Event>) -> Value {
     let row = &daemon.row;
     let standing = Standing {
         id: row.key.id.as_str(),
         path: &row.path,
         is_valid: daemon.is_valid(),
     };
-    let decided = Decided::all(&daemon.definition.watch, event);
-    let mut object = daemon_json(standing, &decided, event);
+    let mut object = daemon_json(standing, decided, event);
     object["repo"] = json!(row.key.repo.to_string());
     let elsewhere = event
         .and_then(|event| event.repo.as_ref())
