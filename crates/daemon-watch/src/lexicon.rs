@@ -172,10 +172,10 @@ pub(crate) fn longest(words: &[&str]) -> Option<(&'static Sense, usize)> {
 
 /// Finds the longest phrase of a kind at the beginning of `words`.
 pub(crate) fn longest_of(
-    words: &[&str],
+    words: &[String],
     is_wanted: impl Fn(&Sense) -> bool,
 ) -> Option<(&'static Sense, usize)> {
-    let phrases = LEXICON.phrases.get(*words.first()?)?;
+    let phrases = LEXICON.phrases.get(words.first()?)?;
     let begins = |phrase: &&Phrase| {
         is_wanted(&phrase.sense)
             && phrase.words.len() <= words.len()

@@ -43,11 +43,15 @@ impl Line<'_> {
 
     /// The object: things, or `it`.
     pub(super) fn object(&mut self) -> Option<Vec<Thing>> {
-        if self.eat_any(&["it", "them"]) {
+        let is_one = self.word(0) == "one" && self.word(1) != "of";
+        if self.eat_any(&["it", "them"]) || is_one && self.eat("one") {
             let nouns = self.last.clone();
             let things = nouns.iter().map(|noun| {
                 let mut thing = self.any_pull_request(self.at - 1);
                 thing.noun = *noun;
+                if is_comment(*noun) {
+                    thing.on.clone_from(&self.last_on);
+                }
                 thing
             });
             let things: Vec<Thing> = things.collect();
@@ -55,6 +59,10 @@ impl Line<'_> {
         }
         let things = self.things()?;
         self.last = things.iter().map(|thing| thing.noun).collect();
+        self.last_on = things
+            .first()
+            .map(|thing| thing.on.clone())
+            .unwrap_or_default();
         Some(things)
     }
 

@@ -257,6 +257,7 @@ impl Occasion {
                 | Verb::Approve
                 | Verb::RequestChanges
                 | Verb::Complete
+                | Verb::Start
         );
         writes
             && matches!(

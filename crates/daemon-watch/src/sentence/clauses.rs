@@ -50,10 +50,10 @@ pub(super) const LEADS: &[&str] = &[
     "following",
     "github :",
     "github →",
-    "github",
 ];
 /// What begins a guard that must hold.
 const IFS: &[&str] = &[
+    "if and only if",
     "but only when",
     "but only if",
     "but only while",

@@ -134,7 +134,8 @@ impl Line<'_> {
         let found = self.attempt(|line| {
             line.skip_any(&["with", "as"]);
             let others = line.eat_phrase(OTHER_THAN);
-            if matches!(line.word(0), "ready" | "draft" | "duplicate")
+            if !alone
+                && matches!(line.word(0), "ready" | "draft" | "duplicate")
                 && !matches!(line.word(1), "label")
             {
                 return None;
@@ -267,6 +268,7 @@ impl Line<'_> {
     fn move_deed(&mut self, noun: Noun) -> Option<Deed> {
         let start = self.at;
         if self.eat_phrase(&[
+            "transferred elsewhere",
             "moved to another repository",
             "moved to a different repository",
             "moved to another repo",
@@ -386,6 +388,10 @@ impl Line<'_> {
         }
         if noun == Noun::PullRequest
             && self.eat_phrase(&[
+                "turned into a regular one",
+                "turned into a regular pull request",
+                "turned into a regular pr",
+                "turned into a normal one",
                 "brought out of draft",
                 "no longer a draft",
                 "opened for review",

@@ -89,7 +89,14 @@ impl<A: Clone> Formula<A> {
                 if is_all {
                     parts.into_iter().fold(Formula::Always, Formula::and)
                 } else {
-                    Formula::Any(parts)
+                    // What an event settles by itself decides no alternative.
+                    let is_settled = parts.iter().all(Formula::is_always);
+                    parts.retain(|part| !part.is_always());
+                    if is_settled {
+                        Formula::Always
+                    } else {
+                        Formula::Any(parts)
+                    }
                 }
             }
         })

@@ -39,6 +39,7 @@ impl Line<'_> {
                 let found = self.labels(make)?;
                 let says = matches!(self.word_at(self.at - 1), "label" | "labels")
                     || (at..self.at).any(|at| matches!(self.word_at(at), "label" | "labels"))
+                    || crate::lexicon::exact(self.word_at(at)).is_none() && self.at == at + 1
                     || matches!(
                         self.tokens.get(at).map(|token| token.kind),
                         Some(TokenKind::Quoted)

@@ -80,9 +80,16 @@ impl Line<'_> {
             self.attempt(|line| {
                 let no = line.eat("no");
                 let named = line.sees_label_word();
+                let from = line.at;
                 let found = line.labels(label_test)?;
                 let ends = line.word_at(line.at.wrapping_sub(1));
-                let says_label = named || matches!(ends, "label" | "labels");
+                let is_data = (from..line.at).any(|at| {
+                    matches!(
+                        line.tokens.get(at).map(|token| token.kind),
+                        Some(TokenKind::Quoted | TokenKind::Code)
+                    )
+                });
+                let says_label = named || is_data || matches!(ends, "label" | "labels");
                 says_label.then_some(if no { found.not() } else { found })
             })
         })
@@ -154,8 +161,9 @@ impl Line<'_> {
     pub(super) fn having_text(&mut self, behind: Behind) -> Option<Guard> {
         self.attempt(|line| {
             let found = line.texts(None, Op::Contains)?;
-            let of_words = matches!(line.word_at(line.at - 1), "") && !is_text(behind.noun());
-            (!of_words).then_some(found)
+            // Data before `label` is a label; a text stands in a named place, or in what is itself a text.
+            let is_placed = !line.word_at(line.at - 1).is_empty() || is_text(behind.noun());
+            (is_placed && !line.sees("label")).then_some(found)
         })
         .or_else(|| {
             self.attempt(|line| {

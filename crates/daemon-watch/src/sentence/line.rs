@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use daemon_event::Source;
 use daemon_event::vocabulary::{Noun, Verb};
 
 use crate::interpretation::Correction;
@@ -15,6 +16,16 @@ const MOST_STEPS: u32 = 20_000;
 const MOST_WORDS: usize = 120;
 /// How many misspelt words of one line are mended.
 const MOST_MENDED: usize = 8;
+
+/// Nouns of events that this grammar does not read.
+const OTHERS: &[Noun] = &[
+    Noun::CheckRun,
+    Noun::Workflow,
+    Noun::Channel,
+    Noun::DirectMessage,
+    Noun::Alert,
+    Noun::Cycle,
+];
 
 /// Words that add nothing wherever they stand.
 const FILLERS: &[&str] = &[
@@ -48,6 +59,8 @@ pub(super) struct Line<'l> {
     pub(super) corrections: Vec<Correction>,
     /// What `it` stands for.
     pub(super) last: Vec<Noun>,
+    /// What the comment that `one` stands for is on.
+    pub(super) last_on: Vec<Noun>,
     /// Participles behind a noun are its verb: `pull request opened by a bot`.
     pub(super) is_headline: bool,
     /// A verb stands before the noun: who follows by `by` acted.
@@ -65,6 +78,7 @@ impl<'l> Line<'l> {
             steps: MOST_STEPS,
             corrections: Vec::new(),
             last: Vec::new(),
+            last_on: Vec::new(),
             is_headline: false,
             is_object: false,
         };
@@ -81,7 +95,7 @@ impl<'l> Line<'l> {
             line.tokens.pop();
             line.words.pop();
         }
-        Some(line)
+        (!line.speaks_of_others()).then_some(line)
     }
 
     fn push(&mut self, mut token: Token, mends: bool) {
@@ -90,6 +104,13 @@ impl<'l> Line<'l> {
             token.kind = TokenKind::Word;
         }
         if token.kind != TokenKind::Word {
+            self.words.push(String::new());
+            self.tokens.push(token);
+            return;
+        }
+        if matches!(token.text.as_str(), "-" | "--") {
+            token.kind = TokenKind::Mark;
+            token.text = ",".to_owned();
             self.words.push(String::new());
             self.tokens.push(token);
             return;
@@ -242,10 +263,20 @@ impl<'l> Line<'l> {
         phrases.iter().any(|phrase| self.eat(phrase))
     }
 
-    fn window(&self) -> Vec<&str> {
+    fn window(&self) -> &[String] {
         let end = self.words.len().min(self.at + 8);
-        let words = self.words.get(self.at..end).unwrap_or_default();
-        words.iter().map(String::as_str).collect()
+        self.words.get(self.at..end).unwrap_or_default()
+    }
+
+    /// Whether the line speaks of what another grammar reads: other sources, checks, alerts.
+    fn speaks_of_others(&self) -> bool {
+        self.words.iter().any(|word| {
+            lexicon::exact(word).is_some_and(|sense| {
+                sense.is_foreign
+                    || sense.source.is_some_and(|source| source != Source::Github)
+                    || sense.nouns.iter().any(|noun| OTHERS.contains(noun)) && !sense.is_verb()
+            })
+        })
     }
 
     /// Eats the longest phrase of the lexicon whose sense is wanted.
@@ -256,7 +287,7 @@ impl<'l> Line<'l> {
         if self.word(0).is_empty() {
             return None;
         }
-        let (sense, n_words) = lexicon::longest_of(&self.window(), is_wanted)?;
+        let (sense, n_words) = lexicon::longest_of(self.window(), is_wanted)?;
         self.at += n_words;
         Some(sense)
     }
@@ -266,7 +297,7 @@ impl<'l> Line<'l> {
     }
 
     pub(super) fn sees_sense(&self, is_wanted: impl Fn(&Sense) -> bool) -> bool {
-        !self.word(0).is_empty() && lexicon::longest_of(&self.window(), is_wanted).is_some()
+        !self.word(0).is_empty() && lexicon::longest_of(self.window(), is_wanted).is_some()
     }
 
     /// Eats a verb in one of some forms.

@@ -145,7 +145,19 @@ impl Line<'_> {
             } else {
                 line.label_list(&make, both)?
             };
-            Some(if neither { found.not() } else { found })
+            let found = if neither { found.not() } else { found };
+            // `bug, but not wontfix`
+            let but_not = line.attempt(|line| {
+                line.eat_mark(",");
+                line.eat_phrase(&["but not", "and not", "not"])
+                    .then_some(())?;
+                line.eat_any(&["the", "a"]);
+                line.label_list(&make, false)
+            });
+            Some(match but_not {
+                Some(other) => found.and(other.not()),
+                None => found,
+            })
         })
     }
 
@@ -235,6 +247,18 @@ impl Line<'_> {
             let start = line.at;
             let negated =
                 line.eat("not") || line.eat_phrase(&["anything other than", "anything but"]);
+            let repo = line.attempt(|line| {
+                let is_repo = line.is_repository();
+                let value = line.value(0);
+                line.at += 1;
+                (is_repo && line.eat("'s")).then(|| {
+                    let test = Test::new(Field::Repo, Op::Is, vec![value]);
+                    line.says(Says::Test(test), start)
+                })
+            });
+            if let Some(repo) = repo {
+                return line.branches().map(|found| repo.and(found));
+            }
             line.skip_any(&[
                 "a", "an", "the", "any", "its", "some", "one", "of", "our", "either",
             ]);
@@ -261,6 +285,7 @@ impl Line<'_> {
                         "called",
                         "like",
                         "of the form",
+                        "under",
                     ]);
                     line.attempt(|line| line.branch_list(start))
                         .unwrap_or(Formula::Always)
@@ -315,6 +340,13 @@ impl Line<'_> {
             let comma = line.eat_mark(",");
             let joined = line.eat_any(&["or", "and", "nor"]);
             line.skip_any(&["to", "into", "against", "the", "a", "an", "on", "any"]);
+            // Behind a joint a plain word is another verb, unless it is known for a branch.
+            let word = line.word(0);
+            let is_known = word.is_empty()
+                || KNOWN_BRANCHES.contains(&word)
+                || word.contains(['-', '_', '/'])
+                || line.word(1) == "branch";
+            is_known.then_some(())?;
             let value = line.branch()?;
             let goes_on = line.is_mark(0, ",") || matches!(line.word(0), "or" | "and");
             let is_verb = line.sees_be();
@@ -466,7 +498,11 @@ impl Line<'_> {
             let mut values = Vec::new();
             loop {
                 let is_number = line.kind(0) == Some(TokenKind::Reference)
-                    || line.kind(0) == Some(TokenKind::Number) && line.at > start;
+                    || line.kind(0) == Some(TokenKind::Number)
+                        && matches!(
+                            line.word_at(line.at.wrapping_sub(1)),
+                            "number" | "issue" | "issues" | "pr" | "request"
+                        );
                 if !is_number {
                     break;
                 }

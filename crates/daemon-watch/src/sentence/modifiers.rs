@@ -18,7 +18,13 @@ impl Line<'_> {
         self.attempt(|line| line.by_modifier(behind))
             .or_else(|| self.attempt(|line| line.origin_modifier(behind)))
             .or_else(|| self.attempt(|line| line.with_modifier(behind)))
-            .or_else(|| self.attempt(Self::label_modifier))
+            .or_else(|| {
+                self.attempt(|line| {
+                    // Behind a verb a participle is another verb.
+                    let Behind::Noun(_) = behind else { return None };
+                    line.label_modifier()
+                })
+            })
             .or_else(|| self.attempt(|line| line.target_modifier(behind)))
             .or_else(|| self.attempt(Self::file_modifier))
             .or_else(|| self.attempt(|line| line.text_modifier(noun)))
@@ -88,6 +94,7 @@ impl Line<'_> {
             return Some(self.says(Says::Test(is(Field::Fork, &["true"])), start));
         }
         let head = self.attempt(|line| {
+            (behind.noun() == Noun::PullRequest).then_some(())?;
             line.skip_any(&["a", "the", "any"]);
             let is_glob = behind.noun() == Noun::PullRequest
                 && (line.kind(0) == Some(TokenKind::Code) && !line.value(0).ends_with("[bot]")
@@ -107,11 +114,8 @@ impl Line<'_> {
         if behind.noun() == Noun::Release {
             return self.branches();
         }
-        let role = if behind.noun() == Noun::Commit {
-            Role::Actor
-        } else {
-            Role::Author
-        };
+        let acts = behind.noun() == Noun::Commit || matches!(behind, Behind::Verb(_));
+        let role = if acts { Role::Actor } else { Role::Author };
         self.who(role)
             .filter(|who| !who.is_always() || self.at > start)
     }
@@ -243,7 +247,10 @@ impl Line<'_> {
                 return Some(self.says(Says::Test(test), start));
             }
             if value.contains(['*', '?'])
-                || !matches!(noun, Noun::PullRequest | Noun::Issue | Noun::Discussion)
+                || !matches!(
+                    noun,
+                    Noun::PullRequest | Noun::Issue | Noun::Discussion | Noun::Release
+                )
             {
                 return None;
             }
@@ -251,6 +258,11 @@ impl Line<'_> {
                 Says::Test(Test::new(Field::Title, Op::Is, vec![value])),
                 start,
             ));
+        }
+        if super::things::is_comment(noun)
+            && let Some(said) = self.attempt(Self::said)
+        {
+            return Some(said);
         }
         if self.eat_phrase(&["starting with", "beginning with"]) {
             return match noun {
@@ -304,6 +316,28 @@ impl Line<'_> {
     /// `in fernworks/kettle`, `in the v2 milestone`, `on GitHub`, `assigned to X`, `as a draft`
     pub(super) fn place_modifier(&mut self, behind: Behind) -> Option<Guard> {
         let start = self.at;
+        if let Behind::Verb(noun) = behind {
+            if noun == Noun::PullRequest
+                && self.eat_phrase(&[
+                    "without being merged",
+                    "without merging it",
+                    "without merging",
+                    "without a merge",
+                ])
+            {
+                return Some(self.says(Says::State(State::Merged), start).not());
+            }
+            if noun == Noun::PullRequest
+                && self.eat_phrase(&["as ready for review", "ready for review"])
+            {
+                return Some(self.says(Says::State(State::Draft), start).not());
+            }
+        }
+        if behind.noun() == Noun::Discussion
+            && let Some(found) = self.attempt(Self::category)
+        {
+            return Some(found);
+        }
         if self.eat_phrase(&["on github", "in github"]) {
             return Some(self.says(Says::Source(daemon_event::Source::Github), start));
         }
@@ -387,6 +421,26 @@ impl Line<'_> {
             return self.milestone(start);
         }
         None
+    }
+
+    /// `in the Q&A category`, `in "Ideas"`
+    fn category(&mut self) -> Option<Guard> {
+        let start = self.at;
+        self.eat_any(&["in", "under", "with"]).then_some(())?;
+        self.eat("the");
+        let before = self.eat("category");
+        let value = match self.kind(0)? {
+            TokenKind::Quoted | TokenKind::Code | TokenKind::Word => self.value(0),
+            _ => return None,
+        };
+        let is_quoted = self.kind(0) == Some(TokenKind::Quoted);
+        self.at += 1;
+        (before || self.eat("category") || is_quoted).then(|| {
+            self.says(
+                Says::Test(Test::new(Field::Category, Op::Is, vec![value])),
+                start,
+            )
+        })
     }
 
     /// `as not planned`, `as completed`

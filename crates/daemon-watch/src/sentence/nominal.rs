@@ -5,7 +5,7 @@ use daemon_event::vocabulary::{Noun, Verb};
 use super::deeds::{Deed, Event, events_of};
 use super::formula::Formula;
 use super::line::Line;
-use super::things::Thing;
+use super::things::{Thing, is_comment};
 use crate::lexicon::Forms;
 use crate::resolve::has_row;
 
@@ -16,7 +16,10 @@ impl Line<'_> {
         self.last = things.iter().map(|thing| thing.noun).collect();
         let mut events = Vec::new();
         for thing in &things {
+            let is_told_by_place =
+                is_comment(thing.noun) && thing.is_plural && !thing.on.is_empty();
             let told = thing.is_new
+                || is_told_by_place
                 || on
                     && matches!(
                         thing.noun,

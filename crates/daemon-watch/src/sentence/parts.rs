@@ -34,8 +34,13 @@ impl Line<'_> {
                 );
             let word = matches!(self.word_at(self.at - 1), "label" | "labels")
                 || matches!(self.word_at(at), "label" | "labels");
-            (quoted || word || self.word_at(start) != "the" && self.tokens[at].text.contains('-'))
-                .then_some(at)
+            (quoted
+                || word
+                || self.word_at(start) != "the"
+                    && crate::lexicon::exact(self.word_at(at)).is_none()
+                    && self.sees_be()
+                || self.word_at(start) != "the" && self.tokens[at].text.contains('-'))
+            .then_some(at)
         };
         if labels.is_none() && plain.is_none() {
             return None;
@@ -114,6 +119,9 @@ impl Line<'_> {
     /// `the title of a PR is edited`, `a PR's title or body changes`, `the base branch of a PR is changed to main`
     pub(super) fn part_clause(&mut self) -> Option<Vec<Event>> {
         let start = self.at;
+        if let Some(events) = self.attempt(Self::milestone_clause) {
+            return Some(events);
+        }
         let before = self.attempt(|line| {
             line.skip_any(&["the"]);
             let place = line.changed_part()?;
@@ -150,6 +158,44 @@ impl Line<'_> {
     pub(super) fn part_change(&mut self, things: &[Thing], start: usize) -> Option<Vec<Event>> {
         let part = self.changed_part()?;
         self.change_of(things, start, part)
+    }
+
+    /// `a milestone is added to a PR`, `an issue's milestone changes`
+    fn milestone_clause(&mut self) -> Option<Vec<Event>> {
+        let deed = |verbs: &[Verb]| Deed {
+            verbs: verbs.to_vec(),
+            guard: Formula::Always,
+            is_bare: false,
+        };
+        let passive = self.attempt(|line| {
+            line.skip_any(&["a", "the", "any"]);
+            line.eat("milestone").then_some(())?;
+            line.eat_phrase(BE).then_some(())?;
+            let verb = if line.eat_phrase(&["added to", "set on", "put on", "assigned to"]) {
+                Verb::Milestone
+            } else {
+                line.eat_phrase(&["removed from", "cleared from", "taken off"])
+                    .then_some(Verb::Demilestone)?
+            };
+            Some((deed(&[verb]), line.objects()?))
+        });
+        let (deed, things) = match passive {
+            Some(found) => found,
+            None => {
+                let things = self.things()?;
+                self.eat("'s");
+                self.eat("milestone").then_some(())?;
+                self.eat_phrase(&["is changed", "changes", "gets changed", "is updated"])
+                    .then_some(())?;
+                (deed(&[Verb::Milestone, Verb::Demilestone]), things)
+            }
+        };
+        let mut events = self.done_to(&things, &deed)?;
+        let behind = self.behind_verb(things.first()?.noun);
+        events
+            .iter_mut()
+            .for_each(|event| event.require(behind.clone()));
+        Some(events)
     }
 
     /// `title`, `title or description`, `base branch`; the last as no place.

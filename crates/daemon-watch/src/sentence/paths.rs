@@ -139,6 +139,9 @@ impl Line<'_> {
             ]);
             let only = line.eat_any(&["only", "just", "solely", "exclusively"]) || only || nothing;
             let no = !only && (line.eat("nothing") || line.eat("no"));
+            if line.word(1) == "both" {
+                line.eat_any(&["to", "in", "under", "within"]);
+            }
             let both = line.eat("both");
             let is_outside = !only && line.outside();
             let plural = matches!(line.word(0), "files" | "anything" | "any" | "changes");

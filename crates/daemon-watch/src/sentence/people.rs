@@ -136,6 +136,7 @@ impl Line<'_> {
 
     fn another_person(&mut self, role: Role) -> Option<Guard> {
         let comma = self.eat_mark(",");
+        let is_nor = self.word(0) == "nor";
         let joint = self.eat_any(&["or", "nor", "and"]);
         if joint {
             self.skip_any(&["by", "from"]);
@@ -146,7 +147,8 @@ impl Line<'_> {
             sense.is_verb() && sense.forms.has(Forms(Forms::THIRD.0 | Forms::BASE.0))
         });
         let is_item = joint || comma && goes_on;
-        (is_item && !found.is_always() && !is_subject && !self.sees_be()).then_some(found)
+        let is_other = is_subject && !is_nor || self.sees_be();
+        (is_item && !found.is_always() && !is_other).then_some(found)
     }
 
     pub(super) fn sees_be(&self) -> bool {
@@ -299,7 +301,7 @@ impl Line<'_> {
             } else if line.eat_phrase(OTHER_THAN)
                 || line.eat("but not")
                 || is_anyone && line.eat("but")
-                || (bracket || comma) && line.eat("not")
+                || (bracket || comma) && line.eat_any(&["not", "no"])
             {
                 line.who_joined(role)?.not()
             } else if line.eat_any(&["who", "that", "which"]) {

@@ -110,7 +110,9 @@ impl Line<'_> {
                 if !or {
                     line.eat_phrase(&["but only", "and only", "and", "but"]);
                 }
-                Some((line.modifier(behind)?, or))
+                let more = line.modifier(behind)?;
+                // What always holds is no alternative.
+                (!or || !more.is_always()).then_some((more, or))
             });
             let Some((more, or)) = more else { return found };
             found = if or { found.or(more) } else { found.and(more) };
@@ -162,6 +164,13 @@ impl Line<'_> {
     }
 
     pub(super) fn one_left_out(&mut self, behind: Behind) -> Option<Guard> {
+        let review = self.attempt(|line| {
+            (behind.noun() == Noun::Review).then_some(())?;
+            line.review_says()
+        });
+        if review.is_some() {
+            return review;
+        }
         self.attempt(|line| {
             line.eat_any(&["for", "when", "if", "while"])
                 .then_some(())?;
@@ -171,7 +180,7 @@ impl Line<'_> {
             self.attempt(|line| {
                 line.eat("for");
                 line.skip_any(&["the", "any", "all"]);
-                line.eat_any(&["those", "ones", "pull", "pr", "prs", "issues", "mrs"])
+                line.eat_any(&["those", "ones", "one", "pull", "pr", "prs", "issues", "mrs"])
                     .then_some(())?;
                 line.eat_any(&["requests", "request"]);
                 let found = line.modifiers(Behind::Noun(behind.noun()));
@@ -242,6 +251,13 @@ impl Line<'_> {
 
     /// One predicate with a verb of its own.
     pub(super) fn predicate(&mut self, behind: Behind) -> Option<Guard> {
+        let review = self.attempt(|line| {
+            (behind.noun() == Noun::Review).then_some(())?;
+            line.review_says()
+        });
+        if review.is_some() {
+            return review;
+        }
         self.attempt(Self::targets_predicate)
             .or_else(|| self.attempt(|line| line.has_predicate(behind)))
             .or_else(|| self.attempt(Self::touch_predicate))
@@ -251,6 +267,20 @@ impl Line<'_> {
                     let found = line.touched(false)?;
                     line.eat_any(&["untouched", "unchanged", "alone"])
                         .then_some(found.not())
+                })
+            })
+            .or_else(|| {
+                self.attempt(|line| match behind.noun() {
+                    Noun::Branch => line.branch_predicate(),
+                    Noun::Tag => {
+                        let start = line.at;
+                        if line.eat_phrase(&["starts with", "begins with", "start with"]) {
+                            return line.prefixes(Field::Tag);
+                        }
+                        line.eat_any(&["matches", "match"]).then_some(())?;
+                        line.tags(start)
+                    }
+                    _ => None,
                 })
             })
             .or_else(|| self.attempt(|line| line.says_predicate(None)))
@@ -347,6 +377,15 @@ impl Line<'_> {
         } else if self.eat_any(&["unlabelled", "unlabeled"]) {
             test(self, Test::new(Field::Labels, Op::Absent, Vec::new()))
         } else if self.eat("unassigned") {
+            test(self, Test::new(Field::Assignees, Op::Absent, Vec::new()))
+        } else if self.eat_phrase(&[
+            "assigned to anyone",
+            "assigned to anybody",
+            "assigned to someone",
+            "assigned to somebody",
+        ]) {
+            test(self, Test::new(Field::Assignees, Op::Present, Vec::new()))
+        } else if self.eat_phrase(&["assigned to nobody", "assigned to no one"]) {
             test(self, Test::new(Field::Assignees, Op::Absent, Vec::new()))
         } else if self.eat("assigned") && !matches!(self.word(0), "to") {
             test(self, Test::new(Field::Assignees, Op::Present, Vec::new()))

@@ -31,7 +31,8 @@ impl Line<'_> {
 
     fn raw_event(&mut self) -> Option<Vec<Event>> {
         let text = match self.kind(0)? {
-            TokenKind::Quoted | TokenKind::Code | TokenKind::Word => self.value(0).to_lowercase(),
+            TokenKind::Word => self.word(0).to_owned(),
+            TokenKind::Quoted | TokenKind::Code => self.value(0).to_lowercase(),
             _ => return None,
         };
         let start = self.at;

@@ -3,7 +3,7 @@
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
-use super::atom::{Atom, Guard, Place, Says};
+use super::atom::{Atom, Guard, Place, Role, Says};
 use super::clauses::BE;
 use super::deeds::{Deed, Event, events_of};
 use super::formula::Formula;
@@ -16,6 +16,15 @@ impl Line<'_> {
     /// `a review is requested from X`, `changes are requested on a PR`, `a reviewer is removed from a PR`
     pub(super) fn request_clause(&mut self) -> Option<Vec<Event>> {
         let start = self.at;
+        self.attempt(|line| {
+            line.eat_any(&["somebody", "someone"]).then_some(())?;
+            line.eat("'s").then_some(())
+        });
+        let owned = self.attempt(|line| {
+            let things = line.things()?;
+            line.eat("'s").then_some(())?;
+            matches!(line.word(0), "review").then_some(things)
+        });
         self.skip_any(&["a", "an", "any", "new", "some", "the"]);
         let mut verb = if self.eat("changes") {
             self.eat_phrase(&["are", "get", "were", "have been"]);
@@ -48,7 +57,7 @@ impl Line<'_> {
             return None;
         };
         let mut target = Formula::Always;
-        let mut things = Vec::new();
+        let mut things = owned.unwrap_or_default();
         let mut behind = Formula::Always;
         loop {
             let at = self.at;
@@ -57,11 +66,7 @@ impl Line<'_> {
                     line.eat_any(&["on", "for", "to", "from", "of"])
                         .then_some(())?;
                     // Changes are asked of who wrote it: `on a pull request by X`.
-                    let found = if verb == Verb::RequestChanges {
-                        line.things()?
-                    } else {
-                        line.objects()?
-                    };
+                    let found = line.objects()?;
                     found
                         .iter()
                         .all(|thing| thing.noun == Noun::PullRequest)
@@ -69,6 +74,20 @@ impl Line<'_> {
                 })
             {
                 things = found;
+                // Changes are asked of who wrote it: `on a pull request by X`.
+                if verb == Verb::RequestChanges
+                    && let Some(author) = self.attempt(|line| {
+                        line.eat("by").then_some(())?;
+                        let at = line.at;
+                        line.name()?;
+                        line.at = at;
+                        line.who(Role::Author)
+                    })
+                {
+                    for thing in &mut things {
+                        thing.guard = thing.guard.clone().and(author.clone());
+                    }
+                }
             } else if verb != Verb::RequestChanges
                 && target.is_always()
                 && let Some(found) = self.attempt(|line| {
@@ -168,6 +187,7 @@ impl Line<'_> {
                 if line.eat_phrase(&[
                     "assigned to",
                     "made the assignee of",
+                    "made an assignee of",
                     "added as an assignee to",
                     "added as an assignee of",
                 ]) {
@@ -192,6 +212,10 @@ impl Line<'_> {
                     "asked for a review of",
                     "invited to review",
                     "requested as a reviewer for",
+                    "requested for review",
+                    "requested as a reviewer",
+                    "asked for a review",
+                    "asked for review",
                 ]) {
                     (Verb::RequestReview, Field::Reviewer)
                 } else if line.eat_phrase(&[
@@ -221,7 +245,13 @@ impl Line<'_> {
                 (field == Field::Reviewer).then_some((verb, who))?
             }
         };
-        let things = self.objects()?;
+        let bare = !matches!(self.word_at(self.at - 1), "review" | "reviewer")
+            || self.word_at(self.at - 2) == "to";
+        let things = match self.attempt(Self::objects) {
+            Some(things) => things,
+            None if bare => return None,
+            None => vec![self.any_pull_request(start)],
+        };
         self.last = things.iter().map(|thing| thing.noun).collect();
         let mut events = self.done_to(
             &things,

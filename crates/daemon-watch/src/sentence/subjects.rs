@@ -1,12 +1,14 @@
 //! Clauses whose subject is a thing: what happens to it, and what it does.
 
+use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
 use super::atom::{Guard, Says, State};
 use super::clauses::{BE, LEADS};
 use super::deeds::{Deed, Event, added, events_of, removed};
-use super::formula::Formula;
+use super::formula::{Formula, is};
 use super::line::Line;
+use super::predicate::Behind;
 use super::things::Thing;
 use crate::lexicon::Forms;
 use crate::resolve::has_row;
@@ -25,7 +27,22 @@ impl Line<'_> {
             self.more_of(&things, &mut events);
             return Some(events);
         }
+        // `has the bug label and is merged`
+        let noun = things.first()?.noun;
+        let state = self.attempt(|line| {
+            let found = line
+                .attempt(|line| line.has_predicate(Behind::Noun(noun)))
+                .or_else(|| line.attempt(Self::touch_predicate))
+                .or_else(|| line.attempt(Self::targets_predicate))?;
+            line.eat_phrase(&["and then", "and"]).then_some(())?;
+            line.sees_be().then_some(found)
+        });
         let mut events = self.verb_group(&things)?;
+        if let Some(state) = state {
+            for event in &mut events {
+                event.require(state.clone());
+            }
+        }
         self.more_of(&things, &mut events);
         Some(events)
     }
@@ -216,6 +233,32 @@ impl Line<'_> {
         {
             return Some(bare(&[Verb::Push], Formula::Always));
         }
+        if noun == Noun::Review {
+            let state = if self.eat_phrase(&["requests changes", "asks for changes"]) {
+                Some("changes_requested")
+            } else if self.eat("approves") {
+                self.attempt(Self::objects);
+                Some("approved")
+            } else {
+                None
+            };
+            if let Some(state) = state {
+                let said = self.says(Says::Test(is(Field::ReviewState, &[state])), start);
+                return Some(bare(&[Verb::Create], said));
+            }
+        }
+        if noun == Noun::Commit
+            && let Some(found) = self.attempt(|line| {
+                line.eat_any(&["contains", "includes", "brings"])
+                    .then_some(())?;
+                line.skip_any(&["a", "any", "at", "least", "one"]);
+                line.eat_any(&["commit", "commits"]).then_some(())?;
+                let found = line.modifiers(Behind::Noun(Noun::Commit));
+                (!found.is_always()).then_some(found)
+            })
+        {
+            return Some(bare(&[Verb::Push], found));
+        }
         if super::things::is_comment(noun)
             && self.eat_any(&["says", "contains", "reads", "mentions"])
         {
@@ -361,6 +404,20 @@ impl Line<'_> {
                 });
         }
         // `has its X label removed`, `gets the X label removed`
+        if has
+            && noun == Noun::PullRequest
+            && self.eat_phrase(&["changes requested", "had changes requested"])
+        {
+            return self.done_to(things, &deed(Verb::RequestChanges, Formula::Always));
+        }
+        let as_label = self.attempt(|line| {
+            let found = line.labels(added)?;
+            line.eat_phrase(&["as a label", "as labels", "as its label"])
+                .then_some(found)
+        });
+        if let Some(guard) = as_label.filter(|_| !has) {
+            return self.done_to(things, &deed(Verb::Label, guard));
+        }
         let label = self.attempt(|line| {
             line.skip_any(&["its", "the", "a", "any"]);
             let start = line.at;

@@ -19,6 +19,7 @@ impl Line<'_> {
             line.skip_any(&["the", "its"]);
             let acts = line.eat_any(&[
                 "commenter",
+                "approver",
                 "reviewer",
                 "actor",
                 "sender",
@@ -87,7 +88,7 @@ impl Line<'_> {
             })
         })
         .or_else(|| self.attempt(Self::all_files))
-        .or_else(|| self.attempt(Self::tag_predicate))
+        .or_else(|| self.attempt(|line| line.tag_predicate(behind)))
         .or_else(|| {
             self.attempt(|line| {
                 let place = line.place_named()?;
@@ -115,19 +116,22 @@ impl Line<'_> {
 
     /// `all of its files are under docs/`, `its changes are limited to docs/`
     pub(super) fn all_files(&mut self) -> Option<Guard> {
-        let all = self.eat_any(&["all", "every"]);
+        let the_only = self.eat_phrase(&["the only", "its only"]);
+        let all = the_only || self.eat_any(&["all", "every"]);
         self.skip_any(&[
             "of", "its", "the", "their", "changed", "touched", "modified",
         ]);
         self.eat_any(&["files", "file", "changes", "paths"])
             .then_some(())?;
         self.skip_any(&["it", "touches", "changes"]);
-        self.eat_any(&["are", "is"]).then_some(())?;
+        self.eat_any(&["are", "is", "match", "matches", "lie", "lies", "live"])
+            .then_some(())?;
         let not = self.eat("not");
         let limited = self.eat_phrase(&[
             "limited to",
             "confined to",
             "restricted to",
+            "touched are in",
             "only in",
             "only under",
             "all in",
@@ -141,9 +145,16 @@ impl Line<'_> {
         Some(if not { found.not() } else { found })
     }
 
-    pub(super) fn tag_predicate(&mut self) -> Option<Guard> {
-        self.eat_phrase(&["tag name", "tag", "name"])
-            .then_some(())?;
+    pub(super) fn tag_predicate(&mut self, behind: Behind) -> Option<Guard> {
+        let noun = behind.noun();
+        let is_tag =
+            self.eat_phrase(&["tag name", "tag"]) || matches!(noun, Noun::Tag | Noun::Release);
+        let is_named = self.eat("name") || is_tag;
+        is_named.then_some(())?;
+        if noun == Noun::Branch {
+            return self.branch_predicate();
+        }
+        is_tag.then_some(())?;
         let start = self.at;
         if self.eat_phrase(&["starts with", "begins with"]) {
             return self.prefixes(Field::Tag);

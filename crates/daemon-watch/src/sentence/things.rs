@@ -58,10 +58,24 @@ impl Line<'_> {
     /// Reads things joined by `or`, `and` and commas; what is said behind the last is said of all before it.
     pub(super) fn things(&mut self) -> Option<Vec<Thing>> {
         let mut found = vec![self.attempt(Self::thing)?];
+        let is_plural = found.iter().all(|thing| thing.is_plural);
         while let Some(next) = self.attempt(|line| {
             let comma = line.eat_mark(",");
             let joined = line.eat_any(&["or", "and"]);
+            let is_and = joined && line.word_at(line.at - 1) == "and";
+            // `opens a PR or comments on it`: a verb.
+            if matches!(
+                line.word(0),
+                "comments" | "reviews" | "pushes" | "forks" | "commits" | "stars"
+            ) && !is_plural
+            {
+                return None;
+            }
             let next = line.thing()?;
+            // `…, and the PR is not a draft` is a guard.
+            if comma && is_and && line.sees_be() {
+                return None;
+            }
             let goes_on = line.is_mark(0, ",") || matches!(line.word(0), "or" | "and");
             (joined || comma && goes_on).then_some(next)
         }) {
@@ -197,7 +211,28 @@ impl Line<'_> {
                 )
             })
         });
-        label.or_else(|| self.attempt(Self::person_before))
+        let category = self.attempt(|line| {
+            let value = line.value(0);
+            let is_word = line.kind(0) == Some(TokenKind::Quoted)
+                || line.kind(0) == Some(TokenKind::Word)
+                    && crate::lexicon::exact(line.word(0)).is_none();
+            line.at += 1;
+            (is_word && matches!(line.word(0), "discussion" | "discussions")).then(|| {
+                line.says(
+                    Says::Test(Test::new(Field::Category, Op::Is, vec![value])),
+                    start,
+                )
+            })
+        });
+        let published = self.attempt(|line| {
+            line.eat("published").then_some(())?;
+            (line.sees("release") || line.sees("releases"))
+                .then(|| line.says(Says::Test(is(Field::Draft, &["false"])), start))
+        });
+        label
+            .or(category)
+            .or(published)
+            .or_else(|| self.attempt(Self::person_before))
     }
 
     /// `dependabot PR`, `mira-holt's issue`, `bot-authored`, `external contributor's`
@@ -285,6 +320,18 @@ impl Line<'_> {
             && self.eat_any(&["one", "ones"])
         {
             thing.noun = last;
+            return Some(());
+        }
+        // `the main branch`, `a release/* branch`
+        let branch = self.attempt(|line| {
+            let found = line.branches()?;
+            let named = matches!(line.word_at(line.at - 1), "branch" | "branches")
+                || matches!(line.word_at(start), "branch" | "branches");
+            (named && !found.is_always()).then_some(found)
+        });
+        if let Some(branch) = branch {
+            thing.noun = Noun::Branch;
+            thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(branch);
             return Some(());
         }
         // `a prerelease`, without its noun
@@ -388,6 +435,7 @@ impl Line<'_> {
             if thing.on.is_empty()
                 && is_comment(thing.noun)
                 && let Some(parents) = self.attempt(|line| {
+                    line.eat_mark(",");
                     line.eat_any(&["on", "in", "to", "of", "against", "for", "under", "from"])
                         .then_some(())?;
                     line.eat_phrase(&["the conversation of", "the diff of", "a line of"]);
@@ -432,7 +480,13 @@ impl Line<'_> {
                 "request changes",
             ]) {
                 Some("changes_requested")
-            } else if line.eat_any(&["approves", "approving", "approve"]) {
+            } else if line.eat_phrase(&[
+                "is an approval",
+                "an approval",
+                "approves",
+                "approving",
+                "approve",
+            ]) {
                 line.attempt(|line| {
                     line.eat_any(&["it", "the"]).then_some(())?;
                     line.eat_any(&["pr", "changes"]);
@@ -441,7 +495,11 @@ impl Line<'_> {
                 Some("approved")
             } else if line.eat_phrase(&["with state approved", "with approval"]) {
                 Some("approved")
-            } else if line.eat_phrase(&["with state changes_requested", "with changes requested"]) {
+            } else if line.eat_phrase(&[
+                "with state changes_requested",
+                "with changes requested",
+                "with requested changes",
+            ]) {
                 Some("changes_requested")
             } else if line.eat_phrase(&["with state commented", "with comments only"]) {
                 Some("commented")
@@ -467,6 +525,12 @@ impl Line<'_> {
                 .filter(|(nouns, _)| !nouns.is_empty());
         }
         let things = self.things()?;
+        if let [thing] = things.as_slice()
+            && is_comment(thing.noun)
+            && !thing.on.is_empty()
+        {
+            return Some((thing.on.clone(), thing.guard.clone()));
+        }
         let mut on = Vec::new();
         let mut guard = Formula::Always;
         for (at, thing) in things.iter().enumerate() {
