@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use daemon_event::{Event, EventId};
+use daemon_event::{DeliveryId, Event, EventId};
 use daemon_ingest::identities;
 use daemon_store::{EventRow, Freshness, Matching, Query};
 use serde_json::{Map, Value, json};
@@ -31,8 +31,7 @@ impl Operations {
         &self,
         mut params: Params,
     ) -> Result<Map<String, Value>, OpError> {
-        let id = params.text("id")?;
-        let given = params.value("event");
+        let given = (params.text("id")?, params.value("event"));
         let request = params.text("request_id")?;
         let delivery = if params.flag("as_new")? {
             Delivery::New
@@ -41,29 +40,9 @@ impl Operations {
         };
         let dry_run = params.flag("dry_run")?;
         params.finish()?;
-        let mut event = match (id, given) {
-            (Some(id), None) => self.again(&id).await?,
-            (None, Some(Value::Object(members))) => {
-                FiredEvent::take(Params::new(members))?.event(self.live.now())?
-            }
-            (None, Some(_)) => return Err(OpError::invalid("`event` must be an object")),
-            (Some(_), Some(_)) => {
-                return Err(OpError::invalid("`id` and `event` exclude each other"));
-            }
-            (None, None) => return Err(OpError::invalid("`id` is missing")),
-        };
+        let mut event = self.coming(given).await?;
         if delivery == Delivery::New {
-            let name = match request {
-                // The same request once more is the same delivery.
-                Some(request) => {
-                    let first = format!("{request}\n{}:{}", event.source, event.delivery);
-                    daemon_run_folder::sha256(first.as_bytes())
-                }
-                None => event.id.to_string(),
-            };
-            event.delivery = format!("replay:{name}")
-                .parse()
-                .expect("a hash and an id are short and plain");
+            event.delivery = new_delivery(&event, request.as_deref());
         }
         let (row, is_duplicate) = if dry_run {
             self.imagined(event, &delivery).await?
@@ -78,6 +57,19 @@ impl Operations {
         map.insert("dry_run".to_owned(), json!(dry_run));
         map.insert("duplicate".to_owned(), json!(is_duplicate));
         Ok(map)
+    }
+
+    /// Takes the event that comes: a stored one, or what is told of one.
+    async fn coming(&self, given: (Option<String>, Option<Value>)) -> Result<Event, OpError> {
+        match given {
+            (Some(id), None) => self.again(&id).await,
+            (None, Some(Value::Object(members))) => {
+                FiredEvent::take(Params::new(members))?.event(self.live.now())
+            }
+            (None, Some(_)) => Err(OpError::invalid("`event` must be an object")),
+            (Some(_), Some(_)) => Err(OpError::invalid("`id` and `event` exclude each other")),
+            (None, None) => Err(OpError::invalid("`id` is missing")),
+        }
     }
 
     /// Reads a stored event as one that comes now.
@@ -179,4 +171,18 @@ impl Operations {
         registry.complete_verdicts(event, &mut verdicts);
         verdicts
     }
+}
+
+/// Names a delivery of its own; the same request once more is the same delivery.
+fn new_delivery(event: &Event, request: Option<&str>) -> DeliveryId {
+    let name = match request {
+        Some(request) => {
+            let first = format!("{request}\n{}:{}", event.source, event.delivery);
+            daemon_run_folder::sha256(first.as_bytes())
+        }
+        None => event.id.to_string(),
+    };
+    format!("replay:{name}")
+        .parse()
+        .expect("a hash and an id are short and plain")
 }

@@ -138,6 +138,21 @@ impl<'t> Fields<'t> {
         found.map(|(_, node)| *node)
     }
 
+    /// Reads a value and keeps its place.
+    fn at<T>(
+        &self,
+        name: &str,
+        read: impl Fn(Node<'t>) -> Result<T, Problem>,
+    ) -> Result<Option<At<T>>, Problem> {
+        let found = self.get(name).map(|node| {
+            Ok(At {
+                value: read(node)?,
+                span: node.span(),
+            })
+        });
+        found.transpose()
+    }
+
     fn required(&self, name: &str) -> Result<Node<'t>, Problem> {
         self.get(name)
             .ok_or_else(|| Problem::new(self.span, format!("{} has no `{name}`", self.what)))
@@ -218,14 +233,7 @@ fn read_event(
         changed_files: fields.get("changed_files").map_or(Ok(Vec::new()), paths)?,
     };
     let payload = fields.required("payload")?;
-    let bytes = match payload.value() {
-        NodeValue::Mapping(_) => to_json(payload)?.to_string().into_bytes(),
-        NodeValue::Scalar { .. } => folder.payload(text(payload, "payload")?, payload.span())?,
-        NodeValue::List(_) => {
-            let message = "`payload` is a mapping, or the path of a file";
-            return Err(Problem::new(payload.span(), message));
-        }
-    };
+    let bytes = payload_bytes(payload, folder)?;
     let refused = |message: String, help: Option<String>| Problem {
         help,
         ..Problem::new(payload.span(), message)
@@ -248,6 +256,18 @@ fn read_event(
         .map_err(|error| refused(error.message, error.help))
 }
 
+/// Writes an inline payload as JSON, or reads the file that is named.
+fn payload_bytes(payload: Node<'_>, folder: &Folder) -> Result<Vec<u8>, Problem> {
+    match payload.value() {
+        NodeValue::Mapping(_) => Ok(to_json(payload)?.to_string().into_bytes()),
+        NodeValue::Scalar { .. } => folder.payload(text(payload, "payload")?, payload.span()),
+        NodeValue::List(_) => {
+            let message = "`payload` is a mapping, or the path of a file";
+            Err(Problem::new(payload.span(), message))
+        }
+    }
+}
+
 fn paths(node: Node<'_>) -> Result<Vec<String>, Problem> {
     let NodeValue::List(entries) = node.value() else {
         let message = "`changed_files` is a list of paths";
@@ -262,69 +282,59 @@ fn paths(node: Node<'_>) -> Result<Vec<String>, Problem> {
 fn wake_expected(node: Node<'_>, problems: &mut Vec<Problem>) -> Result<WakeExpected, Problem> {
     let known = ["wakes", "condition", "status"];
     let fields = Fields::of(node, "`expect` of an event", &known, problems)?;
-    let wakes = fields.get("wakes").map(|node| {
-        let value = match text(node, "wakes")? {
-            "true" => true,
-            "false" => false,
-            other => {
-                let message = format!("`wakes` is `true` or `false`, not `{other}`");
-                return Err(Problem::new(node.span(), message));
-            }
-        };
-        Ok(At {
-            value,
-            span: node.span(),
-        })
-    });
-    let condition = fields.get("condition").map(|node| {
-        let told = text(node, "condition")?;
-        let value = match (node.value(), told.parse()) {
-            (
-                NodeValue::Scalar {
-                    shape: Shape::Number,
-                    ..
-                },
-                Ok(index),
-            ) => Named::Index(index),
-            (
-                NodeValue::Scalar {
-                    shape: Shape::Number,
-                    ..
-                },
-                Err(_),
-            ) => {
-                let message = format!("`{told}` is no place in `watch`: they count from 0");
-                return Err(Problem::new(node.span(), message));
-            }
-            _ => Named::Line(told.to_owned()),
-        };
-        Ok(At {
-            value,
-            span: node.span(),
-        })
-    });
-    let status = fields.get("status").map(|node| {
-        let told = text(node, "status")?;
-        let found = Status::ALL
-            .into_iter()
-            .find(|status| status.as_str() == told);
-        let value = found.ok_or_else(|| {
-            let names: Vec<&str> = Status::ALL.iter().map(|status| status.as_str()).collect();
-            Problem::new(node.span(), format!("`{told}` is not a status"))
-                .help(format!("`{}`", names.join("`, `")))
-        })?;
-        Ok(At {
-            value,
-            span: node.span(),
-        })
-    });
-    if wakes.is_none() && condition.is_none() && status.is_none() {
+    let expected = WakeExpected {
+        wakes: fields.at("wakes", flag)?,
+        condition: fields.at("condition", named)?,
+        status: fields.at("status", status)?,
+    };
+    let is_empty = expected.wakes.is_none() && expected.condition.is_none();
+    if is_empty && expected.status.is_none() {
         return Err(Problem::new(node.span(), "`expect` expects nothing").help(keys(&known)));
     }
-    Ok(WakeExpected {
-        wakes: wakes.transpose()?,
-        condition: condition.transpose()?,
-        status: status.transpose()?,
+    Ok(expected)
+}
+
+fn flag(node: Node<'_>) -> Result<bool, Problem> {
+    match text(node, "wakes")? {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        other => {
+            let message = format!("`wakes` is `true` or `false`, not `{other}`");
+            Err(Problem::new(node.span(), message))
+        }
+    }
+}
+
+/// Reads a place in `watch`, or the words of a condition.
+fn named(node: Node<'_>) -> Result<Named, Problem> {
+    let told = text(node, "condition")?;
+    let is_number = matches!(
+        node.value(),
+        NodeValue::Scalar {
+            shape: Shape::Number,
+            ..
+        }
+    );
+    if !is_number {
+        return Ok(Named::Line(told.to_owned()));
+    }
+    told.parse()
+        .map(Named::Index)
+        .map_err(|error: std::num::ParseIntError| {
+            let message = format!("`{told}` is no place in `watch`, which count from 0: {error}");
+            Problem::new(node.span(), message)
+        })
+}
+
+fn status(node: Node<'_>) -> Result<Status, Problem> {
+    let told = text(node, "status")?;
+    let found = Status::ALL
+        .into_iter()
+        .find(|status| status.as_str() == told);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = Status::ALL.iter().map(|status| status.as_str()).collect();
+        Problem::new(node.span(), format!("`{told}` is not a status"))
+            .help(format!("`{}`", names.join("`, `")))
     })
 }
 

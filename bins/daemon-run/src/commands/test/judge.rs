@@ -61,6 +61,44 @@ pub(super) fn judge(case: &Case, (daemon, checked): &Subject) -> Outcome {
     outcome
 }
 
+/// What there is to say of an event, about the condition that a case speaks of.
+struct Seen {
+    /// The place of the condition that the case names, where there is such a one.
+    named: Option<usize>,
+    wakes: bool,
+    condition: Option<Named>,
+    status: Option<Status>,
+}
+
+impl Seen {
+    fn new(expected: &WakeExpected, decided: &[Decided<'_>], watch: &[String]) -> Self {
+        let asked = expected.condition.as_ref().map(|named| &named.value);
+        let named = asked.and_then(|named| match named {
+            Named::Index(index) => Some(*index),
+            Named::Line(line) => watch.iter().position(|known| known.trim() == line.trim()),
+        });
+        let named = named.filter(|index| *index < decided.len());
+        let about = named
+            .or_else(|| nearest(decided).map(|(index, _)| index))
+            .or_else(|| (!decided.is_empty()).then_some(0));
+        let wakes = match named.and_then(|index| decided.get(index)) {
+            Some(one) => one.wakes(),
+            None => decided.iter().any(Decided::wakes),
+        };
+        let condition = about.map(|index| match (asked, watch.get(index)) {
+            (Some(Named::Line(_)), Some(line)) => Named::Line(line.trim().to_owned()),
+            _ => Named::Index(index),
+        });
+        let one = about.and_then(|index| decided.get(index));
+        Self {
+            named,
+            wakes,
+            condition,
+            status: one.map(|one| one.reading.status),
+        }
+    }
+}
+
 fn on_event(
     event: &Event,
     expected: &WakeExpected,
@@ -68,65 +106,32 @@ fn on_event(
     standing: Standing<'_>,
 ) -> Outcome {
     let decided = Decided::all(watch, Some(event));
-    let named = expected.condition.as_ref().and_then(|named| {
-        let index = match &named.value {
-            Named::Index(index) => Some(*index),
-            Named::Line(line) => watch.iter().position(|known| known.trim() == line.trim()),
-        };
-        index.filter(|index| *index < decided.len())
-    });
-    let about = named
-        .or_else(|| nearest(&decided).map(|(index, _)| index))
-        .or_else(|| (!decided.is_empty()).then_some(0));
-    let one = about.and_then(|index| decided.get(index));
-    let wakes = match named.and_then(|index| decided.get(index)) {
-        Some(one) => one.wakes(),
-        None => decided.iter().any(Decided::wakes),
-    };
-    let status = one.map(|one| one.reading.status);
-    let by_words = expected
-        .condition
-        .as_ref()
-        .is_some_and(|named| matches!(named.value, Named::Line(_)));
-    let condition = about.map(|index| match watch.get(index) {
-        Some(line) if by_words => Named::Line(line.trim().to_owned()),
-        Some(_) | None => Named::Index(index),
-    });
-    let mut differences = Vec::new();
-    let mut differ = |name: &str, expected: Value, got: &Value| {
-        if !expected.is_null() && expected != *got {
-            differences.push(format!("{name:<9} expected {expected}, got {got}"));
-        }
-        expected
-    };
+    let seen = Seen::new(expected, &decided, watch);
     let got = json!({
-        "wakes": wakes,
-        "condition": condition.as_ref().map(condition_json),
-        "status": status.map(Status::as_str),
+        "wakes": seen.wakes,
+        "condition": seen.condition.as_ref().map(condition_json),
+        "status": seen.status.map(Status::as_str),
     });
-    let expected = json!({
-        "wakes": differ("wakes", json!(expected.wakes.as_ref().map(|at| at.value)), &got["wakes"]),
-        "condition": differ(
-            "condition",
-            expected.condition.as_ref().map_or(Value::Null, |at| words_trimmed(&at.value)),
-            &got["condition"],
-        ),
-        "status": differ(
-            "status",
-            json!(expected.status.as_ref().map(|at| at.value.as_str())),
-            &got["status"],
-        ),
+    let wanted = json!({
+        "wakes": expected.wakes.as_ref().map(|at| at.value),
+        "condition": expected.condition.as_ref().map(|at| condition_json(&at.value)),
+        "status": expected.status.as_ref().map(|at| at.value.as_str()),
     });
+    let differences: Vec<String> = ["wakes", "condition", "status"]
+        .iter()
+        .filter(|name| !wanted[**name].is_null() && wanted[**name] != got[**name])
+        .map(|name| format!("{name:<9} expected {}, got {}", wanted[*name], got[*name]))
+        .collect();
     Outcome {
         ok: differences.is_empty(),
-        expected,
+        expected: wanted,
         got,
         differences,
-        why: decisive(standing, &decided, named, event),
+        why: decisive(standing, &decided, seen.named, event),
         found: Some(Found::Wake {
-            wakes,
-            condition,
-            status,
+            wakes: seen.wakes,
+            condition: seen.condition,
+            status: seen.status,
         }),
     }
 }
@@ -160,13 +165,6 @@ fn decisive(
 }
 
 fn condition_json(named: &Named) -> Value {
-    match named {
-        Named::Index(index) => json!(index),
-        Named::Line(line) => json!(line),
-    }
-}
-
-fn words_trimmed(named: &Named) -> Value {
     match named {
         Named::Index(index) => json!(index),
         Named::Line(line) => json!(line.trim()),
