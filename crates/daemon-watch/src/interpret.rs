@@ -48,6 +48,9 @@ pub fn interpret(condition: &str) -> Interpretation {
     if is_beyond_use(&words) {
         return unread(condition);
     }
+    if let Some(cron) = crate::time::expression(condition) {
+        return time_based(condition, TimeKind::Schedule(Some(cron)));
+    }
     let times = Words::new(&words);
     if let Some(time) = times.schedule() {
         return time_based(condition, time);

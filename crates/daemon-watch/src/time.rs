@@ -58,6 +58,23 @@ const LASTING: &[&str] = &[
     "every", "already", "nearly", "exceeds", "exceed", "is", "been",
 ];
 
+/// Returns the five fields of a line that is nothing but a schedule: `0 9 * * 1-5`.
+pub(crate) fn expression(line: &str) -> Option<String> {
+    let line = line.trim().trim_matches(['`', '"', '\'']);
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let is_field = |field: &&str| {
+        let has_sign = field.contains('*') || field.bytes().any(|b| b.is_ascii_digit());
+        has_sign
+            && field
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"*/,-#?".contains(&b))
+    };
+    let is_schedule = fields.len() == 5
+        && fields.iter().all(is_field)
+        && fields.iter().any(|field| field.contains('*'));
+    is_schedule.then(|| fields.join(" "))
+}
+
 /// The words of a line, without marks and quotations.
 pub(crate) struct Words<'t> {
     words: Vec<&'t str>,
@@ -240,6 +257,9 @@ impl<'t> Words<'t> {
                         matches!(
                             self.at(at),
                             "been"
+                                | "seen"
+                                | "had"
+                                | "received"
                                 | "gone"
                                 | "left"
                                 | "stayed"

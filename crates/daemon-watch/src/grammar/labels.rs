@@ -116,7 +116,7 @@ impl Reader<'_> {
             }
             let found = self.label_before_word(at).or_else(|| {
                 (self.part(at) == Some(Part::Label))
-                    .then(|| self.list(at + 1, Self::label))
+                    .then(|| self.list(at + 1, Self::label_behind))
                     .flatten()
             });
             if let Some((labels, end)) = found {

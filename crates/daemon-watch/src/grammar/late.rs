@@ -13,6 +13,7 @@ impl Reader<'_> {
             || self.try_created_in(draft)
             || self.try_late_assignee(draft)
             || self.try_mark_as(draft)
+            || self.try_late_label(draft)
             || self.try_take_off(draft)
     }
 
@@ -70,10 +71,45 @@ impl Reader<'_> {
         }
         if let Some(hit) = draft.verbs.last_mut() {
             hit.negated_values = is_negated;
+            hit.range.end = end;
             hit.verbs = vec![Verb::Move];
             if !wants_value {
                 hit.values = values;
             }
+        }
+        true
+    }
+
+    /// `labels an issue bug`, `tags it with anything but "wip"`.
+    fn try_late_label(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let waits = draft.verbs.last().is_some_and(|hit| {
+            hit.values.is_empty()
+                && hit.verbs.contains(&Verb::Label)
+                && draft.agent.is_some()
+                && draft
+                    .nouns
+                    .last()
+                    .is_some_and(|noun| noun.at > hit.at && noun.at + 1 == at)
+        });
+        if !waits {
+            return false;
+        }
+        let mut from = self.skip(at, &[Class::With, Class::As, Class::Article]);
+        let is_negated = self.is(from, Class::Except);
+        from = self.skip(from + usize::from(is_negated), &[Class::Article]);
+        let list = self
+            .label_before_word(from)
+            .or_else(|| self.list(from, Self::label_behind));
+        let Some((values, end)) = list else {
+            return false;
+        };
+        self.take(at..end);
+        self.at = end;
+        if let Some(hit) = draft.verbs.last_mut() {
+            hit.values = values;
+            hit.negated_values = is_negated;
+            hit.range.end = end;
         }
         true
     }
@@ -134,7 +170,7 @@ impl Reader<'_> {
         if claims {
             // The object between the verb and the person is read by others.
             self.free[..at].copy_from_slice(&free[..at]);
-            hit.range = range;
+            hit.range = range.start..self.at;
         }
         draft.verbs.push(hit);
         claims

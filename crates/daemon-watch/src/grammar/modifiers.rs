@@ -99,6 +99,23 @@ impl Reader<'_> {
         }) else {
             return false;
         };
+        // `in the "Release" workflow`: what stands before another noun names that.
+        let names_other = self.sense(end).is_some_and(|sense| {
+            sense.nouns.iter().any(|noun| {
+                matches!(
+                    noun,
+                    Noun::Workflow
+                        | Noun::Job
+                        | Noun::Check
+                        | Noun::CheckRun
+                        | Noun::Milestone
+                        | Noun::Project
+                )
+            })
+        });
+        if names_other && !self.is_any(start, &[Class::Against, Class::Into]) {
+            return false;
+        }
         let end_is_branch = self.has_noun(end - 1, Noun::Branch);
         let n_known = self.value(at).to_lowercase();
         let is_known = crate::lexicon::KNOWN_BRANCHES.contains(&n_known.as_str());

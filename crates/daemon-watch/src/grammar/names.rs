@@ -245,6 +245,10 @@ impl Reader<'_> {
         };
         let end = end_of_name
             + usize::from(
+                matches!(kind, Mod::Is(Field::Category, _))
+                    && self.part(end_of_name) == Some(Part::Category),
+            )
+            + usize::from(
                 matches!(kind, Mod::Is(Field::Repo, _)) && self.has_noun(end, Noun::Repository)
                     || matches!(kind, Mod::Is(Field::Project, _))
                         && self.has_noun(end, Noun::Project)
@@ -392,7 +396,13 @@ impl Reader<'_> {
     /// `the Pressure test workflow`: words that begin with a capital, before what they name.
     pub(crate) fn capital_words(&self, from: usize) -> Option<usize> {
         const MOST_WORDS: usize = 5;
-        let named = [Noun::Workflow, Noun::Check, Noun::CheckRun, Noun::Job];
+        let named = [
+            Noun::Workflow,
+            Noun::Check,
+            Noun::CheckRun,
+            Noun::Job,
+            Noun::Milestone,
+        ];
         let is_named = |at: usize| named.into_iter().any(|noun| self.has_noun(at, noun));
         if from == 0 || !self.written(from).starts_with(char::is_uppercase) {
             return None;
@@ -419,7 +429,8 @@ impl Reader<'_> {
         };
         let mut at = from;
         while at < from + MOST_WORDS
-            && self.kind(at) == Some(TokenKind::Word)
+            && (self.kind(at) == Some(TokenKind::Word)
+                || at > from && self.kind(at) == Some(TokenKind::Number))
             && (may_name(at) || is_named(at) && is_named(at + 1))
             && !(is_named(at) && at > from)
         {
@@ -433,7 +444,30 @@ impl Reader<'_> {
 
     /// Whether a word before a noun names it rather than describes it: `the lint check`, not `a slow check`.
     pub(crate) fn is_definite(&self, at: usize) -> bool {
+        const QUALITIES: &[&str] = &[
+            "same",
+            "other",
+            "required",
+            "failing",
+            "first",
+            "last",
+            "next",
+            "final",
+            "whole",
+            "entire",
+            "previous",
+            "only",
+            "relevant",
+            "corresponding",
+            "flaky",
+            "slow",
+            "latest",
+            "original",
+        ];
         let written = self.written(at);
+        if QUALITIES.contains(&written) {
+            return false;
+        }
         self.kind(at) != Some(TokenKind::Word)
             || written.contains(['-', '_'])
             || written.starts_with(char::is_uppercase)

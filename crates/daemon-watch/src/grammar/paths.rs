@@ -1,6 +1,6 @@
 //! Changed files: `that touches src/**`, `files matching G except H`, `with changes outside docs/`.
 
-use daemon_event::vocabulary::Verb;
+use daemon_event::vocabulary::{Noun, Verb};
 
 use crate::filter::{Mark, Op};
 use crate::grammar::draft::{Draft, Mod, ModHit};
@@ -91,7 +91,7 @@ impl Reader<'_> {
             // `docs/** files`
             while self
                 .sense(at)
-                .is_some_and(|sense| sense.nouns.contains(&daemon_event::vocabulary::Noun::File))
+                .is_some_and(|sense| sense.nouns.contains(&Noun::File))
             {
                 at += 1;
             }
@@ -115,7 +115,7 @@ impl Reader<'_> {
         loop {
             let is_file = self
                 .sense(at)
-                .is_some_and(|sense| sense.nouns.contains(&daemon_event::vocabulary::Noun::File));
+                .is_some_and(|sense| sense.nouns.contains(&Noun::File));
             let is_word = self.unit(at).is_some_and(|unit| {
                 matches!(
                     unit.text.as_str(),
@@ -246,38 +246,32 @@ impl Reader<'_> {
 
     fn is_noun_file(&self, at: usize) -> bool {
         self.sense(at)
-            .is_some_and(|sense| sense.nouns.contains(&daemon_event::vocabulary::Noun::File))
+            .is_some_and(|sense| sense.nouns.contains(&Noun::File))
     }
 
     /// Whether a path at this place says which files changed, rather than a branch or a repository.
     fn is_file_context(&self, draft: &Draft, start: usize, path: usize, said_touch: bool) -> bool {
         if said_touch {
-            return !self.sense(path + 1).is_some_and(|sense| {
-                sense
-                    .nouns
-                    .contains(&daemon_event::vocabulary::Noun::Branch)
-            }) || self.is(path.wrapping_sub(1), Class::Under);
+            return !self
+                .sense(path + 1)
+                .is_some_and(|sense| sense.nouns.contains(&Noun::Branch))
+                || self.is(path.wrapping_sub(1), Class::Under);
         }
         let next_is_branch = self.sense(path + 1).is_some_and(|sense| {
-            sense
-                .nouns
-                .contains(&daemon_event::vocabulary::Noun::Branch)
-                || sense.nouns.contains(&daemon_event::vocabulary::Noun::Tag)
-                || sense
-                    .nouns
-                    .contains(&daemon_event::vocabulary::Noun::Repository)
+            sense.nouns.contains(&Noun::Branch)
+                || sense.nouns.contains(&Noun::Tag)
+                || sense.nouns.contains(&Noun::Repository)
         });
         // `the ci/build status`: what stands before a noun names it.
         let names_noun = self.part(path + 1) == Some(crate::lexicon::Part::Status)
             || self.sense(path + 1).is_some_and(|sense| {
                 !sense.nouns.is_empty()
-                    && !sense.is_verb()
-                    && !sense.nouns.contains(&daemon_event::vocabulary::Noun::File)
+                    && (!sense.is_verb() || sense.nouns.contains(&Noun::Milestone))
+                    && !sense.nouns.contains(&Noun::File)
             });
         let names_refs = draft.nouns.last().is_some_and(|hit| {
             hit.at + 1 >= start
-                && (hit.nouns.contains(&daemon_event::vocabulary::Noun::Branch)
-                    || hit.nouns.contains(&daemon_event::vocabulary::Noun::Tag))
+                && (hit.nouns.contains(&Noun::Branch) || hit.nouns.contains(&Noun::Tag))
         });
         let is_quoted = self.kind(path) == Some(TokenKind::Quoted);
         let has_event = draft
@@ -296,9 +290,10 @@ impl Reader<'_> {
 
 fn touches_files(reader: &Reader<'_>, at: usize, said_touch: bool, draft: &Draft) -> bool {
     said_touch
-        || draft.nouns.last().is_some_and(|hit| {
-            hit.at + 1 == at && hit.nouns.contains(&daemon_event::vocabulary::Noun::File)
-        })
+        || draft
+            .nouns
+            .last()
+            .is_some_and(|hit| hit.at + 1 == at && hit.nouns.contains(&Noun::File))
         || reader.is_path(at + 1)
 }
 

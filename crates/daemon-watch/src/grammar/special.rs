@@ -131,6 +131,22 @@ impl Reader<'_> {
                 return true;
             }
         }
+        // `reopened again`: it always was before.
+        let returns = draft.verbs.last().is_some_and(|hit| {
+            [
+                Verb::Reopen,
+                Verb::Unresolve,
+                Verb::Regress,
+                Verb::Rerequest,
+            ]
+            .iter()
+            .any(|verb| hit.verbs.contains(verb))
+        });
+        if text(at) == "again" && returns {
+            self.take(at..at + 1);
+            self.at += 1;
+            return true;
+        }
         // `all checks`: each of many is no matter, all of some are.
         if matches!(text(at), "all" | "both") {
             let next = self.skip(at + 1, &[Class::Article, Class::Of, Class::New]);

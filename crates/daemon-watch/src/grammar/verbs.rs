@@ -72,7 +72,7 @@ impl Reader<'_> {
             // What does not happen is no event.
             draft.foreign = draft.foreign.or(Some(not));
         }
-        if self.try_state_behind(draft) {
+        if self.try_state_behind(draft) || self.try_state_before(draft) {
             return true;
         }
         let is_sequel = draft
@@ -138,6 +138,38 @@ impl Reader<'_> {
         }
         self.at = at + 1;
         true
+    }
+
+    /// `a resolved issue comes back`: a participle before its noun says how it was, where the event undoes it.
+    fn try_state_before(&mut self, draft: &mut Draft) -> bool {
+        const UNDONE: &[(Verb, Verb)] = &[
+            (Verb::Resolve, Verb::Regress),
+            (Verb::Resolve, Verb::Unresolve),
+            (Verb::Resolve, Verb::Reopen),
+            (Verb::Close, Verb::Reopen),
+            (Verb::Archive, Verb::Unarchive),
+            (Verb::Ignore, Verb::Escalate),
+            (Verb::Archive, Verb::Escalate),
+        ];
+        let at = self.at;
+        let is_before = self.has_form(at, Forms::PAST)
+            && !self.has_form(at, Forms::BASE)
+            && draft.verbs.is_empty()
+            && !draft.has_be
+            && self.is_attributive(at)
+            && self.verb_ahead(at);
+        if !is_before {
+            return false;
+        }
+        let is_undone = UNDONE.iter().any(|(before, after)| {
+            self.has_verb(at, *before)
+                && (at + 1..self.units.len()).any(|at| self.has_verb(at, *after))
+        });
+        if is_undone {
+            self.take(at..at + 1);
+            self.at = at + 1;
+        }
+        is_undone
     }
 
     /// Whether a word that can be both stands here as a noun.

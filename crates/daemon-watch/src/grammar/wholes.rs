@@ -16,6 +16,21 @@ impl Reader<'_> {
             || self.try_message_to_bot(draft)
             || self.try_file_in_slack(draft)
             || self.try_new_member(draft)
+            || self.try_somebodys(draft)
+    }
+
+    /// `somebody's message`: whose it is, is no matter.
+    fn try_somebodys(&mut self, draft: &Draft) -> bool {
+        let at = self.at;
+        let is_owner = self.is(at, Class::Anyone)
+            && self.is(at + 1, Class::Possessive)
+            && self.is_noun(at + 2)
+            && draft.nouns.is_empty();
+        if is_owner {
+            self.take(at..at + 2);
+            self.at += 2;
+        }
+        is_owner
     }
 
     /// `messages the bot directly`.
@@ -36,7 +51,16 @@ impl Reader<'_> {
         {
             return false;
         }
-        self.push_verb(draft, vec![Verb::MessageDirectly], at..bot + 1);
+        let directly = usize::from(
+            self.unit(bot + 1)
+                .is_some_and(|unit| unit.text == "directly"),
+        );
+        for before in 0..at {
+            if self.is(before, Class::Anyone) {
+                self.take(before..before + 1);
+            }
+        }
+        self.push_verb(draft, vec![Verb::MessageDirectly], at..bot + 1 + directly);
         true
     }
 

@@ -24,7 +24,7 @@ pub(crate) const FOREIGN: &str = "jira | gitlab | bitbucket | pagerduty | datado
     clickup | gmail | outlook | twitter | telegram | whatsapp | statuspage | splunk | prometheus | \
     honeycomb | sonarqube | sonarcloud | snyk | codecov | launchdarkly | gitea | gerrit | \
     phabricator | freshdesk | servicenow | buildkite | teamcity | argo | argocd | helm | ansible | \
-    pulumi | email | rss | webex | zoom | google calendar | google docs | google drive | dropbox | \
+    pulumi | email | rss | webex | zoom | google calendar | google docs | google doc | google sheet | google sheets | google drive | dropbox | \
     mailchimp | sendgrid | segment | amplitude | mixpanel | pivotal tracker | youtrack | \
     basecamp | redmine | bugzilla | svn | subversion | codeberg | forgejo | sourcehut | nagios | \
     zabbix | cloudwatch | elastic | kibana | logstash | raygun | airbrake | victorops | \

@@ -87,7 +87,10 @@ impl Typos {
         let mut by_length: Vec<Vec<(String, Sense)>> = Vec::new();
         let mut known: HashMap<&str, Sense> = HashMap::new();
         for (phrase, sense) in senses {
-            let is_of_events = !sense.nouns.is_empty() || sense.is_verb() || sense.part.is_some();
+            let is_of_events = !sense.nouns.is_empty()
+                || sense.is_verb()
+                || sense.part.is_some()
+                || matches!(phrase.as_str(), "when" | "whenever");
             if !is_of_events {
                 continue;
             }

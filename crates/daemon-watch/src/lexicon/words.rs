@@ -310,7 +310,7 @@ pub(crate) const CLASSES: &[(Class, &str)] = &[
     ),
     (
         Class::Filler,
-        "directly | already | also | manually | event | events | then | ever | again | currently | \
+        "directly | already | also | manually | event | events | then | ever | currently | \
          in the repository | in the repo | in this repository | in this repo | on the repository | \
          on the repo | to the repo | to the repository | of the repository | of the repo | \
          in our repo | in our repository | to this repository | to this repo | result | a result | \

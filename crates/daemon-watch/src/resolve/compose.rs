@@ -263,7 +263,9 @@ pub(super) fn on_parents(draft: &Draft, subject: &mut Subject) {
         }
         Noun::Reaction if pull || issue => subject.sources.clear(),
         Noun::Issue if on(Noun::Cycle) && subject.verb == Verb::Update => {
-            subject.require(Field::Changed, Op::Is, &["cycle".to_owned()], span);
+            let mut names = vec!["cycle".to_owned()];
+            names.extend(on(Noun::Project).then(|| "project".to_owned()));
+            subject.require(Field::Changed, Op::Is, &names, span);
         }
         Noun::Issue
             if subject.verb == Verb::Update

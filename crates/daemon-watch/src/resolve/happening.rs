@@ -1,12 +1,13 @@
 //! What happens: the verbs, or what other words imply.
 
+use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
 use super::nouns::is_dependent;
 use crate::filter::Mark;
 use crate::grammar::draft::{Draft, Mod, NounHit};
 use crate::grammar::reader::Reader;
-use crate::lexicon::Part;
+use crate::lexicon::{Class, Part};
 use crate::span::Span;
 
 /// A verb and its place, or one that the words imply.
@@ -166,7 +167,15 @@ pub(super) fn happenings(
                 .is_some_and(|unit| unit.text.contains("code"))
     };
     let is_bare_code = primary == [Noun::Commit] && draft.nouns.iter().any(is_code);
-    if primary.iter().any(happens) && !is_bare_code {
+    // `a tweet mentions us`: a mention of nobody knows whom, nobody knows where.
+    let is_stray_mention = primary == [Noun::Mention]
+        && draft.sources.is_empty()
+        && !reader.units.iter().any(|unit| unit.is(Class::Bot))
+        && !draft
+            .mods
+            .iter()
+            .any(|hit| matches!(hit.kind, Mod::Is(Field::Channel, _)));
+    if primary.iter().any(happens) && !is_bare_code && !is_stray_mention {
         return implied(
             vec![Verb::Create, Verb::Post, Verb::Push, Verb::Add],
             Mark::Inferred,

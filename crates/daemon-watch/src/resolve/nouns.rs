@@ -244,7 +244,8 @@ pub(super) fn is_read_as_parent(draft: &Draft, hit: &NounHit, primary: &[Noun]) 
             Noun::Blocking,
             Noun::IssueDependency,
             Noun::CustomerNeed,
-        ]) || !draft.parts.is_empty();
+        ]) || has(Noun::Discussion) && about(&[Noun::Reply])
+            || !draft.parts.is_empty();
     }
     if has(Noun::Branch) {
         return on_branch
@@ -390,6 +391,9 @@ pub(super) fn implied_nouns(draft: &Draft, has_files: bool) -> Vec<Noun> {
         return vec![Noun::PullRequest];
     }
     if verbs(Verb::MessageDirectly) {
+        if verbs(Verb::Mention) {
+            return vec![Noun::Mention, Noun::DirectMessage];
+        }
         return vec![Noun::DirectMessage];
     }
     if verbs(Verb::Mention) && in_slack {

@@ -217,6 +217,9 @@ fn of_noun(
     let in_thread = noun == Noun::Mention && parents_hold(draft, Noun::Reply);
     if answers || in_thread {
         subject.require(Field::Reply, Op::Is, &["true".to_owned()], happening.span);
+        subject
+            .sources
+            .retain(|source| !in_thread || *source == Source::Slack);
     }
     if happening.verbs.contains(&Verb::Move) && verb == Verb::Transfer {
         let to_repository = draft

@@ -9,4 +9,5 @@ mod phrasing;
 mod readings;
 mod robust;
 mod sentences;
+mod sources;
 mod wire;
