@@ -67,29 +67,11 @@ fn status(meaning: &Interpretation) -> ConditionStatus {
     }
 }
 
-/// The words that exclude each other, when every alternative holds such a pair.
+/// The parts that exclude each other; one that excludes itself stands alone.
 fn contradiction(meaning: &Interpretation) -> Vec<Span> {
-    let pairs = meaning.contradictions();
-    let is_impossible = |filters: &[usize]| {
-        pairs
-            .iter()
-            .any(|(first, second)| filters.contains(first) && filters.contains(second))
-    };
-    let Some((first, second)) = pairs.first() else {
-        return Vec::new();
-    };
-    if !meaning
-        .clauses
-        .iter()
-        .all(|clause| is_impossible(&clause.filters))
-    {
-        return Vec::new();
-    }
-    [first, second]
-        .into_iter()
-        .filter_map(|&index| meaning.filters.get(index))
-        .map(|filter| filter.span)
-        .collect()
+    let mut parts: Vec<Span> = meaning.contradiction().into_iter().flatten().collect();
+    parts.dedup();
+    parts
 }
 
 /// Names the events of a condition that other runtimes may not know.

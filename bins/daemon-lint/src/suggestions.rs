@@ -116,7 +116,7 @@ impl Wording {
             return None;
         }
         let meaning = interpret(text);
-        (meaning.status == Status::Mapped && meaning.contradictions().is_empty()).then(|| Self {
+        (meaning.status == Status::Mapped && meaning.contradiction().is_none()).then(|| Self {
             text: text.to_owned(),
             meaning,
         })

@@ -299,7 +299,8 @@ impl Test {
         })
     }
 
-    fn is_glob_match(&self, text: &str) -> bool {
+    /// Whether one of the globs matches a text, and none of those after `!` does.
+    pub(crate) fn is_glob_match(&self, text: &str) -> bool {
         self.included
             .as_ref()
             .is_some_and(|globs| globs.is_match(text))

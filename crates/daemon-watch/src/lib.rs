@@ -35,6 +35,7 @@ mod index;
 mod interpret;
 mod interpretation;
 mod lexicon;
+mod logic;
 mod normalise;
 mod phrasing;
 mod portability;

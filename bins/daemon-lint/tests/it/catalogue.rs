@@ -65,7 +65,7 @@ fn conditions_that_cannot_be_read_say_so_in_their_place() {
         (
             "G6 contradiction",
             "when a draft non-draft pull request is opened",
-            &["D306 5:11"],
+            &["D306 5:13"],
         ),
         ("G7 source", "when a Jira ticket moves", &["D304 5:6"]),
         (

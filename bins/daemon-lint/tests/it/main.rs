@@ -8,4 +8,5 @@ mod fixtures;
 mod formats;
 mod program;
 mod repositories;
+mod watch_rules;
 mod world;

@@ -273,41 +273,117 @@ fn times_suggest_the_schedule_that_says_them() {
     }
 }
 
+/// Returns the two parts of a line that no event can satisfy together.
+fn contradiction(line: &str) -> Option<[&str; 2]> {
+    let parts = interpret(line).contradiction();
+    parts.map(|parts| parts.map(|span| span.of(line)))
+}
+
 #[test]
-fn two_filters_that_exclude_each_other_are_a_contradiction() {
-    let pairs = |line: &str| -> Vec<(String, String)> {
-        let meaning = interpret(line);
-        let text = |index: usize| meaning.filters[index].test.to_string();
-        meaning
-            .contradictions()
-            .into_iter()
-            .map(|(a, b)| (text(a), text(b)))
-            .collect()
-    };
-    assert_eq!(
-        pairs("when a draft pull request that is not a draft is opened"),
-        [("draft is true".to_owned(), "draft is false".to_owned())]
-    );
-    assert_eq!(pairs("when a draft pull request is opened by a human"), []);
+fn parts_that_exclude_each_other_are_a_contradiction() {
+    let lines = [
+        "when a draft pull request that is not a draft is opened",
+        "when a draft non-draft pull request is opened",
+        "when a pull request is opened by a bot and not by a bot",
+        "when a pull request targeting main and not targeting main is opened",
+        "when a merged pull request is opened",
+        "when a PR without the bug label is labeled bug",
+        "when files in docs/ but not in docs/ are changed",
+        "when a closed issue is opened on GitHub",
+        "when a Slack message is posted in #dev but not in #dev",
+        "when a commit is pushed to main but not to main",
+        "when a release that is a prerelease and not a prerelease is published",
+    ];
+    let told: Vec<String> = lines
+        .iter()
+        .map(|line| format!("{line} => {:?}", contradiction(line)))
+        .collect();
+    expect![[r##"
+        when a draft pull request that is not a draft is opened => Some(["draft", "a draft"])
+        when a draft non-draft pull request is opened => Some(["draft", "non-draft"])
+        when a pull request is opened by a bot and not by a bot => Some(["a bot", "a bot"])
+        when a pull request targeting main and not targeting main is opened => Some(["main", "main"])
+        when a merged pull request is opened => Some(["merged", "a merged pull request is opened"])
+        when a PR without the bug label is labeled bug => Some(["bug label", "bug"])
+        when files in docs/ but not in docs/ are changed => Some(["files in docs/ but not in docs/", "files in docs/ but not in docs/"])
+        when a closed issue is opened on GitHub => Some(["closed", "a closed issue is opened on GitHub"])
+        when a Slack message is posted in #dev but not in #dev => Some(["#dev", "but not in #dev"])
+        when a commit is pushed to main but not to main => Some(["main", "main"])
+        when a release that is a prerelease and not a prerelease is published => Some(["a prerelease", "a prerelease"])"##]].assert_eq(&told.join("\n"));
+}
+
+#[test]
+fn a_line_with_a_way_to_be_met_is_no_contradiction() {
+    for line in [
+        "when a draft pull request is opened by a human",
+        "when a pull request labeled bug is labeled docs",
+        "when a draft pull request that is not a draft is opened, or when an issue is created",
+        "when a pull request is merged into main or closed",
+        "when a draft pull request is marked ready for review",
+        "when a closed pull request is reopened",
+    ] {
+        assert_eq!(contradiction(line), None, "{line}");
+    }
 }
 
 #[test]
 fn the_same_meaning_in_other_words_is_seen_as_the_same() {
     let same = |a: &str, b: &str| interpret(a).means_the_same_as(&interpret(b));
-    assert!(same(
-        "when a PR is merged into main",
-        "after a pull request lands on main"
-    ));
-    assert!(same(
-        "when a bot opens a pull request",
-        "when a PR is opened by a bot"
-    ));
-    assert!(!same(
-        "when a PR is merged into main",
-        "when a PR is merged into master"
-    ));
-    assert!(!same(
-        "when a PR is merged into main",
-        "when a PR is merged"
-    ));
+    for (a, b) in [
+        (
+            "when a PR is merged into main",
+            "after a pull request lands on main",
+        ),
+        (
+            "when a bot opens a pull request",
+            "when a PR is opened by a bot",
+        ),
+        (
+            "when a pull request is opened by a human",
+            "when a non-bot opens a pull request",
+        ),
+        (
+            "when a pull request is opened or reopened",
+            "when a PR is reopened or opened",
+        ),
+        (
+            "when a PR is opened, or when it is reopened",
+            "when a pull request is reopened or opened",
+        ),
+        (
+            "when files in docs/ are changed",
+            "when files matching docs/** are changed",
+        ),
+        (
+            "when an issue labeled bug or docs is closed",
+            "when an issue labeled docs or bug is closed",
+        ),
+        (
+            "when a GitHub issue is labeled \"Bug\"",
+            "when the bug label is added to an issue on GitHub",
+        ),
+        ("on pull_request.opened", "when a pull request is created"),
+        (
+            "when a PR is opened by a human that is no bot",
+            "when a person opens a PR",
+        ),
+    ] {
+        assert!(same(a, b) && same(b, a), "{a}; {b}");
+    }
+    for (a, b) in [
+        (
+            "when a PR is merged into main",
+            "when a PR is merged into master",
+        ),
+        ("when a PR is merged into main", "when a PR is merged"),
+        ("when a PR is opened or reopened", "when a PR is opened"),
+        ("when an issue is closed", "when a GitHub issue is closed"),
+        (
+            "when files in docs/ are changed",
+            "when files in docs/ or src/ are changed",
+        ),
+        ("when a large PR is opened", "when a PR is opened"),
+    ] {
+        assert!(!same(a, b) && !same(b, a), "{a}; {b}");
+    }
 }
