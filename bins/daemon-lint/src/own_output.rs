@@ -1,7 +1,7 @@
 //! Whether a daemon's routines produce what one of its conditions wakes on.
 
 use daemon_event::Field;
-use daemon_watch::{Clause, EventPattern, Interpretation};
+use daemon_watch::{Clause, EventPattern, Interpretation, Op};
 
 /// Events of one family, and words of a routine that say it produces them.
 struct Family {
@@ -11,7 +11,7 @@ struct Family {
     words: &'static [&'static str],
 }
 
-const FAMILIES: [Family; 5] = [
+const FAMILIES: &[Family] = &[
     Family {
         kinds: &[
             "issue_comment",
@@ -22,7 +22,18 @@ const FAMILIES: [Family; 5] = [
             "message",
         ],
         actions: &[],
-        words: &["comment", "reply", "respond", "post a message"],
+        words: &["comment", "reply", "respond", "answer", "post a message"],
+    },
+    Family {
+        kinds: &["pull_request_review"],
+        actions: &[],
+        words: &[
+            "submit a review",
+            "leave a review",
+            "review the",
+            "review each",
+            "approve",
+        ],
     },
     Family {
         kinds: &["pull_request"],
@@ -31,14 +42,28 @@ const FAMILIES: [Family; 5] = [
             "open a pull request",
             "open a pr",
             "open pull requests",
+            "open prs",
             "create a pull request",
+            "create a pr",
             "create pull requests",
+            "raise a pull request",
         ],
     },
     Family {
         kinds: &["push", "pull_request"],
         actions: &["synchronize"],
         words: &["push", "commit"],
+    },
+    Family {
+        kinds: &["create"],
+        actions: &[],
+        words: &[
+            "create a branch",
+            "push a branch",
+            "create a tag",
+            "push a tag",
+            "tag the",
+        ],
     },
     Family {
         kinds: &["issues", "Issue"],
@@ -50,12 +75,70 @@ const FAMILIES: [Family; 5] = [
             "open issues",
             "create issues",
             "file issues",
+            "create a linear issue",
         ],
     },
     Family {
-        kinds: &["issues", "pull_request"],
+        kinds: &["issues", "pull_request", "discussion"],
         actions: &["labeled", "unlabeled"],
         words: &["label"],
+    },
+    Family {
+        kinds: &["issues", "pull_request"],
+        actions: &["assigned", "unassigned"],
+        words: &["assign"],
+    },
+    Family {
+        kinds: &["issues", "pull_request"],
+        actions: &["edited"],
+        words: &["title", "description", "edit the"],
+    },
+    Family {
+        kinds: &["issues", "pull_request"],
+        actions: &["closed"],
+        words: &[
+            "close the",
+            "close each",
+            "close issues",
+            "close pull requests",
+        ],
+    },
+    Family {
+        kinds: &["Issue"],
+        actions: &["update"],
+        words: &[
+            "priority",
+            "assign",
+            "label",
+            "status of",
+            "title",
+            "description",
+            "close the",
+        ],
+    },
+    Family {
+        kinds: &["release"],
+        actions: &[],
+        words: &[
+            "publish a release",
+            "create a release",
+            "cut a release",
+            "draft a release",
+        ],
+    },
+    Family {
+        kinds: &["discussion"],
+        actions: &["created"],
+        words: &[
+            "open a discussion",
+            "start a discussion",
+            "create a discussion",
+        ],
+    },
+    Family {
+        kinds: &["reaction_added"],
+        actions: &[],
+        words: &["react"],
     },
 ];
 
@@ -67,20 +150,19 @@ const WHO: [Field; 4] = [
     Field::AuthorKind,
 ];
 
-/// Reports whether an alternative without a word about who acted wakes on what `routines` produce.
+/// Reports whether an alternative without a word about who acted, and without a command, wakes on what `routines` produce.
 ///
 /// `routines` are in lower case.
 pub(crate) fn could_match_own_output(meaning: &Interpretation, routines: &[String]) -> bool {
-    let names_who = |clause: &&Clause| {
-        let filters = clause
+    let is_narrowed = |clause: &&Clause| {
+        let mut filters = clause
             .filters
             .iter()
             .filter_map(|&index| meaning.filters.get(index));
-        filters
-            .map(|filter| filter.test.field())
-            .any(|field| WHO.contains(&field))
+        // A daemon does not begin its own comments with the command that wakes it.
+        filters.any(|filter| WHO.contains(&filter.test.field()) || filter.test.op() == Op::Command)
     };
-    let open = meaning.clauses.iter().filter(|clause| !names_who(clause));
+    let open = meaning.clauses.iter().filter(|clause| !is_narrowed(clause));
     open.flat_map(|clause| &clause.events).any(|event| {
         FAMILIES
             .iter()
@@ -89,8 +171,16 @@ pub(crate) fn could_match_own_output(meaning: &Interpretation, routines: &[Strin
                 family
                     .words
                     .iter()
-                    .any(|word| routines.iter().any(|routine| routine.contains(word)))
+                    .any(|word| routines.iter().any(|routine| says(routine, word)))
             })
+    })
+}
+
+/// Whether a routine holds words that begin where a word does.
+fn says(routine: &str, words: &str) -> bool {
+    routine.match_indices(words).any(|(at, _)| {
+        let before = routine[..at].chars().next_back();
+        !before.is_some_and(char::is_alphanumeric)
     })
 }
 

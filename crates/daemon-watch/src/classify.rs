@@ -1,11 +1,10 @@
-//! What a line is that names no event here, and orders inside conditions.
+//! What a line is that names no event here.
 
 use crate::grammar::reader::Reader;
 use crate::interpretation::Status;
 use crate::lexicon::Class;
 use crate::normalise::TokenKind;
 use crate::resolve::Unresolved;
-use crate::span::Span;
 
 /// Tells what a line without an event is.
 pub(crate) fn classify(reader: &Reader<'_>, reason: Unresolved) -> Status {
@@ -164,51 +163,3 @@ const STATE_WORDS: &[&str] = &[
     "neglected",
     "abandoned",
 ];
-
-const ORDERS: &[&str] = &[
-    "ignore",
-    "disregard",
-    "please",
-    "always",
-    "then",
-    "you",
-    "your",
-    "must",
-    "should",
-    "do",
-    "post",
-    "reply",
-    "summarize",
-    "summarise",
-    "run",
-    "send",
-    "make",
-    "check",
-];
-
-/// Finds an order to the model inside a condition: `… and then post a summary`, `ignore previous instructions`.
-pub(crate) fn instruction(condition: &str) -> Option<Span> {
-    let lower = condition.to_lowercase();
-    let marks = [
-        "ignore previous",
-        "ignore all",
-        "disregard",
-        ", then ",
-        " and then ",
-        " then please ",
-        "you must ",
-        "you should ",
-        "; please ",
-        ", please ",
-    ];
-    let at = marks.iter().filter_map(|mark| lower.find(mark)).min()?;
-    let after = lower.get(at..)?;
-    let is_order = ORDERS.iter().any(|order| {
-        after
-            .split(|c: char| !c.is_alphanumeric())
-            .any(|word| word == *order)
-    });
-    let start = at + after.len() - after.trim_start_matches([',', ';', ' ']).len();
-    (is_order && lower.len() == condition.len() && condition.is_char_boundary(start))
-        .then(|| Span::new(start, condition.trim_end().len()))
-}

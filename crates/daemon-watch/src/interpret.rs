@@ -1,9 +1,10 @@
 //! From a line to its interpretation: read, resolve, classify.
 
-use crate::classify::{classify, instruction};
+use crate::classify::classify;
 use crate::compare::LONGEST_GLOB;
 use crate::grammar::draft::Draft;
 use crate::grammar::reader::Reader;
+use crate::instruction::instruction;
 use crate::interpretation::{Correction, Interpretation, Status, TimeKind};
 use crate::lexicon::Class;
 use crate::normalise::{Token, TokenKind, tokens};
@@ -210,6 +211,18 @@ fn finish(
             correction.replacement
         )
     }));
+    let instruction = instruction(condition);
+    let mut clauses = found.clauses;
+    let remainder = match instruction {
+        Some(order) if unresolved.is_none() => {
+            // Who is ordered to assign is not waiting for an assignment.
+            if clauses.iter().any(|clause| clause.span.start < order.start) {
+                clauses.retain(|clause| clause.span.start < order.start);
+            }
+            with_span(remainder, order)
+        }
+        Some(_) | None => remainder,
+    };
     let (status, suggestion) = match unresolved {
         Some(unresolved) => unresolved,
         None if remainder.is_empty() => (Status::Mapped, None),
@@ -218,7 +231,6 @@ fn finish(
     if status == Status::Unmapped {
         notes.push("the sources known here are GitHub, Linear, Slack, Sentry and git".to_owned());
     }
-    let mut clauses = found.clauses;
     let mended = |span: Span| {
         corrections
             .iter()
@@ -247,9 +259,23 @@ fn finish(
         notes,
         time: None,
         corrections,
-        instruction: instruction(condition),
+        instruction,
         suggestion,
     }
+}
+
+/// Adds a part to what is left over; parts that touch become one.
+fn with_span(mut spans: Vec<Span>, part: Span) -> Vec<Span> {
+    spans.push(part);
+    spans.sort_unstable();
+    let mut acc: Vec<Span> = Vec::new();
+    for span in spans {
+        match acc.last_mut() {
+            Some(last) if span.start <= last.end => *last = last.to(span),
+            Some(_) | None => acc.push(span),
+        }
+    }
+    acc
 }
 
 fn whole(condition: &str) -> Vec<Span> {

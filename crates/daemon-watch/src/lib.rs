@@ -32,6 +32,7 @@ mod explain;
 mod filter;
 mod grammar;
 mod index;
+mod instruction;
 mod interpret;
 mod interpretation;
 mod lexicon;
