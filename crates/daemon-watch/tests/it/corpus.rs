@@ -5,6 +5,10 @@ use std::path::Path;
 
 use daemon_watch::{corpus, interpret};
 
+/// What was reached: a misreading more is a step back.
+const MISREAD_PERCENT: usize = 9;
+const FALSE_WAKES_PER_MYRIAD: usize = 6;
+
 pub(crate) fn fixtures() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/watch")
 }
@@ -27,10 +31,15 @@ pub(crate) fn payloads() -> BTreeMap<String, daemon_event::Event> {
     .collect()
 }
 
+/// The labelled conditions of one file.
+fn labelled(file: &str) -> Vec<corpus::Labelled> {
+    let text = std::fs::read_to_string(fixtures().join(file)).expect("it is there");
+    corpus::conditions(&text).expect("every line is a labelled condition")
+}
+
 #[test]
 fn every_condition_of_our_corpus_is_read_as_it_is_labelled() {
-    let text = std::fs::read_to_string(fixtures().join("conditions.jsonl")).expect("it is there");
-    let conditions = corpus::conditions(&text).expect("every line is a labelled condition");
+    let conditions = labelled("conditions.jsonl");
     let payloads = payloads();
     let (score, answers) = corpus::score(&conditions, &payloads, interpret);
     let failures: Vec<String> = score
@@ -50,6 +59,25 @@ fn every_condition_of_our_corpus_is_read_as_it_is_labelled() {
         (conditions.len(), conditions.len(), 0, 0, 0)
     );
     assert_eq!(answers.len(), conditions.len());
+}
+
+#[test]
+fn the_rows_that_are_still_misread_stay_few_and_wake_little() {
+    let open = labelled("open.jsonl");
+    let payloads = payloads();
+    let (score, _) = corpus::score(&open, &payloads, interpret);
+    let n_rows = labelled("conditions.jsonl").len() + open.len();
+    let n_misread = open.len() - score.exact;
+    assert!(
+        n_misread * 100 <= n_rows * MISREAD_PERCENT,
+        "{n_misread} of {n_rows} are misread"
+    );
+    let n_pairs = n_rows * payloads.len();
+    assert!(
+        score.false_wakes * 10_000 <= n_pairs * FALSE_WAKES_PER_MYRIAD,
+        "{} of {n_pairs} pairs wake that must not",
+        score.false_wakes
+    );
 }
 
 #[test]

@@ -90,9 +90,9 @@ fn a_strange_word_put_anywhere_into_a_good_condition_is_told() {
     let mut dropped = Vec::new();
     for (number, line) in mapped_conditions().iter().enumerate() {
         for (index, at) in gaps(line).into_iter().enumerate() {
-            // Every fourth gap of a line, another one in each: neighbours read alike.
-            if (number + index) % 4 == 0 {
-                let word = STRANGE[(number + index) / 4 % STRANGE.len()];
+            // One gap in twelve, another one in each line; the property below takes any.
+            if (number + index) % 12 == 0 {
+                let word = STRANGE[(number + index) / 12 % STRANGE.len()];
                 dropped.extend(tells_when_put_into(line, at, word).err());
             }
         }

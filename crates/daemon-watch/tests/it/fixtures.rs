@@ -136,7 +136,8 @@ impl Row {
 }
 
 fn rows() -> Vec<Row> {
-    let text = std::fs::read_to_string(fixtures().join("conditions.jsonl")).expect("it is there");
+    let read = |file: &str| std::fs::read_to_string(fixtures().join(file)).expect("it is there");
+    let text = read("conditions.jsonl") + &read("open.jsonl");
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
         .collect()
