@@ -13,6 +13,11 @@ usage: cargo xtask TASK
   bench [NAME...]      measure the rows of docs/PERFORMANCE.md beside their peers;
                        without a NAME all of them, and the page is written again
   docs                 write the parts of documents that come from code
+  simulate [--seeds N] [--seed S] [--days D]
+                       live N virtual lives of schedules under faults beside an oracle;
+                       a seed by itself is replayed and told in full
+  simulate --calendar N
+                       compare N next occurrences with a slow calendar in every zone
   ci                   formatting, lints, tidy and tests, the cheap ones first
   help                 this text";
 
@@ -29,6 +34,8 @@ pub(crate) enum Task {
     Bench(Vec<String>),
     /// Write the documents that come from code.
     Docs,
+    /// Live seeds of the simulator with these arguments.
+    Simulate(Vec<String>),
     /// Everything a change must pass.
     Ci,
 }
@@ -69,9 +76,22 @@ impl Task {
             ["bench", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => Ok(
                 Self::Bench(names.iter().map(|&name| name.to_owned()).collect()),
             ),
+            ["simulate", flags @ ..] if are_flags(flags) => Ok(Self::Simulate(
+                flags.iter().map(|&flag| flag.to_owned()).collect(),
+            )),
             _ => Err(Usage::Unknown(args.join(" "))),
         }
     }
+}
+
+/// Reports whether arguments are flags of the simulator, each with a number.
+fn are_flags(args: &[&str]) -> bool {
+    const FLAGS: [&str; 4] = ["--seeds", "--seed", "--days", "--calendar"];
+    let is_pair = |pair: &[&str]| match pair {
+        [flag, number] => FLAGS.contains(flag) && number.parse::<u64>().is_ok(),
+        _ => false,
+    };
+    args.chunks(2).all(is_pair)
 }
 
 fn parse_tier(tier: &str) -> Result<Tier, Usage> {
@@ -122,6 +142,10 @@ mod tests {
         );
         assert_eq!(parse("docs"), Ok(Task::Docs));
         assert_eq!(parse("ci"), Ok(Task::Ci));
+        assert_eq!(
+            parse("simulate --seeds 7"),
+            Ok(Task::Simulate(vec!["--seeds".to_owned(), "7".to_owned()]))
+        );
     }
 
     #[test]
@@ -133,6 +157,10 @@ mod tests {
         assert_eq!(
             parse("tidy now"),
             Err(Usage::Unknown("tidy now".to_owned()))
+        );
+        assert_eq!(
+            parse("simulate --seeds many"),
+            Err(Usage::Unknown("simulate --seeds many".to_owned()))
         );
         assert_eq!(
             parse("bench --fast"),

@@ -1,4 +1,4 @@
-//! Workspace tasks: `cargo xtask tidy|test|bench|docs|ci|help`.
+//! Workspace tasks: `cargo xtask tidy|test|bench|docs|simulate|ci|help`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -11,6 +11,7 @@ mod cli;
 mod docs;
 mod examples;
 mod shell;
+mod simulate;
 mod tally;
 mod test;
 mod tidy;
@@ -53,6 +54,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Test(tier) => test::run(root, tier),
         Task::Bench(names) => bench::run(root, &names),
         Task::Docs => docs::run(root),
+        Task::Simulate(args) => simulate::run(root, &args),
         Task::Ci => ci::run(root),
     }
 }

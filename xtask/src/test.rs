@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::cli::Tier;
 use crate::tally::{self, Skip, Tally};
-use crate::{examples, shell};
+use crate::{examples, shell, simulate};
 
 /// Crates whose tests make real repositories.
 const NEED_GIT: [&str; 4] = ["daemon-repo", "daemon-surface", "daemon-host", "daemon-run"];
@@ -32,6 +32,9 @@ pub(crate) fn run(root: &Path, tier: Tier) -> Result<ExitCode> {
     is_green &= unit(root, tier, excluded, &mut tally)?;
     is_green &= documentation(root, excluded, &mut tally)?;
     tally += examples::run(root)?;
+    if tier == Tier::Night {
+        is_green &= simulate::night(root)?;
+    }
     is_green &= tally.failed == 0;
     println!("{}", tally.line());
     Ok(if is_green {

@@ -53,4 +53,4 @@ pub use state::{
     StateError, apply,
 };
 pub use surface::{Found, RemoteId, Surface, SurfaceError, SurfaceErrorKind};
-pub use transition::DeliveryEnd;
+pub use transition::{DeliveryEnd, LEASE, SteppedBack};

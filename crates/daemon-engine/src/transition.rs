@@ -3,12 +3,24 @@
 //! Stores read an activation, let one of these functions change it, and write it back in the same transaction; so no two
 //! stores can differ in what a claim, an end or a crash means.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::activation::{Activation, ActivationState, HostEpoch, RunLease, Trigger};
 use crate::admit::{NewTrigger, PENDING_EXPIRY};
 use crate::attempt::{AttemptEnd, AttemptOutcome, Counting, Next};
 use crate::output::OutputState;
+
+/// How long a lease lasts unless it is renewed.
+pub const LEASE: SignedDuration = SignedDuration::from_secs(60);
+
+/// What a step of the clock back made of an activation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SteppedBack {
+    /// One of its instants lay beyond the clock.
+    Changed,
+    /// It is as it was.
+    Unchanged,
+}
 
 impl Activation {
     /// Makes the activation that an enqueued trigger asks for.
@@ -113,6 +125,24 @@ impl Activation {
             self.state,
             ActivationState::Failed | ActivationState::Dead | ActivationState::Cancelled
         )
+    }
+
+    /// Brings its instants to a clock that stepped back to `now`, and says whether that changed anything.
+    ///
+    /// What would wait until the clock is where it was before is ready, and a lease lasts no longer than one given now.
+    pub fn step_back(&mut self, now: Timestamp) -> SteppedBack {
+        if self.state == ActivationState::Pending && self.not_before > now {
+            self.not_before = now;
+            return SteppedBack::Changed;
+        }
+        let longest = now + LEASE;
+        match &mut self.lease_until {
+            Some(until) if *until > longest => {
+                *until = longest;
+                SteppedBack::Changed
+            }
+            _ => SteppedBack::Unchanged,
+        }
     }
 
     /// Reports whether it has been ready for so long that it expires.

@@ -60,7 +60,7 @@ pub(crate) fn claim_one(
                SELECT 1 FROM activation AS b WHERE b.lane = a.lane AND b.subject IS a.subject \
                AND b.state IN ('claimed', 'running', 'delivering')) AND (?4 IS NULL OR ?4 > ( \
                SELECT count(*) FROM activation AS c WHERE c.lane = a.lane AND c.subject IS a.subject \
-               AND c.started_at > ?5))",
+               AND c.started_at > ?5 AND c.started_at <= ?2))",
         )?
         .query_row(
             params![
@@ -96,8 +96,12 @@ fn host_may_start(tx: &Connection, request: &ClaimRequest) -> Outcome<bool> {
     }
     if let Some(limit) = request.rates.host {
         let began: u32 = tx
-            .prepare_cached("SELECT count(*) FROM activation WHERE started_at > ?1")?
-            .query_row([micros(request.now - HOUR)], |row| row.get(0))?;
+            .prepare_cached(
+                "SELECT count(*) FROM activation WHERE started_at > ?1 AND started_at <= ?2",
+            )?
+            .query_row([micros(request.now - HOUR), micros(request.now)], |row| {
+                row.get(0)
+            })?;
         if began >= limit {
             return Ok(false);
         }
@@ -117,8 +121,8 @@ fn lane_may_start(tx: &Connection, lane: i64, request: &ClaimRequest) -> Outcome
         return Ok(true);
     };
     let began: u32 = tx
-        .prepare_cached("SELECT count(*) FROM activation WHERE lane = ?1 AND started_at > ?2")?
-        .query_row(params![lane, micros(request.now - HOUR)], |row| row.get(0))?;
+        .prepare_cached("SELECT count(*) FROM activation WHERE lane = ?1 AND started_at > ?2 AND started_at <= ?3")?
+        .query_row(params![lane, micros(request.now - HOUR), micros(request.now)], |row| row.get(0))?;
     Ok(began < limit)
 }
 
@@ -145,7 +149,7 @@ fn oldest_ready(
                SELECT 1 FROM activation AS b WHERE b.lane = ?1 AND b.subject IS a.subject \
                AND b.state IN ('claimed', 'running', 'delivering'))) AND (?5 IS NULL OR ?5 > ( \
                SELECT count(*) FROM activation AS c WHERE c.lane = ?1 AND c.subject IS a.subject \
-               AND c.started_at > ?6)) \
+               AND c.started_at > ?6 AND c.started_at <= ?3)) \
              ORDER BY a.number LIMIT 1",
         )?
         .query_row(

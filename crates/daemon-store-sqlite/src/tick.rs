@@ -1,6 +1,6 @@
 //! Coverages, their cursors, and the records of ticks.
 
-use daemon_engine::{ActivationState, Admission, NewTrigger};
+use daemon_engine::{ActivationState, Admission, NewTrigger, SteppedBack};
 use daemon_event::{ActivationId, DaemonKey, RepoName, TriggerKey};
 use daemon_schedule::{Cancels, TickOutcome, TickRow};
 use daemon_store::decide::{
@@ -144,12 +144,15 @@ fn commit_one(tx: &Connection, commit: TickCommit) -> Outcome<TickResult> {
     }
     tx.prepare_cached("UPDATE coverage SET cursor = ?3 WHERE lane = ?1 AND number = ?2")?
         .execute(params![lane.0, integer(commit.coverage), micros(commit.to)])?;
-    let rows = unrecorded(tx, lane, &schedule, &commit.rows)?;
+    let mut rows = unrecorded(tx, lane, &schedule, &commit.rows)?;
     let unfinished = activations_of(tx, lane)?;
     if commit.cancels == Cancels::Running {
         cancel_leased(tx, &unfinished.running, commit.now)?;
     }
-    let admitted = match commit.trigger.and_then(|new| trigger_among(new, &rows)) {
+    let trigger = commit
+        .trigger
+        .and_then(|new| trigger_among(new, &mut rows, &schedule, &unfinished));
+    let admitted = match trigger {
         None => None,
         Some(new) => admit(tx, lane, new)?,
     };
@@ -321,6 +324,16 @@ pub(crate) fn retract(tx: &Connection, now: Timestamp) -> Outcome<u64> {
         "UPDATE coverage SET cursor = ?1 WHERE cursor > ?1",
         [micros(now)],
     )?;
+    let ahead = activation::select(
+        tx,
+        "a.finished_at IS NULL AND (a.state = 'pending' AND a.not_before > :now OR a.lease_until > :now)",
+        &[(":now", &micros(now))],
+    )?;
+    for mut one in ahead {
+        if one.activation.step_back(now) == SteppedBack::Changed {
+            activation::update(tx, &one)?;
+        }
+    }
     let mut n_retracted = 0;
     for (number, tick, schedule) in later_ticks(tx, now)? {
         if let Some((kept, gone)) = retraction(&tick, schedule.as_ref(), now) {

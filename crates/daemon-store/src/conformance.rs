@@ -147,7 +147,8 @@ cases! {
         a_later_tick_may_cancel_what_runs
         a_fired_tick_has_its_row_and_keeps_the_one_it_has
         what_a_tick_tells_is_kept
-        every_unfinished_tick_is_counted;
+        every_unfinished_tick_is_counted
+        a_clock_step_back_holds_nothing_up;
     outbox:
         an_attempt_with_outputs_delivers
         only_a_good_end_keeps_outputs

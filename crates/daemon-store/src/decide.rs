@@ -163,8 +163,14 @@ pub fn unrecorded_ticks(
 
 /// Works out the trigger of the rows that are left of a commit; `None` where none of them wakes anybody.
 ///
-/// Where the trigger's own tick is recorded already, the newest of the others stands for it.
-pub fn trigger_among(new: NewTrigger, rows: &[TickRow]) -> Option<NewTrigger> {
+/// Where the trigger's own tick is recorded already, the newest of those that were to join it stands for it. Without any,
+/// what was to give way to it has nothing to give way to unless something is `unfinished`: then its newest tick is to run.
+pub fn trigger_among(
+    new: NewTrigger,
+    rows: &mut Vec<TickRow>,
+    schedule: &ScheduleText,
+    unfinished: &TickActivations,
+) -> Option<NewTrigger> {
     let wakes =
         |row: &&TickRow| matches!(row.outcome, TickOutcome::Enqueued | TickOutcome::Coalesced);
     let TriggerKey::Tick(at) = new.trigger.key else {
@@ -175,6 +181,14 @@ pub fn trigger_among(new: NewTrigger, rows: &[TickRow]) -> Option<NewTrigger> {
         .any(|row| row.first <= at && at <= row.scheduled_at)
     {
         return Some(new);
+    }
+    if !rows.iter().any(|row| wakes(&row)) && unfinished.is_empty() {
+        let skipped = |row: &TickRow| row.outcome == TickOutcome::SkippedOverlap;
+        let place = rows.iter().rposition(skipped)?;
+        let last = rows[place].scheduled_at;
+        let mut parts = unrecorded_ticks(rows[place], schedule, &[(last, last)]);
+        parts.push(TickRow::one(last, TickOutcome::Enqueued));
+        rows.splice(place..=place, parts);
     }
     let newest = rows.iter().rfind(wakes)?.scheduled_at;
     let trigger = Trigger {
@@ -222,7 +236,9 @@ pub fn recorded_ticks(
             }
             (TickOutcome::SkippedOverlap, _) => {
                 let running = unfinished.running.first();
-                let activation = running.or(unfinished.pending.first());
+                // What the same commit made is what later ticks of it give way to.
+                let made = admitted.and_then(|admitted| admitted.admission.activation());
+                let activation = running.or(unfinished.pending.first()).or(made);
                 recorded.push((*row, activation.cloned()));
             }
             _ => recorded.push((*row, None)),

@@ -53,6 +53,8 @@
 //! No store decides by itself what a claim, an end, a crash or a tick means: all of them call the same functions.
 //! Instants are kept to the microsecond. No method reads a clock.
 
+#[cfg(feature = "internal-testing")]
+mod canary;
 pub mod conformance;
 pub mod decide;
 mod error;
@@ -62,6 +64,8 @@ mod rows;
 mod ticker;
 mod traits;
 
+#[cfg(feature = "internal-testing")]
+pub use canary::Canary;
 pub use error::StoreError;
 pub use listing::{Bounds, Listing, MAX_PAGE, Position};
 pub use rows::{

@@ -290,6 +290,11 @@ pub struct TickActivations {
 }
 
 impl TickActivations {
+    /// Tells whether every one has ended.
+    pub fn is_empty(&self) -> bool {
+        self.running.is_empty() && self.pending.is_empty()
+    }
+
     /// Counts them, for a policy.
     pub fn unfinished(&self) -> Unfinished {
         let count = |ids: &[ActivationId]| u64::try_from(ids.len()).expect("a count fits");

@@ -28,6 +28,8 @@ pub struct Ticker {
     scheduler: Scheduler<TickKey>,
     clock: ClockWatch,
     built_at: Timestamp,
+    #[cfg(feature = "internal-testing")]
+    canary: Option<crate::Canary>,
 }
 
 /// A daemon and the number of its coverage.
@@ -78,6 +80,8 @@ pub struct Overdue {
     from: Timestamp,
     after: Timestamp,
     to: Timestamp,
+    #[cfg(feature = "internal-testing")]
+    is_jittered: bool,
 }
 
 /// What an activation of a tick needs beside the tick.
@@ -109,7 +113,15 @@ impl Ticker {
             scheduler: Scheduler::new(),
             clock: ClockWatch::default(),
             built_at,
+            #[cfg(feature = "internal-testing")]
+            canary: None,
         }
+    }
+
+    /// Plants a fault.
+    #[cfg(feature = "internal-testing")]
+    pub fn plant(&mut self, canary: crate::Canary) {
+        self.canary = Some(canary);
     }
 
     /// Makes the ticker hold exactly the given coverages.
@@ -161,11 +173,26 @@ impl Ticker {
                 from: due.from,
                 after: due.after,
                 to: due.to,
+                #[cfg(feature = "internal-testing")]
+                is_jittered: false,
             });
         });
+        #[cfg(feature = "internal-testing")]
+        self.spoil(&mut overdue, now);
         match passage {
             Passage::Onward => Round::Due { overdue, skipped },
             Passage::SteppedBack => Round::SteppedBack,
+        }
+    }
+
+    #[cfg(feature = "internal-testing")]
+    fn spoil(&self, overdue: &mut Vec<Overdue>, now: Timestamp) {
+        match self.canary {
+            Some(crate::Canary::CursorKept) => overdue.retain(|due| due.from <= now),
+            Some(crate::Canary::JitterInScheduledAt) => {
+                overdue.iter_mut().for_each(|due| due.is_jittered = true);
+            }
+            _ => {}
         }
     }
 
@@ -174,20 +201,20 @@ impl Ticker {
         self.scheduler.deadline()
     }
 
-    /// Takes the store's answer to a commit.
-    pub fn recorded(&mut self, commit: &TickCommit, result: &TickResult) -> Standing {
-        let key = (commit.daemon.clone(), commit.coverage);
+    /// Takes the store's answer to a commit of a coverage.
+    pub fn recorded(&mut self, daemon: &DaemonKey, coverage: u64, result: &TickResult) -> Standing {
+        let key = || (daemon.clone(), coverage);
         match result {
             TickResult::Recorded(_) => Standing::Current,
             // Somebody else was faster, and may have died since: go on from where they are.
             TickResult::Elsewhere {
                 cursor: Some(cursor),
             } => {
-                self.scheduler.set_cursor(&key, *cursor);
+                self.scheduler.set_cursor(&key(), *cursor);
                 Standing::Current
             }
             TickResult::Elsewhere { cursor: None } => {
-                self.scheduler.remove(&key);
+                self.scheduler.remove(&key());
                 Standing::Stale
             }
         }
@@ -215,8 +242,10 @@ impl Overdue {
             }
             let is_last = last == Some(place);
             let missed = missed.take_if(|_| is_last);
-            let trigger =
-                waking().map(|waking| self.trigger(waking, row.scheduled_at, missed, now));
+            let waking = waking();
+            #[cfg(feature = "internal-testing")]
+            let row = &self.jittered(*row, waking.as_ref(), &mut rows);
+            let trigger = waking.map(|waking| self.trigger(waking, row.scheduled_at, missed, now));
             let to = if is_last { self.to } else { row.scheduled_at };
             commits.push(self.commit(from, to, std::mem::take(&mut rows), now));
             if let Some(commit) = commits.last_mut() {
@@ -241,6 +270,17 @@ impl Overdue {
             first.cancels = plan.cancels_running;
         }
         commits
+    }
+
+    /// Shifts an enqueued row by its jitter, as the fault has it.
+    #[cfg(feature = "internal-testing")]
+    fn jittered(&self, row: TickRow, waking: Option<&Waking>, rows: &mut [TickRow]) -> TickRow {
+        let jitter = waking.map_or(Duration::ZERO, |waking| waking.jitter);
+        let (true, Some(last)) = (self.is_jittered, rows.last_mut()) else {
+            return row;
+        };
+        *last = TickRow::one(row.scheduled_at + jitter, row.outcome);
+        *last
     }
 
     fn commit(

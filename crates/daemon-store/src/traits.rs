@@ -145,7 +145,8 @@ pub trait Ticks: Send + Sync {
     /// later than `now` to it: the clock stepped back. Returns how many records were marked.
     ///
     /// A range that lies on both sides of `now` is divided: its later part alone is retracted. What is retracted may be
-    /// recorded a second time.
+    /// recorded a second time. Activations whose `not_before` lies beyond the clock are ready, so that none waits, with
+    /// every tick that joins it, until the clock is where it was.
     async fn retract(&self, now: Timestamp) -> Result<u64, StoreError>;
 
     /// Lists ticks by when they were scheduled.

@@ -1,4 +1,4 @@
-use super::DeliveryEnd;
+use super::{DeliveryEnd, SteppedBack};
 use crate::activation::{Activation, ActivationState, HostEpoch, RunLease};
 use crate::attempt::{AttemptEnd, AttemptOutcome, end_attempt, reclaim};
 use crate::fixture::{at, end, new_trigger, pending, retryable};
@@ -166,4 +166,22 @@ fn only_bad_ends_are_revivable() {
             ActivationState::Cancelled
         ]
     );
+}
+
+#[test]
+fn a_clock_that_stepped_back_holds_nothing_up() {
+    let minute = 60;
+    let mut waiting = pending();
+    waiting.not_before = at(90_000);
+    assert_eq!(waiting.step_back(at(100)), SteppedBack::Changed);
+    assert_eq!(waiting.not_before, at(100));
+    assert_eq!(waiting.step_back(at(100)), SteppedBack::Unchanged);
+
+    let mut running = leased();
+    running.lease_until = Some(at(90_000));
+    assert_eq!(running.step_back(at(100)), SteppedBack::Changed);
+    assert_eq!(running.lease_until, Some(at(100 + minute)));
+    let before = running.clone();
+    assert_eq!(running.step_back(at(100)), SteppedBack::Unchanged);
+    assert_eq!(running, before);
 }

@@ -3,17 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use daemon_engine::Activation;
+use daemon_engine::{Activation, LEASE};
 use daemon_provider::CancelReason;
 use daemon_store::{ClaimRequest, Rates, StoreError};
-use jiff::SignedDuration;
 use tokio::task::JoinSet;
 
 use super::Inner;
 use crate::random;
 
-/// How long a lease lasts.
-pub(super) const LEASE: SignedDuration = SignedDuration::from_secs(60);
 /// How often leases are renewed.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// How long the loop sleeps when nothing wakes it.

@@ -136,7 +136,7 @@ async fn record(
     let mut standing = Standing::Current;
     let mut is_claimable = false;
     for (commit, result) in commits.iter().zip(&results) {
-        if ticker.recorded(commit, result) == Standing::Stale {
+        if ticker.recorded(&commit.daemon, commit.coverage, result) == Standing::Stale {
             standing = Standing::Stale;
         }
         if let TickResult::Recorded(activation) = result {

@@ -8,14 +8,14 @@ use daemon_schedule::{Cancels, Missed, TickOutcome, TickRow};
 use jiff::Timestamp;
 
 use super::scene::{
-    activation_id, at, claim, claimed, daemon, done, enqueue, read, registration, scheduled, tick,
-    woken,
+    HOST, activation_id, at, claim, claimed, daemon, done, enqueue, read, registration, run,
+    scheduled, tick, woken,
 };
 use super::ticks::{
     GONE, commit, cursor, listed, made, quiet, record, scheduled_daemons, stored, ticked,
 };
 use crate::error::StoreError;
-use crate::rows::{StoredTick, TickCommit, TickResult};
+use crate::rows::{ClaimRequest, Rates, StoredTick, TickCommit, TickResult};
 use crate::traits::Store;
 
 /// A range of minutes, from the first to the last.
@@ -184,7 +184,7 @@ pub(super) async fn a_later_tick_may_cancel_what_runs(store: &dyn Store) {
     let watching = store
         .claim_one(
             &activation_id(9),
-            &crate::rows::ClaimRequest {
+            &ClaimRequest {
                 daemon_slots: 2,
                 ..claim(at(63))
             },
@@ -303,4 +303,38 @@ pub(super) async fn every_unfinished_tick_is_counted(store: &dyn Store) {
     let known = store.tick_activations(&[daemon("a")]).await.expect("reads");
     let unfinished = known.first().expect("one was asked for").unfinished();
     assert_eq!((unfinished.running, unfinished.pending), (1, 4));
+}
+
+pub(super) async fn a_clock_step_back_holds_nothing_up(store: &dyn Store) {
+    scheduled_daemons(store, &["a", "b"]).await;
+    record(store, vec![commit("b", 7, 0, 86_400)]).await;
+    let running = claimed(store, at(86_400)).await;
+    let row = run("r-1", &running, at(86_400));
+    store
+        .start_run(&running.id, running.run_lease, row, at(86_400))
+        .await
+        .expect("starts");
+    record(store, vec![commit("a", 1, 0, 86_400)]).await;
+    store.retract(at(600)).await.expect("retracts");
+    let rates = Rates {
+        host: Some(1),
+        ..Rates::default()
+    };
+    let request = ClaimRequest {
+        rates,
+        ..claim(at(601))
+    };
+    let next = store.claim(&request).await.expect("claims");
+    assert_eq!(
+        next.map(|activation| activation.id),
+        Some(activation_id(1)),
+        "neither its own time nor what began later keeps it waiting"
+    );
+    let lost = store.reclaim(HOST, at(661)).await.expect("reclaims");
+    let ids: Vec<_> = lost.into_iter().map(|one| one.id).collect();
+    assert_eq!(
+        ids,
+        [activation_id(7), activation_id(1)],
+        "a lease lasts no longer than one that is given now"
+    );
 }

@@ -61,7 +61,10 @@ impl Model {
     fn is_within_rates(&self, activation: &Activation, request: &ClaimRequest) -> bool {
         let began = |of: &dyn Fn(&Activation) -> bool| {
             let began = self.activations.iter().filter(|other| {
-                other.started_at.is_some_and(|at| at > request.now - HOUR) && of(other)
+                other
+                    .started_at
+                    .is_some_and(|at| request.now - HOUR < at && at <= request.now)
+                    && of(other)
             });
             u32::try_from(began.count()).unwrap_or(u32::MAX)
         };

@@ -20,7 +20,8 @@ pub struct Model {
     pub(super) event_places: HashMap<EventId, usize>,
     pub(super) identities: HashMap<String, StoredIdentity>,
     pub(super) cursors: BTreeMap<RepoName, BTreeMap<String, RefCursor>>,
-    pub(super) daemons: BTreeMap<DaemonPlace, DaemonRow>,
+    /// By path within a key: two files may claim one daemon key, never one path.
+    pub(super) daemons: BTreeMap<DaemonKey, BTreeMap<String, DaemonRow>>,
     pub(super) coverages: Vec<Coverage>,
     /// The place of each daemon's open coverage.
     pub(super) open_coverages: BTreeMap<DaemonKey, usize>,
@@ -43,10 +44,9 @@ pub struct Model {
     pub(super) values: BTreeMap<DaemonKey, BTreeMap<String, String>>,
     pub(super) host_gate: Gate,
     pub(super) epoch: HostEpoch,
+    #[cfg(feature = "internal-testing")]
+    canary: Option<crate::Canary>,
 }
-
-/// The key of a registered row: two files may claim one daemon key, never one path.
-pub(super) type DaemonPlace = (DaemonKey, String);
 
 #[derive(Clone, Debug)]
 pub(super) struct StoredEvent {
@@ -96,6 +96,8 @@ impl Default for Model {
             values: BTreeMap::new(),
             host_gate: Gate::Open,
             epoch: HostEpoch(0),
+            #[cfg(feature = "internal-testing")]
+            canary: None,
         }
     }
 }
@@ -109,8 +111,38 @@ impl Model {
         }
     }
 
+    /// Plants a fault.
+    #[cfg(feature = "internal-testing")]
+    pub fn plant(&mut self, canary: crate::Canary) {
+        self.canary = Some(canary);
+    }
+
+    #[cfg(feature = "internal-testing")]
+    pub(super) fn has(&self, canary: crate::Canary) -> bool {
+        self.canary == Some(canary)
+    }
+
+    /// Walks all rows of ticks, in the order in which they were written.
+    pub fn all_ticks(&self) -> impl Iterator<Item = &StoredTick> {
+        self.ticks.values()
+    }
+
+    /// Walks all activations, in the order in which they were made.
+    pub fn all_activations(&self) -> impl Iterator<Item = &Activation> {
+        self.activations.iter()
+    }
+
     /// Admits one trigger, whatever woke it.
     pub(super) fn admit(&mut self, new: NewTrigger) -> Admission {
+        #[cfg(feature = "internal-testing")]
+        if self.has(crate::Canary::OverlapDropsWatch)
+            && matches!(new.trigger.key, TriggerKey::Event(_))
+            && let Some(tick) = self.unfinished().find(|row| {
+                row.daemon == new.daemon && matches!(row.triggers[0].key, TriggerKey::Tick(_))
+            })
+        {
+            return Admission::Joined(tick.id.clone());
+        }
         let admission = admit(&new, &self.standing(&new));
         if !self.turns.contains_key(&new.daemon) {
             self.next_turn(new.daemon.clone());
@@ -146,6 +178,8 @@ impl Model {
             .trigger_places
             .get(&(new.daemon.clone(), new.trigger.key.clone()))
             .and_then(|place| self.triggers[*place].activation.clone());
+        #[cfg(feature = "internal-testing")]
+        let known = known.filter(|_| !self.has(crate::Canary::UniqueIndexDropped));
         let pending = || {
             self.unfinished()
                 .filter(|activation| activation.state == ActivationState::Pending)
@@ -202,9 +236,9 @@ impl Model {
 
     pub(super) fn rows_of(&self, daemon: &DaemonKey) -> impl Iterator<Item = &DaemonRow> {
         self.daemons
-            .range((daemon.clone(), String::new())..)
-            .map(|(_, row)| row)
-            .take_while(move |row| row.key == *daemon)
+            .get(daemon)
+            .into_iter()
+            .flat_map(BTreeMap::values)
     }
 
     pub(super) fn conduct(&self, daemon: &DaemonKey) -> Option<Conduct> {
@@ -215,7 +249,12 @@ impl Model {
     }
 
     pub(super) fn set_conduct(&mut self, daemon: &DaemonKey, conduct: Conduct) {
-        for row in self.daemons.values_mut().filter(|row| row.key == *daemon) {
+        for row in self
+            .daemons
+            .get_mut(daemon)
+            .into_iter()
+            .flat_map(BTreeMap::values_mut)
+        {
             row.gate = conduct.gate;
             row.failures = conduct.failures;
         }

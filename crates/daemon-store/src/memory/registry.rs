@@ -1,5 +1,7 @@
 //! The registry in the model.
 
+use std::collections::BTreeMap;
+
 use daemon_engine::{ActivationState, Gate};
 use daemon_event::DaemonKey;
 use jiff::Timestamp;
@@ -15,15 +17,15 @@ impl Model {
         let stored: Vec<DaemonRow> = self
             .daemons
             .values()
+            .flat_map(BTreeMap::values)
             .filter(|row| row.key.repo == registration.repo)
             .cloned()
             .collect();
         let (rows, change) = registered(&stored, registration, self.newest_seq());
-        self.daemons
-            .retain(|(key, _), _| key.repo != registration.repo);
+        self.daemons.retain(|key, _| key.repo != registration.repo);
         for row in rows {
-            self.daemons
-                .insert((row.key.clone(), row.path.clone()), row);
+            let of_key = self.daemons.entry(row.key.clone()).or_default();
+            of_key.insert(row.path.clone(), row);
         }
         self.follow_coverages(registration);
         self.cancel_orphans(registration);
@@ -98,7 +100,8 @@ impl Model {
 
     /// Returns every registered daemon; see [`Registry::daemons`](crate::Registry::daemons).
     pub fn daemons(&self) -> Vec<DaemonRow> {
-        self.daemons.values().cloned().collect()
+        let rows = self.daemons.values().flat_map(BTreeMap::values);
+        rows.cloned().collect()
     }
 
     /// Holds or opens a daemon; see [`Registry::set_gate`](crate::Registry::set_gate).

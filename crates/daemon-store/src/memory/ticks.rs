@@ -65,14 +65,14 @@ impl Model {
         }
         coverage.cursor = commit.to;
         let coverage = coverage.clone();
-        let rows = self.unrecorded(&coverage, &commit.rows);
+        let mut rows = self.unrecorded(&coverage, &commit.rows);
         let unfinished = self.tick_activations_of(&commit.daemon);
         if commit.cancels == Cancels::Running {
             self.cancel_leased(&unfinished.running, commit.now);
         }
         let admitted = commit
             .trigger
-            .and_then(|new| trigger_among(new, &rows))
+            .and_then(|new| trigger_among(new, &mut rows, &coverage.schedule, &unfinished))
             .and_then(|new| self.admit_tick(new));
         let rows = recorded_ticks(&rows, &coverage.schedule, admitted.as_ref(), &unfinished);
         for (row, activation) in rows {
@@ -83,7 +83,7 @@ impl Model {
 
     /// Admits a tick that somebody asked for; see [`Activations::enqueue`](crate::Activations::enqueue).
     pub(super) fn enqueue_tick(&mut self, at: Timestamp, new: NewTrigger) -> Admission {
-        let recorded = self.recorded_tick(&new.daemon, &new.trigger.key);
+        let recorded = self.standing_tick(&new.daemon, at);
         let is_recorded = recorded.is_some();
         if let Some(known) = recorded.and_then(|tick| tick.activation.clone()) {
             return Admission::Duplicate(known);
@@ -146,6 +146,10 @@ impl Model {
     }
 
     fn unrecorded(&self, coverage: &Coverage, rows: &[TickRow]) -> Vec<TickRow> {
+        #[cfg(feature = "internal-testing")]
+        if self.has(crate::Canary::UniqueIndexDropped) {
+            return rows.to_vec();
+        }
         let mut left = Vec::new();
         for row in rows {
             let recorded: Vec<(Timestamp, Timestamp)> = self
@@ -171,13 +175,11 @@ impl Model {
             .map(|(_, number)| &self.ticks[number])
     }
 
-    fn recorded_tick(&self, daemon: &DaemonKey, key: &TriggerKey) -> Option<&StoredTick> {
-        let TriggerKey::Tick(at) = key else {
-            return None;
-        };
-        self.recorded_since(daemon, *at)
+    /// Returns the row that stands for an instant, if there is one.
+    pub fn standing_tick(&self, daemon: &DaemonKey, at: Timestamp) -> Option<&StoredTick> {
+        self.recorded_since(daemon, at)
             .next()
-            .filter(|tick| tick.first <= *at)
+            .filter(|tick| tick.first <= at)
     }
 
     fn put_tick(
@@ -224,8 +226,17 @@ impl Model {
 
     /// Takes ticks back after the clock stepped back; see [`Ticks::retract`](crate::Ticks::retract).
     pub fn retract(&mut self, now: Timestamp) -> u64 {
-        for coverage in &mut self.coverages {
-            coverage.cursor = coverage.cursor.min(now);
+        #[cfg(feature = "internal-testing")]
+        let is_kept = self.has(crate::Canary::CursorKept);
+        #[cfg(not(feature = "internal-testing"))]
+        let is_kept = false;
+        if !is_kept {
+            for coverage in &mut self.coverages {
+                coverage.cursor = coverage.cursor.min(now);
+            }
+        }
+        for place in &self.unfinished {
+            self.activations[*place].step_back(now);
         }
         let mut later: Vec<u64> = self
             .standing_ticks

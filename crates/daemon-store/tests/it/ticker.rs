@@ -131,7 +131,8 @@ impl Machine {
         let commits = self.due();
         let results = self.store.commit_ticks(commits.clone());
         for (commit, result) in commits.iter().zip(&results) {
-            self.ticker.recorded(commit, result);
+            self.ticker
+                .recorded(&commit.daemon, commit.coverage, result);
         }
         commits
     }
@@ -504,7 +505,7 @@ fn a_host_that_is_slower_goes_on_from_where_the_other_one_stopped() {
     let cursor = Some(at("2026-01-01T00:03:00Z"));
     assert_eq!(results, [TickResult::Elsewhere { cursor }]);
     assert_eq!(
-        machine.ticker.recorded(&ours[0], &results[0]),
+        machine.ticker.recorded(&key(), 1, &results[0]),
         Standing::Current
     );
     machine.look();
@@ -521,7 +522,7 @@ fn a_coverage_that_ended_elsewhere_is_let_go() {
     let results = machine.store.commit_ticks(late.clone());
     assert_eq!(results, [TickResult::Elsewhere { cursor: None }]);
     assert_eq!(
-        machine.ticker.recorded(&late[0], &results[0]),
+        machine.ticker.recorded(&key(), 1, &results[0]),
         Standing::Stale
     );
 }

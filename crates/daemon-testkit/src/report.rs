@@ -1,0 +1,91 @@
+//! What many simulated lives came to.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::world::{Outcome, Tally};
+
+/// The sum of many lives.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// How many seeds ran.
+    pub n_seeds: u64,
+    /// What happened in them.
+    pub tally: Tally,
+    /// Seeds with a violation, each with its first one.
+    pub failures: Vec<(u64, String)>,
+    /// The time that cores worked on them.
+    pub busy: Duration,
+}
+
+impl Report {
+    /// Adds one life.
+    pub fn add(&mut self, seed: u64, outcome: &Outcome, took: Duration) {
+        self.n_seeds += 1;
+        self.tally += outcome.tally;
+        self.busy += took;
+        if let Some(first) = outcome.violations.first() {
+            self.failures.push((seed, first.clone()));
+        }
+    }
+
+    /// Adds the lives of another report.
+    pub fn merge(&mut self, other: Self) {
+        self.n_seeds += other.n_seeds;
+        self.tally += other.tally;
+        self.busy += other.busy;
+        self.failures.extend(other.failures);
+    }
+
+    /// Returns virtual minutes per second and core.
+    pub fn minutes_per_second(&self) -> f64 {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a speed is told to three digits"
+        )]
+        let minutes = self.tally.minutes as f64;
+        minutes / self.busy.as_secs_f64().max(1e-9)
+    }
+}
+
+/// Returns how long cores worked for this thread: other programs on the machine do not count.
+pub fn core_time() -> Duration {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(
+        u64::try_from(spent.tv_sec).unwrap_or(0),
+        u32::try_from(spent.tv_nsec).unwrap_or(0),
+    )
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let t = &self.tally;
+        writeln!(
+            f,
+            "{} seeds, {} virtual days, {} ticks, {} activations",
+            self.n_seeds,
+            t.minutes / 1440,
+            t.ticks,
+            t.activations
+        )?;
+        writeln!(
+            f,
+            "{} crashes, {} clock steps, {} edits, {} holds, {} removals, {} hangs, {} events",
+            t.crashes, t.steps, t.edits, t.holds, t.removals, t.hangs, t.events
+        )?;
+        writeln!(
+            f,
+            "{} duplicates, {} gaps, {} other violations",
+            t.duplicates, t.gaps, t.others
+        )?;
+        write!(
+            f,
+            "{:.0} virtual minutes a second of a core",
+            self.minutes_per_second()
+        )?;
+        for (seed, violation) in &self.failures {
+            write!(f, "\nseed {seed}: {violation}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,5 @@
+//! Simulated lives in the tests of every change.
+
+mod canaries;
+mod differential;
+mod lives;
