@@ -19,8 +19,8 @@ fn world() -> World {
 /// Configures a program that answers this script.
 fn answering(world: &World, script: &str) {
     let program = world.root().join("wordsmith");
-    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a script");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("its mode");
     world.configure(&format!(
         "[provider]\ndefault = \"wordsmith\"\n\n[provider.wordsmith]\ncommand = \"{}\"\nenv = [\"WORDSMITH_KEY\"]\n",
         program.display()
