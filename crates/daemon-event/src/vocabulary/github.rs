@@ -380,6 +380,18 @@ pub(super) static KINDS: &[&EventKind] = &[
             row("pinned", N::Discussion, &[V::Pin], &[]),
             row("transferred", N::Discussion, &[V::Transfer], &[]),
             row("unanswered", N::Discussion, &[V::Unanswer], &[]),
+            row(
+                "answered",
+                N::Answer,
+                &[V::Accept, V::Answer, V::Create, V::Add],
+                &[],
+            ),
+            row(
+                "unanswered",
+                N::Answer,
+                &[V::Unanswer, V::Remove, V::Delete],
+                &[],
+            ),
             row("unlocked", N::Discussion, &[V::Unlock], &[]),
             row("unpinned", N::Discussion, &[V::Unpin], &[]),
             row("category_changed", N::Discussion, &[V::Recategorize], &[]),

@@ -137,6 +137,8 @@ nouns! {
     Sla = ["sla", "service level agreement"],
     /// An attachment.
     Attachment = ["attachment", "link"],
+    /// The answer to a discussion.
+    Answer = ["accepted answer", "answer"],
     /// A label of a Linear workspace.
     IssueLabel = ["issue label"],
     /// An alert of Sentry, of any sort.

@@ -258,13 +258,13 @@ verbs! {
     /// It loses its type.
     ClearType = ["clear the type", "remove the type", "unset the type"],
     /// Its answer is taken back.
-    Unanswer = ["unanswer", "unmark as answered", "unmark as the answer"],
+    Unanswer = ["unanswer", "unmark", "unaccept", "unmark as answered", "unmark as the answer"],
     /// It moves to another category.
     Recategorize = ["recategorize", "recategorise", "move to another category", "change category"],
     /// Somebody begins to watch it.
     WatchIt = ["watch"],
     /// Its time limit comes near.
-    GoHighRisk = ["be at high risk", "be at high risk of breaching", "be at risk of breaching", "be at high risk of missing", "be about to breach", "near breach", "become high risk", "go high risk", "come near its deadline"],
+    GoHighRisk = ["be at high risk", "be about to be breached", "be close to breaching", "be at high risk of breaching", "be at risk of breaching", "be at high risk of missing", "be about to breach", "near breach", "become high risk", "go high risk", "come near its deadline"],
     /// It is put off.
     Snooze = ["snooze"],
     /// Somebody writes to an agent.

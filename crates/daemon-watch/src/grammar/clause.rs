@@ -265,7 +265,18 @@ impl Reader<'_> {
             self.at += 1;
             return true;
         }
-        if let Some(source) = unit.sense.and_then(|sense| sense.source) {
+        let source = unit.sense.and_then(|sense| sense.source);
+        let is_origin = self.is(at.wrapping_sub(1), Class::From)
+            && draft
+                .sources
+                .iter()
+                .any(|(named, _)| Some(*named) != source);
+        if source.is_some() && is_origin {
+            // `a Linear issue is created from Slack`: where it came from, no event tells.
+            self.at = at + 1;
+            return true;
+        }
+        if let Some(source) = source {
             draft.sources.push((source, at));
             self.take(at..at + 1);
             self.at += 1;
@@ -339,6 +350,11 @@ impl Reader<'_> {
         // `any field other than the description`
         let except = self.before_article(at);
         let is_excepted = self.is(except, Class::Except) && self.free[except];
+        if is_excepted && matches!(part, Part::Assignee | Part::Reviewer) {
+            // `someone other than the assignee`: who that is, is not compared.
+            self.at = at + 1;
+            return true;
+        }
         let from = if is_excepted { except } else { at };
         self.push_part(draft, part, Vec::new(), from..at + 1, is_excepted);
         true

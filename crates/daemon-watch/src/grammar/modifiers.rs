@@ -92,7 +92,8 @@ impl Reader<'_> {
             let is_word = is_strong
                 && reader.kind(at) == Some(TokenKind::Word)
                 && reader.sense(at).is_none()
-                && !NOT_A_BRANCH.contains(&reader.written(at));
+                && !NOT_A_BRANCH.contains(&reader.written(at))
+                && (!reader.is_noun(at + 1) || reader.has_noun(at + 1, Noun::Branch));
             reader
                 .branch(at)
                 .or_else(|| is_word.then(|| (reader.value(at), at + 1)))

@@ -1,5 +1,7 @@
 //! People and programs: who did it, who wrote it.
 
+use daemon_event::vocabulary::Verb;
+
 use crate::filter::Mark;
 use crate::grammar::draft::{Draft, Mod, ModHit, Role, Who};
 use crate::grammar::reader::Reader;
@@ -237,6 +239,19 @@ impl Reader<'_> {
         }
         let verb_at = draft.verbs.last().map(|verb| verb.at);
         let noun_at = draft.nouns.last().map(|noun| noun.at);
+        // `fails on a pull request by renovate`: nobody is the agent of what fails.
+        let is_of_noun = !draft.has_be
+            && draft.agent.is_none()
+            && noun_at.is_some_and(|at| at + 1 == self.at)
+            && noun_at > verb_at
+            && draft.verbs.iter().any(|hit| {
+                [Verb::Fail, Verb::Succeed, Verb::Complete, Verb::TimeOut]
+                    .iter()
+                    .any(|verb| hit.verbs.contains(verb))
+            });
+        if is_of_noun {
+            return Role::Author;
+        }
         match (verb_at, noun_at) {
             (None, Some(_)) => Role::Author,
             (Some(_), _) | (None, None) => Role::Actor,

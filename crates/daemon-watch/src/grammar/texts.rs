@@ -2,6 +2,9 @@
 
 use daemon_event::vocabulary::{Noun, Verb};
 
+use daemon_event::Field;
+
+use crate::filter::Op;
 use crate::grammar::draft::{Draft, Mod, TextPlace};
 use crate::grammar::reader::Reader;
 use crate::lexicon::{Class, Forms, Part};
@@ -59,19 +62,7 @@ impl Reader<'_> {
             place = Some(found);
             end = stop;
         }
-        let holds = self.is_any(start, &[Class::With, Class::Without])
-            && draft.nouns.iter().any(|hit| {
-                hit.nouns.iter().any(|noun| {
-                    matches!(
-                        noun,
-                        Noun::Message
-                            | Noun::Reply
-                            | Noun::DirectMessage
-                            | Noun::Mention
-                            | Noun::Comment
-                    )
-                })
-            });
+        let holds = self.is_any(start, &[Class::With, Class::Without]) && holds_nouns(draft);
         let is_text = says || place.is_some() || holds;
         if !is_text || (place.is_none() && self.is_path(from) && !says) {
             return false;
@@ -88,7 +79,23 @@ impl Reader<'_> {
         if place.is_none() && self.is(verb, Class::Matching) {
             return false;
         }
-        self.push_mod(draft, Mod::Text(place, texts), start..end);
+        // `starting with`: where the text stands counts.
+        let begins = says
+            && self.unit(verb).is_some_and(|unit| {
+                unit.text.starts_with("start") || unit.text.starts_with("begin")
+            });
+        let field = match place {
+            Some(TextPlace::Title) => Some(Field::Title),
+            Some(TextPlace::Comment | TextPlace::Body) | None if holds_nouns(draft) => {
+                Some(Field::Comment)
+            }
+            Some(_) | None => None,
+        };
+        let kind = match field.filter(|_| begins) {
+            Some(field) => Mod::Test(field, Op::Begins, texts),
+            None => Mod::Text(place, texts),
+        };
+        self.push_mod(draft, kind, start..end);
         if let Some(hit) = draft.mods.last_mut() {
             hit.negated |= negated;
         }
@@ -151,11 +158,7 @@ impl Reader<'_> {
             })
         });
         let kind = if value.starts_with('/') {
-            Mod::Test(
-                daemon_event::Field::Comment,
-                crate::filter::Op::Command,
-                vec![value],
-            )
+            Mod::Test(Field::Comment, Op::Command, vec![value])
         } else if says {
             Mod::Text(None, vec![value])
         } else {
@@ -164,4 +167,16 @@ impl Reader<'_> {
         self.push_mod(draft, kind, at..at + 1);
         true
     }
+}
+
+/// Whether the clause is about something that is said.
+fn holds_nouns(draft: &Draft) -> bool {
+    draft.nouns.iter().any(|hit| {
+        hit.nouns.iter().any(|noun| {
+            matches!(
+                noun,
+                Noun::Message | Noun::Reply | Noun::DirectMessage | Noun::Mention | Noun::Comment
+            )
+        })
+    })
 }

@@ -60,6 +60,19 @@ pub(super) fn compose(
     if noun == Noun::ReviewThread && in_linear {
         return (Noun::Comment, happening.verbs.clone(), parents);
     }
+    if noun == Noun::Issue
+        && has(Verb::Add)
+        && draft
+            .nouns
+            .iter()
+            .any(|hit| hit.nouns.contains(&Noun::GithubProject))
+    {
+        return (
+            Noun::ProjectItem,
+            vec![Verb::Create],
+            vec![Noun::GithubProject],
+        );
+    }
     if noun == Noun::Issue && has(Verb::Leave) && in_linear {
         return (noun, vec![Verb::Move], parents);
     }

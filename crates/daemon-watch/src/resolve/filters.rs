@@ -69,7 +69,29 @@ pub(super) fn tests(
             {
                 return Some(Vec::new());
             }
-            name(kind, hit, *noun, values)
+            // `the "CI" workflow or the "Docs" workflow`: either name will do.
+            let mut named = draft.mods.iter().filter(|other| {
+                !other.negated && matches!(&other.kind, Mod::Name(of, _) if of == noun)
+            });
+            let is_first = named
+                .clone()
+                .next()
+                .is_some_and(|first| first.range == hit.range);
+            if hit.negated
+                || named.clone().count() < 2
+                || subject.noun == Noun::Status
+                || subject.noun == Noun::Check
+            {
+                return name(kind, hit, *noun, values);
+            }
+            if !is_first {
+                return Some(Vec::new());
+            }
+            let all = named.by_ref().flat_map(|other| match &other.kind {
+                Mod::Name(_, values) => values.clone(),
+                _ => Vec::new(),
+            });
+            name(kind, hit, *noun, &all.collect::<Vec<_>>())
         }
         Mod::Conclusion(values) => {
             // A list that spells the conclusions out says more than the word before it.

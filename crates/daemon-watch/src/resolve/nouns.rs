@@ -244,7 +244,7 @@ pub(super) fn is_read_as_parent(draft: &Draft, hit: &NounHit, primary: &[Noun]) 
             Noun::Blocking,
             Noun::IssueDependency,
             Noun::CustomerNeed,
-        ]) || has(Noun::Discussion) && about(&[Noun::Reply])
+        ]) || has(Noun::Discussion) && about(&[Noun::Reply, Noun::Answer])
             || !draft.parts.is_empty();
     }
     if has(Noun::Branch) {
@@ -477,6 +477,7 @@ pub(super) fn is_dependent(noun: Noun) -> bool {
             | Noun::File
             | Noun::Collaborator
             | Noun::ChannelTopic
+            | Noun::Answer
             | Noun::ChannelPurpose
             | Noun::SubIssue
             | Noun::Tag

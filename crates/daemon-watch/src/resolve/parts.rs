@@ -215,7 +215,22 @@ pub(super) fn part_extras(
         Part::Lead => linear_attribute(subject, "lead", span),
         Part::Parent => linear_attribute(subject, "parent", span),
         Part::Members => linear_attribute(subject, "members", span),
-        Part::Health => linear_attribute(subject, "health", span),
+        Part::Health => {
+            linear_attribute(subject, "health", span);
+            let values = if values.is_empty() {
+                &part.values
+            } else {
+                values
+            };
+            if !values.is_empty() {
+                let op = if negated || part.negated {
+                    Op::IsNot
+                } else {
+                    Op::Is
+                };
+                subject.require(Field::Health, op, values, span);
+            }
+        }
         _ => {}
     }
 }

@@ -85,7 +85,24 @@ pub(super) fn subjects(reader: &mut Reader<'_>, draft: &Draft) -> Result<Vec<Sub
                     let text = reader.unit(hit.at).map_or("", |unit| unit.text.as_str());
                     hit.values.is_empty() && part.values.is_empty() && is_one_way(text)
                 });
-            if goes_one_way && !of_it.is_empty() {
+            // A new value that the event's facts are not compared with.
+            let has_unread_value = matches!(
+                part.part,
+                Part::Cycle
+                    | Part::Estimate
+                    | Part::DueDate
+                    | Part::Team
+                    | Part::TargetDate
+                    | Part::StartDate
+                    | Part::Lead
+                    | Part::Parent
+                    | Part::Members
+                    | Part::Title
+                    | Part::Body
+            ) && happening
+                .index
+                .is_some_and(|index| !draft.verbs[index].values.is_empty());
+            if (goes_one_way || has_unread_value) && !of_it.is_empty() {
                 unread.extend(
                     happening
                         .index

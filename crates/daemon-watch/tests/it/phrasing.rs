@@ -143,7 +143,7 @@ fn the_formats_own_phrasings_name_nothing_beyond_it() {
         "when a check run or status check changes on a pull request",
         "when a Linear issue is created with the bug label",
         "when the bug label is added to a Linear issue",
-        "when a check run fails on a pull request by a human",
+        "when a check run fails on a non-draft pull request",
         "when a Linear issue is moved to Done",
         "when a non-draft pull request targeting main is opened by a maintainer",
     ] {
