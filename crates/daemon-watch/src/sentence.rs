@@ -18,6 +18,7 @@ mod line;
 mod literals;
 mod modifiers;
 mod nominal;
+mod participles;
 mod parts;
 mod paths;
 mod people;

@@ -70,7 +70,7 @@ nouns! {
     /// A status of a deployment.
     DeploymentStatus = ["deployment status", "deployment_status"],
     /// A discussion.
-    Discussion = ["discussion"],
+    Discussion = ["discussion", "discussion thread"],
     /// A milestone.
     Milestone = ["milestone"],
     /// A label itself, not its presence on something.

@@ -198,6 +198,7 @@ impl Line<'_> {
             )
             .then_some(())?;
         }
+        self.eat("up");
         let mut thing = self.any_pull_request(start);
         thing.noun = Noun::Commit;
         let named = self.attempt(|line| {

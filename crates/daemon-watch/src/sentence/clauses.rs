@@ -125,8 +125,19 @@ impl Line<'_> {
     pub(super) fn sentence(&mut self) -> Option<Vec<Event>> {
         let mut events: Vec<Event> = Vec::new();
         let mut clause_from = 0;
+        let fronted = self.attempt(Self::fronted);
         let on = self.leads();
-        events.extend(self.clause(on)?);
+        let mut first = self.clause(on)?;
+        if let Some((nouns, guard)) = fronted {
+            for event in &mut first {
+                let is_comment = super::things::is_comment(event.noun) && event.on.is_empty();
+                is_comment.then_some(())?;
+                event.on.clone_from(&nouns);
+                event.require(guard.clone());
+            }
+            self.last = nouns;
+        }
+        events.extend(first);
         while !self.is_done() {
             if let Some((guard, all)) = self.attempt(|line| line.outer_guard(&events)) {
                 let from = if all { 0 } else { clause_from };
@@ -140,6 +151,14 @@ impl Line<'_> {
             events.extend(more);
         }
         Some(events)
+    }
+
+    /// `on a pull request, …`: where the comment is.
+    fn fronted(&mut self) -> Option<(Vec<Noun>, Guard)> {
+        self.eat_any(&["when", "whenever"]);
+        self.eat_any(&["on", "in"]).then_some(())?;
+        let found = self.parents()?;
+        self.eat_mark(",").then_some(found)
     }
 
     pub(super) fn leads(&mut self) -> bool {

@@ -6,11 +6,9 @@ use daemon_event::{Field, Source};
 use super::atom::{Guard, Place, Says};
 use super::formula::{Formula, is};
 use super::line::Line;
-use super::people::OTHER_THAN;
 use super::predicate::Behind;
 use super::things::{Thing, comment_on, is_comment, of_parent};
 use crate::filter::{Op, Test};
-use crate::lexicon::Forms;
 use crate::resolve::has_row;
 
 /// Something that happens to one kind of thing, under a guard.
@@ -63,7 +61,7 @@ pub(super) struct Deed {
 }
 
 impl Deed {
-    fn plain(verbs: &[Verb]) -> Self {
+    pub(super) fn plain(verbs: &[Verb]) -> Self {
         Self {
             verbs: verbs.to_vec(),
             guard: Formula::Always,
@@ -71,7 +69,7 @@ impl Deed {
         }
     }
 
-    fn with(verb: Verb, guard: Guard) -> Self {
+    pub(super) fn with(verb: Verb, guard: Guard) -> Self {
         Self {
             verbs: vec![verb],
             guard,
@@ -100,321 +98,6 @@ impl Line<'_> {
             }
         }
         Some(events)
-    }
-
-    /// One participle behind `is`: `merged into main`, `labelled bug`, `added to the v2 milestone`.
-    pub(super) fn participle(&mut self, noun: Noun) -> Option<Deed> {
-        self.attempt(Self::label_deed)
-            .or_else(|| self.attempt(Self::assign_deed))
-            .or_else(|| self.attempt(|line| line.close_deed(noun)))
-            .or_else(|| self.attempt(|line| line.queue_deed(noun)))
-            .or_else(|| self.attempt(|line| line.move_deed(noun)))
-            .or_else(|| self.attempt(|line| line.comment_deed(noun)))
-            .or_else(|| self.attempt(|line| line.plain_deed(noun)))
-    }
-
-    /// `labelled X`, `tagged with X`, `unlabelled`
-    fn label_deed(&mut self) -> Option<Deed> {
-        if self.eat_any(&["unlabelled", "unlabeled"]) {
-            let found = self.attempt(|line| {
-                line.eat("from");
-                line.labels(removed)
-            });
-            return Some(match found {
-                Some(guard) => Deed::with(Verb::Unlabel, guard),
-                None => Deed::plain(&[Verb::Unlabel]),
-            });
-        }
-        let alone = self.eat_any(&["labelled", "labeled"]);
-        if !alone {
-            self.eat_any(&["tagged", "marked", "flagged", "given"])
-                .then_some(())?;
-        }
-        let is_given = self.word_at(self.at - 1) == "given";
-        let found = self.attempt(|line| {
-            line.skip_any(&["with", "as"]);
-            let others = line.eat_phrase(OTHER_THAN);
-            if !alone
-                && matches!(line.word(0), "ready" | "draft" | "duplicate")
-                && !matches!(line.word(1), "label")
-            {
-                return None;
-            }
-            if line
-                .attempt(|line| {
-                    line.skip_any(&["a", "any", "some"]);
-                    line.eat_any(&["label", "labels"]).then_some(())?;
-                    (line.is_done() || line.word(0) == "by" || line.is_mark(0, ",")).then_some(())
-                })
-                .is_some()
-            {
-                return Some(Formula::Always);
-            }
-            let found = line.labels(added)?;
-            Some(if others { found.not() } else { found })
-        });
-        match found {
-            Some(guard) if !is_given || matches!(self.word_at(self.at - 1), "label" | "labels") => {
-                Some(Deed::with(Verb::Label, guard))
-            }
-            None if alone => Some(Deed::plain(&[Verb::Label])),
-            _ => None,
-        }
-    }
-
-    /// `assigned to X`, `unassigned from X`
-    fn assign_deed(&mut self) -> Option<Deed> {
-        let verb = if self.eat_any(&["assigned", "reassigned"]) {
-            Verb::Assign
-        } else if self.eat("unassigned") {
-            Verb::Unassign
-        } else {
-            return None;
-        };
-        let found = self.attempt(|line| {
-            line.eat_any(&["to", "from"]).then_some(())?;
-            line.assignee()
-        });
-        match found {
-            Some(guard) => Some(Deed::with(verb, guard)),
-            None if matches!(self.word(0), "to" | "from") => None,
-            None => Some(Deed::plain(&[verb])),
-        }
-    }
-
-    pub(super) fn assignee(&mut self) -> Option<Guard> {
-        self.person_value(Field::Assignee)
-    }
-
-    /// A person who is the value of a field: `X`, `X or Y`, `someone other than X`, `someone`.
-    pub(super) fn person_value(&mut self, field: Field) -> Option<Guard> {
-        self.attempt(|line| {
-            let start = line.at;
-            let anyone = line.eat_anyone();
-            if anyone && !line.eat_phrase(OTHER_THAN) && !line.eat("but") {
-                return Some(Formula::Always);
-            }
-            let negated = anyone || line.eat_phrase(&["not", "other than"]);
-            line.eat("user");
-            let mut values = Vec::new();
-            while let Some(name) = line.attempt(|line| {
-                if line.at > start && !line.tokens.is_empty() {
-                    line.eat_mark(",");
-                    line.eat_any(&["or", "and"]);
-                }
-                line.name()
-            }) {
-                values.push(name);
-            }
-            if values.is_empty() {
-                return None;
-            }
-            let found = line.says(Says::Test(Test::new(field, Op::Is, values)), start);
-            Some(if negated { found.not() } else { found })
-        })
-    }
-
-    /// `closed as not planned`, `closed without being merged`, `closed, whether merged or not`
-    fn close_deed(&mut self, noun: Noun) -> Option<Deed> {
-        self.eat("closed").then_some(())?;
-        let both = self.attempt(|line| {
-            line.eat_mark(",");
-            line.eat_phrase(&[
-                "whether merged or not",
-                "whether or not it is merged",
-                "whether it is merged or not",
-                "whether or not it was merged",
-                "regardless of whether it was merged",
-                "merged or not",
-                "whether it was merged or not",
-                "either way",
-            ])
-            .then_some(())
-        });
-        if both.is_some() && noun == Noun::PullRequest {
-            return Some(Deed {
-                verbs: vec![Verb::Close, Verb::Merge],
-                guard: Formula::Always,
-                is_bare: false,
-            });
-        }
-        self.attempt(|line| {
-            line.eat_mark(",");
-            line.eat_phrase(&[
-                "without being merged",
-                "without merging it",
-                "without merging",
-                "without a merge",
-                "without having been merged",
-                "without merge",
-                "but not merged",
-                "and not merged",
-                "not merged",
-                "unmerged",
-                "but was not merged",
-                "but is not merged",
-                "and is not merged",
-                "but never merged",
-                "rather than merged",
-                "instead of merged",
-                "and was not merged",
-            ])
-            .then_some(())
-        });
-        Some(Deed::plain(&[Verb::Close]))
-    }
-
-    /// `added to the v2 milestone`, `retargeted to main`, `moved to another repository`
-    fn move_deed(&mut self, noun: Noun) -> Option<Deed> {
-        let start = self.at;
-        if self.eat_phrase(&[
-            "transferred elsewhere",
-            "moved to another repository",
-            "moved to a different repository",
-            "moved to another repo",
-            "transferred to another repository",
-            "transferred to another repo",
-            "transferred away",
-            "moved elsewhere",
-        ]) {
-            return Some(Deed::plain(&[Verb::Transfer]));
-        }
-        if noun == Noun::PullRequest && self.eat_any(&["retargeted", "rebased"]) {
-            if self.word_at(self.at - 1) == "rebased" {
-                return None;
-            }
-            let mut guard = self.says(Says::Test(is(Field::Changed, &["base"])), start);
-            if self.eat_any(&["to", "onto", "at", "against"])
-                && !self.eat_phrase(&[
-                    "another branch",
-                    "a different branch",
-                    "a new branch",
-                    "a new base",
-                    "another base",
-                    "a different base",
-                    "another base branch",
-                    "a different base branch",
-                ])
-            {
-                guard = guard.and(self.branches()?);
-            }
-            return Some(Deed::with(Verb::Edit, guard));
-        }
-        let verb = if self.eat_any(&["added", "put", "moved", "assigned"]) {
-            self.eat_any(&["to", "into", "in"]).then_some(())?;
-            Verb::Milestone
-        } else if self.eat_any(&["removed", "taken", "dropped"]) {
-            self.eat("out");
-            self.eat_any(&["from", "of"]).then_some(())?;
-            Verb::Demilestone
-        } else {
-            return None;
-        };
-        if self.eat_phrase(&[
-            "a milestone",
-            "its milestone",
-            "the milestone",
-            "any milestone",
-            "milestones",
-        ]) && (self.is_done()
-            || self.word(0) == "by"
-            || self.is_mark(0, ",")
-            || self.word(0) == "or")
-        {
-            return Some(Deed::plain(&[verb]));
-        }
-        if self.word_at(self.at - 1) == "milestone" {
-            self.at -= 1;
-        }
-        let guard = self.milestone(start)?;
-        Some(Deed::with(verb, guard))
-    }
-
-    /// `added to or removed from the merge queue`, `kicked out of the merge queue`
-    fn queue_deed(&mut self, noun: Noun) -> Option<Deed> {
-        (noun == Noun::PullRequest).then_some(())?;
-        let mut verbs = Vec::new();
-        loop {
-            let verb = if self.eat_any(&["added", "put", "placed", "entered", "queued"]) {
-                self.eat_any(&["to", "into", "in"]);
-                Verb::Enqueue
-            } else {
-                self.eat_any(&[
-                    "removed", "taken", "dropped", "kicked", "ejected", "pulled", "thrown",
-                ])
-                .then_some(())?;
-                self.eat_phrase(&["out of", "from"]);
-                Verb::Dequeue
-            };
-            verbs.push(verb);
-            if !self.eat("or") {
-                break;
-            }
-        }
-        self.eat_phrase(&["the merge queue", "a merge queue", "merge queue"])
-            .then_some(Deed {
-                verbs,
-                guard: Formula::Always,
-                is_bare: false,
-            })
-    }
-
-    /// `commented on`, `pushed to`, `approved`, `reviewed`
-    fn comment_deed(&mut self, noun: Noun) -> Option<Deed> {
-        let on_thing = matches!(
-            noun,
-            Noun::PullRequest | Noun::Issue | Noun::Discussion | Noun::Commit
-        );
-        if on_thing && self.eat_phrase(&["commented on", "commented upon"]) {
-            return Some(Deed::plain(&[Verb::Comment]));
-        }
-        if noun == Noun::Branch && self.eat("pushed to") {
-            return Some(Deed::plain(&[Verb::Push]));
-        }
-        if noun == Noun::PullRequest
-            && self.eat_phrase(&[
-                "pushed to",
-                "updated with new commits",
-                "updated by a push",
-                "updated with a push",
-            ])
-        {
-            return Some(Deed::plain(&[Verb::Synchronize]));
-        }
-        if noun == Noun::PullRequest
-            && self.eat_phrase(&["sent back with changes requested", "requested changes on"])
-        {
-            return Some(Deed::plain(&[Verb::RequestChanges]));
-        }
-        if noun == Noun::PullRequest
-            && self.eat_phrase(&[
-                "turned into a regular one",
-                "turned into a regular pull request",
-                "turned into a regular pr",
-                "turned into a normal one",
-                "brought out of draft",
-                "no longer a draft",
-                "opened for review",
-                "published for review",
-            ])
-        {
-            return Some(Deed::plain(&[Verb::ReadyForReview]));
-        }
-        None
-    }
-
-    fn plain_deed(&mut self, noun: Noun) -> Option<Deed> {
-        let verbs = self.eat_verb(Forms::PAST)?;
-        let wanted: Vec<Verb> = verbs
-            .iter()
-            .copied()
-            .filter(|verb| is_deed_of(noun, *verb))
-            .take(1)
-            .collect();
-        if wanted == [Verb::Create] && self.eat("again") {
-            return has_row(noun, Verb::Reopen).then(|| Deed::plain(&[Verb::Reopen]));
-        }
-        (!wanted.is_empty()).then(|| Deed::plain(&wanted))
     }
 
     /// Participles joined by commas and `or`, each with its own words; what stands behind the last of an
@@ -508,37 +191,8 @@ impl Line<'_> {
     }
 
     /// A guard in the middle of a sentence, without a comma before it: `while open and non-draft`.
-    fn inner_guard(&mut self, noun: Noun) -> Option<Guard> {
+    pub(super) fn inner_guard(&mut self, noun: Noun) -> Option<Guard> {
         self.guard_clause(Behind::Noun(noun))
-    }
-
-    /// `to a PR`, `on a pull request's branch`: where commits arrive.
-    pub(super) fn arrives_on(&mut self) -> Option<Vec<Thing>> {
-        self.attempt(|line| {
-            line.eat_any(&["to", "on", "onto", "into"]).then_some(())?;
-            line.attempt(|line| {
-                line.skip_any(&["the", "a"]);
-                line.eat_phrase(&[
-                    "head branch of",
-                    "source branch of",
-                    "branch of",
-                    "branches of",
-                    "branch behind",
-                ])
-                .then_some(())
-            });
-            let things = line.objects()?;
-            if line.eat("'s") {
-                line.eat_phrase(&["head branch", "source branch", "branch"])
-                    .then_some(())?;
-            } else {
-                line.eat_phrase(&["head branch", "branch", "branches"]);
-            }
-            things
-                .iter()
-                .all(|thing| thing.noun == Noun::PullRequest)
-                .then_some(things)
-        })
     }
 
     /// Who edits what part: `its title or description is edited`.
@@ -622,7 +276,7 @@ pub(super) fn synchronized(events: &[Event], pulls: &[Thing]) -> Vec<Event> {
 }
 
 /// Verbs that sentences are read for, on a noun.
-fn is_deed_of(noun: Noun, verb: Verb) -> bool {
+pub(super) fn is_deed_of(noun: Noun, verb: Verb) -> bool {
     match (noun, verb) {
         (Noun::PullRequest | Noun::Issue | Noun::Discussion | Noun::Commit, Verb::Comment) => true,
         (Noun::PullRequest, Verb::Push | Verb::Touch | Verb::Retarget | Verb::Milestone) => false,

@@ -8,6 +8,7 @@ use super::atom::{Place, Says};
 use super::deeds::{Event, added, removed};
 use super::formula::{Formula, is};
 use super::line::Line;
+use super::things::Thing;
 use crate::normalise::TokenKind;
 
 impl Line<'_> {
@@ -47,10 +48,25 @@ impl Line<'_> {
                 says.then_some(found)?
             }
         };
-        self.eat_any(&["to", "on", "onto", "from", "off"])
-            .then_some(())?;
-        let things = self.object()?;
+        let has_object = self.eat_any(&["to", "on", "onto", "from", "off"]);
+        let things = if has_object {
+            self.object()?
+        } else {
+            // `the author of a pull request adds the label`: to it.
+            self.named_before()?
+        };
         self.finish(&things, &deed(verb, guard))
+    }
+
+    fn named_before(&mut self) -> Option<Vec<Thing>> {
+        let things: Vec<Thing> = (self.last.iter())
+            .map(|noun| {
+                let mut thing = self.any_pull_request(self.at);
+                thing.noun = *noun;
+                thing
+            })
+            .collect();
+        (!things.is_empty()).then_some(things)
     }
 
     pub(super) fn labels_thing(&mut self) -> Option<Vec<Event>> {

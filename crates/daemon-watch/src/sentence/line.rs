@@ -99,6 +99,9 @@ impl<'l> Line<'l> {
     }
 
     fn push(&mut self, mut token: Token, mends: bool) {
+        if token.text == "i.e" {
+            return;
+        }
         // A raw name in backticks is a noun.
         if token.kind == TokenKind::Quoted && is_raw_noun(&token.text) {
             token.kind = TokenKind::Word;

@@ -262,6 +262,10 @@ impl Line<'_> {
             line.skip_any(&[
                 "a", "an", "the", "any", "its", "some", "one", "of", "our", "either",
             ]);
+            // `release branches matching release/*`: the pattern says which.
+            let is_named_by_pattern = matches!(line.word(1), "branch" | "branches")
+                && matches!(line.word(2), "matching" | "like" | "named");
+            line.at += usize::from(is_named_by_pattern && !line.word(0).is_empty());
             let found = if line.default_branch() {
                 line.says(Says::Test(is(Field::OnDefaultBranch, &["true"])), start)
             } else if line.eat_any(&["branch", "branches", "something"]) {

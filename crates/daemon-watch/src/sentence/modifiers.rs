@@ -36,6 +36,8 @@ impl Line<'_> {
     /// `non-draft only`, `drafts excluded`
     pub(super) fn excluded(&mut self, behind: Behind) -> Option<Guard> {
         let found = self.attempt(Self::adjective).or_else(|| {
+            // A thing is not a person: who is left out acts.
+            let Behind::Verb(_) = behind else { return None };
             self.who_joined(behind.role())
                 .filter(|who| !who.is_always())
         })?;
@@ -61,6 +63,16 @@ impl Line<'_> {
 
     pub(super) fn by_modifier(&mut self, behind: Behind) -> Option<Guard> {
         let is_noun = matches!(behind, Behind::Noun(_));
+        if self
+            .attempt(|line| {
+                line.eat_phrase(&["author", "authors"]).then_some(())?;
+                line.eat_mark(":");
+                Some(())
+            })
+            .is_some()
+        {
+            return self.who(Role::Author).filter(|who| !who.is_always());
+        }
         let written = is_noun && !self.is_headline && self.eat_any(WRITTEN);
         self.eat("only");
         self.eat("by").then_some(())?;
@@ -174,6 +186,14 @@ impl Line<'_> {
         if before.is_some() {
             return before;
         }
+        let as_state = self.attempt(|line| {
+            line.eat_phrase(&["marked as", "flagged as"])
+                .then_some(())?;
+            line.adjective()
+        });
+        if as_state.is_some() {
+            return as_state;
+        }
         (!self.is_headline && self.eat_any(LABELLED)).then_some(())?;
         let others = self.eat_phrase(OTHER_THAN);
         self.skip_any(&["with", "as"]);
@@ -203,6 +223,14 @@ impl Line<'_> {
         let strict = self.attempt(|line| {
             line.skip_any(&["a", "an", "the", "any"]);
             let word = line.word(0);
+            let of_repository = line.is_repository()
+                && line
+                    .tokens
+                    .get(line.at + 1)
+                    .is_some_and(|next| next.text == "'s");
+            if of_repository {
+                return Some(());
+            }
             let is_named = crate::lexicon::KNOWN_BRANCHES.contains(&word)
                 || matches!(
                     word,
@@ -217,7 +245,7 @@ impl Line<'_> {
         });
         strict?;
         self.at = start;
-        if self.is_repository() {
+        if self.is_repository() && self.word(1) != "'s" {
             return None;
         }
         self.branches()
@@ -317,6 +345,13 @@ impl Line<'_> {
     pub(super) fn place_modifier(&mut self, behind: Behind) -> Option<Guard> {
         let start = self.at;
         if let Behind::Verb(noun) = behind {
+            let says_how = noun == Noun::Commit
+                && self.eat_phrase(&["via a push", "via push", "through a push", "by a push"])
+                || noun == Noun::PullRequest
+                    && self.eat_phrase(&["via a review request", "through a review request"]);
+            if says_how {
+                return Some(Formula::Always);
+            }
             if noun == Noun::PullRequest
                 && self.eat_phrase(&[
                     "without being merged",

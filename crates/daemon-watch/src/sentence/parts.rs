@@ -58,6 +58,7 @@ impl Line<'_> {
                 None => Formula::Always,
                 Some(at) => {
                     self.at = at;
+                    (verb != Verb::Relabel).then_some(())?;
                     let found = if verb == Verb::Label {
                         self.labels(added)
                     } else {
@@ -91,6 +92,8 @@ impl Line<'_> {
         let one = |line: &mut Self| -> Option<Verb> {
             let verb = if line.eat_any(&["added", "applied", "attached", "put", "set"]) {
                 Verb::Label
+            } else if line.eat("changed") {
+                Verb::Relabel
             } else if line.eat_any(&["removed", "dropped", "stripped", "cleared", "taken"]) {
                 line.eat("off");
                 Verb::Unlabel
@@ -103,7 +106,8 @@ impl Line<'_> {
         self.eat_phrase(&["as a label", "as labels"]);
         self.eat_any(&["to", "on", "onto", "from", "of", "off"]);
         while let Some(verb) = self.attempt(|line| {
-            line.eat("or").then_some(())?;
+            let comma = line.eat_mark(",");
+            (line.eat("or") || comma).then_some(())?;
             one(line)
         }) {
             verbs.push(verb);

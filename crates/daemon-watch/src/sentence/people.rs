@@ -10,7 +10,8 @@ use crate::normalise::TokenKind;
 
 /// Words before the word for a person.
 const ARTICLES: &[&str] = &[
-    "a", "an", "the", "any", "some", "another", "its", "their", "our", "each", "every", "of", "one",
+    "a", "an", "the", "any", "some", "another", "its", "their", "own", "our", "each", "every",
+    "of", "one",
 ];
 
 /// What leaves people out.

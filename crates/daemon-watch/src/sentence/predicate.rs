@@ -272,6 +272,14 @@ impl Line<'_> {
             .or_else(|| {
                 self.attempt(|line| match behind.noun() {
                     Noun::Branch => line.branch_predicate(),
+                    Noun::Commit => {
+                        line.eat_phrase(&[
+                            "updates", "update", "lands on", "land on", "goes to", "go to",
+                            "reaches", "reach",
+                        ])
+                        .then_some(())?;
+                        line.branches()
+                    }
                     Noun::Tag => {
                         let start = line.at;
                         if line.eat_phrase(&["starts with", "begins with", "start with"]) {

@@ -11,6 +11,10 @@ use crate::normalise::TokenKind;
 impl Line<'_> {
     pub(super) fn raw_clause(&mut self) -> Option<Vec<Event>> {
         self.skip_any(&["the", "a", "an", "any"]);
+        self.attempt(|line| {
+            line.eat_phrase(&["github 's", "github event", "github webhook", "github"])
+                .then_some(())
+        });
         let mut events = self.raw_event()?;
         while let Some(more) = self.attempt(|line| {
             let comma = line.eat_mark(",");
@@ -47,11 +51,15 @@ impl Line<'_> {
         self.at += 1;
         let bracket = self.eat_mark("(");
         let colon = !bracket && self.eat_mark(":");
-        self.eat_any(&["event", "events"]);
+        self.eat_any(&["event", "events", "webhook"]);
+        self.eat_phrase(&["from github"]);
+        self.eat_any(&["arrives", "fires", "comes"]);
         if !bracket && !colon {
             self.eat_mark(",");
         }
+        self.eat_phrase(&["with the", "with"]);
         let action_word = self.eat_any(&["action", "actions", "type", "types"]);
+        self.eat_mark(":");
         let spelled = self.kind(0) == Some(TokenKind::Quoted)
             || text.contains('_') && known_action(kind, self.word(0)).is_some();
         (bracket || colon || action_word || spelled).then_some(())?;

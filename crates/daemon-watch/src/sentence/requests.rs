@@ -88,6 +88,15 @@ impl Line<'_> {
                         thing.guard = thing.guard.clone().and(author.clone());
                     }
                 }
+            } else if verb == Verb::RequestReview
+                && target.is_always()
+                && let Some(found) = self.attempt(|line| {
+                    line.eat_phrase(&["goes to", "is sent to", "is made to", "is addressed to"])
+                        .then_some(())?;
+                    line.reviewer()
+                })
+            {
+                target = found;
             } else if verb != Verb::RequestChanges
                 && target.is_always()
                 && let Some(found) = self.attempt(|line| {

@@ -53,7 +53,14 @@ impl Line<'_> {
         let things = self.things();
         self.is_headline = was;
         let things = things?;
-        self.eat_any(&["that", "which"]).then_some(())?;
+        let when = self.attempt(|line| {
+            line.eat_mark(",");
+            line.eat_any(&["when", "whenever", "once"]).then_some(())?;
+            line.eat_any(&["it", "they"]).then_some(())
+        });
+        if when.is_none() {
+            self.eat_any(&["that", "which"]).then_some(())?;
+        }
         let mut events = self.verb_group(&things)?;
         self.more_of(&things, &mut events);
         Some(events)
@@ -174,6 +181,32 @@ impl Line<'_> {
         };
         if noun == Noun::PullRequest {
             if self.eat_phrase(&[
+                "changes to a draft",
+                "changes to draft",
+                "switches to draft",
+            ]) {
+                return Some(bare(&[Verb::ConvertToDraft], Formula::Always));
+            }
+            if self.eat_phrase(&[
+                "changes to ready for review",
+                "switches to ready for review",
+            ]) {
+                return Some(bare(&[Verb::ReadyForReview], Formula::Always));
+            }
+            let asked = self.attempt(|line| {
+                line.eat_phrase(&[
+                    "requests a review from",
+                    "requests review from",
+                    "asks for a review from",
+                    "asks for review from",
+                ])
+                .then_some(())?;
+                line.reviewer()
+            });
+            if let Some(asked) = asked {
+                return Some(bare(&[Verb::RequestReview], asked));
+            }
+            if self.eat_phrase(&[
                 "goes from draft to ready for review",
                 "goes from draft to ready",
                 "moves from draft to ready for review",
@@ -271,6 +304,11 @@ impl Line<'_> {
         }
         if matches!(self.word(0), "commits" | "commit") {
             return None;
+        }
+        if noun == Noun::Release
+            && self.eat_phrase(&["goes public", "goes live", "goes out", "is made public"])
+        {
+            return Some(bare(&[Verb::Publish], Formula::Always));
         }
         let forms = Forms(Forms::THIRD.0 | Forms::BASE.0);
         let verbs = self.eat_verb(forms)?;

@@ -158,6 +158,9 @@ impl Line<'_> {
             {
             } else if self.eat_any(&["top-level", "conversation", "general"]) {
                 thing.without = Some("pull_request_review_comment");
+            } else if self.eat_phrase(&["forks 's", "fork 's"]) {
+                let said = self.says(Says::Test(is(Field::Fork, &["true"])), start);
+                thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(said);
             } else if let Some(found) = self.attempt(Self::adjective_before) {
                 thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(found);
             } else {
@@ -265,20 +268,11 @@ impl Line<'_> {
     fn ends_before_noun(&mut self) -> bool {
         let at = self.at;
         self.skip_any(&[
-            "new", "github", "open", "closed", "draft", "unmerged", "merged", "non", "pull",
-            "request", "inline",
+            "new", "github", "open", "closed", "draft", "unmerged", "merged", "non", "inline",
         ]);
-        let ends = matches!(self.word(0), "one" | "ones")
-            || self.sees_sense(is_thing)
-            || self.sees_sense_before(is_thing);
+        let ends = matches!(self.word(0), "one" | "ones") || self.sees_sense(is_thing);
         self.at = at;
         ends
-    }
-
-    fn sees_sense_before(&mut self, is_wanted: fn(&Sense) -> bool) -> bool {
-        // `pull request` was skipped word by word.
-        let before = self.word_at(self.at.wrapping_sub(1)) == "request";
-        before || self.sees_sense(is_wanted)
     }
 
     fn noun(&mut self, thing: &mut Thing) -> Option<()> {
@@ -521,6 +515,9 @@ impl Line<'_> {
     /// Reads what a comment is on: kinds of things, and what must hold of them.
     pub(super) fn parents(&mut self) -> Option<(Vec<Noun>, Guard)> {
         if self.eat_any(&["it", "them"]) || self.word(1) != "of" && self.eat("one") {
+            if self.last.iter().all(|noun| is_comment(*noun)) && !self.last_on.is_empty() {
+                return Some((self.last_on.clone(), Formula::Always));
+            }
             return Some((self.last.clone(), Formula::Always))
                 .filter(|(nouns, _)| !nouns.is_empty());
         }

@@ -72,6 +72,19 @@ fn a_guard_that_is_not_understood_is_never_dropped() {
         "when someone opens a PR, provided that the build is quick",
         "when a review is requested from anyone but the usual suspects",
         "when an issue is closed by the robot overlords of accounting",
+        "when a push with more than ten commits lands on main",
+        "when a PR that breaks the API is merged into main",
+        "when a PR is merged into main that changes the public API",
+        "when a PR is opened by a human on the platform team",
+        "when a PR is opened, and it looks risky",
+        "when a PR is opened while main is frozen",
+        "when a PR is opened during the weekend",
+        "when a PR is opened or the moon is full",
+        "when a PR is opened unless CI is red",
+        "when a PR is opened except on Fridays",
+        "when a PR labelled bug or approved by legal is merged",
+        "when a PR is opened by a human with admin rights",
+        "when a PR is approved by at least two maintainers",
     ];
     for line in lines {
         let meaning = interpret(line);
