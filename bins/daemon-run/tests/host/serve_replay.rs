@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::http::{self, Answer, pull_request_opened};
-use crate::world::{Host, World, watch};
+use crate::world::{Host, World, daemon_file, watch};
 
 fn world() -> World {
     World::new(&[
@@ -130,6 +130,46 @@ fn a_host_explains_what_it_registered() {
         host.list("activations").len(),
         1,
         "an explanation wakes nobody"
+    );
+}
+
+#[test]
+fn a_daemon_whose_condition_is_met_says_why_it_was_not_woken_all_the_same() {
+    let world = world();
+    let (host, id) = told(&world);
+    world.write_daemon(
+        "late",
+        &daemon_file("late", &watch(&["when a pull request is opened"])),
+    );
+    host.registered(&world.commit("Add another"));
+    assert_eq!(post(&host, "daemons/opener/hold", None, "").status, 202);
+    let why = |event: Value| {
+        let body = json!({"event": event}).to_string();
+        let object = post(&host, "explain", None, &body).json();
+        let daemons = object["daemons"].as_array().expect("a list").clone();
+        let told = daemons.iter().filter(|daemon| daemon["wakes"] == true);
+        told.map(|daemon| (daemon["daemon_id"].clone(), daemon["why"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let held = (
+        json!("opener"),
+        json!("watch[0] is met; it is held: nothing starts"),
+    );
+    assert_eq!(
+        why(json!(id)),
+        [
+            (
+                json!("late"),
+                json!("watch[0] is met; it was registered after the event came")
+            ),
+            held.clone()
+        ]
+    );
+    let payload =
+        json!({"source": "github", "kind": "pull_request", "payload": pull_request_opened(9)});
+    assert_eq!(
+        why(payload),
+        [(json!("late"), json!("watch[0] is met")), held]
     );
 }
 

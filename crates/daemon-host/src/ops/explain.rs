@@ -2,6 +2,7 @@
 
 use daemon_engine::Gate;
 use daemon_event::{Event, EventId};
+use daemon_store::{DaemonRow, EventRow, Matching};
 use serde_json::{Map, Value, json};
 
 use super::error::{OpError, OpErrorKind};
@@ -20,11 +21,11 @@ impl Operations {
         let all_daemons = params.flag("all_daemons")?;
         let event = params.value("event");
         params.finish()?;
-        let (event, mut facts) = match event {
-            None => (None, None),
+        let (event, mut facts, stored) = match event {
+            None => (None, None, None),
             Some(given) => {
-                let (event, facts) = self.event_given(given).await?;
-                (Some(event), Some(facts))
+                let given = self.event_given(given).await?;
+                (Some(given.event), Some(given.facts), given.stored)
             }
         };
         if let Some(condition) = condition {
@@ -32,13 +33,7 @@ impl Operations {
                 let message = "`condition` and `id` exclude each other";
                 return Err(OpError::invalid(message));
             }
-            let decided = Decided::new(&condition, event.as_ref());
-            let mut object = super::object(decided.to_json())?;
-            // The envelope bears the same version.
-            object.remove("schema_version");
-            miss(&mut facts, event.as_ref(), &[decided]);
-            object.insert("facts".to_owned(), super::value(&facts)?);
-            return Ok(object);
+            return one_condition(&condition, event.as_ref(), facts);
         }
         let registry = self.registry.get();
         let asked = match &id {
@@ -56,7 +51,9 @@ impl Operations {
         for daemon in chosen {
             let decided = Decided::all(&daemon.definition.watch, event.as_ref());
             miss(&mut facts, event.as_ref(), &decided);
-            daemons.push(registered_json(daemon, &decided, event.as_ref()));
+            let mut object = registered_json(daemon, &decided, event.as_ref());
+            hinder(&mut object, &daemon.row, stored.as_ref());
+            daemons.push(object);
         }
         let mut map = Map::new();
         let told = event.as_ref().map_or(Value::Null, event_json);
@@ -67,7 +64,7 @@ impl Operations {
     }
 
     /// Takes an event: the id of a stored one, or what a payload says.
-    async fn event_given(&self, given: Value) -> Result<(Event, Vec<FactObject>), OpError> {
+    async fn event_given(&self, given: Value) -> Result<Given, OpError> {
         match given {
             Value::String(id) => {
                 let parsed: EventId = match id.parse() {
@@ -76,13 +73,19 @@ impl Operations {
                 };
                 let row = self.store.event(&parsed).await?;
                 let row = row.ok_or_else(|| OpError::not_found("event", &id))?;
-                let facts = FactObject::all(&row.event, &row.wanted);
-                Ok((row.event, facts))
+                Ok(Given {
+                    event: row.event.clone(),
+                    facts: FactObject::all(&row.event, &row.wanted),
+                    stored: Some(row),
+                })
             }
             Value::Object(members) => {
                 let event = FiredEvent::take(Params::new(members))?.event(self.live.now())?;
-                let facts = FactObject::all(&event, &[]);
-                Ok((event, facts))
+                Ok(Given {
+                    facts: FactObject::all(&event, &[]),
+                    event,
+                    stored: None,
+                })
             }
             _ => Err(OpError::new(
                 OpErrorKind::InvalidParams,
@@ -91,6 +94,27 @@ impl Operations {
             )),
         }
     }
+}
+
+fn one_condition(
+    condition: &str,
+    event: Option<&Event>,
+    mut facts: Option<Vec<FactObject>>,
+) -> Result<Map<String, Value>, OpError> {
+    let decided = Decided::new(condition, event);
+    let mut object = super::object(decided.to_json())?;
+    // The envelope bears the same version.
+    object.remove("schema_version");
+    miss(&mut facts, event, &[decided]);
+    object.insert("facts".to_owned(), super::value(&facts)?);
+    Ok(object)
+}
+
+/// The event that is asked about, how its facts stand, and what is stored of it.
+struct Given {
+    event: Event,
+    facts: Vec<FactObject>,
+    stored: Option<EventRow>,
 }
 
 /// Says of facts that conditions miss and nobody waits for what would become of them.
@@ -126,12 +150,31 @@ fn registered_json(daemon: &Registered, decided: &[Decided<'_>], event: Option<&
             "the event is of `{repo}`, the daemon of `{}`",
             row.key.repo
         ));
-    } else if object["wakes"] == true && row.gate != Gate::Open {
-        let why = object["why"].as_str().unwrap_or_default();
-        object["why"] = json!(format!(
-            "{why}; it is {}: nothing starts",
-            row.gate.as_str()
-        ));
     }
     object
+}
+
+/// Adds why a daemon whose condition is met was not woken, or would start nothing.
+fn hinder(object: &mut Value, daemon: &DaemonRow, stored: Option<&EventRow>) {
+    if object["wakes"] != true {
+        return;
+    }
+    let passed_over = stored.filter(|row| {
+        let mut woken = row.triggers.iter();
+        woken.all(|trigger| trigger.daemon != daemon.key)
+    });
+    let hindrance = match passed_over {
+        Some(row) if row.seq <= daemon.since_seq => {
+            "it was registered after the event came".to_owned()
+        }
+        Some(row) if row.matching == Matching::Due => "the event waits to be matched".to_owned(),
+        Some(_) => "it was not woken: the event is an output of daemons, or was given to another"
+            .to_owned(),
+        None if daemon.gate != Gate::Open => {
+            format!("it is {}: nothing starts", daemon.gate.as_str())
+        }
+        None => return,
+    };
+    let why = object["why"].as_str().unwrap_or_default();
+    object["why"] = json!(format!("{why}; {hindrance}"));
 }
