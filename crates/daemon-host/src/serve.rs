@@ -418,6 +418,9 @@ fn gauges(counts: &daemon_store::Counts) {
     for (state, n) in &counts.outputs {
         metrics::gauge!("daemon_outputs", "state" => state.as_str()).set(float(*n));
     }
+    for (state, n) in &counts.facts {
+        metrics::gauge!("daemon_facts", "state" => state.as_str()).set(float(*n));
+    }
 }
 
 /// What a running host can do.

@@ -391,6 +391,45 @@ async fn a_check_on_a_draft_stays_asleep_once_that_is_known() {
 }
 
 #[tokio::test]
+async fn two_facts_of_one_event_have_their_own_times_and_stand_beside_each_other() {
+    let base = Ok(Enrichment {
+        pull_requests: Some(vec![PullRequestFact {
+            number: 7,
+            base: Some("main".to_owned()),
+            ..PullRequestFact::default()
+        }]),
+        ..Enrichment::default()
+    });
+    let daemons = [
+        (
+            "base",
+            "when someone comments on a pull request targeting main",
+        ),
+        (
+            "docs",
+            "when someone comments on a pull request that changes docs/**",
+        ),
+    ];
+    let answers = vec![Err(FactErrorKind::Retryable), base, files(&["docs/a.md"])];
+    let rig = Rig::new(&daemons, answers);
+    let body = r#"{"action":"created","issue":{"number":7,"pull_request":{"url":"u"}},"comment":{"body":"x","user":{"login":"kit"}},
+        "repository":{"full_name":"o/r","default_branch":"main"},"sender":{"login":"kit"}}"#;
+    let id = rig.told("issue_comment", body).await;
+    rig.try_at(0).await;
+    assert_eq!(rig.woken(&id).await, ["base"]);
+    // What waits for its time is not tried along with anything else.
+    let row = rig.row(&id).await;
+    let now = rig.begin + SignedDuration::from_secs(3);
+    attend(&rig.inner, &rig.patient, row, now).await.unwrap();
+    assert_eq!(rig.asked(), 2);
+    rig.try_at(6).await;
+    assert_eq!(rig.woken(&id).await, ["base", "docs"]);
+    let facts = rig.row(&id).await.event.facts;
+    let told = [Field::Base, Field::ChangedFiles].map(|field| facts.text(field));
+    assert_eq!(told, [Some("main"), Some("docs/a.md")]);
+}
+
+#[tokio::test]
 async fn a_channel_is_named_before_a_message_wakes() {
     let named = |name: &str| {
         Ok(Enrichment {
