@@ -55,10 +55,8 @@ fn every_phrase_is_mapped_to_the_event_of_its_row() {
     assert!(n_phrases > 400, "only {n_phrases} phrases");
 }
 
-/// Rows that no wording names: source, kind, and their first verb.
-const UNSAID: [(Source, &str, Verb); 5] = [
-    (Source::Linear, "Issue", Verb::Snooze),
-    (Source::Linear, "Project", Verb::Prioritize),
+/// Rows that no wording names: source, kind, and their first verb. One that gets words has to leave the list.
+const UNSAID: [(Source, &str, Verb); 3] = [
     (Source::Slack, "subteam_members_changed", Verb::Change),
     (Source::Slack, "user_connection", Verb::Change),
     (Source::Slack, "workflow_step_execute", Verb::Execute),
@@ -76,13 +74,12 @@ fn every_row_of_the_vocabulary_has_a_phrase() {
                     && said.guards == row.guards
                     && said.names_files == row.verbs.contains(&Verb::Touch)
             });
-            let is_known = UNSAID.contains(&(kind.source, kind.name, row.verbs[0]));
-            if said.is_none_or(|said| said.phrases.is_empty()) && !is_known {
-                unsaid.push(format!("{} {} {row:?}", kind.source, kind.name));
+            if said.is_none_or(|said| said.phrases.is_empty()) {
+                unsaid.push((kind.source, kind.name, row.verbs[0]));
             }
         }
     }
-    assert_eq!(unsaid, Vec::<String>::new());
+    assert_eq!(unsaid, UNSAID);
 }
 
 #[test]
