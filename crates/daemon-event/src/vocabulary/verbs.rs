@@ -110,7 +110,7 @@ verbs! {
     /// Changes are asked for.
     RequestChanges = ["request changes", "changes_requested", "ask for changes"],
     /// It is set aside.
-    Dismiss = ["dismiss"],
+    Dismiss = ["dismiss", "auto-dismiss"],
     /// It is settled.
     Resolve = ["resolve", "clear up", "recover"],
     /// It is unsettled again.

@@ -163,6 +163,16 @@ impl Reader<'_> {
         range: Range<usize>,
         is_negated: bool,
     ) {
+        let all_of_them = !is_negated
+            && labels.len() > 1
+            && range.clone().any(|at| self.is(at, Class::And))
+            && !range.clone().any(|at| self.is(at, Class::Or));
+        if all_of_them {
+            for label in labels {
+                self.push_mod(draft, Mod::Label(vec![label]), range.clone());
+            }
+            return;
+        }
         self.push_mod(draft, Mod::Label(labels), range);
         if let Some(hit) = draft.mods.last_mut() {
             hit.negated |= is_negated;

@@ -360,6 +360,8 @@ impl Reader<'_> {
             Mod::Name(noun.nouns[0], values)
         } else if is_about(&[Noun::Tag]) {
             Mod::Test(Field::Tag, Op::Matches, values)
+        } else if is_about(&[Noun::Milestone]) {
+            Mod::Is(Field::Milestone, values)
         } else if is_about(&[Noun::Branch]) {
             Mod::Branch(values)
         } else if is_about(&[

@@ -54,6 +54,15 @@ impl Reader<'_> {
             && sense.verbs.contains(&Verb::Succeed)
             && let Some(not) = self.negation_before(at)
         {
+            let deploys = draft.nouns.iter().any(|hit| {
+                hit.nouns
+                    .iter()
+                    .any(|noun| matches!(noun, Noun::Deployment | Noun::DeploymentStatus))
+            });
+            if deploys {
+                self.push_verb(draft, vec![Verb::Fail], not..at + 1);
+                return true;
+            }
             // What does not succeed has ended otherwise.
             self.push_mod(
                 draft,
@@ -352,6 +361,10 @@ impl Reader<'_> {
             return;
         }
         if has(Verb::Move) {
+            if self.unit(self.at).is_some_and(|unit| unit.text == "back") {
+                self.take(self.at..self.at + 1);
+                self.at += 1;
+            }
             // The state before is not told: `from Todo` is left over.
             let mut before = self.at..self.at;
             if self.is(self.at, Class::From)

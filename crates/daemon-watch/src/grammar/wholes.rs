@@ -17,6 +17,20 @@ impl Reader<'_> {
             || self.try_file_in_slack(draft)
             || self.try_new_member(draft)
             || self.try_somebodys(draft)
+            || self.try_ci_workflow(draft)
+    }
+
+    /// `the ci workflow`: there the word is a name.
+    fn try_ci_workflow(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let is_name = self.unit(at).is_some_and(|unit| unit.text == "ci")
+            && (self.has_noun(at + 1, Noun::Workflow) || self.has_noun(at + 1, Noun::Job))
+            && self.is(at.wrapping_sub(1), Class::Article);
+        if is_name {
+            let name = vec![self.value(at)];
+            self.push_mod(draft, Mod::Name(Noun::Workflow, name), at..at + 1);
+        }
+        is_name
     }
 
     /// `somebody's message`: whose it is, is no matter.

@@ -526,6 +526,7 @@ impl Line<'_> {
             for thing in things {
                 let mut gift = gift.clone();
                 gift.on = vec![thing.noun];
+                gift.noun = super::things::comment_on(gift.noun, &gift.on);
                 gift.guard = gift.guard.and(super::things::of_parent(&thing.guard)?);
                 gift.source = gift.source.or(thing.source);
                 events.extend(events_of(&gift, &[Verb::Create])?);

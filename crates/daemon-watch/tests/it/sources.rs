@@ -78,6 +78,15 @@ fn checks_runs_and_deployments_are_read_with_their_names_ends_and_places() {
         when a workflow run times out
             mapped
             github:workflow_run.completed [conclusion is timed_out]
+        when a production deployment does not succeed
+            mapped
+            github:deployment_status.created [conclusion is failure | error; environment is production]
+        when the "CI" workflow or the "Deploy docs" workflow fails on main
+            mapped
+            github:workflow_run.completed [conclusion is failure | timed_out; workflow is CI | "Deploy docs"; branch is main]
+        when the ci workflow succeeds on main
+            mapped
+            github:workflow_run.completed [conclusion is success; workflow is ci; branch is main]
         when a GitHub Actions workflow doesn't succeed
             mapped
             github:workflow_run.completed [conclusion is_not success]
@@ -131,6 +140,9 @@ fn checks_runs_and_deployments_are_read_with_their_names_ends_and_places() {
         "when a workflow that is not \"CI\" fails",
         "when any check run but lint fails on a non-draft PR",
         "when a workflow run times out",
+        "when a production deployment does not succeed",
+        "when the \"CI\" workflow or the \"Deploy docs\" workflow fails on main",
+        "when the ci workflow succeeds on main",
         "when a GitHub Actions workflow doesn't succeed",
         "when a commit status becomes pending",
         "when a run of the Deploy docs workflow has succeeded",
@@ -219,6 +231,9 @@ fn what_else_github_tells_is_read() {
         when someone replies to a discussion
             mapped
             github:discussion_comment.created []
+        when a discussion in the "Help" category gets a comment from an outsider
+            mapped
+            github:discussion_comment.created [author_association is_not OWNER | MEMBER | COLLABORATOR; category is Help]
         when a new label is created in the repository
             mapped
             github:label.created linear:IssueLabel.create []
@@ -261,6 +276,7 @@ fn what_else_github_tells_is_read() {
         "when someone starts a discussion in Ideas",
         "when the category of a discussion changes",
         "when someone replies to a discussion",
+        "when a discussion in the \"Help\" category gets a comment from an outsider",
         "when a new label is created in the repository",
         "when a label named \"wontfix\" is deleted",
         "when a page of the wiki is edited",
@@ -293,6 +309,23 @@ fn issues_of_linear_are_read_with_what_changed_in_them() {
             partial
             linear:Issue.update [changed is state]
             left over: Triage
+        when a Linear issue is moved back to In Progress by Ana Silva
+            mapped
+            linear:Issue.update [changed is state; state is "In Progress"; actor is "Ana Silva"]
+        when a Linear issue is created with the labels bug and urgent
+            mapped
+            linear:Issue.create [labels is bug; labels is urgent]
+        when a Linear issue is created from Slack
+            partial
+            linear:Issue.create []
+            left over: from Slack
+        when someone other than the assignee completes a Linear issue
+            partial
+            linear:Issue.update [changed is state; state_type is completed]
+            left over: someone other than the assignee
+        when a Linear project's health changes to at risk
+            mapped
+            linear:Project.update [changed is health; health is "at risk"]
         when the priority of a Linear issue changes to anything but Low
             mapped
             linear:Issue.update [changed is priority; priority is_not Low]
@@ -367,6 +400,11 @@ fn issues_of_linear_are_read_with_what_changed_in_them() {
         "when somebody (not an integration) marks a Linear issue Done",
         "when a Linear issue is moved from Triage to Backlog",
         "when a Linear issue leaves Triage",
+        "when a Linear issue is moved back to In Progress by Ana Silva",
+        "when a Linear issue is created with the labels bug and urgent",
+        "when a Linear issue is created from Slack",
+        "when someone other than the assignee completes a Linear issue",
+        "when a Linear project's health changes to at risk",
         "when the priority of a Linear issue changes to anything but Low",
         "when a Linear issue's priority is lowered",
         "when a Linear issue is assigned to anybody except Rowan Pike",
