@@ -137,8 +137,11 @@ pub(super) fn subjects(reader: &mut Reader<'_>, draft: &Draft) -> Result<Vec<Sub
         if subjects.len() == before
             && let Some(index) = happening.index
         {
-            let range = draft.verbs[index].range.clone();
-            reader.release(range);
+            reader.release(draft.verbs[index].range.clone());
+            // What stands between a verb that says nothing and the next one belongs to it.
+            if let Some(next) = draft.verbs.get(index + 1) {
+                reader.release(draft.verbs[index].range.end..next.range.start);
+            }
         }
     }
     unread.into_iter().for_each(|range| reader.release(range));
