@@ -33,6 +33,7 @@ impl Line<'_> {
         .or_else(|| self.attempt(Self::commenting))
         .or_else(|| self.attempt(|line| line.pushing(forms)))
         .or_else(|| self.attempt(Self::requesting))
+        .or_else(|| self.attempt(Self::withdrawing))
         .or_else(|| self.attempt(Self::labelling))
         .or_else(|| self.attempt(Self::assigning))
         .or_else(|| self.attempt(Self::converting))
@@ -264,6 +265,34 @@ impl Line<'_> {
         }
         let verb = if forced { Verb::ForcePush } else { Verb::Push };
         self.finish(&[thing], &deed(verb, Formula::Always))
+    }
+
+    /// `withdraws a review request for X on a PR`
+    fn withdrawing(&mut self) -> Option<Vec<Event>> {
+        let start = self.at;
+        self.eat_any(&[
+            "withdraws",
+            "removes",
+            "cancels",
+            "retracts",
+            "withdrew",
+            "withdrawing",
+        ])
+        .then_some(())?;
+        self.skip_any(&["a", "the", "any"]);
+        self.eat_phrase(&["review request", "review requests"])
+            .then_some(())?;
+        let target = self.attempt(|line| {
+            line.eat_any(&["for", "to"]).then_some(())?;
+            line.reviewer()
+        });
+        let things = self.attempt(|line| {
+            line.eat_any(&["on", "from", "for", "of"]).then_some(())?;
+            line.object()
+        });
+        let things = things.unwrap_or_else(|| vec![self.any_pull_request(start)]);
+        let guard = target.unwrap_or(Formula::Always);
+        self.finish(&things, &deed(Verb::UnrequestReview, guard))
     }
 
     /// `requests changes on a PR`, `requests a review from X`, `asks X to review a PR`

@@ -348,7 +348,11 @@ impl Line<'_> {
             let says_how = noun == Noun::Commit
                 && self.eat_phrase(&["via a push", "via push", "through a push", "by a push"])
                 || noun == Noun::PullRequest
-                    && self.eat_phrase(&["via a review request", "through a review request"]);
+                    && self.eat_phrase(&[
+                        "for merging",
+                        "via a review request",
+                        "through a review request",
+                    ]);
             if says_how {
                 return Some(Formula::Always);
             }

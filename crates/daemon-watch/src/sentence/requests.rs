@@ -20,6 +20,13 @@ impl Line<'_> {
             line.eat_any(&["somebody", "someone"]).then_some(())?;
             line.eat("'s").then_some(())
         });
+        let asked = self.attempt(|line| {
+            let found = line
+                .person_value(Field::Reviewer)
+                .filter(|found| !found.is_always())?;
+            line.eat("'s").then_some(())?;
+            matches!(line.word(0), "review").then_some(found)
+        });
         let owned = self.attempt(|line| {
             let things = line.things()?;
             line.eat("'s").then_some(())?;
@@ -56,7 +63,7 @@ impl Line<'_> {
         } else {
             return None;
         };
-        let mut target = Formula::Always;
+        let mut target = asked.unwrap_or(Formula::Always);
         let mut things = owned.unwrap_or_default();
         let mut behind = Formula::Always;
         loop {

@@ -328,6 +328,26 @@ impl Line<'_> {
             thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(branch);
             return Some(());
         }
+        // `a v* tag`
+        let tag = self.attempt(|line| {
+            let is_data = matches!(line.kind(0)?, TokenKind::Quoted | TokenKind::Code);
+            let value = line.value(0);
+            line.at += 1;
+            let plural = line.word(0) == "tags";
+            (is_data && line.eat_any(&["tag", "tags"])).then_some((value, plural))
+        });
+        if let Some((value, plural)) = tag {
+            let op = if value.contains(['*', '?', '{']) {
+                Op::Matches
+            } else {
+                Op::Is
+            };
+            let said = self.says(Says::Test(Test::new(Field::Tag, op, vec![value])), start);
+            thing.noun = Noun::Tag;
+            thing.is_plural = plural;
+            thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(said);
+            return Some(());
+        }
         // `a prerelease`, without its noun
         let prerelease = self.attempt(|line| {
             line.eat_any(&["prerelease", "pre-release", "prereleases", "pre-releases"])
