@@ -128,16 +128,22 @@ impl Registered {
         lacking
     }
 
-    /// Names the kinds of events of which its conditions may need more than a payload says.
-    fn needing(&self) -> BTreeSet<(Source, &'static str)> {
-        let mut kinds = BTreeSet::new();
+    /// Names the kinds of events of which its conditions may need more than a payload says, with what they need.
+    fn needing(&self) -> BTreeMap<(Source, &'static str), BTreeSet<Need>> {
+        let mut kinds: BTreeMap<_, BTreeSet<Need>> = BTreeMap::new();
         for reading in &self.readings {
             for clause in &reading.clauses {
                 for event in &clause.events {
                     let fields = clause.filters.iter();
-                    let mut fields = fields.map(|index| reading.filters[*index].test.field());
-                    if fields.any(|field| Need::of(field, event.kind).is_some()) {
-                        kinds.insert((event.source, event.kind));
+                    let fields = fields.map(|index| reading.filters[*index].test.field());
+                    let needs: BTreeSet<Need> = fields
+                        .filter_map(|field| Need::of(field, event.kind))
+                        .collect();
+                    if !needs.is_empty() {
+                        kinds
+                            .entry((event.source, event.kind))
+                            .or_default()
+                            .extend(needs);
                     }
                 }
             }
@@ -157,12 +163,15 @@ impl Registered {
     }
 }
 
+/// A repository (none for sources that name none), a source and a kind.
+type Place = (String, Source, &'static str);
+
 /// All registered daemons.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     daemons: BTreeMap<DaemonKey, Arc<Registered>>,
     /// Who may need more of an event than its payload says, by repository, source and kind.
-    needing: HashMap<(String, Source, &'static str), BTreeSet<DaemonKey>>,
+    needing: HashMap<Place, BTreeMap<DaemonKey, BTreeSet<Need>>>,
 }
 
 impl Registry {
@@ -204,14 +213,23 @@ impl Registry {
     ///
     /// An event of a repository that does not name it lacks nothing: nobody could be asked.
     pub fn lacking(&self, event: &Event) -> Vec<(&Arc<Registered>, BTreeSet<Need>)> {
+        if self.needing.is_empty() {
+            return Vec::new();
+        }
         let repo = event.repo.as_ref().map(RepoName::folded);
         let kind = daemon_event::vocabulary::kinds()
             .iter()
             .find(|kind| kind.source == event.source && kind.name == event.kind);
         let Some(kind) = kind else { return Vec::new() };
         let place = (repo.unwrap_or_default(), event.source, kind.name);
+        // Of a push the files are known: nobody's conditions are decided a second time.
+        let may_lack = |need: &Need| match need {
+            Need::ChangedFiles | Need::ChannelName => event.facts.get(need.field()).is_none(),
+            Need::PullRequests | Need::LabelName => true,
+        };
         let keys = self.needing.get(&place).into_iter().flatten();
-        let daemons = keys.filter_map(|key| self.daemons.get(key));
+        let keys = keys.filter(|(_, needs)| needs.iter().any(may_lack));
+        let daemons = keys.filter_map(|(key, _)| self.daemons.get(key));
         daemons
             .map(|daemon| (daemon, daemon.lacks(event)))
             .filter(|(_, needs)| !needs.is_empty())
@@ -228,13 +246,13 @@ impl Registry {
     fn put(&mut self, daemon: Registered) {
         let key = daemon.row.key.clone();
         if daemon.is_valid() {
-            for (source, kind) in daemon.needing() {
+            for ((source, kind), needs) in daemon.needing() {
                 let repo = match source {
                     Source::Github | Source::Git => key.repo.folded(),
                     Source::Linear | Source::Slack | Source::Sentry => String::new(),
                 };
                 let keys = self.needing.entry((repo, source, kind)).or_default();
-                keys.insert(key.clone());
+                keys.insert(key.clone(), needs);
             }
         }
         self.daemons.insert(key, Arc::new(daemon));
