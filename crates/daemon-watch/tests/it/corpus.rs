@@ -6,8 +6,8 @@ use std::path::Path;
 use daemon_watch::{corpus, interpret};
 
 /// What was reached: a misreading more is a step back.
-const MISREAD_PERCENT: usize = 9;
-const FALSE_WAKES_PER_MYRIAD: usize = 6;
+const MISREAD_PERCENT: usize = 8;
+const FALSE_WAKES_PER_MYRIAD: usize = 4;
 
 pub(crate) fn fixtures() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/watch")
