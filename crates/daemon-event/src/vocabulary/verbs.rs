@@ -161,9 +161,11 @@ verbs! {
     /// It raises an alarm.
     Fire = ["fire", "trigger", "go off", "alert", "trip", "ring", "come in", "arrive", "raise"],
     /// It reaches the critical threshold.
-    GoCritical = ["become critical", "go critical", "reach critical", "turn critical", "hit critical"],
+    GoCritical = ["become critical", "go critical", "reach critical", "turn critical", "hit critical", "go to critical",
+        "reach critical level", "enter critical", "rise to critical", "escalate to critical"],
     /// It reaches the warning threshold.
-    GoWarning = ["become a warning", "go to warning", "reach warning"],
+    GoWarning = ["become a warning", "go to warning", "reach warning", "reach warning level", "go to warning level",
+        "become warning", "enter warning", "turn warning", "hit warning"],
     /// It comes back after it was resolved.
     Regress = ["regress", "come back", "reoccur", "recur", "resurface", "reappear", "reintroduce", "return"],
     /// It gets worse.

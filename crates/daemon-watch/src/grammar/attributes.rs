@@ -34,6 +34,13 @@ impl Reader<'_> {
                 Class::Be,
             ],
         );
+        // `a Sentry error is created`: what happens to it makes it a noun.
+        if self.has_noun(at, Noun::ErrorEvent)
+            && draft.nouns.is_empty()
+            && self.is_any(at + 1, &[Class::Be, Class::Get])
+        {
+            return false;
+        }
         let is_outside = self.is(start, Class::Outside);
         let is_relative = self.is(start, Class::That) && self.is(start + 1, Class::Be);
         let names_part = (at..at + 3).any(|at| self.part(at).is_some_and(is_attribute));
@@ -50,6 +57,9 @@ impl Reader<'_> {
         }
         if self.is(at, Class::Except) && at > start && self.value_word(at + 1).is_some() {
             is_not = true;
+            at += 1;
+        }
+        if at == start && self.is(at, Class::Except) && self.value_word(at + 1).is_some() {
             at += 1;
         }
         if self.is(at, Class::Contains) && self.value_word(at + 1).is_some() {

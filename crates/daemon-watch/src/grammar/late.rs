@@ -1,10 +1,12 @@
 //! Complements that stand behind the object of their verb: `moves an issue to Done`.
 
 use daemon_event::vocabulary::{Noun, Verb};
+use daemon_event::{Field, Source};
 
-use crate::grammar::draft::Draft;
+use crate::grammar::draft::{Draft, Mod};
 use crate::grammar::reader::Reader;
-use crate::lexicon::{Class, Forms, Part};
+use crate::lexicon::{self, Class, Forms, Part};
+use crate::normalise::TokenKind;
 
 impl Reader<'_> {
     /// Reads a state, a person or a value that belongs to a verb before its object.
@@ -85,7 +87,7 @@ impl Reader<'_> {
         let at = self.at;
         let waits = draft.verbs.last().is_some_and(|hit| {
             hit.values.is_empty()
-                && hit.verbs.contains(&Verb::Label)
+                && (hit.verbs.contains(&Verb::Label) || hit.verbs.contains(&Verb::Unlabel))
                 && draft.agent.is_some()
                 && draft
                     .nouns
@@ -114,7 +116,7 @@ impl Reader<'_> {
         true
     }
 
-    /// `creates a Linear issue in Triage`.
+    /// `creates a Linear issue in Triage`, `an issue in Backlog`: the state that it is in.
     fn try_created_in(&mut self, draft: &mut Draft) -> bool {
         let at = self.at;
         let creates = draft
@@ -124,17 +126,24 @@ impl Reader<'_> {
         let in_linear = draft
             .sources
             .iter()
-            .any(|(source, _)| *source == daemon_event::Source::Linear);
-        if !creates || !in_linear || !self.is_any(at, &[Class::In, Class::Into, Class::With]) {
+            .any(|(source, _)| *source == Source::Linear);
+        let is_beside = draft.verbs.is_empty()
+            && draft.parts.is_empty()
+            && self.is(at, Class::In)
+            && draft
+                .nouns
+                .last()
+                .is_some_and(|hit| hit.at + 1 == at && hit.nouns.contains(&Noun::Issue));
+        let leads = self.is_any(at, &[Class::In, Class::Into, Class::With]);
+        if !in_linear || !leads || !(creates || is_beside) {
             return false;
         }
         let mut from = self.skip(at + 1, &[Class::Article]);
         let says_state = self.part(from) == Some(Part::Status);
         from += usize::from(says_state);
         let list = self.list(from, |reader, at| {
-            let is_known = reader.kind(at) != Some(crate::normalise::TokenKind::Quoted)
-                && crate::lexicon::WORKFLOW_STATES
-                    .contains(&reader.value(at).to_lowercase().as_str())
+            let is_known = reader.kind(at) != Some(TokenKind::Quoted)
+                && reader.known_state(at).is_some()
                 || reader.part(at + 1) == Some(Part::Status)
                 || says_state;
             reader.state(at).filter(|_| is_known)
@@ -142,11 +151,7 @@ impl Reader<'_> {
         let Some((values, end)) = list else {
             return false;
         };
-        self.push_mod(
-            draft,
-            crate::grammar::draft::Mod::Is(daemon_event::Field::State, values),
-            at..end,
-        );
+        self.push_mod(draft, Mod::Is(Field::State, values), at..end);
         true
     }
 
@@ -174,6 +179,12 @@ impl Reader<'_> {
         }
         draft.verbs.push(hit);
         claims
+    }
+
+    /// A state by one of its usual names.
+    pub(crate) fn known_state(&self, at: usize) -> Option<(String, usize)> {
+        self.state(at)
+            .filter(|(state, _)| lexicon::WORKFLOW_STATES.contains(&state.to_lowercase().as_str()))
     }
 
     /// `marks a milestone as closed`: what is marked so, becomes so.

@@ -286,6 +286,9 @@ impl Reader<'_> {
 
     /// What stands behind a verb and belongs to it: labels, states, texts, names.
     pub(crate) fn verb_values(&mut self, draft: &mut Draft, hit: &mut VerbHit) {
+        if self.marks_state(draft, hit) {
+            return;
+        }
         let has = |verb: Verb| hit.verbs.contains(&verb);
         let marks = self
             .unit(hit.at)
@@ -428,6 +431,22 @@ impl Reader<'_> {
             }
             Some(_) | None => {}
         }
+    }
+
+    /// `is marked as done`: a state where the words could be a label.
+    fn marks_state(&mut self, draft: &Draft, hit: &mut VerbHit) -> bool {
+        let is_issue = draft
+            .nouns
+            .iter()
+            .any(|noun| noun.nouns.contains(&Noun::Issue));
+        let marks = self.text(hit.at).starts_with("mark") && self.is(self.at, Class::As);
+        let state = self.known_state(self.at + 1);
+        let Some((state, end)) = state.filter(|_| is_issue && marks) else {
+            return false;
+        };
+        hit.verbs = vec![Verb::Move];
+        self.claim(hit, vec![state], end);
+        true
     }
 
     pub(crate) fn claim(&mut self, hit: &mut VerbHit, values: Vec<String>, end: usize) {

@@ -189,7 +189,8 @@ pub(crate) const CLASSES: &[(Class, &str)] = &[
         "except | except for | excluding | other than | ignoring | apart from | aside from | besides | \
          but not | skipping | not counting | save for | leaving out | with the exception of | \
          excepting | rather than | anything but | anything other than | anything except | \
-         not including | omitting | instead of",
+         not including | omitting | instead of | anywhere but | anywhere except | anywhere other than | \
+         everywhere but | everywhere except",
     ),
     (Class::Unless, "unless"),
     (

@@ -96,6 +96,16 @@ pub(super) fn compose(
     if has(Verb::Attach) && noun == Noun::Issue && draft.parts.is_empty() {
         return (Noun::Attachment, vec![Verb::Create], on(noun));
     }
+    if noun == Noun::Reaction && has(Verb::React) {
+        return (noun, vec![Verb::Create, Verb::React], parents);
+    }
+    if has(Verb::Start)
+        && draft.is_new.is_some()
+        && matches!(noun, Noun::Project | Noun::Initiative)
+    {
+        // What is new and started comes into being.
+        return (noun, vec![Verb::Create], parents);
+    }
     let writes = has(Verb::Post)
         && draft.mods.iter().any(|hit| {
             matches!(

@@ -396,6 +396,13 @@ pub(super) fn implied_nouns(draft: &Draft, has_files: bool) -> Vec<Noun> {
         }
         return vec![Noun::DirectMessage];
     }
+    let in_linear = draft
+        .sources
+        .iter()
+        .any(|(source, _)| *source == Source::Linear);
+    if verbs(Verb::React) && in_linear {
+        return vec![Noun::Reaction];
+    }
     if verbs(Verb::Mention) && in_slack {
         return vec![Noun::Mention];
     }

@@ -207,6 +207,9 @@ fn of_noun(
     {
         verbs.retain(|verb| *verb == Verb::Touch);
     }
+    if let Some(subject) = raised(&verbs, noun, happening, hit) {
+        return vec![subject];
+    }
     let moves_itself = has_row(noun, Verb::Move)
         && !matches!(noun, Noun::Issue | Noun::Project | Noun::Initiative);
     if verbs.contains(&Verb::Move) && !has_state && !moves_itself {
@@ -281,6 +284,40 @@ fn names_team(draft: &Draft) -> bool {
 
 fn parents_hold(draft: &Draft, noun: Noun) -> bool {
     draft.nouns.iter().any(|hit| hit.nouns.contains(&noun))
+}
+
+/// `raised to urgent`: an issue that moves to a priority, where others move to a state.
+fn raised(
+    verbs: &[Verb],
+    noun: Noun,
+    happening: &Happening,
+    hit: Option<&VerbHit>,
+) -> Option<Subject> {
+    let is_priority = |value: &String| {
+        matches!(
+            value.to_lowercase().as_str(),
+            "urgent" | "high" | "medium" | "low" | "no priority"
+        )
+    };
+    let hit = hit.filter(|hit| !hit.values.is_empty() && hit.values.iter().all(is_priority))?;
+    if noun != Noun::Issue || !verbs.contains(&Verb::Move) {
+        return None;
+    }
+    let mut subject = Subject {
+        verb_index: happening.index,
+        mark: happening.mark,
+        ..Subject::plain(noun, Verb::Update, happening.span)
+    };
+    let op = if hit.negated_values {
+        Op::IsNot
+    } else {
+        Op::Is
+    };
+    subject.sources.retain(|source| *source == Source::Linear);
+    let span = subject.span;
+    subject.require(Field::Changed, Op::Is, &["priority".to_owned()], span);
+    subject.require(Field::Priority, op, &hit.values, span);
+    Some(subject)
 }
 
 fn special_move(noun: Noun, draft: &Draft) -> Vec<Verb> {

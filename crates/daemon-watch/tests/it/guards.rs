@@ -212,3 +212,36 @@ fn places_behind_their_nouns_are_read() {
         "when a comment is added to a Linear issue asking about GitHub work",
     ]));
 }
+
+#[test]
+fn what_stands_behind_the_object_belongs_to_the_verb() {
+    expect![[r#"
+        when someone labels a Linear issue as Bug
+            mapped / Issue.update [label_added present; label_added is Bug]
+        when a Linear issue is marked as done
+            mapped / Issue.update [changed is state; state is done]
+        when a Linear issue is raised to urgent
+            mapped / Issue.update [changed is priority; priority is urgent]
+        when a Linear issue in Backlog is assigned to Lumen
+            mapped / Issue.update [changed is assignee; assignee present; assignee is Lumen; state is Backlog]
+        when a new initiative is started in Linear
+            mapped / Initiative.create []
+        when someone reacts in Linear
+            mapped / Reaction.create []
+        when a Sentry error is created
+            mapped / error.created []
+        when a Sentry metric alert reaches warning level
+            mapped / metric_alert.warning []
+        when a deployment fails anywhere but production
+            mapped / deployment_status.created [conclusion is failure | error; environment is_not production]"#]].assert_eq(&table(&[
+        "when someone labels a Linear issue as Bug",
+        "when a Linear issue is marked as done",
+        "when a Linear issue is raised to urgent",
+        "when a Linear issue in Backlog is assigned to Lumen",
+        "when a new initiative is started in Linear",
+        "when someone reacts in Linear",
+        "when a Sentry error is created",
+        "when a Sentry metric alert reaches warning level",
+        "when a deployment fails anywhere but production",
+    ]));
+}
