@@ -4,7 +4,7 @@ use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
 use crate::filter::Mark;
-use crate::grammar::draft::{Draft, Mod, ModHit, NounHit, Role, Who};
+use crate::grammar::draft::{Draft, Joint, Mod, ModHit, NounHit, Role, Who};
 use crate::grammar::reader::Reader;
 use crate::lexicon::{Class, Forms};
 use crate::normalise::TokenKind;
@@ -13,9 +13,16 @@ impl Reader<'_> {
     /// The subject of an active verb, or of `is assigned`.
     pub(crate) fn try_agent(&mut self, draft: &mut Draft) -> bool {
         let at = self.at;
+        // `on a pull request, a maintainer …`: a place before the sentence is not its subject.
+        let follows_place = draft.nouns.len() == 1
+            && self.skip(0, &[Class::Lead])
+                == self.skip(0, &[Class::Lead, Class::On]).wrapping_sub(1)
+            && draft.last_connector.is_some_and(|(joint, next)| {
+                joint == Joint::Comma && self.skip(next, &[Class::Article]) >= at
+            });
         let is_open = draft.agent.is_none()
             && draft.verbs.is_empty()
-            && draft.nouns.is_empty()
+            && (draft.nouns.is_empty() || follows_place)
             && draft.parts.is_empty();
         let mentions_app = self.is_any(at, &[Class::Bot])
             && (draft.verbs.iter().any(|hit| {

@@ -13,6 +13,7 @@ impl Reader<'_> {
     pub(crate) fn try_late(&mut self, draft: &mut Draft) -> bool {
         self.try_late_state(draft)
             || self.try_created_in(draft)
+            || self.try_state_now(draft)
             || self.try_late_assignee(draft)
             || self.try_mark_as(draft)
             || self.try_late_label(draft)
@@ -152,6 +153,33 @@ impl Reader<'_> {
             return false;
         };
         self.push_mod(draft, Mod::Is(Field::State, values), at..end);
+        true
+    }
+
+    /// `is now In Progress`, `is Done`: the state that it has come to.
+    fn try_state_now(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let of_issue = draft.verbs.is_empty()
+            && draft.nouns.last().is_some_and(|hit| {
+                let is_moved = |noun: &Noun| matches!(noun, Noun::Issue | Noun::Project);
+                hit.nouns.iter().any(is_moved)
+            })
+            && draft
+                .sources
+                .iter()
+                .any(|(source, _)| *source == Source::Linear);
+        if !of_issue || !self.is(self.before_filler(at), Class::Be) {
+            return false;
+        }
+        let found = self.known_state(at);
+        // `is completed` is a verb as well; several words are a state alone.
+        let Some((state, end)) = found.filter(|(_, end)| *end > at + 1 || !self.is_verb(at)) else {
+            return false;
+        };
+        self.push_verb(draft, vec![Verb::Move], at..end);
+        if let Some(hit) = draft.verbs.last_mut() {
+            hit.values = vec![state];
+        }
         true
     }
 

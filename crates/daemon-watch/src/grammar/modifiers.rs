@@ -36,6 +36,12 @@ impl Reader<'_> {
         let range = negation.unwrap_or(range.start)..range.end;
         self.take(range.clone());
         self.at = range.end;
+        let (kind, is_negated) = match kind {
+            // What is not on the diff is in the conversation.
+            Mod::Inline if is_negated => (Mod::TopLevel, false),
+            Mod::TopLevel if is_negated => (Mod::Inline, false),
+            kind => (kind, is_negated),
+        };
         draft.mods.push(ModHit {
             kind,
             negated: is_negated,

@@ -134,6 +134,11 @@ impl Reader<'_> {
                     && self.person_name(start).is_some())
         {
             let end = end + usize::from(self.is(end, Class::Possessive));
+            if self.has_noun(end, Noun::Review) && self.request_ahead(end) {
+                // Whose review is asked for.
+                self.push_mod(draft, Mod::Target(values), start..end);
+                return true;
+            }
             let who = Who::Named(values);
             self.push_person(draft, who, Role::Author, start..end);
             return true;

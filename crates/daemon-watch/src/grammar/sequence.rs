@@ -2,7 +2,7 @@
 
 use daemon_event::vocabulary::{Noun, Verb};
 
-use crate::grammar::draft::{Draft, Mod, ModHit};
+use crate::grammar::draft::{Draft, Mod, ModHit, NounHit};
 use crate::grammar::reader::Reader;
 use crate::lexicon::{Class, Forms, Part};
 use crate::normalise::TokenKind;
@@ -23,6 +23,18 @@ impl Reader<'_> {
         self.take(pronoun..pronoun + 1);
         let n_verbs = draft.verbs.iter().filter(|hit| hit.at < pronoun).count();
         draft.nouns.clone_from(&last.nouns);
+        let comments = draft
+            .verbs
+            .iter()
+            .any(|hit| hit.verbs.contains(&Verb::Comment));
+        let is_place = |hit: &NounHit| {
+            let can_hold =
+                |noun: &Noun| matches!(noun, Noun::PullRequest | Noun::Issue | Noun::Discussion);
+            hit.nouns.iter().any(can_hold)
+        };
+        if comments && draft.nouns.iter().any(is_place) {
+            draft.nouns.retain(is_place);
+        }
         let reacts = last
             .verbs
             .iter()

@@ -185,6 +185,8 @@ pub(super) fn strongest<'d>(dependents: &[&'d NounHit]) -> &'d NounHit {
                 | Noun::Reply
                 | Noun::Mention
                 | Noun::Sla => 0,
+                // A reaction to a comment is a reaction.
+                Noun::Reaction if dependents.iter().all(|other| other.at >= hit.at) => 0,
                 Noun::Review
                 | Noun::ReviewThread
                 | Noun::Reaction

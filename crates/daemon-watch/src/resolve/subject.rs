@@ -162,7 +162,7 @@ pub(super) fn subjects(reader: &mut Reader<'_>, draft: &Draft) -> Result<Vec<Sub
         });
     }
     for subject in &mut subjects {
-        narrow_sources(draft, subject);
+        narrow_sources(reader, draft, subject);
         note_defaults(reader, draft, subject);
     }
     subjects.retain(|subject| !subject.sources.is_empty());
@@ -420,13 +420,26 @@ pub(super) fn verb_extras(
 }
 
 /// Keeps the sources that are named; without any, the usual ones of the noun.
-fn narrow_sources(draft: &Draft, subject: &mut Subject) {
+fn names_repository(reader: &Reader<'_>) -> bool {
+    let mut units = reader.units.iter();
+    units.any(|unit| {
+        let mut words = unit.text.split(' ');
+        unit.is_word() && words.any(|word| matches!(word, "repository" | "repo"))
+    })
+}
+
+fn narrow_sources(reader: &Reader<'_>, draft: &Draft, subject: &mut Subject) {
     let names_channel = draft
         .mods
         .iter()
         .any(|hit| matches!(hit.kind, Mod::Is(Field::Channel | Field::ChannelId, _)));
     if names_channel {
         subject.sources.retain(|source| *source == Source::Slack);
+    }
+    let of_repository = subject.noun == Noun::RepositoryLabel || subject.noun == Noun::IssueLabel;
+    if draft.sources.is_empty() && of_repository && names_repository(reader) {
+        subject.sources.retain(|source| *source == Source::Github);
+        return;
     }
     if draft.sources.is_empty() {
         let is_shared = matches!(subject.noun, Noun::Issue | Noun::Comment);

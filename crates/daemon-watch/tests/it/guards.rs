@@ -245,3 +245,27 @@ fn what_stands_behind_the_object_belongs_to_the_verb() {
         "when a deployment fails anywhere but production",
     ]));
 }
+
+#[test]
+fn what_is_said_against_a_kind_or_of_one_verb_alone_stays_there() {
+    expect![[r#"
+        when there is a non-inline comment on a PR
+            mapped / issue_comment.created [comment_on is pull_request]
+        when a pull request is added to zqaa or removed from the merge queue
+            partial / pull_request.dequeued [] / left over: is added to zqaa
+        when a Linear issue is now In Progress
+            mapped / Issue.update [changed is state; state is "In Progress"]
+        when mira-holt's review is requested on a pull request
+            mapped / pull_request.review_requested [reviewer is mira-holt]
+        when someone creates a repository label
+            mapped / label.created []
+        on a pull request, a maintainer comments "/daemon help"
+            mapped / pull_request_review_comment.created issue_comment.created [comment_on is pull_request; author_association is OWNER | MEMBER | COLLABORATOR; comment command "/daemon help"]"#]].assert_eq(&table(&[
+        "when there is a non-inline comment on a PR",
+        "when a pull request is added to zqaa or removed from the merge queue",
+        "when a Linear issue is now In Progress",
+        "when mira-holt's review is requested on a pull request",
+        "when someone creates a repository label",
+        "on a pull request, a maintainer comments \"/daemon help\"",
+    ]));
+}

@@ -236,7 +236,7 @@ fn what_else_github_tells_is_read() {
             github:discussion_comment.created [author_association is_not OWNER | MEMBER | COLLABORATOR; category is Help]
         when a new label is created in the repository
             mapped
-            github:label.created linear:IssueLabel.create []
+            github:label.created []
         when a label named "wontfix" is deleted
             mapped
             github:label.deleted linear:IssueLabel.remove [name is wontfix]
