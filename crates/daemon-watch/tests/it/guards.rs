@@ -260,7 +260,7 @@ fn what_is_said_against_a_kind_or_of_one_verb_alone_stays_there() {
         when someone creates a repository label
             mapped / label.created []
         on a pull request, a maintainer comments "/daemon help"
-            mapped / pull_request_review_comment.created issue_comment.created [comment_on is pull_request; author_association is OWNER | MEMBER | COLLABORATOR; comment command "/daemon help"]"#]].assert_eq(&table(&[
+            mapped / pull_request_review_comment.created issue_comment.created [comment_on is pull_request; comment command "/daemon help"; author_association is OWNER | MEMBER | COLLABORATOR]"#]].assert_eq(&table(&[
         "when there is a non-inline comment on a PR",
         "when a pull request is added to zqaa or removed from the merge queue",
         "when a Linear issue is now In Progress",
