@@ -4,7 +4,8 @@ use std::path::Path;
 
 use daemon_engine::FactState;
 use daemon_event::Source;
-use daemon_store::Validity;
+use daemon_schedule::TickOutcome;
+use daemon_store::{MAX_PAGE, Query, Store, Validity};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -16,8 +17,8 @@ use crate::token::service_token;
 
 /// Free bytes below which the disk counts as full.
 pub const LOW_DISK: u64 = 256 * 1024 * 1024;
-/// No clock that is right shows an earlier instant.
-const BUILD_DATE: Timestamp = Timestamp::constant(1_767_225_600, 0);
+/// How long ticks that did not run are warned of.
+const RECENT: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
 /// How a check went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +127,7 @@ pub fn disk(path: &Path) -> Result<(), String> {
 /// # Errors
 /// Says what is wrong.
 pub fn clock(now: Timestamp) -> Result<(), String> {
-    if now < BUILD_DATE {
+    if now < crate::built_at() {
         Err(format!("it shows {now}, before this program was built"))
     } else {
         Ok(())
@@ -165,6 +166,7 @@ pub async fn examine(inner: &Inner) -> Value {
     checks.extend(webhook_checks(inner.home.root(), &runtime.config));
     checks.extend(token_checks(inner.home.root(), &runtime.config));
     checks.push(facts_check(inner).await);
+    checks.push(ticks_check(inner.store.as_ref(), random::now()).await);
     for (name, state) in inner.repo_states() {
         checks.push(match (&state.problem, &state.commit) {
             (Some(problem), _) => Check::fail(
@@ -186,6 +188,39 @@ pub async fn examine(inner: &Inner) -> Value {
         checks.push(daemon_check(daemon));
     }
     checks_json(&checks)
+}
+
+/// Says whether ticks were missed or refused within a day.
+///
+/// A missed tick lies as far back as the host was down, so that what counts is when it was recorded.
+async fn ticks_check(store: &dyn Store, now: Timestamp) -> Check {
+    let name = "ticks";
+    let (mut lost, mut newest) = (0, None);
+    for outcome in [TickOutcome::MissedWindow, TickOutcome::Refused] {
+        let query = Query {
+            limit: MAX_PAGE,
+            state: Some(outcome.as_str().to_owned()),
+            ..Query::default()
+        };
+        let page = match store.ticks(&query).await {
+            Ok(page) => page,
+            Err(error) => return Check::fail(name, chain(&error), "see the log"),
+        };
+        for tick in page.rows {
+            if now.duration_since(tick.recorded_at) < RECENT {
+                lost += tick.count;
+                newest = newest.max(Some((tick.scheduled_at, tick.daemon.to_string())));
+            }
+        }
+    }
+    match newest {
+        None => Check::ok(name, "none was missed within a day"),
+        Some((at, daemon)) => Check::warn(
+            name,
+            format!("{lost} did not run, the newest of `{daemon}` at {at}"),
+            "daemon-run ticks --state missed_window",
+        ),
+    }
 }
 
 /// Says whether webhooks can be verified, of GitHub and of every other source that is configured; a secret is looked for
@@ -344,3 +379,6 @@ fn first_error(diagnostics: &str) -> String {
         None => "its file has errors".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

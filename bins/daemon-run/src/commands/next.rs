@@ -116,10 +116,18 @@ async fn last_ticks(id: &str, place: &Place, out: Out) -> Result<(), Failure> {
         let told = |name: &str| tick[name].as_str().unwrap_or_default().to_owned();
         put!(
             text,
-            "  last  {}  {}\n",
+            "  last  {}  {}",
             told("scheduled_at"),
             told("outcome")
         );
+        let count = tick["count"].as_u64().unwrap_or(1);
+        if count > 1 {
+            put!(text, "  {count} ticks");
+        }
+        if let Some(activation) = tick["activation_id"].as_str() {
+            put!(text, "  {activation}");
+        }
+        text.push('\n');
     }
     out.text(&text)
 }

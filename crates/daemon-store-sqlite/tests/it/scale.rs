@@ -29,6 +29,10 @@ const HOT: &[&str] = &[
     "SELECT number FROM activation AS a WHERE a.state = 'failed' ORDER BY a.created_at DESC, a.number DESC LIMIT 51",
     "SELECT number FROM tick AS t ORDER BY t.scheduled_at DESC, t.number DESC LIMIT 51",
     "SELECT count(*) FROM activation WHERE lane = 1 AND finished_at > 5",
+    "SELECT first, scheduled_at FROM tick WHERE lane = 1 AND scheduled_at >= 5 AND first <= 9 \
+     AND outcome <> 'retracted' ORDER BY scheduled_at",
+    "SELECT cursor FROM coverage WHERE lane = 1 AND number = 1 AND is_open = 1",
+    "SELECT id, state FROM activation WHERE lane = 1 AND has_tick = 1 AND finished_at IS NULL ORDER BY number",
 ];
 
 fn plan(conn: &Connection, sql: &str) -> Vec<String> {
