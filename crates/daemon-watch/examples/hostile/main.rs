@@ -1,4 +1,6 @@
-//! Reads ten thousand hostile lines and prints how long the slowest took: `hostile [HOW_MANY_TO_PRINT]`.
+//! Reads hostile lines and prints how long the slowest took: `hostile [HOW_MANY_TO_PRINT]`.
+//!
+//! Optimised, it reads all ten thousand; otherwise every fiftieth, as it would take minutes and its times mean nothing.
 
 mod lines;
 
@@ -11,10 +13,11 @@ use daemon_watch::{Status, interpret};
 /// A line that is slow once may have been interrupted; slow every time, it is slow.
 const TRIES: usize = 5;
 const SLOW: Duration = Duration::from_micros(500);
+const STEP: usize = if cfg!(debug_assertions) { 50 } else { 1 };
 
 fn main() -> Result<(), Box<dyn Error>> {
     let shown = std::env::args().nth(1).map_or(Ok(5), |arg| arg.parse())?;
-    let lines = lines::all();
+    let lines: Vec<String> = lines::all().into_iter().step_by(STEP).collect();
     let mut out = std::io::stdout().lock();
     let mut times: Vec<(Duration, &str)> = lines
         .iter()

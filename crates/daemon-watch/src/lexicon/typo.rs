@@ -80,7 +80,32 @@ const ORDINARY: &str = "abandoned ability about above action actions active acti
     week weeks wets wheels where whether which while white whole wider wild winning wish woman \
     word words work worked worker workers working works world worse worst would write year years \
     yellow yodeled york field fields wait waits waiting waited validity record records recorded overnight despite \
-     provided typed sees seen tested reached parked";
+     provided typed sees seen tested reached parked \
+    accept accepted accepts aimed aims allowed apart appear appears applied arrive arrived \
+    arrives arriving aside asked asking attached attempt attempts attended bigger borrow \
+    carried carries carry chosen claim claims confirm confirms consider considered contact \
+    content contents correct corrected count counts covers current currently daily declined \
+    define defined defines detail details detect detected differ differs direct double dropped \
+    drops duplicate during earlier early empty enough enter entered enters entire entirely \
+    equal equals escalated exact exactly exceed exceeded exceeds exclude excluded excludes \
+    excluding exist existing exists expect expected extra fail filled filter filters final \
+    finally fixing follower forced foreign forward found free fresh full further future \
+    general generated going good guard guards half hand handled happen happens hard heavy \
+    hidden high higher holds huge ignore ignored ignores include included includes including \
+    increase increased increases initial inside instead internal itself join joined joins land \
+    landed lands leave leaves likewise limit limited limits longest matched matches matching \
+    maybe mean means merely minimum mistake mixed named names narrow neither nobody none \
+    normally obvious offered once ones opposite ordinary original outer outside parent partial \
+    particular passing perhaps plain pleased possible prefer prefix previous primary prior \
+    proper properly pulled quickly quiet raise raises reader readers real really recent \
+    recently reject rejected rejects remain remains rename renamed renames repeat repeated \
+    replied requested require required requires rest result results return returned returns \
+    rewords right rough safe save saved saves seldom selected send sends separate shall shown \
+    similar slightly soon space spaces special specific speed split spread stand standing \
+    stands stays step steps stops strict strong style suffix sure symbol target targets though \
+    through throughout tight topic topics total toward towards truly twice typical unless \
+    unrelated unsafe unused updated upper usual usually valid value values various very \
+    visible wants warned wherever within without worth wrong";
 
 impl Typos {
     pub(super) fn new(senses: &HashMap<String, Sense>) -> Self {
