@@ -10,4 +10,5 @@ mod readings;
 mod robust;
 mod sentences;
 mod sources;
+mod told;
 mod wire;

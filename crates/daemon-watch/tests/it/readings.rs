@@ -7,24 +7,7 @@ fn read(line: &str) -> String {
     let meaning = interpret(line);
     let mut lines = vec![meaning.status.as_str().to_owned()];
     for clause in &meaning.clauses {
-        let events: Vec<String> = clause
-            .events
-            .iter()
-            .map(|event| {
-                format!(
-                    "{}:{}.{}",
-                    event.source,
-                    event.kind,
-                    event.action.unwrap_or("*")
-                )
-            })
-            .collect();
-        let filters: Vec<String> = clause
-            .filters
-            .iter()
-            .map(|index| meaning.filters[*index].test.to_string())
-            .collect();
-        lines.push(format!("{} [{}]", events.join(" "), filters.join("; ")));
+        lines.push(crate::told::clause(&meaning, clause, |test| test));
     }
     lines.extend(
         meaning

@@ -14,25 +14,8 @@ fn readings(text: &str) -> String {
             writeln!(out, "{}", meaning.status.as_str()).expect("a string takes text");
         }
         for clause in &meaning.clauses {
-            let events: Vec<String> = clause
-                .events
-                .iter()
-                .map(|event| {
-                    format!(
-                        "{}:{}.{}",
-                        event.source,
-                        event.kind,
-                        event.action.unwrap_or("*")
-                    )
-                })
-                .collect();
-            let filters: Vec<String> = clause
-                .filters
-                .iter()
-                .map(|index| meaning.filters[*index].test.to_string())
-                .collect();
-            writeln!(out, "  {} [{}]", events.join(" "), filters.join("; "))
-                .expect("a string takes text");
+            let told = crate::told::clause(&meaning, clause, |test| test);
+            writeln!(out, "  {told}").expect("a string takes text");
         }
         for span in &meaning.remainder {
             writeln!(out, "  left over: {}", span.of(line)).expect("a string takes text");

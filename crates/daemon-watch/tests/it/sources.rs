@@ -14,32 +14,15 @@ fn table(lines: &[&str]) -> String {
 fn reading(line: &str) -> String {
     let meaning = interpret(line);
     let mut parts = vec![meaning.status.as_str().to_owned()];
+    let told = |test: String| {
+        if test.starts_with(NOTICES) {
+            "written".to_owned()
+        } else {
+            test
+        }
+    };
     for clause in &meaning.clauses {
-        let events: Vec<String> = clause
-            .events
-            .iter()
-            .map(|event| {
-                format!(
-                    "{}:{}.{}",
-                    event.source,
-                    event.kind,
-                    event.action.unwrap_or("*")
-                )
-            })
-            .collect();
-        let filters: Vec<String> = clause
-            .filters
-            .iter()
-            .map(|index| meaning.filters[*index].test.to_string())
-            .map(|test| {
-                if test.starts_with(NOTICES) {
-                    "written".to_owned()
-                } else {
-                    test
-                }
-            })
-            .collect();
-        parts.push(format!("{} [{}]", events.join(" "), filters.join("; ")));
+        parts.push(crate::told::clause(&meaning, clause, told));
     }
     parts.extend(
         meaning
