@@ -33,8 +33,8 @@
 //! credential that it was not handed.
 //!
 //! # Guarantees
-//! Arguments hold neither prompt nor secret. The program's environment is what the request and the contract name, nothing
-//! else. The program is looked up outside the worktree, and started as a supervised child: nothing it starts outlives its
+//! Arguments hold neither prompt nor secret. The program's environment is what the request and the contract name and, of an
+//! agent, what tells it its permissions and its login; nothing else. The program is looked up outside the worktree, and started as a supervised child: nothing it starts outlives its
 //! run. What it says is bounded, whatever it prints.
 
 mod agent;
