@@ -200,6 +200,10 @@ impl Provider for AgentProvider {
         &self.config.name
     }
 
+    fn model(&self) -> Option<&str> {
+        self.config.model.as_deref()
+    }
+
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {
         let program = self.config.program();
         program.resolve(&[&request.worktree])?;

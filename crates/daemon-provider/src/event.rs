@@ -62,8 +62,17 @@ pub enum RunEvent {
     },
     /// A turn of a conversation with a model began; the task is turn 0.
     Turn(u32),
-    /// What the run used since the last event of this kind.
+    /// What the run used since the last event of this kind, by a program's own count.
     Usage(Usage),
+    /// The provider itself called a model, and this is what the call used.
+    ModelCall {
+        /// What was used.
+        usage: Usage,
+        /// The model, as its API names it.
+        model: String,
+        /// The base address of the API.
+        endpoint: String,
+    },
     /// The provider was refused something it asked for.
     Denied {
         /// What was asked for.

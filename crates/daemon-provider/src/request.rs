@@ -32,6 +32,8 @@ pub struct RunRequest {
     pub files: Vec<PathBuf>,
     /// The files that version control saw move, each from where and to where, relative to the worktree.
     pub renames: Vec<(PathBuf, PathBuf)>,
+    /// The groups of tools that a model is offered, where the provider offers any; `None` is every group that fits the run.
+    pub tools: Option<Vec<String>>,
     /// How much the run may take.
     pub limits: Limits,
     /// What the run may do.
@@ -56,6 +58,7 @@ impl RunRequest {
             environment: BTreeMap::new(),
             files: Vec::new(),
             renames: Vec::new(),
+            tools: None,
             limits: Limits::default(),
             permissions: Permissions::Propose,
             resume: None,

@@ -10,6 +10,11 @@ pub trait Provider: Send + Sync {
     /// Returns the name under which configuration, folders and listings know it.
     fn name(&self) -> &str;
 
+    /// Returns the model that its runs use, where the configuration names one.
+    fn model(&self) -> Option<&str> {
+        None
+    }
+
     /// Starts one run.
     ///
     /// # Errors

@@ -218,7 +218,7 @@ impl Following {
     }
 
     fn note(&mut self, event: &RunEvent) {
-        if let RunEvent::Usage(usage) = event {
+        if let RunEvent::Usage(usage) | RunEvent::ModelCall { usage, .. } = event {
             *self.tokens.get_or_insert(0) += usage.input + usage.output + usage.thinking;
             if let Some(cost) = usage.cost {
                 #[expect(

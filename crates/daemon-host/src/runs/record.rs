@@ -87,6 +87,10 @@ impl Record {
             attempt: activation.attempts,
             run_lease: activation.run_lease.0,
         });
+        if let Some(model) = prepared.provider.model() {
+            model.clone_into(&mut start.model);
+        }
+        start.max_turns = prepared.limits.max_turns;
         start.timeout = Some(prepared.limits.wall);
         start.idle_timeout = prepared.limits.idle;
         start.permissions = prepared.capability.as_str().to_owned();
@@ -208,6 +212,11 @@ impl Record {
                 );
                 Ok(())
             }
+            RunEvent::ModelCall {
+                usage,
+                model,
+                endpoint,
+            } => writer.model_call(tokens(usage), model, endpoint, now),
             RunEvent::Denied { name, detail } => writer.denied(name, detail, now),
             RunEvent::Limit { name, detail } => writer.limit(name, detail, now),
             RunEvent::Terminal { outcome, text } => {
