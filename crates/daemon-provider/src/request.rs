@@ -38,6 +38,8 @@ pub struct RunRequest {
     pub limits: Limits,
     /// What the run may do.
     pub permissions: Permissions,
+    /// More arguments for the provider's program, each whole; they were checked against [`Provider::options`](crate::Provider::options).
+    pub options: Vec<String>,
     /// The session to continue, if this is a follow-up.
     pub resume: Option<SessionId>,
     /// What the run may ask for.
@@ -61,6 +63,7 @@ impl RunRequest {
             tools: None,
             limits: Limits::default(),
             permissions: Permissions::Propose,
+            options: Vec::new(),
             resume: None,
             grants: Arc::new(NoGrants),
         }

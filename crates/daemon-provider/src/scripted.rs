@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::{
-    Asked, CancelReason, Failure, FailureKind, GrantError, Outcome, Provider, ProviderError,
-    ProviderErrorKind, Run, RunEvent, RunRequest, SessionId, Verdict,
+    Asked, CancelReason, Failure, FailureKind, FollowUps, GrantError, Options, Outcome, Provider,
+    ProviderError, ProviderErrorKind, Run, RunEvent, RunRequest, SessionId, Verdict,
 };
 
 /// One step of a [`Script`].
@@ -114,6 +114,16 @@ impl Scripted {
 impl Provider for Scripted {
     fn name(&self) -> &str {
         "scripted"
+    }
+
+    fn follow_ups(&self) -> FollowUps {
+        FollowUps::Resumes
+    }
+
+    fn options(&self) -> Options {
+        Options::Taken {
+            reserved: &["--script"],
+        }
     }
 
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {

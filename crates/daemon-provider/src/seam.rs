@@ -20,6 +20,39 @@ pub trait Provider: Send + Sync {
     /// # Errors
     /// A [`ProviderError`] means that nothing runs and nothing has to be cleaned up.
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError>;
+
+    /// Returns what becomes of a message to one of its runs.
+    fn follow_ups(&self) -> FollowUps {
+        FollowUps::None
+    }
+
+    /// Returns what becomes of the options that a caller adds for its program.
+    fn options(&self) -> Options {
+        Options::Ignored
+    }
+}
+
+/// What becomes of a message to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FollowUps {
+    /// It is refused: there is no conversation.
+    None,
+    /// A new run with [`RunRequest::resume`] answers it, once the run has ended.
+    Resumes,
+    /// It joins the run while that goes on; see [`Run::ask`].
+    Joins,
+}
+
+/// What becomes of the options that a caller adds for a provider's program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Options {
+    /// There is no program that could take them.
+    Ignored,
+    /// Its program gets them, except these flags, which the provider sets itself.
+    Taken {
+        /// The flags, dashes included.
+        reserved: &'static [&'static str],
+    },
 }
 
 /// One run under way.

@@ -99,12 +99,18 @@ impl Folder {
         self.path.join("result.txt")
     }
 
+    /// Returns the file of the reply to the message with this number.
+    pub fn reply(&self, n: u32) -> PathBuf {
+        self.path.join(format!("followup-{n}.txt"))
+    }
+
     /// Returns the event log.
     pub fn events(&self) -> PathBuf {
         self.path.join("logs/events.jsonl")
     }
 
-    pub(crate) fn document(&self) -> PathBuf {
+    /// Returns the file of the identity and the live status.
+    pub fn document(&self) -> PathBuf {
         self.path.join("daemon.json")
     }
 

@@ -68,6 +68,13 @@ pub(crate) enum LogEvent<'e> {
         signal: &'e str,
         returncode: Option<i32>,
     },
+    AskStart {
+        n: u32,
+    },
+    AskEnd {
+        n: u32,
+        state: &'static str,
+    },
     DaemonDone {
         elapsed_s: f64,
         result_path: Option<&'e str>,

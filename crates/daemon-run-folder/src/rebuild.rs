@@ -29,14 +29,18 @@ impl Folder {
     /// A writer holds the folder, or the document could not be written.
     pub fn rebuild(&self, reason: Broken, now: Timestamp) -> Result<Document, FolderError> {
         let _lock = lock(self)?;
-        let (document, old) = (self.remembered(), self.old_object());
-        let document = over(document, old, reason, now);
+        let document = self.restored(reason, now);
         write_whole(
             &self.document(),
             document.to_json().as_bytes(),
             Durability::Synced,
         )?;
         Ok(document)
+    }
+
+    /// Makes the document that [`Folder::rebuild`] would write, and writes nothing.
+    pub fn restored(&self, reason: Broken, now: Timestamp) -> Document {
+        over(self.remembered(), self.old_object(), reason, now)
     }
 
     /// Reads the old document as far as it is an object.

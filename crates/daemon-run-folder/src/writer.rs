@@ -1,5 +1,6 @@
 //! The one writer of a run folder.
 
+mod after;
 mod progress;
 mod terminal;
 

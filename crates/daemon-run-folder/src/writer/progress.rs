@@ -53,6 +53,10 @@ impl Writer {
     /// Records that the process was reaped and its whole tree is dead.
     pub fn exited(&mut self, exit: Exit, now: Timestamp) -> Result<(), FolderError> {
         self.document.child = None;
+        // A process that came after the end answered a message; how the run's own one ended stays.
+        if self.has_ended() {
+            return self.progress(now);
+        }
         self.document.exit = Some(exit);
         if let Some(termination) = &mut self.document.cli_termination {
             termination.returncode = exit.returncode();

@@ -1,6 +1,8 @@
 //! Run folders on a real disk.
 
 #[cfg(test)]
+mod after;
+#[cfg(test)]
 mod kit;
 #[cfg(test)]
 mod reading;

@@ -1,0 +1,98 @@
+//! What happens to a run beside its own course: messages it is sent, and the publication of its end.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use super::Writer;
+use crate::disk::{Action, Durability, FolderError, failed, write_whole};
+use crate::document::Followup;
+use crate::log::LogEvent;
+use crate::state::{RunError, RunState};
+use crate::time::second;
+
+impl Writer {
+    /// Records that the run is sent a message; returns the message's number, counted from 1.
+    ///
+    /// # Errors
+    /// A file could not be written; so for every method here.
+    pub fn ask_started(&mut self, now: Timestamp) -> Result<u32, FolderError> {
+        let last = self.document.followups.last().map_or(0, |last| last.n);
+        let n = last.saturating_add(1);
+        self.log(&LogEvent::AskStart { n }, now)?;
+        self.document.followups.push(Followup {
+            n,
+            state: RunState::Running,
+            started_at: second(now),
+            finished_at: None,
+            result_path: None,
+            error: None,
+        });
+        self.write(Durability::Synced, now)?;
+        Ok(n)
+    }
+
+    /// Records what became of a message: the reply, or why there is none. The state of the run stays what it is.
+    pub fn ask_ended(
+        &mut self,
+        n: u32,
+        end: Result<&str, (RunState, RunError)>,
+        now: Timestamp,
+    ) -> Result<(), FolderError> {
+        let path = self.folder.reply(n);
+        let (state, error) = match end {
+            Ok(text) => {
+                write_whole(&path, text.as_bytes(), Durability::Synced)?;
+                (RunState::Done, None)
+            }
+            Err((state, error)) => (state, Some(error)),
+        };
+        self.log(
+            &LogEvent::AskEnd {
+                n,
+                state: state.as_str(),
+            },
+            now,
+        )?;
+        let asked = self
+            .document
+            .followups
+            .iter_mut()
+            .find(|asked| asked.n == n);
+        if let Some(asked) = asked {
+            asked.state = state;
+            asked.finished_at = Some(second(now));
+            asked.result_path = (state == RunState::Done).then(|| shown(&path));
+            asked.error = error;
+        }
+        self.document.child = self.document.child.filter(|_| !self.has_ended());
+        self.document.current_tool = self
+            .document
+            .current_tool
+            .take()
+            .filter(|_| !self.has_ended());
+        self.events.sync()?;
+        self.write(Durability::Synced, now)
+    }
+
+    /// Records under which number the end of the run was published.
+    pub fn published(&mut self, seq: u64, now: Timestamp) -> Result<(), FolderError> {
+        self.document.terminal_notified = true;
+        self.document.notified_seq = Some(seq);
+        self.write(Durability::Synced, now)
+    }
+
+    /// Removes the folder of a run that was made and must not start.
+    pub fn discard(self) -> Result<(), FolderError> {
+        let path = self.folder.path();
+        std::fs::remove_dir_all(path).map_err(failed(Action::Remove, path))
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.document.state.is_terminal()
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

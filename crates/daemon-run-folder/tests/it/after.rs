@@ -1,0 +1,145 @@
+//! Messages to a run, and marks of what was published of it.
+
+use daemon_run_folder::{
+    Broken, Ending, ErrorClass, Exit, Folder, Marked, Notice, RunError, RunState, Writer,
+};
+
+use crate::kit::{Home, at, document, start, text};
+
+fn too_late() -> RunError {
+    RunError {
+        kind: "timeout".to_owned(),
+        message: "no reply in time".to_owned(),
+        class: ErrorClass::Retryable,
+    }
+}
+
+#[test]
+fn replies_to_an_ended_run_leave_its_end_alone() {
+    let home = Home::new();
+    let mut writer = home.run(start());
+    let exit = Exit {
+        code: Some(0),
+        signal: None,
+    };
+    writer.exited(exit, at(500)).unwrap();
+    writer
+        .provider_ended(&Ending::Done, "fixed", at(1000))
+        .unwrap();
+    writer.finish(Ending::Done, at(1000)).unwrap();
+    let folder = writer.folder().clone();
+    drop(writer);
+    let mut writer = Writer::adopt(folder.clone(), document(&folder), at(5000)).unwrap();
+    assert_eq!(writer.ask_started(at(5000)).unwrap(), 1);
+    let other = Exit {
+        code: None,
+        signal: Some(15),
+    };
+    writer.exited(other, at(6000)).unwrap();
+    writer.ask_ended(1, Ok("and tested"), at(6000)).unwrap();
+    assert_eq!(writer.ask_started(at(7000)).unwrap(), 2);
+    writer
+        .ask_ended(2, Err((RunState::Timeout, too_late())), at(8000))
+        .unwrap();
+
+    let ended = document(&folder);
+    let finished = ended.finished_at.map(|at| at.to_string());
+    assert_eq!(
+        (
+            ended.state,
+            ended.exit,
+            ended.elapsed_s,
+            finished.as_deref()
+        ),
+        (
+            RunState::Done,
+            Some(exit),
+            1.0,
+            Some("2026-01-02T03:04:06Z")
+        )
+    );
+    let replies: Vec<_> = ended
+        .followups
+        .iter()
+        .map(|reply| (reply.n, reply.state, reply.error.clone()))
+        .collect();
+    assert_eq!(
+        replies,
+        [
+            (1, RunState::Done, None),
+            (2, RunState::Timeout, Some(too_late()))
+        ]
+    );
+    let path = ended.followups[0].result_path.clone().unwrap();
+    assert_eq!(text(&path), "and tested");
+    assert!(path.ends_with("/followup-1.txt"), "{path}");
+    let events = folder.last_events(4).unwrap().events;
+    let names: Vec<_> = events
+        .iter()
+        .map(|event| (event["event"].as_str().unwrap(), event["n"].as_u64()))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("ask_start", Some(1)),
+            ("ask_end", Some(1)),
+            ("ask_start", Some(2)),
+            ("ask_end", Some(2))
+        ]
+    );
+}
+
+#[test]
+fn of_all_that_mark_a_publication_one_is_first() {
+    let home = Home::new();
+    let folder = home.run(start()).folder().clone();
+    let first = std::thread::scope(|scope| {
+        let tries: Vec<_> = (0..8_u8)
+            .map(|n| {
+                let folder: &Folder = &folder;
+                scope.spawn(move || (n, folder.mark(Notice::End, &[n]).unwrap()))
+            })
+            .collect();
+        let all: Vec<_> = tries.into_iter().map(|one| one.join().unwrap()).collect();
+        let first: Vec<u8> = all
+            .iter()
+            .filter(|(_, marked)| *marked == Marked::First)
+            .map(|(n, _)| *n)
+            .collect();
+        let [first] = first[..] else {
+            panic!("one is first: {all:?}")
+        };
+        for (n, marked) in all {
+            assert!(n == first || marked == Marked::Before(vec![first]));
+        }
+        first
+    });
+    assert_eq!(folder.marked(Notice::End).unwrap(), Some(vec![first]));
+    assert_eq!(folder.marked(Notice::Reply(1)).unwrap(), None);
+    assert_eq!(folder.mark(Notice::Reply(1), b"r").unwrap(), Marked::First);
+    let left = std::fs::read_dir(folder.path()).unwrap();
+    let stray = left
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().ends_with(".tmp"));
+    assert_eq!(stray.count(), 0);
+}
+
+#[test]
+fn a_run_that_must_not_start_leaves_nothing() {
+    let home = Home::new();
+    let writer = home.run(start());
+    writer.discard().unwrap();
+    assert_eq!(Folder::list(&home.daemons()).unwrap(), []);
+}
+
+#[test]
+fn what_a_rebuild_would_write_can_be_seen_without_it() {
+    let home = Home::new();
+    let writer = home.run(start());
+    let folder = writer.folder().clone();
+    drop(writer);
+    std::fs::write(folder.document(), "[]").unwrap();
+    let seen = folder.restored(Broken::NotObject, at(9000));
+    assert_eq!(text(folder.document()), "[]");
+    assert_eq!(folder.rebuild(Broken::NotObject, at(9000)).unwrap(), seen);
+}
