@@ -56,10 +56,10 @@ pub fn interpret(condition: &str) -> Interpretation {
     if let Some(time) = times.schedule() {
         return time_based(condition, time);
     }
-    if let Some((found, corrections)) = sentence::read(condition) {
+    if let Some((found, corrections)) = sentence::read(condition, &words) {
         return finish(condition, Vec::new(), found, corrections, None);
     }
-    let mut reader = Reader::new(condition);
+    let mut reader = Reader::new(condition, &words);
     let drafts = reader.drafts();
     let duration = times.has_duration();
     if duration && times.lasts_for() && drafts.len() == 1 && !is_foreign(&drafts) {

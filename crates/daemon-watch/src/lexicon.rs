@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use daemon_event::Source;
 use daemon_event::vocabulary::{Noun, Verb};
+use rustc_hash::FxHashMap;
 
 pub(crate) use inflect::Forms;
 pub(crate) use names::{KNOWN_BRANCHES, WORKFLOW_STATES};
@@ -51,13 +52,14 @@ impl Sense {
 }
 
 struct Phrase {
+    text: String,
     words: Vec<String>,
     sense: Sense,
 }
 
 struct Lexicon {
     /// By first word; the longest phrases first.
-    phrases: HashMap<String, Vec<Phrase>>,
+    phrases: FxHashMap<String, Vec<Phrase>>,
     typos: typo::Typos,
 }
 
@@ -122,14 +124,15 @@ fn build() -> Lexicon {
         }
     }
     let typos = typo::Typos::new(&senses);
-    let mut phrases: HashMap<String, Vec<Phrase>> = HashMap::new();
+    let mut phrases: FxHashMap<String, Vec<Phrase>> = FxHashMap::default();
     for (phrase, sense) in senses {
         let words: Vec<String> = phrase.split(' ').map(str::to_owned).collect();
         let first = words.first().cloned().unwrap_or_default();
-        phrases
-            .entry(first)
-            .or_default()
-            .push(Phrase { words, sense });
+        phrases.entry(first).or_default().push(Phrase {
+            text: phrase,
+            words,
+            sense,
+        });
     }
     for found in phrases.values_mut() {
         found.sort_by(|a, b| {
@@ -189,8 +192,10 @@ pub(crate) fn longest_of(
 pub(crate) fn exact(phrase: &str) -> Option<&'static Sense> {
     let first = phrase.split(' ').next()?;
     let phrases = LEXICON.phrases.get(first)?;
-    let is_it = |found: &&Phrase| found.words.iter().map(String::as_str).eq(phrase.split(' '));
-    phrases.iter().find(is_it).map(|found| &found.sense)
+    phrases
+        .iter()
+        .find(|found| found.text == phrase)
+        .map(|found| &found.sense)
 }
 
 /// Whether a single word has a sense.

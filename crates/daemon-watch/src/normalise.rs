@@ -218,6 +218,9 @@ impl Scanner<'_> {
 
     /// Splits `opened/closed` at its slashes; a path keeps them.
     fn alternatives(&mut self, start: usize, word: &str) -> bool {
+        if !word.contains('/') {
+            return false;
+        }
         let parts: Vec<&str> = word.split('/').collect();
         let names_something = self.tokens.last().is_some_and(|token| {
             matches!(
@@ -225,8 +228,7 @@ impl Scanner<'_> {
                 "named" | "called" | "matching" | "like" | "to" | "into"
             )
         });
-        let is_words = parts.len() > 1
-            && !names_something
+        let is_words = !names_something
             && parts
                 .iter()
                 .all(|part| crate::lexicon::is_event_word(&fold(part)));
@@ -312,7 +314,12 @@ fn plain(c: char) -> String {
 }
 
 fn fold(word: &str) -> String {
-    word.to_lowercase().replace('’', "'")
+    let lower = word.to_lowercase();
+    if lower.contains('’') {
+        lower.replace('’', "'")
+    } else {
+        lower
+    }
 }
 
 fn possessive(word: &str) -> Option<(&str, usize)> {
@@ -333,6 +340,9 @@ fn is_pronoun(word: &str) -> bool {
 }
 
 fn negated(word: &str) -> Option<String> {
+    if !word.ends_with(['t', 'T']) || !word.contains(['\'', '’']) {
+        return None;
+    }
     let word = fold(word);
     let stem = word.strip_suffix("n't")?;
     Some(match stem {
@@ -344,10 +354,7 @@ fn negated(word: &str) -> Option<String> {
 
 /// Whether a word is code: a path, a glob, an extension, or punctuation that prose does not use.
 fn is_code(word: &str) -> bool {
-    let known = crate::lexicon::is_known(&fold(word));
-    if known {
-        return false;
-    }
-    word.contains(['/', '*', '{', '[', '<', '\\', '=', '$'])
-        || (word.contains('.') && !word.ends_with('.') && word.len() > 1)
+    let looks_like_code = word.contains(['/', '*', '{', '[', '<', '\\', '=', '$'])
+        || (word.contains('.') && !word.ends_with('.') && word.len() > 1);
+    looks_like_code && !crate::lexicon::is_known(&fold(word))
 }

@@ -30,13 +30,14 @@ mod thing_parts;
 mod things;
 
 use crate::interpretation::Correction;
+use crate::normalise::Token;
 use crate::resolve::Found;
 use line::Line;
 
 /// Reads a whole line; none if any of it is not understood.
-pub(crate) fn read(line: &str) -> Option<(Found, Vec<Correction>)> {
+pub(crate) fn read(line: &str, tokens: &[Token]) -> Option<(Found, Vec<Correction>)> {
     [false, true].into_iter().find_map(|mends| {
-        let mut line = Line::new(line, mends)?;
+        let mut line = Line::new(line, tokens, mends)?;
         if mends && line.corrections.is_empty() {
             return None;
         }

@@ -6,7 +6,7 @@ use daemon_event::vocabulary::Verb;
 
 use crate::interpretation::Correction;
 use crate::lexicon::{self, Class, Forms, Part, Sense};
-use crate::normalise::{Token, TokenKind, tokens};
+use crate::normalise::{Token, TokenKind};
 use crate::span::Span;
 
 /// A phrase of the lexicon, a word without a sense, or a literal.
@@ -46,9 +46,8 @@ pub(crate) struct Reader<'l> {
 const MOST_MENDED: usize = 8;
 
 impl<'l> Reader<'l> {
-    pub(crate) fn new(line: &'l str) -> Self {
-        let tokens = tokens(line);
-        let mut units = units(line, &tokens);
+    pub(crate) fn new(line: &'l str, tokens: &[Token]) -> Self {
+        let mut units = units(line, tokens);
         excepting_but(&mut units);
         let free = vec![true; units.len()];
         Self {

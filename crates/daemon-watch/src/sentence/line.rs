@@ -7,7 +7,7 @@ use daemon_event::vocabulary::{Noun, Verb};
 
 use crate::interpretation::Correction;
 use crate::lexicon::{self, Class, Forms, Sense};
-use crate::normalise::{Token, TokenKind, tokens};
+use crate::normalise::{Token, TokenKind};
 use crate::span::Span;
 
 /// The most steps that reading one line may take.
@@ -69,7 +69,7 @@ pub(super) struct Line<'l> {
 
 impl<'l> Line<'l> {
     /// Takes a line apart; `None` if it is longer than a sentence.
-    pub(super) fn new(text: &'l str, mends: bool) -> Option<Self> {
+    pub(super) fn new(text: &'l str, all: &[Token], mends: bool) -> Option<Self> {
         let mut line = Self {
             text,
             tokens: Vec::new(),
@@ -82,12 +82,11 @@ impl<'l> Line<'l> {
             is_headline: false,
             is_object: false,
         };
-        let all = tokens(text);
         if all.len() > MOST_WORDS {
             return None;
         }
         for token in all {
-            line.push(token, mends);
+            line.push(token.clone(), mends);
         }
         while line.tokens.last().is_some_and(|last| {
             last.kind == TokenKind::Mark && matches!(last.text.as_str(), "." | "!" | ",")
@@ -247,16 +246,30 @@ impl<'l> Line<'l> {
 
     /// Whether a phrase, its words apart by blanks, stands here.
     pub(super) fn sees(&self, phrase: &str) -> bool {
-        phrase
-            .split(' ')
-            .enumerate()
-            .all(|(ahead, word)| self.word(ahead) == word)
+        // Most phrases fail at their first letter.
+        if phrase.as_bytes().first() != self.word(0).as_bytes().first() {
+            return false;
+        }
+        let mut rest = phrase;
+        for word in self.words.get(self.at..).unwrap_or_default() {
+            let Some(behind) = rest.strip_prefix(word.as_str()) else {
+                return false;
+            };
+            if behind.is_empty() {
+                return true;
+            }
+            let Some(next) = behind.strip_prefix(' ') else {
+                return false;
+            };
+            rest = next;
+        }
+        false
     }
 
     pub(super) fn eat(&mut self, phrase: &str) -> bool {
         let sees = self.sees(phrase);
         if sees {
-            self.at += phrase.split(' ').count();
+            self.at += 1 + phrase.bytes().filter(|byte| *byte == b' ').count();
         }
         sees
     }
