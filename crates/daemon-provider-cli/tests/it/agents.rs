@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use daemon_fakes::Transcript;
 use daemon_provider::{
     Asked, Class, Failure, FailureKind, MicroUsd, Outcome, Permissions, Provider as _, RunEvent,
     SessionId, ToolStatus, Usage,
@@ -16,15 +17,13 @@ use crate::kit::{Bench, Story, story};
 fn agent(bench: &Bench, agent: Agent, transcript: &str, exit: i32) -> AgentConfig {
     let bin = bench.path("bin");
     fs::create_dir_all(&bin).unwrap();
-    fs::write(bench.path("transcript"), transcript).unwrap();
-    let script = format!(
-        "#!/bin/sh\nprintf '%s\\n' \"$@\" > {dir}/args\nenv > {dir}/env\ncat > {dir}/stdin\n\
-         cat {dir}/transcript\necho 'a word of complaint' >&2\nexit {exit}\n",
-        dir = bench.path("").display()
-    );
-    let program = bin.join(agent.as_str());
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let recorded = Transcript {
+        complaints: "a word of complaint\n".to_owned(),
+        exit,
+        kept_in: Some(bench.path("")),
+        ..Transcript::new(transcript)
+    };
+    recorded.install(&bin.join(agent.as_str())).unwrap();
     let mut config = AgentConfig::new(agent.as_str(), agent);
     config.search = format!("{}:/usr/bin:/bin", bin.display()).into();
     config

@@ -1,0 +1,39 @@
+//! Stand-ins for what tests must not reach: a model API on loopback, and programs that play transcripts.
+//!
+//! [`ModelApi`] listens on a port of its own and speaks three languages: Anthropic's Messages, OpenAI's Chat Completions and
+//! OpenAI's Responses, streaming or not as it is asked. A script decides what it answers. A [`Transcript`] is an executable
+//! that prints recorded lines.
+//!
+//! ```
+//! use std::io::{Read as _, Write as _};
+//!
+//! use daemon_fakes::{Message, ModelApi, Reply};
+//!
+//! let api = ModelApi::replaying([Reply::Message(Message::text("Repaired."))])?;
+//! let mut stream = std::net::TcpStream::connect(api.address())?;
+//! let body = r#"{"model":"m","messages":[{"role":"user","content":"Repair."}]}"#;
+//! write!(stream, "POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}", body.len())?;
+//! let mut answer = String::new();
+//! stream.read_to_string(&mut answer)?;
+//! assert!(answer.contains(r#""content":"Repaired.""#), "{answer}");
+//! assert_eq!(api.received()[0].body["model"], "m");
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! # What this crate does not do
+//! It is for tests only and is not published. It judges no request: whether a real API would take it is for the suite that
+//! drives real programs.
+//!
+//! # Guarantees
+//! It opens no connection and listens on loopback only. A dropped [`ModelApi`] closes its port and ends its streams.
+
+mod connection;
+mod dialect;
+mod model_api;
+mod reply;
+mod transcript;
+
+pub use dialect::Dialect;
+pub use model_api::{ModelApi, Received};
+pub use reply::{Call, Message, Reply, Tokens};
+pub use transcript::Transcript;
