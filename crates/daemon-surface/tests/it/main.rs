@@ -4,3 +4,5 @@
 mod branch;
 #[cfg(test)]
 mod facts;
+#[cfg(test)]
+mod fake_api;

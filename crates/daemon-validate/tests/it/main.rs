@@ -1,5 +1,6 @@
 //! The rules over whole files, through the public API only.
 
+mod cases;
 mod catalogue;
 mod codes;
 mod conditions;
