@@ -39,7 +39,7 @@ pub use program::{ProgramError, resolve_program};
 pub use sandbox::{Sandbox, SandboxLevel, SandboxReport, probe};
 pub use status::ExitStatus;
 pub use supervisor::{
-    ChildEvent, ChildLimits, Launch, LimitReached, Line, OutputPipe, SpawnError, SupervisedChild,
-    Supervisor,
+    ChildEvent, ChildLimits, Connection, Launch, LimitReached, Line, OutputPipe, SpawnError,
+    SupervisedChild, Supervisor,
 };
 pub use tool::{ByteCount, Tool, ToolError, ToolOutput};

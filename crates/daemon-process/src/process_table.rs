@@ -112,7 +112,8 @@ pub(crate) fn is_marked(pid: i32, run: &str) -> bool {
     fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| {
         environ
             .split(|byte| *byte == 0)
-            .any(|entry| entry == marker.as_bytes())
+            .filter_map(|entry| entry.strip_prefix(marker.as_bytes()))
+            .any(|rest| rest.is_empty() || rest.starts_with(b"/"))
     })
 }
 

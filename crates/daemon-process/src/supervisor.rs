@@ -15,10 +15,12 @@ use std::sync::mpsc::{Sender, channel, sync_channel};
 
 use crate::{ExitStatus, ProcessId};
 use channel::{Bell, Channel};
-use thread::Order;
+use launch::Wiring;
+use thread::{Order, Started};
 
 pub use launch::{ChildLimits, Launch};
 pub use lines::Line;
+pub use running::Connection;
 
 /// The thread that forks and watches every supervised child.
 ///
@@ -137,11 +139,35 @@ impl Supervisor {
     /// # Errors
     /// The program could not be executed, or the sandbox could not be built; nothing runs then.
     pub fn spawn(&self, launch: Launch) -> Result<SupervisedChild, SpawnError> {
+        self.order(launch, Wiring::Captured).map(|(child, _)| child)
+    }
+
+    /// Starts a child to talk to, blocking like [`Supervisor::spawn`].
+    ///
+    /// Its standard input and output are handed over, so [`Launch::stdin`] is not used and only its standard error comes as
+    /// events. Everything else holds as for any child: limits, sandbox, and its end with everything it started.
+    ///
+    /// # Errors
+    /// The program could not be executed, or the sandbox could not be built; nothing runs then.
+    pub fn connect(&self, launch: Launch) -> Result<(SupervisedChild, Connection), SpawnError> {
+        let program = launch.program.clone();
+        let (child, connection) = self.order(launch, Wiring::Connected)?;
+        let source = io::Error::other("the child came without its pipes");
+        let connection = connection.ok_or(SpawnError { program, source })?;
+        Ok((child, connection))
+    }
+
+    fn order(
+        &self,
+        launch: Launch,
+        wiring: Wiring,
+    ) -> Result<(SupervisedChild, Option<Connection>), SpawnError> {
         let program = launch.program.clone();
         let channel = Arc::new(Channel::new(Arc::clone(&self.orders.bell.0)));
         let (reply, answer) = sync_channel(1);
         let order = Order {
             launch,
+            wiring,
             channel: Arc::clone(&channel),
             reply,
         };
@@ -154,10 +180,13 @@ impl Supervisor {
         self.orders.bell.0.ring();
         sent.and_then(|()| answer.recv().map_err(|error| gone(error.to_string())))
             .and_then(|spawned| spawned)
-            .map(|id| SupervisedChild {
-                id,
-                channel,
-                _supervisor: self.clone(),
+            .map(|Started { id, connection }| {
+                let child = SupervisedChild {
+                    id,
+                    channel,
+                    _supervisor: self.clone(),
+                };
+                (child, connection)
             })
             .map_err(|source| SpawnError { program, source })
     }

@@ -21,6 +21,8 @@
 //! Two providers live here because they need nothing else: [`builtin`], which runs no model, and [`scripted`], which plays
 //! a script in tests. The `conformance` module, behind the feature `internal-testing`, holds what every provider must pass.
 //!
+//! What a caller gives beside a task is read in [`inputs`]; what must not be kept or told is taken out by [`redact`].
+//!
 //! # What this crate does not do
 //! It starts no process, opens no connection, writes no run folder and reads no clock. It does not decide what a run may
 //! do: the [`Grants`] it is handed refuse what policy refuses.
@@ -40,6 +42,8 @@ mod seam;
 pub mod builtin;
 #[cfg(any(test, feature = "internal-testing"))]
 pub mod conformance;
+pub mod inputs;
+pub mod redact;
 pub mod scripted;
 
 pub use error::{ProviderError, ProviderErrorKind};

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::inputs::McpRegistration;
 use crate::{Grants, NoGrants, RunId, SessionId};
 
 /// Everything one run needs.
@@ -26,6 +27,10 @@ pub struct RunRequest {
     pub outputs: Option<PathBuf>,
     /// The private directory that is a child's `HOME`; kept so that its session can be resumed.
     pub home: PathBuf,
+    /// The directory for files that hold secrets, if there may be any; it is removed when the run ends.
+    pub private: Option<PathBuf>,
+    /// The MCP servers that the run may use.
+    pub mcp: Vec<McpRegistration>,
     /// The variables a child receives beside those that the provider sets itself.
     pub environment: BTreeMap<OsString, OsString>,
     /// Files of the worktree that the trigger names, relative to it; empty means all of it.
@@ -57,6 +62,8 @@ impl RunRequest {
             worktree,
             context: None,
             outputs: None,
+            private: None,
+            mcp: Vec::new(),
             environment: BTreeMap::new(),
             files: Vec::new(),
             renames: Vec::new(),

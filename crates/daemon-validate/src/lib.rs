@@ -55,7 +55,7 @@ pub use pages::page;
 pub use profile::{Profile, ProfileError};
 pub use repository::validate_repository;
 pub use rules::placement::is_daemon_path;
-pub use rules::secrets::{find_secret, without_secrets};
+pub use rules::secrets::{find_secret, secret_ranges, without_secrets};
 pub use rules::support::{
     MAX_SUPPORT_BYTES, MAX_SUPPORT_DEPTH, MAX_SUPPORT_FILE_BYTES, MAX_SUPPORT_FILES,
 };

@@ -22,11 +22,23 @@ pub struct Launch {
     /// What it reads before its standard input ends.
     pub stdin: Vec<u8>,
     /// The value of [`RUN_MARKER`](crate::RUN_MARKER) in its environment, by which its descendants are found.
+    ///
+    /// Children of one run that must not end with each other are marked as its parts: `run/part`. They belong to the run
+    /// (`run`) and not to each other.
     pub marker: String,
     /// How much it may take.
     pub limits: ChildLimits,
     /// What it may touch.
     pub sandbox: Sandbox,
+}
+
+/// Who reads and writes the pipes of a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wiring {
+    /// The supervising thread: input is given with the launch, output comes as events.
+    Captured,
+    /// Whoever asked for the child talks to it; its standard error comes as events.
+    Connected,
 }
 
 /// How much a child and its descendants may take.

@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use super::channel::Channel;
-use super::launch::{ChildLimits, Launch};
+use super::launch::{ChildLimits, Launch, Wiring};
 use super::lines::{LineBuffer, LongLineRoom};
 use super::tree::{Leaders, Members, Snapshot, Tree, signal_all};
 use super::{ChildEvent, LimitReached, OutputPipe};
@@ -52,6 +52,29 @@ pub(crate) enum Look {
     Later,
 }
 
+/// The two ends of a conversation with a child: what it reads and what it prints.
+///
+/// Both descriptors are non-blocking. Closing the input tells the child that nothing more comes.
+#[derive(Debug)]
+pub struct Connection {
+    /// Written to, it reaches the child's standard input.
+    pub input: OwnedFd,
+    /// Read, it gives what the child prints.
+    pub output: OwnedFd,
+}
+
+impl Connection {
+    /// Takes the pipes away from a child that was started with them.
+    fn take(child: &mut Child) -> io::Result<Self> {
+        let missing = || io::Error::other("a pipe of the child is missing");
+        let input = OwnedFd::from(child.stdin.take().ok_or_else(missing)?);
+        let output = OwnedFd::from(child.stdout.take().ok_or_else(missing)?);
+        set_nonblocking(&input)?;
+        set_nonblocking(&output)?;
+        Ok(Self { input, output })
+    }
+}
+
 #[derive(Debug)]
 struct Input {
     pipe: OwnedFd,
@@ -78,7 +101,11 @@ enum Phase {
 }
 
 impl Running {
-    pub(crate) fn start(launch: Launch, channel: Arc<Channel>) -> io::Result<Self> {
+    pub(crate) fn start(
+        launch: Launch,
+        wiring: Wiring,
+        channel: Arc<Channel>,
+    ) -> io::Result<(Self, Option<Connection>)> {
         let mut command = command(&launch.program);
         command
             .args(&launch.args)
@@ -99,8 +126,14 @@ impl Running {
         let mut child = command.spawn()?;
         leaders.add(Pid::from_child(&child).as_raw_nonzero().get());
         drop(leaders);
-        let watched = Self::watch(&mut child, launch.stdin);
-        let (id, exit, input, outputs) = match watched {
+        let connected = match wiring {
+            Wiring::Captured => Ok(None),
+            Wiring::Connected => Connection::take(&mut child).map(Some),
+        };
+        let watched = connected.and_then(|connection| {
+            Self::watch(&mut child, launch.stdin).map(|watched| (watched, connection))
+        });
+        let ((id, exit, input, outputs), connection) = match watched {
             Ok(watched) => watched,
             Err(error) => {
                 child.kill()?;
@@ -109,7 +142,7 @@ impl Running {
                 return Err(error);
             }
         };
-        Ok(Self {
+        let running = Self {
             child,
             id,
             exit,
@@ -122,7 +155,8 @@ impl Running {
             has_exited: false,
             is_finished: false,
             channel,
-        })
+        };
+        Ok((running, connection))
     }
 
     fn watch(
@@ -418,7 +452,7 @@ mod tests {
             limits: ChildLimits::default(),
             sandbox: Sandbox::default(),
         };
-        let running = Running::start(launch, Arc::clone(&channel)).unwrap();
+        let (running, _) = Running::start(launch, Wiring::Captured, Arc::clone(&channel)).unwrap();
         let id = running.id();
         let thread = std::thread::spawn(move || {
             let _running = running;

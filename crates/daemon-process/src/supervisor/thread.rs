@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::channel::{Bell, Channel};
-use super::launch::Launch;
+use super::launch::{Launch, Wiring};
 use super::lines::LongLineRoom;
-use super::running::{Look, Running};
+use super::running::{Connection, Look, Running};
 use super::tree::{Leaders, Snapshot};
 use crate::ProcessId;
 use crate::nonblocking::wait;
@@ -26,8 +26,15 @@ const LONG_LINES: usize = 16 << 20;
 /// The wish for a child, and where to answer it.
 pub(crate) struct Order {
     pub(crate) launch: Launch,
+    pub(crate) wiring: Wiring,
     pub(crate) channel: Arc<Channel>,
-    pub(crate) reply: SyncSender<io::Result<ProcessId>>,
+    pub(crate) reply: SyncSender<io::Result<Started>>,
+}
+
+/// A child that was started, with its pipes where it was wired so.
+pub(crate) struct Started {
+    pub(crate) id: ProcessId,
+    pub(crate) connection: Option<Connection>,
 }
 
 pub(crate) fn spawn(orders: Receiver<Order>, bell: Arc<Bell>) -> io::Result<()> {
@@ -81,11 +88,11 @@ impl Watch {
         loop {
             match self.orders.try_recv() {
                 Ok(order) => {
-                    let started = Running::start(order.launch, order.channel);
-                    let answer = started.map(|running| {
+                    let started = Running::start(order.launch, order.wiring, order.channel);
+                    let answer = started.map(|(running, connection)| {
                         let id = running.id();
                         self.running.push(running);
-                        id
+                        Started { id, connection }
                     });
                     // Nobody waits only if the owner is gone; the channel was then abandoned and the child is stopped.
                     order.reply.send(answer).unwrap_or(());

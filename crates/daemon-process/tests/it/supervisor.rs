@@ -1,11 +1,15 @@
 //! Capture, limits, and the end of whole trees.
 
 use std::fs;
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use daemon_process::{
     ByteCount, ChildEvent, ExitStatus, LimitReached, ProcessId, Supervisor, Tool, end_orphans,
 };
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::support::{Story, assert_dies, exited, first_line, is_alive, shell, stopped, story};
 
@@ -238,6 +242,62 @@ fn what_a_dead_host_left_is_found_by_its_marker() {
     assert!(is_alive(&pid));
     assert_eq!(end_orphans(None, &marker).unwrap(), []);
     assert_eq!(story(&mut child).other, [exited(ExitStatus::Signal(9))]);
+}
+
+#[test]
+fn a_connected_child_is_talked_to_and_ends_when_its_input_is_closed() {
+    let script = "echo ready >&2; while read line; do echo \"got $line\"; done; exit 5";
+    let (mut child, connection) = Supervisor::start().unwrap().connect(shell(script)).unwrap();
+    assert_eq!(first_line(&mut child), "ready");
+    let mut input = fs::File::from(connection.input);
+    input.write_all(b"one\n").unwrap();
+    assert_eq!(read_line(&connection.output), "got one\n");
+    input.write_all(b"two\n").unwrap();
+    assert_eq!(read_line(&connection.output), "got two\n");
+    drop(input);
+    let expected = Story {
+        stdout: Vec::new(),
+        stderr: Vec::new(),
+        other: vec![exited(ExitStatus::Code(5))],
+    };
+    assert_eq!(story(&mut child), expected);
+}
+
+/// Reads what a child prints up to the end of a line, waiting for it at most 20 seconds.
+fn read_line(output: &OwnedFd) -> String {
+    let mut text = String::new();
+    while !text.ends_with('\n') {
+        let mut fds = [PollFd::new(output, PollFlags::IN)];
+        let patience = Timespec {
+            tv_sec: 20,
+            tv_nsec: 0,
+        };
+        assert_eq!(poll(&mut fds, Some(&patience)).unwrap(), 1, "{text:?}");
+        let mut bytes = [0; 64];
+        let n_read = rustix::io::read(output, &mut bytes).unwrap();
+        text.push_str(std::str::from_utf8(&bytes[..n_read]).unwrap());
+    }
+    text
+}
+
+#[test]
+fn the_parts_of_a_run_end_with_the_run_and_not_with_each_other() {
+    let supervisor = Supervisor::start().unwrap();
+    let part = |name: &str, run: &str, script: &str| {
+        let mut launch = shell(script);
+        launch.marker = format!("{run}/{name}");
+        launch
+    };
+    let run = shell("").marker;
+    let mut long = supervisor
+        .spawn(part("long", &run, "echo $$; exec sleep 1000"))
+        .unwrap();
+    let pid = first_line(&mut long);
+    let mut short = supervisor.spawn(part("short", &run, "true")).unwrap();
+    assert_eq!(story(&mut short).other, [exited(ExitStatus::Code(0))]);
+    assert!(is_alive(&pid));
+    assert_eq!(end_orphans(None, &run).unwrap(), []);
+    assert_eq!(story(&mut long).other, [exited(ExitStatus::Signal(9))]);
 }
 
 const ROLE: &str = "DAEMON_PROCESS_TEST_ROLE";

@@ -122,6 +122,41 @@ pub fn without_secrets(text: &str) -> Option<String> {
     Some(acc)
 }
 
+/// Most bytes of a private key that are looked through for its end.
+const MAX_KEY_BYTES: usize = 16 * 1024;
+
+/// Returns where in a text something looks like a token or a private key, in the order of the places.
+///
+/// A private key reaches to the line that ends it, or over the 16 KiB in which that line was not found.
+///
+/// ```
+/// let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+/// assert_eq!(daemon_validate::secret_ranges(&format!("use {token}!")), [4..48]);
+/// ```
+pub fn secret_ranges(text: &str) -> Vec<Range<usize>> {
+    let whole = |token: Token| match token.what {
+        "a private key" => token.range.start..end_of_key(text, token.range.end),
+        _ => token.range,
+    };
+    tokens(text).map(whole).collect()
+}
+
+/// Returns where a private key whose first line ends at `from` is over.
+fn end_of_key(text: &str, from: usize) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    let mut most = rest.len().min(MAX_KEY_BYTES);
+    while !rest.is_char_boundary(most) {
+        most -= 1;
+    }
+    let near = rest.get(..most).unwrap_or_default();
+    let footer = near.find("-----END ").and_then(|at| {
+        let after = at + "-----END ".len();
+        let line = near.get(after..)?;
+        line.find("-----").map(|end| after + end + "-----".len())
+    });
+    from + footer.unwrap_or(near.len())
+}
+
 pub(crate) fn secret(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let text = subject.text();
     for found in tokens(text) {

@@ -1,0 +1,145 @@
+//! The server, told line by line what a client says.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use daemon_mcp::{Answer, Call, Effect, Resource, Server, ToolSpec, Toolbox};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+
+struct Table;
+
+#[async_trait]
+impl Toolbox for Table {
+    fn tools(&self) -> Vec<ToolSpec> {
+        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+        vec![
+            ToolSpec::new("look", "Looks.", schema, Effect::Reads),
+            ToolSpec::new("act", "Acts.", Value::Null, Effect::Changes),
+        ]
+    }
+
+    async fn call(&self, call: Call) -> Answer {
+        let told = json!({"tool": call.tool, "arguments": call.arguments, "client": call.client});
+        match call.tool.as_str() {
+            "look" => Answer::done(told),
+            _ => Answer::failed(told),
+        }
+    }
+}
+
+/// Says these lines to a server and returns what it answers, by id.
+async fn conversation(lines: &[Value]) -> Vec<Value> {
+    let resource = Resource {
+        uri: "doc://one".to_owned(),
+        name: "one".to_owned(),
+        description: "When you need one.".to_owned(),
+        mime_type: "text/markdown".to_owned(),
+        text: "# One\n".to_owned(),
+    };
+    let server = Server::new("host", "1.2.3", Arc::new(Table))
+        .with_instructions("Look first.")
+        .with_resources([resource]);
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let (reading, writing) = tokio::io::split(near);
+    let serving = server.serve(reading, writing);
+    let asking = async {
+        let (reading, mut writing) = tokio::io::split(far);
+        let mut reading = BufReader::new(reading).lines();
+        let mut answers = Vec::new();
+        for line in lines {
+            writing
+                .write_all(format!("{line}\n").as_bytes())
+                .await
+                .unwrap();
+            if line.get("id").is_some() {
+                let answer = reading.next_line().await.unwrap().unwrap();
+                answers.push(serde_json::from_str(&answer).unwrap());
+            }
+        }
+        writing.shutdown().await.unwrap();
+        answers
+    };
+    let (served, answers) = tokio::join!(serving, asking);
+    served.unwrap();
+    answers
+}
+
+fn request(id: u32, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+fn hello() -> [Value; 2] {
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "editor", "version": "0"}});
+    [
+        request(1, "initialize", params),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+    ]
+}
+
+#[tokio::test]
+async fn tools_are_listed_and_called_in_the_name_of_the_client() {
+    let [hello, ready] = hello();
+    let answers = conversation(&[
+        hello,
+        ready,
+        request(2, "tools/list", json!({})),
+        request(
+            3,
+            "tools/call",
+            json!({"name": "look", "arguments": {"n": 1}}),
+        ),
+        request(4, "tools/call", json!({"name": "act"})),
+        request(5, "tools/call", json!({"name": "gone"})),
+    ])
+    .await;
+    let results: Vec<&Value> = answers.iter().map(|answer| &answer["result"]).collect();
+    assert_eq!(
+        results[0],
+        &json!({"protocolVersion": "2025-06-18", "capabilities": {"resources": {}, "tools": {}},
+            "serverInfo": {"name": "host", "version": "1.2.3"}, "instructions": "Look first."})
+    );
+    assert_eq!(
+        results[1]["tools"],
+        json!([
+            {"name": "look", "description": "Looks.", "annotations": {"readOnlyHint": true},
+             "inputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}}},
+            {"name": "act", "description": "Acts.", "annotations": {"readOnlyHint": false}, "inputSchema": {"type": "object"}},
+        ])
+    );
+    let told = json!({"tool": "look", "arguments": {"n": 1}, "client": "editor"});
+    assert_eq!(
+        results[2],
+        &json!({"content": [{"type": "text", "text": told.to_string()}], "structuredContent": told, "isError": false})
+    );
+    assert_eq!(results[3]["isError"], true);
+    assert_eq!(answers[4]["error"]["code"], -32602);
+    assert_eq!(answers[4]["error"]["message"], "no tool `gone`");
+}
+
+#[tokio::test]
+async fn resources_are_listed_and_read() {
+    let [hello, ready] = hello();
+    let answers = conversation(&[
+        hello,
+        ready,
+        request(2, "resources/list", json!({})),
+        request(3, "resources/read", json!({"uri": "doc://one"})),
+        request(4, "resources/read", json!({"uri": "doc://two"})),
+    ])
+    .await;
+    assert_eq!(
+        answers[1]["result"]["resources"],
+        json!([{"uri": "doc://one", "name": "one", "description": "When you need one.", "mimeType": "text/markdown", "size": 6}])
+    );
+    assert_eq!(
+        answers[2]["result"]["contents"],
+        json!([{"uri": "doc://one", "mimeType": "text/markdown", "text": "# One\n"}])
+    );
+    assert_eq!(answers[3]["error"]["message"], "no resource `doc://two`");
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_at_once_is_no_error() {
+    assert_eq!(conversation(&[]).await, Vec::<Value>::new());
+}

@@ -1,0 +1,109 @@
+//! Secrets in structured values: known by where they stand, whatever they look like.
+
+use serde_json::{Map, Value};
+
+use super::{REDACTED, Redactor, is_secret_name};
+use crate::inputs::url;
+
+pub(super) fn redacted(redactor: &Redactor, value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(redactor.text(text).into_owned()),
+        Value::Array(values) => values
+            .iter()
+            .map(|value| redacted(redactor, value))
+            .collect(),
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| {
+                let value = member(redactor, name, value);
+                (redactor.text(name).into_owned(), value)
+            });
+            Value::Object(members.collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+fn member(redactor: &Redactor, name: &str, value: &Value) -> Value {
+    match (name, value) {
+        ("env" | "environment" | "headers", Value::Object(members)) => {
+            let members = members.iter().map(|(name, value)| {
+                let value = if value.is_null() {
+                    Value::Null
+                } else {
+                    REDACTED.into()
+                };
+                (name.clone(), value)
+            });
+            Value::Object(members.collect::<Map<_, _>>())
+        }
+        ("url", Value::String(text)) => redactor.text(&url::redacted(text)).into(),
+        ("args", Value::Array(values)) => {
+            let texts = values.iter().map(|value| value.as_str());
+            match texts.collect::<Option<Vec<_>>>() {
+                Some(texts) => arguments(&texts)
+                    .iter()
+                    .map(|text| redactor.text(text).into_owned())
+                    .collect(),
+                None => redacted(redactor, value),
+            }
+        }
+        (name, value) if is_secret_name(name) && !value.is_null() => REDACTED.into(),
+        (_, value) => redacted(redactor, value),
+    }
+}
+
+/// What an argument says of secrets.
+enum Argument<'a> {
+    /// Nothing.
+    Plain,
+    /// It is `--name=value`.
+    Assigned { name: &'a str, value: &'a str },
+    /// It is the value of the option before it.
+    Value,
+}
+
+/// Tells, for each argument, whether it holds a secret.
+fn judged<'a>(texts: &[&'a str]) -> Vec<Argument<'a>> {
+    let mut is_value = false;
+    let judge = |text: &&'a str| {
+        if std::mem::take(&mut is_value) && !text.starts_with('-') {
+            return Argument::Value;
+        }
+        match text.split_once('=') {
+            Some((name, value)) if is_secret_name(name) && !value.is_empty() => {
+                Argument::Assigned { name, value }
+            }
+            Some(_) => Argument::Plain,
+            None => {
+                is_value = text.starts_with('-') && is_secret_name(text);
+                Argument::Plain
+            }
+        }
+    };
+    texts.iter().map(judge).collect()
+}
+
+/// Returns arguments without the values of secret-named options and without what URLs among them hide.
+pub(crate) fn arguments(texts: &[&str]) -> Vec<String> {
+    let shown = judged(texts).into_iter().zip(texts);
+    let shown = shown.map(|(judged, text)| match judged {
+        Argument::Plain => url::redacted(text),
+        Argument::Assigned { name, .. } => format!("{name}={REDACTED}"),
+        Argument::Value => REDACTED.to_owned(),
+    });
+    shown.collect()
+}
+
+/// Returns the secrets that arguments hold, each with the index of its argument.
+pub(crate) fn secret_arguments(texts: &[&str]) -> Vec<(usize, String)> {
+    let all = judged(texts).into_iter().zip(texts).enumerate();
+    all.flat_map(|(index, (judged, text))| {
+        let found = match judged {
+            Argument::Plain => url::secrets(text),
+            Argument::Assigned { value, .. } => vec![value.to_owned()],
+            Argument::Value => vec![(*text).to_owned()],
+        };
+        found.into_iter().map(move |secret| (index, secret))
+    })
+    .collect()
+}

@@ -1,0 +1,56 @@
+//! Names that say that what they name is a secret.
+
+/// Last words of names of secrets.
+const LAST: [&str; 16] = [
+    "token",
+    "secret",
+    "secrets",
+    "password",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "apikey",
+    "accesskey",
+    "credential",
+    "credentials",
+    "authorization",
+    "auth",
+    "bearer",
+    "cookie",
+    "pat",
+];
+
+/// Reports whether the name of a field, an option, a variable or a header says that its value is a secret.
+///
+/// ```
+/// use daemon_provider::redact::is_secret_name;
+///
+/// assert!(is_secret_name("--api-key") && is_secret_name("GITHUB_TOKEN") && is_secret_name("accessToken"));
+/// assert!(!is_secret_name("--max-tokens") && !is_secret_name("key") && !is_secret_name("author"));
+/// ```
+pub fn is_secret_name(name: &str) -> bool {
+    let words = words(name);
+    let Some((last, before)) = words.split_last() else {
+        return false;
+    };
+    LAST.contains(&last.as_str()) || (last == "key" && !before.is_empty())
+}
+
+/// Splits a name at signs and where capitals begin.
+fn words(name: &str) -> Vec<String> {
+    let mut acc: Vec<String> = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && was_lower) {
+            acc.push(String::new());
+        }
+        if c.is_alphanumeric()
+            && let Some(word) = acc.last_mut()
+        {
+            word.extend(c.to_lowercase());
+        }
+        was_lower = c.is_lowercase() || c.is_numeric();
+    }
+    acc.retain(|word| !word.is_empty());
+    acc
+}

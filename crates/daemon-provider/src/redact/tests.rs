@@ -1,0 +1,201 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+const SECRETS: [&str; 5] = [
+    "hunter2/hunter2",
+    "correct horse \"battery\" stäple",
+    "a\\b\\c\\d\\e",
+    "ZmFrZSBrZXk+/+==",
+    "-----first line\nsecond line of it\r\nend!",
+];
+
+fn redactor() -> Redactor {
+    Redactor::of(SECRETS.map(str::to_owned))
+}
+
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    assert_eq!(redactor().text(text), expected, "{text}");
+}
+
+#[test]
+fn a_secret_is_taken_out_as_it_is_and_nothing_else_changes() {
+    check("no secret: hunter2", "no secret: hunter2");
+    check(
+        "password=hunter2/hunter2, twice hunter2/hunter2!",
+        "password=<redacted>, twice <redacted>!",
+    );
+    check("hunter2/hunter2hunter2/hunter2", "<redacted>");
+    check("", "");
+}
+
+#[test]
+fn a_secret_is_taken_out_of_percent_encoding_however_it_was_encoded() {
+    check("q=hunter2%2Fhunter2&x", "q=<redacted>&x");
+    check("q=hunter2%2fhunter%32&x=1%", "q=<redacted>&x=1%");
+    check("q=hunter2%252Fhunter2&x", "q=<redacted>&x");
+    check(
+        "q=correct+horse+%22battery%22+st%C3%A4ple;",
+        "q=<redacted>;",
+    );
+    check(
+        "q=correct%20horse%20%22battery%22%20st%c3%a4ple;",
+        "q=<redacted>;",
+    );
+    check("q=ZmFrZSBrZXk%2B/%2B%3D%3D;", "q=<redacted>;");
+}
+
+#[test]
+fn a_secret_is_taken_out_of_json_inside_json() {
+    let mut text = json!({"k": SECRETS[1], "l": SECRETS[2]}).to_string();
+    check(&text, r#"{"k":"<redacted>","l":"<redacted>"}"#);
+    for _ in 0..2 {
+        text = json!({ "inner": text }).to_string();
+        let told = redactor().text(&text).into_owned();
+        assert!(!told.contains("battery") && !told.contains('b'), "{told}");
+    }
+    check(r#""hunter2\/hunter2""#, r#""<redacted>""#);
+    check(r#""h\u0075nter2\u002Fhunter2""#, r#""<redacted>""#);
+    check(
+        r#""correct horse \"battery\" st\u00e4ple""#,
+        r#""<redacted>""#,
+    );
+}
+
+#[test]
+fn a_secret_is_taken_out_of_base64_at_every_alignment() {
+    // `u:…`, `us:…` and `usr:…`: the characters that hold bits of a neighbour too are left over.
+    check("dTpodW50ZXIyL2h1bnRlcjI=", "dTp<redacted>I=");
+    check("dXM6aHVudGVyMi9odW50ZXIy", "dXM6<redacted>");
+    check("dXNyOmh1bnRlcjIvaHVudGVyMg==", "dXNyOm<redacted>g==");
+}
+
+#[test]
+fn every_line_of_a_secret_of_several_lines_is_one() {
+    check("log: second line of it", "log: <redacted>");
+    check("log: end!", "log: end!");
+}
+
+#[test]
+fn what_looks_like_a_token_is_taken_out_without_being_known() {
+    let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+    let unknowing = Redactor::default();
+    assert_eq!(
+        unknowing.text(&format!("push with {token}.")),
+        "push with <redacted>."
+    );
+    let key =
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----";
+    assert_eq!(unknowing.text(&format!("a {key} b")), "a <redacted> b");
+}
+
+#[test]
+fn the_beginning_of_a_secret_is_taken_off_the_end_of_a_cut_text() {
+    let redactor = redactor();
+    for (text, expected) in [
+        ("the key is hunter2/hun", "the key is <redacted>"),
+        ("the key is hun", "the key is hun"),
+        ("q=hunter2%2Fhu", "q=<redacted>"),
+        ("q=hunter2%2", "q=<redacted>"),
+        (r#""correct horse \"#, r#""<redacted>"#),
+        (
+            "whole hunter2/hunter2 and more",
+            "whole <redacted> and more",
+        ),
+    ] {
+        assert_eq!(redactor.cut(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn json_hides_what_stands_where_secrets_stand() {
+    let call = json!({
+        "task": "use hunter2/hunter2 twice",
+        "mcp": [
+            {"name": "a", "command": "run", "args": ["--api-key", "k1", "--port=80", "--token=k2", "--verbose", "plain"],
+             "env": {"MODE": "x", "N": 1}},
+            {"name": "b", "url": "https://u:p@h/x?k=v&w#f", "headers": {"Authorization": "Bearer abc"}},
+        ],
+        "backend_options": {"api-key": "abc", "max-tokens": 5},
+    });
+    let expected = json!({
+        "task": "use <redacted> twice",
+        "mcp": [
+            {"name": "a", "command": "run",
+             "args": ["--api-key", "<redacted>", "--port=80", "--token=<redacted>", "--verbose", "plain"],
+             "env": {"MODE": "<redacted>", "N": "<redacted>"}},
+            {"name": "b", "url": "https://<redacted>@h/x?k=<redacted>&<redacted>#<redacted>",
+             "headers": {"Authorization": "<redacted>"}},
+        ],
+        "backend_options": {"api-key": "<redacted>", "max-tokens": 5},
+    });
+    assert_eq!(redactor().json(&call), expected);
+}
+
+/// Writes a secret in one of the forms it may appear in.
+fn form(secret: &str, form: u8) -> String {
+    let json = |text: &str| {
+        let quoted = Value::from(text).to_string();
+        quoted.get(1..quoted.len() - 1).unwrap().to_owned()
+    };
+    match form {
+        0 => secret.to_owned(),
+        1 => json(secret),
+        2 => json(&json(secret)),
+        3 => secret.bytes().map(|byte| format!("%{byte:02x}")).collect(),
+        _ => secret
+            .chars()
+            .map(|c| format!("\\u{:04x}", u32::from(c)))
+            .collect(),
+    }
+}
+
+fn pieces() -> impl Strategy<Value = (String, Vec<usize>)> {
+    let word = prop_oneof![
+        "[a-z\\\\%+\"/ ä]{0,12}",
+        (0..SECRETS.len(), 0..5_u8)
+            .prop_map(|(secret, as_)| format!(" {} ", form(SECRETS[secret], as_))),
+        Just(format!(" ghp_{} ", "a1B2c3D4e5".repeat(4))),
+        Just("~".repeat(40_000)),
+    ];
+    let text = prop::collection::vec(word, 0..8).prop_map(|words| words.concat());
+    (text, prop::collection::vec(1..30_000_usize, 1..6))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_text_in_pieces_comes_out_as_the_whole_text_does((text, cuts) in pieces()) {
+        let redactor = redactor();
+        let mut stream = redactor.stream();
+        let mut told = String::new();
+        let (mut rest, mut cuts) = (text.as_str(), cuts.into_iter().cycle());
+        while !rest.is_empty() {
+            let mut at = cuts.next().unwrap().min(rest.len());
+            while !rest.is_char_boundary(at) {
+                at += 1;
+            }
+            told.push_str(&stream.push(&rest[..at]));
+            rest = &rest[at..];
+        }
+        told.push_str(&stream.finish());
+        prop_assert_eq!(&told, &redactor.text(&text));
+        for secret in SECRETS {
+            prop_assert!(!told.contains(secret));
+        }
+    }
+
+    #[test]
+    fn no_form_of_a_secret_survives(before in "[ -~ä]{0,20}", secret in "[ -~]{8,40}", after in "[ -~ä]{0,20}", as_ in 0..5_u8) {
+        let redactor = Redactor::of([secret.clone()]);
+        let secret = secret.trim();
+        prop_assume!(secret.len() >= SHORTEST);
+        let text = format!("{before}\n{}\n{after}", form(secret, as_));
+        let told = redactor.text(&text).into_owned();
+        prop_assert!(told.contains(REDACTED));
+        prop_assert!(!told.contains(&form(secret, as_)) || REDACTED.contains(secret));
+    }
+}
