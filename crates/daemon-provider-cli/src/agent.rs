@@ -2,6 +2,7 @@
 
 mod claude;
 mod codex;
+mod mount;
 mod opencode;
 mod values;
 
@@ -155,7 +156,15 @@ impl AgentProvider {
 
     fn given(&self, request: &RunRequest) -> Result<Given, ProviderError> {
         let config = &self.config;
+        let mounted = mount::mount(config.agent, request).map_err(|error| {
+            let message = "the run's MCP servers cannot be used";
+            config
+                .program()
+                .error(ProviderErrorKind::Spawn, message)
+                .caused_by(error)
+        })?;
         let asked = Asked {
+            mounted: &mounted.args,
             permissions: config.permissions_of(request),
             model: config.model.as_deref(),
             more: &config.args,
@@ -178,6 +187,7 @@ impl AgentProvider {
             Agent::Opencode => opencode::environment(&asked),
             Agent::Claude | Agent::Codex => Vec::new(),
         };
+        environment.extend(mounted.environment);
         environment.extend(config.login.iter().map(|home| {
             let (name, state) = match config.agent {
                 Agent::Claude => ("CLAUDE_CONFIG_DIR", home.join(".claude")),
@@ -224,6 +234,8 @@ struct Asked<'r> {
     permissions: Permissions,
     model: Option<&'r str>,
     more: &'r [String],
+    /// Arguments that tell of the run's MCP servers.
+    mounted: &'r [String],
     /// Support scripts that may be run.
     scripts: Vec<String>,
     request: &'r RunRequest,

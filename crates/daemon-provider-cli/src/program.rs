@@ -107,6 +107,8 @@ impl Program<'_> {
         let mut readable = readable.clone();
         readable.extend(program.parent().map(Path::to_owned));
         readable.extend(request.context.clone());
+        // There only where something secret was written for the program to read.
+        readable.extend(request.private.clone().filter(|path| path.exists()));
         let mut writable = vec![request.home.clone()];
         writable.extend(request.outputs.clone());
         writable.extend(

@@ -7,6 +7,7 @@ use daemon_provider::{Failure, FailureKind, Permissions, RunEvent, SessionId, To
 use serde_json::{Map, Value};
 
 use super::Asked;
+use super::mount::names;
 use super::values::{count, failure, first_session, may_be_object, object, price, say, text};
 use crate::ending::{ExitCodes, Told};
 use crate::run::{Dialect, Reading};
@@ -49,6 +50,7 @@ pub(super) fn args(asked: &Asked<'_>) -> io::Result<Vec<String>> {
         args.push(session_id()?);
     }
     args.extend(["--setting-sources", "user", "--strict-mcp-config"].map(str::to_owned));
+    args.extend(asked.mounted.iter().cloned());
     if let Some(budget) = asked.request.limits.budget {
         let usd = budget.to_string();
         let usd = usd.strip_suffix(" USD").unwrap_or(&usd);
@@ -77,6 +79,7 @@ fn permissions(asked: &Asked<'_>) -> Vec<String> {
         tools.push("Bash");
     }
     allowed.extend(scripts);
+    allowed.extend(names(asked.request).map(|name| format!("mcp__{name}")));
     let mut args = vec![
         "--permission-mode".to_owned(),
         "dontAsk".to_owned(),

@@ -55,6 +55,7 @@ pub(super) fn args(asked: &Asked<'_>) -> Vec<String> {
     if let Some(model) = asked.model {
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
+    args.extend(asked.mounted.iter().cloned());
     args.extend(asked.more.iter().cloned());
     args.push("-".to_owned());
     args

@@ -7,6 +7,7 @@ use daemon_provider::{Failure, FailureKind, Permissions, RunEvent, SessionId, To
 use serde_json::{Map, Value, json};
 
 use super::Asked;
+use super::mount::names;
 use super::values::{
     count, failure, first_session, may_be_object, object, price, say, text, text_at,
 };
@@ -76,6 +77,9 @@ fn permissions(asked: &Asked<'_>) -> Value {
             }
             rules.insert("bash".to_owned(), Value::Object(scripts));
         }
+    }
+    for name in names(asked.request) {
+        rules.insert(format!("{name}_*"), json!("allow"));
     }
     if let Some(context) = &asked.request.context {
         let inside = format!("{}/**", context.to_string_lossy());

@@ -68,6 +68,34 @@ impl McpRegistration {
             }
         }
     }
+
+    /// Returns the indexes of the arguments that hold a secret, of whichever field.
+    pub fn secret_args(&self) -> Vec<usize> {
+        let McpServer::Stdio { args, .. } = &self.server else {
+            return Vec::new();
+        };
+        let texts: Vec<&str> = args.iter().map(String::as_str).collect();
+        let own: BTreeSet<usize> = secret_arguments(&texts)
+            .into_iter()
+            .map(|(index, _)| index)
+            .collect();
+        let redactor = Redactor::of(self.secrets());
+        let is_secret = |index: &usize| {
+            let text = texts.get(*index).copied().unwrap_or_default();
+            own.contains(index) || redactor.text(text) != text
+        };
+        (0..texts.len()).filter(is_secret).collect()
+    }
+
+    /// Reports whether its address holds a secret.
+    pub fn has_secret_address(&self) -> bool {
+        match &self.server {
+            McpServer::Stdio { .. } => false,
+            McpServer::Http { url, .. } => {
+                !url::secrets(url).is_empty() || Redactor::of(self.secrets()).text(url) != *url
+            }
+        }
+    }
 }
 
 /// Reads the registrations of one task.

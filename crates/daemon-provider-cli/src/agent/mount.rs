@@ -1,0 +1,268 @@
+//! How each agent is told of a run's MCP servers: natively, with no secret among its arguments.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use daemon_provider::RunRequest;
+use daemon_provider::inputs::{McpRegistration, McpServer};
+use serde_json::{Map, Value, json};
+
+use super::Agent;
+
+/// What an agent receives beside its other arguments and variables.
+#[derive(Debug, Default)]
+pub(super) struct Mounted {
+    pub(super) args: Vec<String>,
+    pub(super) environment: Vec<(OsString, OsString)>,
+}
+
+/// Servers could not be mounted.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MountError {
+    /// There is no private directory, or it cannot be written.
+    #[error("the configuration of its MCP servers cannot be written")]
+    Write(#[source] io::Error),
+    /// An address that holds a secret would stand among the arguments.
+    #[error(
+        "the address of the MCP server `{0}` holds a secret, and codex takes addresses as arguments only"
+    )]
+    SecretAddress(String),
+}
+
+/// Mounts the servers of a run.
+pub(super) fn mount(agent: Agent, request: &RunRequest) -> Result<Mounted, MountError> {
+    if request.mcp.is_empty() {
+        return Ok(Mounted::default());
+    }
+    match agent {
+        Agent::Claude => claude(request),
+        Agent::Codex => codex(request),
+        Agent::Opencode => Ok(opencode(request)),
+    }
+}
+
+fn claude(request: &RunRequest) -> Result<Mounted, MountError> {
+    let servers = request.mcp.iter().map(|registration| {
+        let server = match &registration.server {
+            McpServer::Stdio { command, args, env } => {
+                json!({"type": "stdio", "command": command, "args": args, "env": env})
+            }
+            McpServer::Http { url, headers } => {
+                json!({"type": "http", "url": url, "headers": headers})
+            }
+        };
+        (registration.name.clone(), server)
+    });
+    let config = json!({"mcpServers": servers.collect::<Map<_, _>>()});
+    let directory = request
+        .private
+        .as_deref()
+        .ok_or_else(|| MountError::Write(io::Error::other("the run has no private directory")))?;
+    let path = directory.join("mcp.json");
+    write_private(directory, &path, &config).map_err(MountError::Write)?;
+    Ok(Mounted {
+        args: vec![
+            "--mcp-config".to_owned(),
+            path.to_string_lossy().into_owned(),
+        ],
+        environment: Vec::new(),
+    })
+}
+
+fn write_private(directory: &Path, path: &Path, config: &Value) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(config.to_string().as_bytes())
+}
+
+fn codex(request: &RunRequest) -> Result<Mounted, MountError> {
+    let mut mounted = Mounted::default();
+    let mut variables = Variables::new(request);
+    for registration in &request.mcp {
+        let mut set = |key: &str, value: &Value| {
+            let value = toml(value);
+            let argument = format!("mcp_servers.{}.{key}={value}", registration.name);
+            mounted.args.extend(["-c".to_owned(), argument]);
+        };
+        match &registration.server {
+            McpServer::Stdio { command, args, env } => {
+                let hidden = registration.secret_args();
+                if hidden.is_empty() && variables.take(env) {
+                    set("command", &json!(command));
+                    set("args", &json!(args));
+                    set("env_vars", &json!(env.keys().collect::<Vec<_>>()));
+                } else {
+                    let (script, names) = variables.script(command, args, env, &hidden);
+                    set("command", &json!("/bin/sh"));
+                    set("args", &json!(["-c", script]));
+                    set("env_vars", &json!(names));
+                }
+            }
+            McpServer::Http { url, headers } => {
+                if registration.has_secret_address() {
+                    return Err(MountError::SecretAddress(registration.name.clone()));
+                }
+                set("url", &json!(url));
+                let names = headers
+                    .iter()
+                    .map(|(name, value)| (name.clone(), Value::from(variables.add(value))));
+                set("env_http_headers", &Value::Object(names.collect()));
+            }
+        }
+    }
+    mounted.environment = variables.taken.into_iter().collect();
+    Ok(mounted)
+}
+
+/// The variables by which an agent hands secrets on to its servers.
+struct Variables<'r> {
+    request: &'r RunRequest,
+    taken: BTreeMap<OsString, OsString>,
+}
+
+impl<'r> Variables<'r> {
+    fn new(request: &'r RunRequest) -> Self {
+        Self {
+            request,
+            taken: BTreeMap::new(),
+        }
+    }
+
+    /// Takes variables under their own names, unless the agent or another server has other values for them.
+    fn take(&mut self, env: &BTreeMap<String, String>) -> bool {
+        let fits = |(name, value): (&String, &String)| match self.taken.get(OsStr::new(name)) {
+            Some(known) => known.as_os_str() == OsStr::new(value),
+            None => !self.means_something(name),
+        };
+        let is_free = env.iter().all(fits);
+        if is_free {
+            let pairs = env.iter().map(|(name, value)| (name.into(), value.into()));
+            self.taken.extend(pairs);
+        }
+        is_free
+    }
+
+    /// Reports whether the agent itself would read a variable.
+    fn means_something(&self, name: &str) -> bool {
+        let own = [
+            "PATH", "HOME", "PWD", "LANG", "TMPDIR", "SHELL", "USER", "TERM",
+        ];
+        let prefixes = [
+            "CODEX_", "OPENAI_", "DAEMON_", "LD_", "RUST_", "XDG_", "SSL_", "LC_",
+        ];
+        let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
+        is_proxy
+            || own.contains(&name)
+            || prefixes.iter().any(|prefix| name.starts_with(prefix))
+            || self.request.environment.contains_key(OsStr::new(name))
+    }
+
+    /// Takes a value under a name of its own, and returns that.
+    fn add(&mut self, value: &str) -> String {
+        let name = format!("DAEMON_MCP_{}", self.taken.len());
+        self.taken.insert(name.clone().into(), value.into());
+        name
+    }
+
+    /// Writes the script of a shell that starts a server, with what is secret in variables; returns their names too.
+    fn script(
+        &mut self,
+        command: &str,
+        args: &[String],
+        env: &BTreeMap<String, String>,
+        hidden: &[usize],
+    ) -> (String, Vec<String>) {
+        let mut names = Vec::new();
+        let mut hide = |value: &str| {
+            let name = self.add(value);
+            let reference = format!("\"${name}\"");
+            names.push(name);
+            reference
+        };
+        let mut script = String::new();
+        for (name, value) in env {
+            script.extend(["export ", name, "=", &hide(value), "; "]);
+        }
+        script.extend(["exec ", &shell_quoted(command)]);
+        for (index, argument) in args.iter().enumerate() {
+            script.push(' ');
+            let word = if hidden.contains(&index) {
+                hide(argument)
+            } else {
+                shell_quoted(argument)
+            };
+            script.push_str(&word);
+        }
+        (script, names)
+    }
+}
+
+fn shell_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Writes a value of JSON as one of TOML, on one line.
+fn toml(value: &Value) -> String {
+    match value {
+        Value::Array(values) => {
+            let values: Vec<String> = values.iter().map(toml).collect();
+            format!("[{}]", values.join(", "))
+        }
+        Value::Object(members) => {
+            let members = members.iter();
+            let members: Vec<String> = members
+                .map(|(name, value)| format!("{} = {}", toml(&json!(name)), toml(value)))
+                .collect();
+            format!("{{{}}}", members.join(", "))
+        }
+        // Every escape of a JSON string is one of TOML, which also wants the one control character escaped that JSON does not.
+        _ => value.to_string().replace('\u{7f}', "\\u007f"),
+    }
+}
+
+fn opencode(request: &RunRequest) -> Mounted {
+    const NAME: &str = "OPENCODE_CONFIG_CONTENT";
+    let servers = request.mcp.iter().map(|registration| {
+        let server = match &registration.server {
+            McpServer::Stdio { command, args, env } => {
+                let command: Vec<&String> = std::iter::once(command).chain(args).collect();
+                json!({"type": "local", "command": command, "environment": env, "enabled": true})
+            }
+            McpServer::Http { url, headers } => {
+                json!({"type": "remote", "url": url, "headers": headers, "enabled": true})
+            }
+        };
+        (registration.name.clone(), server)
+    });
+    let servers: Map<String, Value> = servers.collect();
+    // What the host's configuration says in the same variable stays.
+    let given = request.environment.get(OsStr::new(NAME));
+    let given = given.and_then(|text| serde_json::from_str(text.to_str()?).ok());
+    let mut config: Map<String, Value> = given.unwrap_or_default();
+    config.insert("mcp".to_owned(), Value::Object(servers));
+    let config = Value::Object(config).to_string();
+    Mounted {
+        args: Vec::new(),
+        environment: vec![(NAME.into(), config.into())],
+    }
+}
+
+/// Returns the names of a run's servers.
+pub(super) fn names(request: &RunRequest) -> impl Iterator<Item = &str> {
+    let names = request.mcp.iter();
+    names.map(|registration: &McpRegistration| registration.name.as_str())
+}
+
+#[cfg(test)]
+mod tests;
