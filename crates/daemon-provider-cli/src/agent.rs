@@ -7,9 +7,7 @@ mod opencode;
 mod values;
 
 use std::ffi::OsString;
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use async_trait::async_trait;
 use daemon_process::{ChildLimits, Supervisor};
@@ -64,9 +62,6 @@ pub struct AgentConfig {
     /// What it may touch.
     pub confinement: Confinement,
 }
-
-/// How many support scripts an agent is told that it may run.
-const MOST_SCRIPTS: usize = 100;
 
 impl Agent {
     /// Every agent.
@@ -168,7 +163,7 @@ impl AgentProvider {
             permissions: config.permissions_of(request),
             model: config.model.as_deref(),
             more: &config.args,
-            scripts: scripts(request.context.as_deref()),
+            scripts: scripts(request),
             request,
         };
         let args = match config.agent {
@@ -252,41 +247,10 @@ impl Asked<'_> {
     }
 }
 
-/// Returns the support scripts of a run, as absolute paths.
-///
-/// The names come from a repository and become part of patterns, so that only plain ones are taken.
-fn scripts(context: Option<&Path>) -> Vec<String> {
-    let Some(context) = context else {
-        return Vec::new();
-    };
-    let mut found = Vec::new();
-    let mut directories = vec![context.join("support")];
-    while let Some(directory) = directories.pop() {
-        // What cannot be listed holds no script that could be run.
-        let Ok(entries) = fs::read_dir(&directory) else {
-            continue;
-        };
-        for entry in entries.filter_map(Result::ok) {
-            let path = entry.path();
-            let Ok(meta) = entry.metadata() else {
-                continue;
-            };
-            if meta.is_dir() {
-                directories.push(path);
-            } else if meta.is_file()
-                && meta.permissions().mode() & 0o111 != 0
-                && let Some(text) = path.to_str().filter(|text| is_plain(text))
-            {
-                found.push(text.to_owned());
-            }
-        }
-    }
-    found.sort();
-    found.truncate(MOST_SCRIPTS);
-    found
-}
-
-fn is_plain(path: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
-    path.bytes().all(is_plain)
+/// Returns the support scripts of a run, as text.
+fn scripts(request: &RunRequest) -> Vec<String> {
+    let scripts = request.support_scripts().into_iter();
+    scripts
+        .filter_map(|path| path.into_os_string().into_string().ok())
+        .collect()
 }

@@ -41,7 +41,6 @@ mod agent;
 mod bounded;
 mod command;
 mod ending;
-mod environment;
 mod program;
 mod run;
 

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use daemon_process::{ChildLimits, Launch, Sandbox, SupervisedChild, Supervisor, resolve_program};
 use daemon_provider::{Permissions, ProviderError, ProviderErrorKind, RunRequest};
 
-use crate::environment::environment;
-
 /// What a program may touch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Confinement {
@@ -61,7 +59,7 @@ impl Program<'_> {
         given: Given,
     ) -> Result<(SupervisedChild, Vec<String>), ProviderError> {
         let program = self.resolve(&[&request.worktree])?;
-        let mut env = environment(request);
+        let mut env = request.child_environment();
         env.retain(|(name, _)| given.environment.iter().all(|(own, _)| own != name));
         env.extend(given.environment);
         let launch = Launch {

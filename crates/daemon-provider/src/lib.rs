@@ -31,6 +31,7 @@
 //! [`Run::next`] is cancel-safe: dropping its future loses no event. After the terminal event it returns `None` for ever.
 //! [`Run::cancel`] keeps the first reason it was given.
 
+mod child;
 mod error;
 mod event;
 mod grants;

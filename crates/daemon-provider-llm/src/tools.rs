@@ -1,0 +1,34 @@
+//! The tools that this crate brings.
+
+mod edits;
+mod file;
+mod granted;
+mod path;
+mod program;
+mod search;
+mod walk;
+
+pub(crate) use file::FileTools;
+pub(crate) use granted::{OutputTools, StateTools};
+pub(crate) use program::{Programs, ScriptTools, ShellTools};
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::toolbox::{ToolError, ToolSpec};
+
+/// Reads arguments that a schema has been checked against.
+fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
+    serde_json::from_value(arguments).map_err(|error| ToolError::new(error.to_string()))
+}
+
+/// Describes a tool whose arguments are these and no others.
+fn spec(name: &str, description: &str, required: &[&str], properties: Value) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        schema: json!({
+            "type": "object", "properties": properties, "required": required, "additionalProperties": false,
+        }),
+    }
+}

@@ -1,0 +1,91 @@
+//! The groups `state` and `output`: what the host grants to a run.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use daemon_provider::{GrantError, Grants, Verdict};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{read, spec};
+use crate::toolbox::{ToolError, ToolOutput, ToolSource, ToolSpec};
+
+/// The daemon's state.
+#[derive(Debug, Clone)]
+pub(crate) struct StateTools(pub(crate) Arc<dyn Grants>);
+
+/// The daemon's outputs.
+#[derive(Debug, Clone)]
+pub(crate) struct OutputTools(pub(crate) Arc<dyn Grants>);
+
+#[derive(Debug, Deserialize)]
+struct Get {
+    key: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Set {
+    key: String,
+    value: Value,
+}
+
+#[derive(Debug, Deserialize)]
+struct Propose {
+    output: Value,
+}
+
+#[async_trait]
+impl ToolSource for StateTools {
+    fn tools(&self) -> Vec<ToolSpec> {
+        let key = json!({"type": "string"});
+        vec![
+            spec(
+                "state_get",
+                "Reads one value of the daemon's state; null if there is none.",
+                &["key"],
+                json!({"key": key}),
+            ),
+            spec(
+                "state_set",
+                "Sets one value of the daemon's state, kept if the run ends well.",
+                &["key", "value"],
+                json!({"key": key, "value": {}}),
+            ),
+        ]
+    }
+
+    async fn call(&self, name: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
+        if name == "state_get" {
+            let Get { key } = read(arguments)?;
+            let value = self.0.state_get(&key).await.map_err(refused)?;
+            return Ok(value.unwrap_or(Value::Null).to_string());
+        }
+        let Set { key, value } = read(arguments)?;
+        self.0.state_set(&key, value).await.map_err(refused)?;
+        Ok("set".to_owned())
+    }
+}
+
+#[async_trait]
+impl ToolSource for OutputTools {
+    fn tools(&self) -> Vec<ToolSpec> {
+        vec![spec(
+            "propose_output",
+            "Proposes one output, in the form of a line of the outputs file; answers whether it is accepted.",
+            &["output"],
+            json!({"output": {"type": "object"}}),
+        )]
+    }
+
+    async fn call(&self, _: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
+        let Propose { output } = read(arguments)?;
+        match self.0.propose(output).await.map_err(refused)? {
+            Verdict::Accepted => Ok("accepted: it is delivered if the run ends well".to_owned()),
+            Verdict::Refused(reason) => Err(ToolError::new(format!("refused: {reason}"))),
+        }
+    }
+}
+
+fn refused(error: GrantError) -> ToolError {
+    ToolError::new(error.to_string())
+}
