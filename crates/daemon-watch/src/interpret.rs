@@ -12,6 +12,7 @@ use crate::resolve::{Found, Unresolved, resolve};
 use crate::sentence;
 use crate::span::Span;
 use crate::time::Words;
+use crate::weight;
 
 /// Turns a condition into its meaning.
 pub trait Interpreter {
@@ -57,7 +58,7 @@ pub fn interpret(condition: &str) -> Interpretation {
         return time_based(condition, time);
     }
     if let Some((found, corrections)) = sentence::read(condition, &words) {
-        return finish(condition, Vec::new(), found, corrections, None);
+        return finish(condition, &words, Vec::new(), found, corrections, None);
     }
     let mut reader = Reader::new(condition, &words);
     let drafts = reader.drafts();
@@ -103,6 +104,7 @@ pub fn interpret(condition: &str) -> Interpretation {
     };
     finish(
         condition,
+        &words,
         remainder,
         found,
         reader.corrections(),
@@ -198,6 +200,7 @@ fn unread(condition: &str) -> Interpretation {
 /// Puts together what was found; `unresolved` says what a line without an event is.
 fn finish(
     condition: &str,
+    words: &[Token],
     remainder: Vec<Span>,
     found: Found,
     corrections: Vec<Correction>,
@@ -223,6 +226,8 @@ fn finish(
         }
         Some(_) | None => remainder,
     };
+    let heavy = weight::passed_over(words);
+    let remainder = heavy.into_iter().fold(remainder, with_span);
     let (status, suggestion) = match unresolved {
         Some(unresolved) => unresolved,
         None if remainder.is_empty() => (Status::Mapped, None),

@@ -45,6 +45,7 @@ mod sentence;
 mod span;
 mod suggest;
 mod time;
+mod weight;
 mod wire;
 
 pub use daemon_event::Need;

@@ -59,6 +59,9 @@ impl EventKind {
             F::OnDefaultBranch => {
                 moves_refs || name == "merge_group" || reads(F::Base) || reads(F::Branch)
             }
+            F::ByAuthor => {
+                reads(F::ParentAuthor) || matches!(name, "pull_request" | "issues" | "discussion")
+            }
             F::Fork => is_pull_request,
             F::Base => name == "merge_group",
             F::Branch => moves_refs || name == "code_scanning_alert",

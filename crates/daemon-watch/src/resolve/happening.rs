@@ -5,9 +5,9 @@ use daemon_event::vocabulary::{Noun, Verb};
 
 use super::nouns::is_dependent;
 use crate::filter::Mark;
-use crate::grammar::draft::{Draft, Mod, NounHit};
+use crate::grammar::draft::{Draft, Mod, NounHit, VerbHit};
 use crate::grammar::reader::Reader;
-use crate::lexicon::{Class, Part};
+use crate::lexicon::{Class, Forms, Part};
 use crate::span::Span;
 
 /// A verb and its place, or one that the words imply.
@@ -17,6 +17,29 @@ pub(super) struct Happening {
     pub(super) index: Option<usize>,
     pub(super) span: Span,
     pub(super) mark: Mark,
+}
+
+/// What no event tells of a thing to which something else happens: `an approved PR is merged`.
+const PASTS: &[Verb] = &[
+    Verb::Approve,
+    Verb::Review,
+    Verb::Pin,
+    Verb::Lock,
+    Verb::Archive,
+    Verb::Label,
+    Verb::Assign,
+    Verb::Fail,
+    Verb::Cancel,
+];
+
+/// Whether a participle before its noun says how that was before something else happens.
+fn tells_a_past(reader: &Reader<'_>, draft: &Draft, index: usize) -> bool {
+    let is_before_noun = |hit: &VerbHit| {
+        reader.has_form(hit.at, Forms::PAST)
+            && reader.is_attributive(hit.at)
+            && hit.verbs.iter().any(|verb| PASTS.contains(verb))
+    };
+    is_before_noun(&draft.verbs[index]) && draft.verbs.iter().any(|hit| !is_before_noun(hit))
 }
 
 /// What happens: the verbs, or what nouns and `new` imply.
@@ -45,7 +68,7 @@ pub(super) fn happenings(
             .mods
             .iter()
             .any(|hit| matches!(hit.kind, Mod::Files(..)));
-        if hit.verbs == [Verb::Touch] && !has_files {
+        if hit.verbs == [Verb::Touch] && !has_files || tells_a_past(reader, draft, index) {
             unread.push(index);
             continue;
         }
@@ -98,6 +121,9 @@ pub(super) fn happenings(
         );
     }
     if draft.loses.is_some() {
+        // How it was before is not what happens: `a pinned issue loses its assignee`.
+        let verbs = draft.verbs.iter().filter(|hit| hit.forms.has(Forms::PAST));
+        verbs.for_each(|hit| reader.release(hit.range.clone()));
         return implied(vec![Verb::Remove], Mark::Exact);
     }
     if !found.is_empty() {

@@ -86,22 +86,25 @@ pub(super) fn subjects(reader: &mut Reader<'_>, draft: &Draft) -> Result<Vec<Sub
                     hit.values.is_empty() && part.values.is_empty() && is_one_way(text)
                 });
             // A new value that the event's facts are not compared with.
-            let has_unread_value = matches!(
-                part.part,
-                Part::Cycle
-                    | Part::Estimate
-                    | Part::DueDate
-                    | Part::Team
-                    | Part::TargetDate
-                    | Part::StartDate
-                    | Part::Lead
-                    | Part::Parent
-                    | Part::Members
-                    | Part::Title
-                    | Part::Body
-            ) && happening
-                .index
-                .is_some_and(|index| !draft.verbs[index].values.is_empty());
+            let names_another = part.part == Part::Label && !part.values.is_empty();
+            let has_unread_value = (names_another
+                || matches!(
+                    part.part,
+                    Part::Cycle
+                        | Part::Estimate
+                        | Part::DueDate
+                        | Part::Team
+                        | Part::TargetDate
+                        | Part::StartDate
+                        | Part::Lead
+                        | Part::Parent
+                        | Part::Members
+                        | Part::Title
+                        | Part::Body
+                ))
+                && happening
+                    .index
+                    .is_some_and(|index| !draft.verbs[index].values.is_empty());
             if (goes_one_way || has_unread_value) && !of_it.is_empty() {
                 unread.extend(
                     happening

@@ -200,6 +200,13 @@ fn add(
         return (kind.source != Source::Github).then_some(());
     };
     for list in alternatives(&formula.and(said))? {
+        // What no event of the kind tells cannot be what is meant: `an unmerged branch is deleted`.
+        let is_untold = |literal: &Literal| {
+            !literal.test.op().is_negated() && !kind.tells(literal.test.field())
+        };
+        if list.iter().any(is_untold) {
+            return (kind.source != Source::Github).then_some(());
+        }
         let mut filters = Vec::new();
         for literal in list {
             let span = line.span(&literal.range);

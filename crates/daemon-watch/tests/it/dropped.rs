@@ -17,6 +17,17 @@ const STRANGE: [&str; 8] = [
     "unfrobbed",
 ];
 
+/// Words that say how often, which of many, or in what order.
+const WEIGHTY: [&str; 7] = [
+    "repeatedly",
+    "manually",
+    "several",
+    "second",
+    "multiple",
+    "twice",
+    "then",
+];
+
 /// Where a word may be put in: before each word, never inside quotes or backticks, whose content is data.
 fn gaps(line: &str) -> Vec<usize> {
     let mut quote: Option<char> = None;
@@ -93,6 +104,20 @@ fn a_strange_word_put_anywhere_into_a_good_condition_is_told() {
             // One gap in twelve, another one in each line; the property below takes any.
             if (number + index) % 12 == 0 {
                 let word = STRANGE[(number + index) / 12 % STRANGE.len()];
+                dropped.extend(tells_when_put_into(line, at, word).err());
+            }
+        }
+    }
+    assert_eq!(dropped, Vec::<String>::new());
+}
+
+#[test]
+fn a_word_of_weight_put_anywhere_into_a_good_condition_is_told() {
+    let mut dropped = Vec::new();
+    for (number, line) in mapped_conditions().iter().enumerate() {
+        for (index, at) in gaps(line).into_iter().enumerate() {
+            if (number + index) % 12 == 0 {
+                let word = WEIGHTY[(number + index) / 12 % WEIGHTY.len()];
                 dropped.extend(tells_when_put_into(line, at, word).err());
             }
         }

@@ -92,8 +92,9 @@ fn checks_runs_and_deployments_are_read_with_their_names_ends_and_places() {
             mapped
             github:deployment_review.rejected [environment is production]
         when someone manually triggers the deploy.yml workflow
-            mapped
+            partial
             github:workflow_dispatch.* [workflow matches **/deploy.yml]
+            left over: manually
         on main, a GitHub Actions run ends in failure
             mapped
             github:workflow_run.completed [branch is main; conclusion is failure | timed_out]

@@ -1,0 +1,147 @@
+//! Words that always change what is meant: whichever grammar read the line, none of them is passed over.
+
+use crate::normalise::{Token, TokenKind};
+use crate::span::Span;
+
+/// Where a word of weight is understood all the same.
+enum Understood {
+    /// Nowhere.
+    Never,
+    /// As part of one of these phrases.
+    In(&'static [&'static str]),
+    /// Where `and` or `or` follows: `both A and B`.
+    BeforeJoint,
+    /// Anywhere but behind one of these words: `on every push`, not `when every check passes`.
+    NotAfter(&'static [&'static str]),
+}
+
+/// What is left over of the line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// The word: `manually`.
+    Word,
+    /// The word and the next one, which is nothing without it: `several labels`.
+    WithNext,
+}
+
+/// Words of weight by what they do.
+const WEIGHTY: &[(&[&str], Reach, Understood)] = &[
+    (
+        &["again"],
+        Reach::Word,
+        Understood::In(&["unresolved again", "open again", "opened again"]),
+    ),
+    (
+        &[
+            "manually",
+            "repeatedly",
+            "twice",
+            "thrice",
+            "simultaneously",
+        ],
+        Reach::Word,
+        Understood::Never,
+    ),
+    (&["then"], Reach::WithNext, Understood::Never),
+    (
+        &[
+            "multiple",
+            "several",
+            "numerous",
+            "second",
+            "third",
+            "fourth",
+            "fifth",
+            "consecutive",
+        ],
+        Reach::WithNext,
+        Understood::Never,
+    ),
+    (
+        &["first"],
+        Reach::WithNext,
+        Understood::In(&["first time", "good first issue"]),
+    ),
+    (
+        &["wrong"],
+        Reach::WithNext,
+        Understood::In(&["goes wrong", "go wrong", "went wrong"]),
+    ),
+    (
+        &["another", "different"],
+        Reach::WithNext,
+        Understood::In(&[
+            "to another",
+            "into another",
+            "to a different",
+            "into a different",
+            "for another",
+            "onto another",
+            "onto a different",
+            "gets a different",
+            "given a different",
+            "has a different",
+            "receives a different",
+        ]),
+    ),
+    (&["both"], Reach::WithNext, Understood::BeforeJoint),
+    (
+        &["every", "all"],
+        Reach::WithNext,
+        Understood::NotAfter(&["when", "if", "once", "as", "until"]),
+    ),
+];
+
+/// Finds the words of weight that nothing understands.
+pub(crate) fn passed_over(tokens: &[Token]) -> Vec<Span> {
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let text = word(tokens, at);
+        let is_it = |(words, ..): &&(&[&str], Reach, Understood)| words.contains(&text);
+        let Some((_, reach, understood)) = WEIGHTY.iter().find(is_it) else {
+            continue;
+        };
+        if is_understood(understood, tokens, at) {
+            continue;
+        }
+        let next = tokens
+            .get(at + 1)
+            .filter(|next| next.kind == TokenKind::Word);
+        found.push(match (reach, next) {
+            (Reach::WithNext, Some(next)) => token.span.to(next.span),
+            (Reach::Word | Reach::WithNext, _) => token.span,
+        });
+    }
+    found
+}
+
+/// The word at a place; nothing for what is no word.
+fn word(tokens: &[Token], at: usize) -> &str {
+    let token = tokens.get(at).filter(|token| token.kind == TokenKind::Word);
+    token.map_or("", |token| token.text.as_str())
+}
+
+fn is_understood(understood: &Understood, tokens: &[Token], at: usize) -> bool {
+    match understood {
+        Understood::Never => false,
+        Understood::In(phrases) => phrases.iter().any(|phrase| {
+            let words: Vec<&str> = phrase.split(' ').collect();
+            let places = words.iter().enumerate();
+            let mut starts = places
+                .filter(|(_, part)| **part == word(tokens, at))
+                .filter_map(|(ahead, _)| at.checked_sub(ahead));
+            starts.any(|start| {
+                (start..)
+                    .zip(&words)
+                    .all(|(at, part)| word(tokens, at) == *part)
+            })
+        }),
+        Understood::BeforeJoint => {
+            (at + 1..tokens.len()).any(|at| matches!(word(tokens, at), "and" | "or" | "as"))
+        }
+        Understood::NotAfter(words) => match at.checked_sub(1) {
+            Some(before) => !words.contains(&word(tokens, before)),
+            None => true,
+        },
+    }
+}
