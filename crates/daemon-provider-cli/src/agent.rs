@@ -11,7 +11,9 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use daemon_process::{ChildLimits, Supervisor};
-use daemon_provider::{Permissions, Provider, ProviderError, ProviderErrorKind, Run, RunRequest};
+use daemon_provider::{
+    FollowUps, Options, Permissions, Provider, ProviderError, ProviderErrorKind, Run, RunRequest,
+};
 
 use crate::program::{Confinement, Given, Program, SEARCH};
 use crate::run::ProgramRun;
@@ -82,6 +84,15 @@ impl Agent {
             Self::Claude => (&["--help"], &claude::FLAGS),
             Self::Codex => (&["exec", "--help"], &codex::FLAGS),
             Self::Opencode => (&["run", "--help"], &opencode::FLAGS),
+        }
+    }
+
+    /// Returns the flags that a caller may not add.
+    fn reserved(self) -> &'static [&'static str] {
+        match self {
+            Self::Claude => &claude::RESERVED,
+            Self::Codex => &codex::RESERVED,
+            Self::Opencode => &opencode::RESERVED,
         }
     }
 }
@@ -158,11 +169,15 @@ impl AgentProvider {
                 .error(ProviderErrorKind::Spawn, message)
                 .caused_by(error)
         })?;
+        let mut more = config.args.clone();
+        if request.resume.is_none() {
+            more.extend(request.options.iter().cloned());
+        }
         let asked = Asked {
             mounted: &mounted.args,
             permissions: config.permissions_of(request),
             model: config.model.as_deref(),
-            more: &config.args,
+            more: &more,
             scripts: scripts(request),
             request,
         };
@@ -207,6 +222,16 @@ impl Provider for AgentProvider {
 
     fn model(&self) -> Option<&str> {
         self.config.model.as_deref()
+    }
+
+    fn follow_ups(&self) -> FollowUps {
+        FollowUps::Resumes
+    }
+
+    fn options(&self) -> Options {
+        Options::Taken {
+            reserved: self.config.agent.reserved(),
+        }
     }
 
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use daemon_process::{ChildLimits, Supervisor};
-use daemon_provider::{Limits, Provider, ProviderError, ProviderErrorKind, Run, RunRequest};
+use daemon_provider::{
+    FollowUps, Limits, Options, Provider, ProviderError, ProviderErrorKind, Run, RunRequest,
+};
 use serde::Serialize;
 
 use crate::program::{Confinement, Given, Program, SEARCH};
@@ -116,7 +118,7 @@ impl CommandProvider {
 
     fn args(&self, request: &RunRequest) -> Result<Vec<String>, ProviderError> {
         let Some(session) = &request.resume else {
-            return Ok(self.config.args.clone());
+            return Ok([self.config.args.as_slice(), &request.options].concat());
         };
         let resume = self.config.resume.as_ref().ok_or_else(|| {
             self.config.program().error(
@@ -154,6 +156,17 @@ impl CommandProvider {
 impl Provider for CommandProvider {
     fn name(&self) -> &str {
         &self.config.name
+    }
+
+    fn follow_ups(&self) -> FollowUps {
+        match self.config.resume {
+            Some(_) => FollowUps::Resumes,
+            None => FollowUps::None,
+        }
+    }
+
+    fn options(&self) -> Options {
+        Options::Taken { reserved: &[] }
     }
 
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {

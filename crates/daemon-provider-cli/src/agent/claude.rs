@@ -32,6 +32,54 @@ pub(super) const FLAGS: [&str; 16] = [
     "--model",
 ];
 
+/// Every flag that a caller may not add: those above, and what touches permissions, the sandbox, configuration, the session or
+/// directories.
+pub(super) const RESERVED: [&str; 43] = [
+    "--print",
+    "--output-format",
+    "--verbose",
+    "--name",
+    "--session-id",
+    "--resume",
+    "--setting-sources",
+    "--strict-mcp-config",
+    "--mcp-config",
+    "--max-budget-usd",
+    "--permission-mode",
+    "--tools",
+    "--allowedTools",
+    "--add-dir",
+    "--dangerously-skip-permissions",
+    "--model",
+    "--allowed-tools",
+    "--disallowedTools",
+    "--disallowed-tools",
+    "--allow-dangerously-skip-permissions",
+    "--permission-prompt-tool",
+    "--settings",
+    "--agent",
+    "--agents",
+    "--continue",
+    "--fork-session",
+    "--from-pr",
+    "--no-session-persistence",
+    "--input-format",
+    "--bare",
+    "--safe-mode",
+    "--bg",
+    "--background",
+    "--worktree",
+    "--tmux",
+    "--ide",
+    "--chrome",
+    "--remote-control",
+    "--remote-control-session-name-prefix",
+    "--plugin-dir",
+    "--plugin-url",
+    "--file",
+    "--debug-file",
+];
+
 /// More open uses of tools are not told apart.
 const MOST_TOOLS: usize = 1000;
 

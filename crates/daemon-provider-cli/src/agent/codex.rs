@@ -23,6 +23,38 @@ pub(super) const FLAGS: [&str; 8] = [
     "--dangerously-bypass-approvals-and-sandbox",
 ];
 
+/// Every flag that a caller may not add: those above, and what touches permissions, the sandbox, configuration, the session or
+/// directories.
+pub(super) const RESERVED: [&str; 27] = [
+    "--json",
+    "--color",
+    "--skip-git-repo-check",
+    "--ignore-rules",
+    "--sandbox",
+    "--config",
+    "--model",
+    "--dangerously-bypass-approvals-and-sandbox",
+    "--dangerously-bypass-hook-trust",
+    "--approve-for-me",
+    "--full-auto",
+    "--yolo",
+    "--ask-for-approval",
+    "--trust",
+    "--enable",
+    "--disable",
+    "--strict-config",
+    "--profile",
+    "--ignore-user-config",
+    "--oss",
+    "--local-provider",
+    "--cd",
+    "--worktree",
+    "--add-dir",
+    "--ephemeral",
+    "--thread-source",
+    "--output-last-message",
+];
+
 /// More open uses of tools are not told apart.
 const MOST_TOOLS: usize = 1000;
 

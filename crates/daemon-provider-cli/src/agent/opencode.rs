@@ -25,6 +25,39 @@ pub(super) const FLAGS: [&str; 6] = [
     "--auto",
 ];
 
+/// Every flag that a caller may not add: those above, and what touches permissions, the sandbox, configuration, the session or
+/// directories. Its parser takes the letter of a flag after two dashes, too.
+pub(super) const RESERVED: [&str; 28] = [
+    "--format",
+    "--pure",
+    "--title",
+    "--session",
+    "--model",
+    "--auto",
+    "--no-pure",
+    "--no-auto",
+    "--dangerously-skip-permissions",
+    "--agent",
+    "--command",
+    "--continue",
+    "--fork",
+    "--share",
+    "--attach",
+    "--password",
+    "--username",
+    "--port",
+    "--dir",
+    "--file",
+    "--interactive",
+    "--c",
+    "--s",
+    "--m",
+    "--f",
+    "--p",
+    "--u",
+    "--i",
+];
+
 /// Returns the arguments of one run.
 pub(super) fn args(asked: &Asked<'_>) -> Vec<String> {
     let mut args = vec!["run".to_owned()];

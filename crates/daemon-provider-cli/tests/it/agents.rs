@@ -6,8 +6,8 @@ use std::path::Path;
 
 use daemon_fakes::Transcript;
 use daemon_provider::{
-    Asked, Class, Failure, FailureKind, MicroUsd, Outcome, Permissions, Provider as _, RunEvent,
-    SessionId, ToolStatus, Usage,
+    Asked, Class, Failure, FailureKind, FollowUps, MicroUsd, Options, Outcome, Permissions,
+    Provider as _, RunEvent, SessionId, ToolStatus, Usage,
 };
 use daemon_provider_cli::{Agent, AgentConfig, AgentPermissions, AgentProvider};
 
@@ -563,6 +563,49 @@ async fn a_missing_agent_is_named_and_a_session_can_be_asked_again() {
                 run.ask("more").await.unwrap(),
                 Asked::Resume("s1".parse().unwrap())
             );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_callers_options_stand_among_the_arguments_but_not_when_a_session_is_resumed() {
+    let options = ["--effort=high".to_owned(), "--betas=x".to_owned()];
+    for kind in Agent::ALL {
+        for (session, times) in [(None, 1), (resume("s-1"), 0)] {
+            let bench = Bench::new();
+            let config = agent(&bench, kind, "", 0);
+            let provider = AgentProvider::new(bench.supervisor(), config);
+            let mut request = bench.request();
+            request.options = options.to_vec();
+            request.resume = session;
+            story(&mut *provider.start(request).await.unwrap()).await;
+            let args = fs::read_to_string(bench.path("args")).unwrap();
+            assert_eq!(
+                args.matches("--effort=high\n--betas=x\n").count(),
+                times,
+                "{args}"
+            );
+            // What reads the prompt from standard input stays last.
+            assert_eq!(kind == Agent::Codex, args.ends_with("-\n"), "{args}");
+        }
+    }
+}
+
+#[test]
+fn what_an_agent_is_given_and_what_widens_its_reach_is_reserved() {
+    let supervisor = daemon_process::Supervisor::start().unwrap();
+    for (kind, wide) in [
+        (Agent::Claude, "--settings"),
+        (Agent::Codex, "--full-auto"),
+        (Agent::Opencode, "--no-pure"),
+    ] {
+        let provider = AgentProvider::new(supervisor.clone(), AgentConfig::new("agent", kind));
+        assert_eq!(provider.follow_ups(), FollowUps::Resumes);
+        let Options::Taken { reserved } = provider.options() else {
+            panic!("an agent takes options");
+        };
+        for flag in kind.flags().1.iter().chain([&wide]) {
+            assert!(reserved.contains(flag), "{kind:?} {flag}");
         }
     }
 }
