@@ -8,6 +8,7 @@ use crate::instruction::instruction;
 use crate::interpretation::{Correction, Interpretation, Status, TimeKind};
 use crate::lexicon::Class;
 use crate::normalise::{Token, TokenKind, tokens};
+use crate::prefix;
 use crate::resolve::{Found, Unresolved, resolve};
 use crate::sentence;
 use crate::span::Span;
@@ -50,17 +51,26 @@ pub fn interpret(condition: &str) -> Interpretation {
     if is_beyond_use(&words) {
         return unread(condition);
     }
+    let meaning = read(condition, &words);
+    match meaning.status {
+        Status::Vague | Status::Unmapped => prefix::read(condition, &words).unwrap_or(meaning),
+        Status::Mapped | Status::Partial | Status::TimeBased => meaning,
+    }
+}
+
+/// Reads the words of a line.
+pub(crate) fn read(condition: &str, words: &[Token]) -> Interpretation {
     if let Some(cron) = crate::time::expression(condition) {
         return time_based(condition, TimeKind::Schedule(Some(cron)));
     }
-    let times = Words::new(&words);
+    let times = Words::new(words);
     if let Some(time) = times.schedule() {
         return time_based(condition, time);
     }
-    if let Some((found, corrections)) = sentence::read(condition, &words) {
-        return finish(condition, &words, Vec::new(), found, corrections, None);
+    if let Some((found, corrections)) = sentence::read(condition, words) {
+        return finish(condition, words, Vec::new(), found, corrections, None);
     }
-    let mut reader = Reader::new(condition, &words);
+    let mut reader = Reader::new(condition, words);
     let drafts = reader.drafts();
     let duration = times.has_duration();
     if duration && times.lasts_for() && drafts.len() == 1 && !is_foreign(&drafts) {
@@ -104,7 +114,7 @@ pub fn interpret(condition: &str) -> Interpretation {
     };
     finish(
         condition,
-        &words,
+        words,
         remainder,
         found,
         reader.corrections(),

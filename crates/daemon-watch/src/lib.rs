@@ -40,6 +40,7 @@ mod logic;
 mod normalise;
 mod phrasing;
 mod portability;
+mod prefix;
 mod resolve;
 mod sentence;
 mod span;

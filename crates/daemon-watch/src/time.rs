@@ -35,6 +35,20 @@ const DAYS: &[&str] = &[
     "friday",
     "saturday",
 ];
+const MONTHS: &[&str] = &[
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
 const EVERY: &[&str] = &["every", "each"];
 const ADVERBS: &[(&str, Option<&str>)] = &[
     ("hourly", Some("0 * * * *")),
@@ -50,6 +64,22 @@ const ADVERBS: &[(&str, Option<&str>)] = &[
     ("periodically", None),
     ("regularly", None),
     ("routinely", None),
+];
+
+/// Words of a state that goes on, before the duration.
+const STAYING: &[&str] = &[
+    "nobody",
+    "no-one",
+    "none",
+    "unanswered",
+    "stays",
+    "stay",
+    "remains",
+    "remain",
+    "still",
+    "sits",
+    "keeps",
+    "lingers",
 ];
 
 /// Words before a duration.
@@ -114,6 +144,9 @@ impl<'t> Words<'t> {
             return Some(TimeKind::Schedule(
                 self.on_day().or(cron.map(str::to_owned)),
             ));
+        }
+        if EVERY.contains(&first) && MONTHS.contains(&self.at(from + 1)) {
+            return Some(TimeKind::Schedule(None));
         }
         if EVERY.contains(&first) && self.every(from + 1) {
             return Some(TimeKind::Schedule(self.cron(from + 1)));
@@ -247,11 +280,15 @@ impl<'t> Words<'t> {
             }
             is_count(self.at(next)) && (next + 1..next + 4).any(|at| is_plain_unit(self.at(at)))
         };
-        let span = (0..n_words)
-            .find(|at| matches!(self.at(*at), "for" | "in" | "within" | "over") && is_span(*at));
+        let span = (0..n_words).find(|at| {
+            matches!(
+                self.at(*at),
+                "for" | "in" | "within" | "over" | "after" | "than"
+            ) && is_span(*at)
+        });
         let Some(span) = span else { return false };
         (0..span).any(|at| {
-            matches!(self.at(at), "nobody" | "no-one" | "none" | "unanswered")
+            STAYING.contains(&self.at(at))
                 || matches!(self.at(at), "has" | "have" | "had")
                     && (at + 1..(at + 4).min(span)).any(|at| {
                         matches!(

@@ -370,3 +370,59 @@ fn the_same_meaning_in_other_words_is_seen_as_the_same() {
         assert!(!same(a, b) && !same(b, a), "{a}; {b}");
     }
 }
+
+#[test]
+fn a_line_whose_beginning_is_understood_wakes_on_that_and_leaves_the_rest_over() {
+    check(
+        "when a pull request is merged late in the sprint",
+        &expect![[r#"
+            partial
+            github:pull_request.closed git:merge.* [merged is true]
+            left over: late in the sprint
+            note: a merge that git shows on the default branch counts as well"#]],
+    );
+    check(
+        "when someone pushes to main skipping the review process",
+        &expect![[r#"
+            partial
+            github:push.* git:push.* [deleted is false; ref_type is branch; branch is main]
+            left over: skipping the review process"#]],
+    );
+    check(
+        "when a PR gets merge conflicts",
+        &expect![[r#"
+        unmapped
+        left over: when a PR gets merge conflicts
+        note: the sources known here are GitHub, Linear, Slack, Sentry and git"#]],
+    );
+    check(
+        "when an approved PR is merged",
+        &expect![[r#"
+        partial
+        github:pull_request.closed git:merge.* [merged is true]
+        left over: an approved
+        note: a merge that git shows on the default branch counts as well"#]],
+    );
+    check(
+        "when a PR is approved, then merged",
+        &expect![[r#"
+        partial
+        github:pull_request_review.submitted [review_state is approved]
+        github:pull_request.closed git:merge.* [merged is true]
+        left over: then merged
+        note: a merge that git shows on the default branch counts as well"#]],
+    );
+    check(
+        "when a release is published manually",
+        &expect![[r#"
+        partial
+        github:release.published []
+        left over: manually"#]],
+    );
+    check(
+        "when a Sentry issue stays unresolved for 7 days",
+        &expect![[r#"
+            time-based
+            note: elapsed time, not an event; a `schedule` and a routine that checks say it"#]],
+    );
+}

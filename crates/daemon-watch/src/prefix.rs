@@ -1,0 +1,104 @@
+//! Lines that begin with what is understood and end in what is not: `a PR is merged late in the sprint`.
+
+use daemon_event::Source;
+use daemon_event::vocabulary::Noun;
+
+use crate::interpret;
+use crate::interpretation::{Interpretation, Status};
+use crate::lexicon::{self, Class};
+use crate::normalise::{Token, TokenKind};
+use crate::span::Span;
+
+/// The fewest words that name something and what happens to it.
+const FEWEST: usize = 3;
+/// The most words of a line that is read by its beginning: each try reads a line again.
+const MOST_WORDS: usize = 48;
+/// The most words that may be left over; a longer rest says more than what was understood.
+const MOST_LEFT: usize = 16;
+
+/// Reads the longest beginning of a line that is understood whole; the rest is left over.
+pub(crate) fn read(condition: &str, words: &[Token]) -> Option<Interpretation> {
+    if words.len() > MOST_WORDS || names_a_foreign_service(words) {
+        return None;
+    }
+    let last = words.last()?.span.end;
+    let shortest = words.len().saturating_sub(MOST_LEFT).max(FEWEST);
+    (shortest..words.len()).rev().find_map(|end| {
+        let rest = words.get(end)?;
+        if !may_begin_the_rest(rest) || ends_open(&words[..end]) {
+            return None;
+        }
+        let stop = words[end - 1].span.end;
+        let meaning = interpret::read(&condition[..stop], &words[..end]);
+        if meaning.status != Status::Mapped
+            || meaning.corrections.iter().any(|typo| typo.span.end > stop)
+        {
+            return None;
+        }
+        let speaks_of = |source: Source| {
+            meaning
+                .clauses
+                .iter()
+                .flat_map(|clause| &clause.events)
+                .any(|event| event.source == source)
+        };
+        if sources_of(&words[end..]).any(|source| !speaks_of(source)) {
+            return None;
+        }
+        Some(Interpretation {
+            status: Status::Partial,
+            remainder: vec![Span::new(rest.span.start, last)],
+            ..meaning
+        })
+    })
+}
+
+/// Whether something is named that no source here tells: `Jira`, `merge conflicts`.
+fn names_a_foreign_service(words: &[Token]) -> bool {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    (0..texts.len())
+        .any(|at| lexicon::longest(&texts[at..]).is_some_and(|(sense, _)| sense.is_foreign))
+}
+
+/// Whether words stop where something must follow: `is left on an`.
+fn ends_open(words: &[Token]) -> bool {
+    const OPEN: [Class; 14] = [
+        Class::Article,
+        Class::By,
+        Class::To,
+        Class::Into,
+        Class::On,
+        Class::In,
+        Class::At,
+        Class::From,
+        Class::With,
+        Class::For,
+        Class::Of,
+        Class::As,
+        Class::That,
+        Class::Its,
+    ];
+    let sense = words.last().and_then(|word| lexicon::exact(&word.text));
+    sense.is_some_and(|sense| OPEN.iter().any(|class| sense.is(*class)))
+}
+
+/// The sources that words name, or whose things they name.
+fn sources_of(words: &[Token]) -> impl Iterator<Item = Source> {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    (0..texts.len()).filter_map(move |at| {
+        let (sense, _) = lexicon::longest(&texts[at..])?;
+        let is_of_github = sense.nouns.contains(&Noun::PullRequest);
+        sense.source.or(is_of_github.then_some(Source::Github))
+    })
+}
+
+/// Whether the rest can begin with a word: not with the verb of what stands before it.
+fn may_begin_the_rest(word: &Token) -> bool {
+    const VERBS: &[&str] = &[
+        "is", "are", "was", "were", "be", "been", "being", "gets", "get", "got", "has", "have",
+        "had", "does", "do", "did", "can", "could", "will", "would", "should", "must", "may",
+        "might", "not", "never", "or", "and", "becomes", "become", "looks", "look", "seems",
+        "seem", "needs", "need", "feels", "goes",
+    ];
+    word.kind == TokenKind::Word && !VERBS.contains(&word.text.as_str())
+}
