@@ -106,6 +106,13 @@ pub(crate) fn read(condition: &str, words: &[Token]) -> Interpretation {
         return time_based(condition, time);
     }
     let remainder = remainder(&reader);
+    if (found.clauses.is_empty() || !remainder.is_empty())
+        && !is_foreign(&drafts)
+        && let Some((around, left)) = sentence::read_around(condition, &words)
+        && is_better(&around, &left, &found, &remainder)
+    {
+        return finish(condition, &words, left, around, Vec::new(), None);
+    }
     let unresolved = if found.clauses.is_empty() {
         let status = classify(&reader, reason);
         Some((status, crate::suggest::nearest(&reader)))
@@ -120,6 +127,17 @@ pub(crate) fn read(condition: &str, words: &[Token]) -> Interpretation {
         reader.corrections(),
         unresolved,
     )
+}
+
+/// Whether a sentence read around what is not understood says more than what was gathered from the line.
+fn is_better(around: &Found, left: &[Span], found: &Found, remainder: &[Span]) -> bool {
+    let length = |spans: &[Span]| -> usize { spans.iter().map(|span| span.end - span.start).sum() };
+    let limit = if found.clauses.len() > around.clauses.len() {
+        2 * length(remainder)
+    } else {
+        length(remainder)
+    };
+    found.clauses.is_empty() || length(left) <= limit
 }
 
 /// Whether a line speaks of a service that is no source here.
@@ -351,7 +369,7 @@ fn remainder(reader: &Reader<'_>) -> Vec<Span> {
 }
 
 /// Words that count what follows them.
-const COUNTS: &[&str] = &[
+pub(crate) const COUNTS: &[&str] = &[
     "first", "all", "both", "second", "third", "fourth", "fifth", "last", "next", "two", "three",
     "four", "five", "many", "several", "multiple", "few", "most", "final", "more", "no", "tenth",
 ];

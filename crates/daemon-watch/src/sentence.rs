@@ -11,20 +11,26 @@ mod atom;
 mod clauses;
 mod deeds;
 mod emit;
+mod force;
 mod formula;
+mod gaps;
 mod handling;
 mod having;
+mod idioms;
 mod line;
 mod literals;
 mod modifiers;
 mod nominal;
+mod owners;
 mod participles;
 mod parts;
 mod paths;
 mod people;
 mod predicate;
 mod raw;
+mod regardless;
 mod requests;
+mod reviews;
 mod subjects;
 mod thing_parts;
 mod things;
@@ -32,6 +38,7 @@ mod things;
 use crate::interpretation::Correction;
 use crate::normalise::Token;
 use crate::resolve::Found;
+use crate::span::Span;
 use line::Line;
 
 /// Reads a whole line; none if any of it is not understood.
@@ -45,4 +52,13 @@ pub(crate) fn read(line: &str, tokens: &[Token]) -> Option<(Found, Vec<Correctio
         let found = emit::emit(&line, &events)?;
         Some((found, line.corrections))
     })
+}
+
+/// Reads a line of which a part is not understood, and returns that part too.
+pub(crate) fn read_around(line: &str, tokens: &[Token]) -> Option<(Found, Vec<Span>)> {
+    let mut line = Line::new(line, tokens, false)?;
+    let (events, left) = line.sentence_around()?;
+    let found = emit::emit(&line, &events)?;
+    let spans = left.iter().map(|range| line.span(range)).collect();
+    Some((found, spans))
 }

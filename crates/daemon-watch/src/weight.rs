@@ -76,6 +76,8 @@ const WEIGHTY: &[(&[&str], Reach, Understood)] = &[
             "to a different",
             "into a different",
             "for another",
+            "at another",
+            "at a different",
             "onto another",
             "onto a different",
             "gets a different",

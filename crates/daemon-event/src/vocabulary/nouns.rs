@@ -31,7 +31,7 @@ nouns! {
     Comment = ["comment", "remark", "issue_comment"],
     /// An inline comment on a diff.
     ReviewComment = ["review comment", "inline comment", "inline review comment", "line comment", "diff comment",
-        "code comment", "pull_request_review_comment"],
+        "code comment", "code review comment", "pull_request_review_comment"],
     /// A comment on a commit.
     CommitComment = ["commit comment", "commit_comment"],
     /// A comment in a discussion.

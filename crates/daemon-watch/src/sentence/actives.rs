@@ -6,6 +6,7 @@ use daemon_event::vocabulary::{Noun, Verb};
 use super::atom::{Guard, Place, Says};
 use super::deeds::{Deed, Event, events_of};
 use super::formula::{Formula, is};
+use super::idioms::{Idiom, Voice};
 use super::line::Line;
 use super::predicate::Behind;
 use super::things::{Thing, is_comment};
@@ -34,12 +35,44 @@ impl Line<'_> {
         .or_else(|| self.attempt(|line| line.pushing(forms)))
         .or_else(|| self.attempt(Self::requesting))
         .or_else(|| self.attempt(Self::withdrawing))
+        .or_else(|| self.attempt(Self::appointing))
         .or_else(|| self.attempt(Self::labelling))
         .or_else(|| self.attempt(Self::assigning))
         .or_else(|| self.attempt(Self::converting))
         .or_else(|| self.attempt(Self::editing_part))
         .or_else(|| self.attempt(Self::mentioning))
+        .or_else(|| self.attempt(|line| line.idiomatic(forms)))
         .or_else(|| self.attempt(|line| line.doing(forms)))
+    }
+
+    /// A verb of more than one word, or one that says a deed of some things only: `cuts a branch`.
+    fn idiomatic(&mut self, forms: Forms) -> Option<Vec<Event>> {
+        let at = self.at;
+        for (idiom, n_words) in self.idioms_here(&[Voice::Done], forms) {
+            self.at = at + n_words;
+            let found = self.attempt(|line| {
+                let things = line.object()?;
+                let is_meant = things.iter().all(|thing| idiom.nouns.contains(&thing.noun));
+                is_meant.then_some(())?;
+                let mut deed = line.deed_of(idiom, at);
+                if idiom.changed == Some("base") {
+                    deed.guard = deed.guard.and(line.new_base()?);
+                }
+                line.finish(&things, &deed)
+            });
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    pub(super) fn deed_of(&self, idiom: &Idiom, start: usize) -> Deed {
+        let guard = match idiom.changed {
+            Some(part) => self.says(Says::Test(is(Field::Changed, &[part])), start),
+            None => Formula::Always,
+        };
+        deed(idiom.verb, guard)
     }
 
     /// The object: things, or `it`.
@@ -80,8 +113,12 @@ impl Line<'_> {
     pub(super) fn commenting(&mut self) -> Option<Vec<Event>> {
         let start = self.at;
         if self.eat_any(&["replies", "replied", "replying", "reply", "responds"]) {
-            self.eat_any(&["to", "in"]).then_some(())?;
+            self.eat_any(&["to", "in", "on", "under"]).then_some(())?;
             let mut things = self.object()?;
+            let is_parent = |thing: &Thing| matches!(thing.noun, Noun::PullRequest | Noun::Issue);
+            if things.iter().all(is_parent) {
+                return self.finish(&things, &deed(Verb::Comment, Formula::Always));
+            }
             for thing in &mut things {
                 matches!(thing.noun, Noun::ReviewComment | Noun::ReviewThread).then_some(())?;
                 thing.noun = Noun::ReviewComment;
@@ -92,7 +129,8 @@ impl Line<'_> {
             return self.finish(&things, &deed(Verb::Create, Formula::Always));
         }
         let writes = self.eat_any(&[
-            "posts", "writes", "says", "posted", "writing", "post", "write", "leaves",
+            "posts", "writes", "says", "posted", "writing", "post", "write", "leaves", "types",
+            "issues", "uses", "enters", "runs", "invokes", "sends", "answers",
         ]);
         if !writes {
             self.eat_any(&["comments", "comment", "commenting", "commented", "remarks"])
@@ -102,7 +140,10 @@ impl Line<'_> {
         if let Some(text) = self.attempt(Self::said) {
             guard = guard.and(text);
         } else if writes {
-            return None;
+            let wrote = self.word_at(self.at - 1);
+            let is_plain =
+                wrote.starts_with("post") || wrote.starts_with("wri") || wrote == "answers";
+            (is_plain && matches!(self.word(0), "on" | "in" | "under")).then_some(())?;
         }
         let mut on = Vec::new();
         if let Some((nouns, parent)) = self.attempt(|line| {
@@ -132,7 +173,8 @@ impl Line<'_> {
     /// What is said: a command, or a text.
     pub(super) fn said(&mut self) -> Option<Guard> {
         let start = self.at;
-        self.eat_any(&["with", "saying", "containing", "the"]);
+        self.eat_any(&["with", "saying", "containing", "of"]);
+        self.eat_any(&["the", "a"]);
         self.eat_any(&["command", "text", "word", "words"]);
         let mut commands = Vec::new();
         let mut texts = Vec::new();
@@ -158,6 +200,9 @@ impl Line<'_> {
             if joined.is_none() {
                 break;
             }
+        }
+        if !commands.is_empty() {
+            self.eat_any(&["command", "commands"]);
         }
         let text =
             |line: &Self, values| line.says(Says::Text(Place::Own, Op::Contains, values), start);
@@ -239,6 +284,12 @@ impl Line<'_> {
                 line.eat_phrase(&["head branch of", "branch of", "branches of"])
                     .then_some(())
             });
+            // `pushes to one` behind the name of a branch
+            let is_branch = line.last_branch.is_some()
+                && matches!(line.word(0), "one" | "them" | "either" | "any");
+            if is_branch && line.attempt(Self::that_branch).is_some() {
+                return None;
+            }
             let things = line.object()?;
             line.eat("'s");
             line.eat_phrase(&["head branch", "branch"]);
@@ -251,6 +302,13 @@ impl Line<'_> {
             (!forced).then_some(())?;
             let guard = thing.guard.clone();
             return self.finish(&things, &deed(Verb::Synchronize, guard));
+        }
+        let again = self.attempt(|line| {
+            line.eat_any(&["to", "on", "onto", "into"]).then_some(())?;
+            line.that_branch()
+        });
+        if let Some(branch) = again {
+            thing.guard = thing.guard.and(branch);
         }
         self.last = vec![Noun::Branch];
         let tag = self.attempt(|line| {
@@ -279,11 +337,10 @@ impl Line<'_> {
             "withdrawing",
         ])
         .then_some(())?;
-        self.skip_any(&["a", "the", "any"]);
-        self.eat_phrase(&["review request", "review requests"])
-            .then_some(())?;
+        self.skip_any(&["a", "the", "any", "their", "his", "her", "its"]);
+        self.eat_phrase(super::requests::REQUEST).then_some(())?;
         let target = self.attempt(|line| {
-            line.eat_any(&["for", "to"]).then_some(())?;
+            line.eat_any(&["for", "to", "from"]).then_some(())?;
             line.reviewer()
         });
         let things = self.attempt(|line| {
@@ -365,17 +422,26 @@ impl Line<'_> {
 
     /// `mentions @x in a comment on a PR`
     pub(super) fn mentioning(&mut self) -> Option<Vec<Event>> {
-        self.eat_any(&["mentions", "mentioning", "mentioned", "pings"])
-            .then_some(())?;
+        self.eat_any(&[
+            "mentions",
+            "mentioning",
+            "mentioned",
+            "pings",
+            "tags",
+            "@mentions",
+        ])
+        .then_some(())?;
         let start = self.at;
-        let value = match self.kind(0)? {
-            TokenKind::User => format!("@{}", self.value(0)),
-            TokenKind::Quoted => self.value(0),
-            _ => return None,
-        };
-        self.at += 1;
+        let value = self.name_called()?;
         let text = self.says(Says::Text(Place::Own, Op::Contains, vec![value]), start);
-        self.eat_any(&["in", "on"]).then_some(())?;
+        self.eat_any(&["in", "on", "under"]).then_some(())?;
+        self.eat_phrase(&[
+            "the conversation of",
+            "the conversation on",
+            "the discussion of",
+            "the comments of",
+            "the comments on",
+        ]);
         let things = self.object()?;
         let mut events = Vec::new();
         for thing in &things {
@@ -396,6 +462,18 @@ impl Line<'_> {
         Some(events)
     }
 
+    /// Who is called by name.
+    pub(super) fn name_called(&mut self) -> Option<String> {
+        match self.kind(0)? {
+            TokenKind::User => {
+                let value = format!("@{}", self.value(0));
+                self.at += 1;
+                Some(value)
+            }
+            _ => self.name(),
+        }
+    }
+
     /// Any other verb with its object: `opens or reopens a PR`, `publishes a release`, `approves it`.
     pub(super) fn doing(&mut self, forms: Forms) -> Option<Vec<Event>> {
         let start = self.at;
@@ -411,7 +489,10 @@ impl Line<'_> {
         let pushes = verbs.last().is_some_and(|last| last.contains(&Verb::Push))
             && verbs.len() > 1
             && self.eat("to");
-        let things = self.object()?;
+        let things = match self.attempt(|line| line.merged_object(&verbs)) {
+            Some(things) => things,
+            None => self.object()?,
+        };
         let mut events = Vec::new();
         for verbs in &verbs {
             for thing in &things {
@@ -455,6 +536,16 @@ impl Line<'_> {
             event.start = event.start.min(start);
         }
         Some(events)
+    }
+
+    /// `merges into main`, `merges something into main`: what is merged is a pull request.
+    fn merged_object(&mut self, verbs: &[&[Verb]]) -> Option<Vec<Thing>> {
+        let merges = verbs.iter().all(|verbs| verbs.contains(&Verb::Merge));
+        merges.then_some(())?;
+        self.eat_any(&["something", "anything", "work", "changes", "code", "stuff"]);
+        matches!(self.word(0), "into" | "to" | "onto").then_some(())?;
+        self.last = vec![Noun::PullRequest];
+        Some(vec![self.any_pull_request(self.at)])
     }
 
     pub(super) fn may_do(&self, verb: Verb, thing: &Thing) -> bool {

@@ -52,7 +52,7 @@ pub(super) const LEADS: &[&str] = &[
     "github →",
 ];
 /// What begins a guard that must hold.
-const IFS: &[&str] = &[
+pub(super) const IFS: &[&str] = &[
     "if and only if",
     "but only when",
     "but only if",
@@ -80,7 +80,7 @@ const IFS: &[&str] = &[
     "in case",
 ];
 /// What begins a guard that must not hold.
-const UNLESSES: &[&str] = &[
+pub(super) const UNLESSES: &[&str] = &[
     "except in cases where",
     "except in case",
     "except when",
@@ -123,8 +123,16 @@ pub(super) const BE: &[&str] = &[
 impl Line<'_> {
     /// Reads the whole line; none if a word of it is not understood.
     pub(super) fn sentence(&mut self) -> Option<Vec<Event>> {
-        let mut events: Vec<Event> = Vec::new();
+        let mut events = self.opening()?;
         let mut clause_from = 0;
+        while !self.is_done() {
+            self.step(&mut events, &mut clause_from)?;
+        }
+        Some(events)
+    }
+
+    /// The first clause.
+    pub(super) fn opening(&mut self) -> Option<Vec<Event>> {
         let fronted = self.attempt(Self::fronted);
         let on = self.leads();
         let mut first = self.clause(on)?;
@@ -137,20 +145,26 @@ impl Line<'_> {
             }
             self.last = nouns;
         }
-        events.extend(first);
-        while !self.is_done() {
-            if let Some((guard, all)) = self.attempt(|line| line.outer_guard(&events)) {
-                let from = if all { 0 } else { clause_from };
-                for event in &mut events[from..] {
-                    event.require(guard.clone());
-                }
-                continue;
-            }
-            let more = self.attempt(Self::next_clause)?;
-            clause_from = events.len();
-            events.extend(more);
+        Some(first)
+    }
+
+    /// What follows a clause: a guard of what stands before it, or another clause.
+    pub(super) fn step(&mut self, events: &mut Vec<Event>, clause_from: &mut usize) -> Option<()> {
+        let noun = events.last()?.noun;
+        if self.left_open(Behind::Noun(noun)).is_some() {
+            return Some(());
         }
-        Some(events)
+        if let Some((guard, all)) = self.attempt(|line| line.outer_guard(events)) {
+            let from = if all { 0 } else { *clause_from };
+            for event in &mut events[from..] {
+                event.require(guard.clone());
+            }
+            return Some(());
+        }
+        let more = self.attempt(Self::next_clause)?;
+        *clause_from = events.len();
+        events.extend(more);
+        Some(())
     }
 
     /// `on a pull request, …`: where the comment is.
@@ -240,11 +254,13 @@ impl Line<'_> {
     /// `it changes docs/`, `is not a draft`, `targets main`, `the author is a bot`
     pub(super) fn stative(&mut self, behind: Behind) -> Option<Guard> {
         self.attempt(|line| line.part_predicate(behind))
+            .or_else(|| self.attempt(|line| line.comment_predicate(behind)))
             .or_else(|| {
                 self.attempt(|line| {
                     if line.eat_any(&["the", "that"]) {
                         line.eat_sense(|sense| {
-                            sense.nouns.contains(&Noun::PullRequest)
+                            sense.nouns.contains(&behind.noun())
+                                || sense.nouns.contains(&Noun::PullRequest)
                                 || sense.nouns.contains(&Noun::Issue)
                         })?;
                     } else {

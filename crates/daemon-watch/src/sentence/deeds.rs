@@ -130,27 +130,10 @@ impl Line<'_> {
                 self.last = vec![Noun::PullRequest];
             }
             let mut behind = self.behind_verb(noun);
-            if is_comment(noun)
-                && things.iter().all(|thing| thing.on.is_empty())
-                && let Some((on, parent)) = self.attempt(|line| {
-                    line.eat_any(&["on", "in", "to", "for", "against", "under"])
-                        .then_some(())?;
-                    let was = std::mem::replace(&mut line.is_object, true);
-                    let found = line.parents();
-                    line.is_object = was;
-                    found
-                })
-            {
-                self.last.clone_from(&on);
+            if let Some((on, parent)) = self.put_on(noun, things) {
                 behind = behind.and(parent).and(self.behind_verb(noun));
-                for event in groups
-                    .iter_mut()
-                    .flat_map(|(events, _)| events)
-                    .chain(&mut events)
-                {
-                    event.on.clone_from(&on);
-                    event.noun = comment_on(event.noun, &on);
-                }
+                place(groups.iter_mut().flat_map(|(events, _)| events), &on);
+                place(&mut events, &on);
             }
             let has_own = !behind.is_always();
             for event in &mut events {
@@ -173,6 +156,23 @@ impl Line<'_> {
             groups.push((events, has_own));
         }
         (!groups.is_empty()).then(|| groups.into_iter().flat_map(|(events, _)| events).collect())
+    }
+
+    /// `on a PR`, behind the verb of a comment that is said to be nowhere yet.
+    pub(super) fn put_on(&mut self, noun: Noun, things: &[Thing]) -> Option<(Vec<Noun>, Guard)> {
+        if !is_comment(noun) || things.iter().any(|thing| !thing.on.is_empty()) {
+            return None;
+        }
+        let found = self.attempt(|line| {
+            line.eat_any(&["on", "in", "to", "for", "against", "under"])
+                .then_some(())?;
+            let was = std::mem::replace(&mut line.is_object, true);
+            let found = line.parents();
+            line.is_object = was;
+            found
+        })?;
+        self.last.clone_from(&found.0);
+        Some(found)
     }
 
     /// What narrows a verb: who did it, where to, and relative clauses about its subject.
@@ -226,6 +226,14 @@ impl Line<'_> {
         for event in events {
             event.require(who.clone());
         }
+    }
+}
+
+/// Puts comments on things.
+pub(super) fn place<'e>(events: impl IntoIterator<Item = &'e mut Event>, on: &[Noun]) {
+    for event in events {
+        event.on = on.to_vec();
+        event.noun = comment_on(event.noun, on);
     }
 }
 

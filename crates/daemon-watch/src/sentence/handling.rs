@@ -16,7 +16,7 @@ impl Line<'_> {
     pub(super) fn labelling(&mut self) -> Option<Vec<Event>> {
         let verb = if self.eat_any(&[
             "adds", "applies", "attaches", "puts", "adding", "applying", "added", "applied", "add",
-            "apply",
+            "apply", "slaps", "sticks", "sets", "places", "tacks",
         ]) {
             Verb::Label
         } else if self.eat_any(&[
@@ -70,6 +70,16 @@ impl Line<'_> {
     }
 
     pub(super) fn labels_thing(&mut self) -> Option<Vec<Event>> {
+        // `gives a PR the bug label`
+        let given = self.attempt(|line| {
+            line.eat_any(&["gives", "giving", "gave"]).then_some(())?;
+            let things = line.object()?;
+            let found = line.labels(added)?;
+            matches!(line.word_at(line.at - 1), "label" | "labels").then_some((things, found))
+        });
+        if let Some((things, guard)) = given {
+            return self.finish(&things, &deed(Verb::Label, guard));
+        }
         let plain = self.eat_any(&[
             "labels",
             "labelling",
@@ -106,12 +116,16 @@ impl Line<'_> {
 
     /// `assigns X to an issue`, `assigns an issue to X`, `unassigns X from a PR`
     pub(super) fn assigning(&mut self) -> Option<Vec<Event>> {
-        let verb = if self.eat_any(&["assigns", "assigned", "assigning", "assign"]) {
+        let gives = self.eat_any(&["gives", "hands", "passes", "delegates", "giving", "handing"]);
+        let verb = if gives
+            || self.eat_any(&["assigns", "assigned", "assigning", "assign", "reassigns"])
+        {
             Verb::Assign
         } else {
             self.eat_any(&["unassigns", "unassigning", "unassigned"])
                 .then_some(Verb::Unassign)?
         };
+        self.eat_any(&["over"]);
         let person = self.attempt(|line| {
             let found = line.assignee()?;
             line.eat_any(&["to", "from"]).then_some(found)
@@ -127,7 +141,7 @@ impl Line<'_> {
         });
         let guard = match guard {
             Some(guard) => guard,
-            None if matches!(self.word(0), "to" | "from") => return None,
+            None if gives || matches!(self.word(0), "to" | "from") => return None,
             None => Formula::Always,
         };
         self.finish(&things, &deed(verb, guard))
@@ -139,8 +153,8 @@ impl Line<'_> {
         self.at += 1;
         let enables = matches!(
             word.as_str(),
-            "enables" | "disables" | "enabling" | "disabling" | "turns"
-        );
+            "enables" | "disables" | "enabling" | "disabling"
+        ) || word == "turns" && matches!(self.word(0), "on" | "off");
         if enables {
             let on = self.eat_any(&["on", "off"]);
             let off = word.starts_with("disab") || on && self.word_at(self.at - 1) == "off";
@@ -173,6 +187,14 @@ impl Line<'_> {
                 | "adds"
                 | "sends"
                 | "removes"
+                | "pulls"
+                | "returns"
+                | "reverts"
+                | "flips"
+                | "brings"
+                | "makes"
+                | "promotes"
+                | "demotes"
         );
         marks.then_some(())?;
         let things = self.object()?;
@@ -180,12 +202,27 @@ impl Line<'_> {
             "as ready for review",
             "ready for review",
             "as ready",
+            "to ready for review",
+            "to ready",
+            "out of draft mode",
+            "out of the draft state",
+            "out of draft state",
             "out of draft",
+            "ready",
             "from draft to ready for review",
             "from draft to ready",
         ]) {
             Verb::ReadyForReview
         } else if self.eat_phrase(&[
+            "back to being a draft",
+            "back in draft",
+            "in draft mode",
+            "into draft mode",
+            "to draft mode",
+            "in draft",
+            "into draft",
+            "a draft again",
+            "a draft",
             "back to a draft",
             "back to draft",
             "back into a draft",

@@ -45,21 +45,26 @@ impl Line<'_> {
     pub(super) fn having_one(&mut self, behind: Behind) -> Option<Guard> {
         let start = self.at;
         if let Some(found) = self.attempt(|line| {
-            let no = line.eat("no");
+            let mut no = line.eat("no");
             line.skip_any(&["any", "a", "an", "at", "least", "one"]);
-            let field = if line.eat_any(&["labels", "label"]) {
-                Field::Labels
-            } else if line.eat_any(&["assignees", "assignee"]) {
-                Field::Assignees
-            } else {
-                return None;
-            };
+            no |= line.eat_any(&["empty", "blank"]);
+            let field = line.field_owned()?;
             if line.starts_label() {
+                return None;
+            }
+            // `a description that says …` is more than having one.
+            let goes_on = matches!(field, Field::Body | Field::Milestone)
+                && !(line.sees_end()
+                    || matches!(line.word(0), "is" | "are" | "and" | "gets" | "but"));
+            if goes_on {
                 return None;
             }
             let op = if no { Op::Absent } else { Op::Present };
             Some(line.says(Says::Test(Test::new(field, op, Vec::new())), start))
         }) {
+            return Some(found);
+        }
+        if let Some(found) = self.attempt(Self::text_in_tag) {
             return Some(found);
         }
         self.attempt(|line| {
@@ -77,9 +82,30 @@ impl Line<'_> {
             })
         })
         .or_else(|| {
+            // `main as its base branch`
             self.attempt(|line| {
+                let found = line.branches()?;
+                line.eat("as").then_some(())?;
+                line.skip_any(&["the", "its", "a"]);
+                line.eat_phrase(&["base branch", "target branch", "base", "target"])
+                    .then_some(found)
+            })
+        })
+        .or_else(|| {
+            // `Cargo.lock among its changed files`
+            self.attempt(|line| {
+                let found = line.touched(false)?;
+                line.among_the_changes().then_some(found)
+            })
+        })
+        .or_else(|| {
+            self.attempt(|line| {
+                let carries = matches!(
+                    line.word_at(line.at.wrapping_sub(1)),
+                    "carries" | "carry" | "carrying" | "bears" | "bear" | "bearing"
+                ) || line.sees("neither");
                 let no = line.eat("no");
-                let named = line.sees_label_word();
+                let named = carries || line.sees_label_word();
                 let from = line.at;
                 let found = line.labels(label_test)?;
                 let ends = line.word_at(line.at.wrapping_sub(1));
@@ -90,8 +116,44 @@ impl Line<'_> {
                     )
                 });
                 let says_label = named || is_data || matches!(ends, "label" | "labels");
+                line.eat_phrase(&[
+                    "on it",
+                    "attached to it",
+                    "applied to it",
+                    "attached",
+                    "applied",
+                ]);
                 says_label.then_some(if no { found.not() } else { found })
             })
+        })
+    }
+
+    /// `"rc" in its tag`
+    fn text_in_tag(&mut self) -> Option<Guard> {
+        let start = self.at;
+        (self.kind(0)? == TokenKind::Quoted).then_some(())?;
+        let value = self.value(0);
+        self.at += 1;
+        self.eat("in").then_some(())?;
+        self.eat_any(&["its", "the"]);
+        self.eat_phrase(&["tag name", "tag"]).then_some(())?;
+        Some(self.says(
+            Says::Test(Test::new(Field::Tag, Op::Contains, vec![value])),
+            start,
+        ))
+    }
+
+    /// What one can have or not have at all.
+    pub(super) fn field_owned(&mut self) -> Option<Field> {
+        Some(if self.eat_any(&["labels", "label"]) {
+            Field::Labels
+        } else if self.eat_any(&["assignees", "assignee"]) {
+            Field::Assignees
+        } else if self.eat_any(&["description", "body"]) {
+            Field::Body
+        } else {
+            self.eat_any(&["milestone", "milestones"])
+                .then_some(Field::Milestone)?
         })
     }
 
@@ -178,13 +240,98 @@ impl Line<'_> {
         })
     }
 
+    /// `among the changed files`
+    pub(super) fn among_the_changes(&mut self) -> bool {
+        self.attempt(|line| {
+            line.eat_any(&["among", "amongst", "in"]).then_some(())?;
+            line.skip_any(&["the", "its", "list", "of", "set"]);
+            line.eat_phrase(&[
+                "changed files",
+                "touched files",
+                "modified files",
+                "files changed",
+                "files touched",
+                "files it changes",
+                "files it touches",
+                "changes",
+                "diff",
+            ])
+            .then_some(())
+        })
+        .is_some()
+    }
+
     /// `touches only docs/`, `does not change src/`, `only touches G`
     pub(super) fn touch_predicate(&mut self) -> Option<Guard> {
         let negated = self.eat_any(&["does", "do", "did"]) && self.eat("not");
         let only = self.eat_any(&["only", "just", "solely", "exclusively"]);
-        self.eat_any(TOUCHES).then_some(())?;
+        let holds = self.eat_any(&["contains", "contain", "includes", "include"]);
+        // What is quoted is a text.
+        if holds && self.kind(0) == Some(TokenKind::Quoted) {
+            return None;
+        }
+        if !holds && !self.eat_any(TOUCHES) {
+            return None;
+        }
         let found = self.touched(only)?;
         Some(if negated { found.not() } else { found })
+    }
+
+    /// `adds files in docs/`, `deletes src/lib.rs`: what a push tells of single files.
+    pub(super) fn adds_predicate(&mut self, behind: Behind) -> Option<Guard> {
+        let start = self.at;
+        matches!(behind.noun(), Noun::Commit | Noun::Branch).then_some(())?;
+        let negated = self.eat_any(&["does", "do", "did"]) && self.eat("not");
+        let field = if self.eat_any(&["adds", "add", "creates", "introduces", "added", "adding"]) {
+            Field::AddedFiles
+        } else {
+            self.eat_any(&[
+                "removes", "remove", "deletes", "delete", "removed", "deleted", "deleting",
+                "removing",
+            ])
+            .then_some(Field::RemovedFiles)?
+        };
+        self.eat_any(&["new"]);
+        let found = self.touched(false)?;
+        let found = found.replace(false, &mut |atom: &super::atom::Atom, is_not| {
+            let Says::Files(op, globs) = &atom.says else {
+                return None;
+            };
+            let said = self.says(Says::Test(Test::new(field, *op, globs.clone())), start);
+            Some(if is_not { said.not() } else { said })
+        })?;
+        Some(if negated { found.not() } else { found })
+    }
+
+    /// `the comment starts with "/x"`, `its text is not a "/x" command`
+    pub(super) fn comment_predicate(&mut self, behind: Behind) -> Option<Guard> {
+        is_text(behind.noun()).then_some(())?;
+        self.eat_any(&["the", "its", "that", "this"]);
+        self.eat_any(&[
+            "comment", "review", "text", "commit", "message", "reply", "remark",
+        ])
+        .then_some(())?;
+        self.eat("'s");
+        self.eat_any(&["text", "body", "message"]);
+        if let Some(found) = self.attempt(|line| line.says_predicate(None)) {
+            return Some(found);
+        }
+        self.eat_any(&["is", "was"]).then_some(())?;
+        let not = self.eat("not");
+        self.skip_any(&["a", "the"]);
+        self.eat_any(&["just", "only"]);
+        let mut found = self.said()?;
+        self.eat_any(&["command", "commands"]);
+        while let Some(more) = self.attempt(|line| {
+            line.eat_any(&["or", "nor"]).then_some(())?;
+            line.skip_any(&["a", "the"]);
+            let more = line.said()?;
+            line.eat_any(&["command", "commands"]);
+            Some(more)
+        }) {
+            found = found.or(more);
+        }
+        Some(if not { found.not() } else { found })
     }
 
     /// `contains "x"`, `does not mention @y`, `starts with "z"`

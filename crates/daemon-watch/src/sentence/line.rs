@@ -5,6 +5,8 @@ use std::ops::Range;
 use daemon_event::Source;
 use daemon_event::vocabulary::{Noun, Verb};
 
+use super::atom::Guard;
+use super::idioms::{Idiom, Voice, idioms};
 use crate::interpretation::Correction;
 use crate::lexicon::{self, Class, Forms, Sense};
 use crate::normalise::{Token, TokenKind};
@@ -61,6 +63,8 @@ pub(super) struct Line<'l> {
     pub(super) last: Vec<Noun>,
     /// What the comment that `one` stands for is on.
     pub(super) last_on: Vec<Noun>,
+    /// The branch that `one` stands for.
+    pub(super) last_branch: Option<Guard>,
     /// Participles behind a noun are its verb: `pull request opened by a bot`.
     pub(super) is_headline: bool,
     /// A verb stands before the noun: who follows by `by` acted.
@@ -79,6 +83,7 @@ impl<'l> Line<'l> {
             corrections: Vec::new(),
             last: Vec::new(),
             last_on: Vec::new(),
+            last_branch: None,
             is_headline: false,
             is_object: false,
         };
@@ -320,6 +325,28 @@ impl<'l> Line<'l> {
     pub(super) fn eat_verb(&mut self, forms: Forms) -> Option<&'static [Verb]> {
         let sense = self.eat_sense(|sense| sense.is_verb() && sense.forms.has(forms))?;
         Some(&sense.verbs)
+    }
+
+    /// Eats the longest idiom that says a deed of a noun.
+    pub(super) fn eat_idiom(
+        &mut self,
+        noun: Noun,
+        voices: &'static [Voice],
+        forms: Forms,
+    ) -> Option<&'static Idiom> {
+        let (idiom, n_words) =
+            idioms(self.window(), voices, forms).find(|(idiom, _)| idiom.nouns.contains(&noun))?;
+        self.at += n_words;
+        Some(idiom)
+    }
+
+    /// The idioms that may stand here, the longest first, with the number of their words.
+    pub(super) fn idioms_here(
+        &self,
+        voices: &'static [Voice],
+        forms: Forms,
+    ) -> Vec<(&'static Idiom, usize)> {
+        idioms(self.window(), voices, forms).collect()
     }
 
     pub(super) fn span(&self, range: &Range<usize>) -> Span {

@@ -63,6 +63,7 @@ const STOPS: &[&str] = &[
     "incorrectly",
     "twice",
     "again",
+    "git",
 ];
 
 /// Words with a sense that name labels as well.
@@ -107,9 +108,21 @@ const LABEL_WORDS: &[&str] = &[
     "pipeline",
 ];
 
+/// What names the beginning of a name.
+pub(super) const PREFIXED: &[&str] = &[
+    "starting with",
+    "starts with",
+    "start with",
+    "beginning with",
+    "begins with",
+    "begin with",
+    "prefixed with",
+    "is prefixed with",
+];
+
 impl Line<'_> {
     /// A word that nothing else claims.
-    fn is_free_word(&self, ahead: usize) -> bool {
+    pub(super) fn is_free_word(&self, ahead: usize) -> bool {
         let word = self.word(ahead);
         let is_plain = !word.is_empty() && !STOPS.contains(&word);
         is_plain
@@ -171,6 +184,10 @@ impl Line<'_> {
             let or = line.eat_any(&["or", "nor"]);
             let and = !or && line.eat("and");
             line.skip_any(&["the", "a", "an", "either"]);
+            // `nor authored by a bot`
+            if matches!(line.word(1), "by" | "from") || line.sees_be() {
+                return None;
+            }
             if (or || and) && line.eats_label_noun() {
                 line.skip_any(&["named", "called"]);
             }
@@ -269,36 +286,85 @@ impl Line<'_> {
             let found = if line.default_branch() {
                 line.says(Says::Test(is(Field::OnDefaultBranch, &["true"])), start)
             } else if line.eat_any(&["branch", "branches", "something"]) {
-                if line.eat_phrase(OTHER_THAN) || line.eat_phrase(&["that is not", "that are not"])
-                {
-                    line.branches()?.not()
-                } else if line.eat_phrase(&[
-                    "starting with",
-                    "that starts with",
-                    "beginning with",
-                    "whose name starts with",
-                ]) {
-                    line.prefixes(Field::Branch)?
-                } else {
-                    line.eat_phrase(&[
-                        "whose name matches",
-                        "that matches",
-                        "that match",
-                        "matching",
-                        "named",
-                        "called",
-                        "like",
-                        "of the form",
-                        "under",
-                    ]);
-                    line.attempt(|line| line.branch_list(start))
-                        .unwrap_or(Formula::Always)
-                }
+                line.branch_described(start)?
             } else {
                 line.branch_list(start)?
             };
-            Some(if negated { found.not() } else { found })
+            let found = if negated { found.not() } else { found };
+            if !found.is_always() {
+                line.last_branch = Some(found.clone());
+            }
+            Some(found)
         })
+    }
+
+    /// `one`, `either of them`: a branch that was named before.
+    pub(super) fn that_branch(&mut self) -> Option<Guard> {
+        let found = self.last_branch.clone()?;
+        self.eat_phrase(&[
+            "of them",
+            "either one of them",
+            "either of them",
+            "any one of them",
+            "any of them",
+            "one of them",
+            "such a branch",
+            "that branch",
+            "those branches",
+            "the same branch",
+            "either one",
+            "either",
+            "them",
+            "one",
+        ])
+        .then_some(found)
+    }
+
+    /// What is said behind `branch`: `other than X`, `that does not start with Y`, `under Z`.
+    fn branch_described(&mut self, start: usize) -> Option<Guard> {
+        if self.eat_phrase(OTHER_THAN)
+            || self.eat_phrase(&["that is not", "that are not", "which is not"])
+        {
+            return self.branches().map(Formula::not);
+        }
+        let said = self.attempt(|line| {
+            let is_relative = line.eat_any(&["that", "which"])
+                || line.eat_phrase(&["whose name", "whose names", "with a name"]);
+            if !is_relative && line.sees_be() {
+                return None;
+            }
+            let not = line.eat_phrase(&["does not", "do not", "not"]);
+            let begins = line.eat_phrase(PREFIXED) || line.eat_any(&["under", "below", "beneath"]);
+            let found = if begins {
+                line.prefixes(Field::Branch)?
+            } else {
+                line.eat_phrase(&[
+                    "is named",
+                    "is called",
+                    "matches",
+                    "match",
+                    "matching",
+                    "named",
+                    "called",
+                    "like",
+                    "of the form",
+                    "is",
+                ])
+                .then_some(())?;
+                let neither = line.eat("neither");
+                let not = !neither && line.eat("not");
+                let found = line.branch_list(start)?;
+                if neither || not { found.not() } else { found }
+            };
+            Some(if not { found.not() } else { found })
+        });
+        if said.is_some() {
+            return said;
+        }
+        Some(
+            self.attempt(|line| line.branch_list(start))
+                .unwrap_or(Formula::Always),
+        )
     }
 
     fn default_branch(&mut self) -> bool {
@@ -412,11 +478,12 @@ impl Line<'_> {
             line.eat_any(&[
                 "text", "word", "words", "phrase", "string", "command", "prefix",
             ]);
-            let mut values = vec![line.text_value()?];
+            let neither = line.eat("neither");
+            let mut values = vec![line.text_value().or_else(|| line.bare_text())?];
             let mut is_all = false;
             while let Some((value, all)) = line.attempt(|line| {
                 let comma = line.eat_mark(",");
-                let or = line.eat("or");
+                let or = line.eat_any(&["or", "nor"]);
                 let and = !or && line.eat("and");
                 let value = line.text_value()?;
                 (or || and || comma).then_some((value, and))
@@ -430,6 +497,9 @@ impl Line<'_> {
                 (None, None) => Place::Own,
             };
             let one = |values: Vec<String>| line.text_test(place, op, values, start);
+            if neither {
+                return Some(one(values).not());
+            }
             Some(if is_all {
                 let each = values.into_iter().map(|value| one(vec![value]));
                 each.fold(Formula::Always, Formula::and)
@@ -441,6 +511,30 @@ impl Line<'_> {
 
     fn text_test(&self, place: Place, op: Op, values: Vec<String>, start: usize) -> Guard {
         self.says(Says::Text(place, op, values), start)
+    }
+
+    /// A single word that nothing claims, and nothing behind it: `mentions lint`.
+    fn bare_text(&mut self) -> Option<String> {
+        self.attempt(|line| {
+            let is_said = matches!(
+                line.word_at(line.at.wrapping_sub(1)),
+                "mentions"
+                    | "mention"
+                    | "says"
+                    | "say"
+                    | "contains"
+                    | "contain"
+                    | "mentioning"
+                    | "saying"
+                    | "containing"
+                    | "word"
+            );
+            is_said.then_some(())?;
+            (line.kind(0)? == TokenKind::Word && line.is_free_word(0)).then_some(())?;
+            let value = line.value(0);
+            line.at += 1;
+            (line.sees_end() || line.word(0) == "in").then_some(value)
+        })
     }
 
     fn text_value(&mut self) -> Option<String> {
@@ -503,10 +597,18 @@ impl Line<'_> {
             loop {
                 let is_number = line.kind(0) == Some(TokenKind::Reference)
                     || line.kind(0) == Some(TokenKind::Number)
-                        && matches!(
-                            line.word_at(line.at.wrapping_sub(1)),
-                            "number" | "issue" | "issues" | "pr" | "request"
-                        );
+                        && (!values.is_empty()
+                            || matches!(
+                                line.word_at(line.at.wrapping_sub(1)),
+                                "number"
+                                    | "numbers"
+                                    | "issue"
+                                    | "issues"
+                                    | "pr"
+                                    | "prs"
+                                    | "request"
+                                    | "requests"
+                            ));
                 if !is_number {
                     break;
                 }
@@ -515,7 +617,10 @@ impl Line<'_> {
                 let goes_on = line.attempt(|line| {
                     line.eat_mark(",");
                     line.eat_any(&["or", "and"]);
-                    (line.kind(0) == Some(TokenKind::Reference)).then_some(())
+                    let joined = !line.word_at(line.at - 1).is_empty();
+                    let is_number = line.kind(0) == Some(TokenKind::Reference)
+                        || joined && line.kind(0) == Some(TokenKind::Number);
+                    is_number.then_some(())
                 });
                 if goes_on.is_none() {
                     break;

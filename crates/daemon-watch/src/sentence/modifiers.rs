@@ -30,17 +30,26 @@ impl Line<'_> {
             .or_else(|| self.attempt(|line| line.text_modifier(noun)))
             .or_else(|| self.attempt(|line| line.place_modifier(behind)))
             .or_else(|| self.attempt(|line| line.excluded(behind)))
+            .or_else(|| {
+                self.attempt(|line| {
+                    let begins = matches!(line.word(0), "by" | "with" | "via" | "through");
+                    begins.then(|| line.forced(noun))?
+                })
+            })
             .or_else(|| self.attempt(Self::trailing_only))
     }
 
     /// `non-draft only`, `drafts excluded`
     pub(super) fn excluded(&mut self, behind: Behind) -> Option<Guard> {
-        let found = self.attempt(Self::adjective).or_else(|| {
-            // A thing is not a person: who is left out acts.
-            let Behind::Verb(_) = behind else { return None };
-            self.who_joined(behind.role())
-                .filter(|who| !who.is_always())
-        })?;
+        let forced = self.forced(behind.noun());
+        let found = forced
+            .or_else(|| self.attempt(Self::adjective))
+            .or_else(|| {
+                // A thing is not a person: who is left out acts.
+                let Behind::Verb(_) = behind else { return None };
+                self.who_joined(behind.role())
+                    .filter(|who| !who.is_always())
+            })?;
         self.eat_phrase(&[
             "are excluded",
             "excluded",
@@ -139,19 +148,16 @@ impl Line<'_> {
                 .then_some(())?;
         }
         let start = self.at;
+        if without && let Some(forced) = self.forced(behind.noun()) {
+            return Some(forced.not());
+        }
         if without {
             if self.eat_any(TOUCHING) {
                 return self.touched(false).map(Formula::not);
             }
             let field = self.attempt(|line| {
                 line.skip_any(&["any", "a", "an"]);
-                let field = if line.eat_any(&["labels", "label"]) {
-                    Field::Labels
-                } else if line.eat_any(&["assignees", "assignee"]) {
-                    Field::Assignees
-                } else {
-                    return None;
-                };
+                let field = line.field_owned()?;
                 (!line.starts_label()).then_some(field)
             });
             if let Some(field) = field {
@@ -223,6 +229,13 @@ impl Line<'_> {
         let strict = self.attempt(|line| {
             line.skip_any(&["a", "an", "the", "any"]);
             let word = line.word(0);
+            let other = matches!(
+                line.word(1),
+                "milestone" | "repo" | "repository" | "milestones"
+            );
+            if other && !matches!(word, "branch" | "default") {
+                return None;
+            }
             let of_repository = line.is_repository()
                 && line
                     .tokens
@@ -380,6 +393,14 @@ impl Line<'_> {
         if self.eat_phrase(&["on github", "in github"]) {
             return Some(self.says(Says::Source(daemon_event::Source::Github), start));
         }
+        if behind.noun() == Noun::ReviewComment
+            && let Some(files) = self.attempt(|line| {
+                line.eat_any(&["on", "in", "under"]).then_some(())?;
+                line.touched(false)
+            })
+        {
+            return Some(files);
+        }
         let repository = self.attempt(|line| {
             line.eat_any(&["in", "on", "of"]).then_some(())?;
             line.skip_any(&["the", "repo", "repository"]);
@@ -418,26 +439,37 @@ impl Line<'_> {
         }
         if self.eat_phrase(&[
             "as a draft",
+            "as drafts",
             "as draft",
-            "in draft",
+            "in the draft state",
             "in draft state",
             "in draft mode",
+            "in draft form",
+            "in draft",
         ]) {
             return Some(self.says(Says::State(State::Draft), start));
         }
         if behind == Behind::Verb(Noun::Issue)
-            && let Some(found) = self.attempt(Self::state_reason)
+            && let Some(found) =
+                (self.attempt(Self::state_reason)).or_else(|| self.attempt(Self::other_reason))
         {
             return Some(found);
         }
         if self.eat("assigned to") {
+            if self.eat_phrase(&["nobody", "no one", "no-one"]) {
+                let nobody = Test::new(Field::Assignees, Op::Absent, Vec::new());
+                return Some(self.says(Says::Test(nobody), start));
+            }
             let names = self.names_or_self()?;
             return Some(self.says(
                 Says::Test(Test::new(Field::Assignees, Op::Is, names)),
                 start,
             ));
         }
-        if self.eat_phrase(&["in", "on"]) {
+        if self.eat_phrase(&["belonging to", "that belongs to", "which belongs to"]) {
+            return self.milestone(start);
+        }
+        if self.eat_phrase(&["in", "on", "of", "from", "under"]) {
             let others = self.eat_phrase(&[
                 "any repository other than",
                 "any repo other than",
@@ -493,6 +525,10 @@ impl Line<'_> {
             "for the reason",
         ])
         .then_some(())?;
+        self.reason(start)
+    }
+
+    fn reason(&mut self, start: usize) -> Option<Guard> {
         let quoted =
             (self.kind(0) == Some(TokenKind::Quoted)).then(|| self.value(0).to_lowercase());
         let known = match quoted.as_deref() {
@@ -523,6 +559,24 @@ impl Line<'_> {
         Some(self.says(Says::Test(is(Field::StateReason, &[reason])), start))
     }
 
+    /// `for any reason other than not planned`, `as anything but completed`
+    fn other_reason(&mut self) -> Option<Guard> {
+        let start = self.at;
+        self.eat_phrase(&[
+            "for any reason",
+            "for a reason",
+            "for some reason",
+            "for reasons",
+            "with any reason",
+            "as anything",
+            "as something",
+        ])
+        .then_some(())?;
+        (self.eat_phrase(OTHER_THAN) || self.eat("but")).then_some(())?;
+        self.eat("as");
+        self.reason(start).map(Formula::not)
+    }
+
     pub(super) fn names_or_self(&mut self) -> Option<Vec<String>> {
         let mut names = vec![self.name()?];
         while let Some(name) = self.attempt(|line| {
@@ -537,8 +591,23 @@ impl Line<'_> {
 
     /// `the "v2.0" milestone`, `milestone v2`
     pub(super) fn milestone(&mut self, start: usize) -> Option<Guard> {
-        self.skip_any(&["the", "a"]);
-        let before = self.eat("milestone");
+        self.skip_any(&["the", "a", "our"]);
+        let before = self.eat_any(&["milestone", "milestones"]);
+        self.eat_any(&["named", "called"]);
+        // `the Cone 10 milestone`
+        let n_words = (1..=4).find(|ahead| !before && self.word(*ahead) == "milestone");
+        if let Some(n_words) = n_words.filter(|n_words| *n_words > 1) {
+            let range = self.at..self.at + n_words;
+            let is_name = (range.clone()).all(|at| {
+                !self.word_at(at).is_empty() && crate::lexicon::exact(self.word_at(at)).is_none()
+                    || self.tokens[at].kind == TokenKind::Number
+            });
+            is_name.then_some(())?;
+            let value = self.span(&range).of(self.text).to_owned();
+            self.at = range.end + 1;
+            let test = Test::new(Field::Milestone, Op::Is, vec![value]);
+            return Some(self.says(Says::Test(test), start));
+        }
         let value = match self.kind(0)? {
             TokenKind::Quoted | TokenKind::Code | TokenKind::Word | TokenKind::Number => {
                 self.value(0)

@@ -2,37 +2,84 @@
 
 use daemon_event::vocabulary::{Noun, Verb};
 
-use super::deeds::{Deed, Event, events_of};
+use super::deeds::{Deed, Event, events_of, synchronized};
 use super::formula::Formula;
+use super::idioms::Voice;
 use super::line::Line;
+use super::predicate::Behind;
 use super::things::{Thing, is_comment};
 use crate::lexicon::Forms;
 use crate::resolve::has_row;
 
+/// What stands before a thing whose coming is the happening.
+const TOLD: &[&str] = &[
+    "there is",
+    "there are",
+    "there has been",
+    "there comes",
+    "we get",
+    "we receive",
+    "we have",
+    "you get",
+    "the repository gets",
+    "the repository receives",
+    "the repo gets",
+    "the repo receives",
+    "our repo gets",
+    "our repo receives",
+    "our repository gets",
+    "our repository receives",
+    "the project gets",
+    "the project receives",
+];
+
+/// Whether a thing by itself says that it has come.
+fn is_told_by_itself(thing: &Thing, on: bool) -> bool {
+    let is_told_by_place = is_comment(thing.noun) && thing.is_plural && !thing.on.is_empty();
+    let is_written = matches!(
+        thing.noun,
+        Noun::Comment | Noun::ReviewComment | Noun::Review | Noun::CommitComment | Noun::Release
+    );
+    thing.is_new || is_told_by_place || on && is_written
+}
+
 impl Line<'_> {
     /// New things, and things whose mention is their happening: `new comments on PRs`, `pushes to main`.
     pub(super) fn bare_thing(&mut self, on: bool) -> Option<Vec<Event>> {
+        // `there is a PR`, `we get a PR`
+        let is_told = self.eat_phrase(TOLD);
         let things = self.things()?;
         self.last = things.iter().map(|thing| thing.noun).collect();
+        // `additional commits on a PR`
+        if let [thing] = things.as_slice()
+            && thing.noun == Noun::Commit
+            && (is_told || thing.is_new)
+            && let Some(pulls) = self.arrives_on()
+        {
+            let events = events_of(thing, &[Verb::Push])?;
+            self.last = vec![Noun::PullRequest];
+            return Some(synchronized(&events, &pulls));
+        }
+        let is_new = things.iter().all(|thing| thing.is_new);
+        // `a new PR targets main`
+        let said = if is_new && !self.sees_end() {
+            let noun = things.first()?.noun;
+            self.attempt(|line| line.predicates(Behind::Noun(noun)))
+        } else {
+            None
+        };
         let mut events = Vec::new();
         for thing in &things {
-            let is_told_by_place =
-                is_comment(thing.noun) && thing.is_plural && !thing.on.is_empty();
-            let told = thing.is_new
-                || is_told_by_place
-                || on
-                    && matches!(
-                        thing.noun,
-                        Noun::Comment | Noun::ReviewComment | Noun::Review | Noun::CommitComment
-                    )
-                || on && thing.noun == Noun::Release;
-            told.then_some(())?;
+            (is_told || is_told_by_itself(thing, on)).then_some(())?;
             let verbs = match thing.noun {
                 Noun::Commit => [Verb::Push],
                 Noun::Release => [Verb::Publish],
                 _ => [Verb::Create],
             };
             events.extend(events_of(thing, &verbs)?);
+        }
+        for event in &mut events {
+            event.require(said.clone().unwrap_or(Formula::Always));
         }
         Some(events)
     }
@@ -107,6 +154,9 @@ impl Line<'_> {
     pub(super) fn noun_of(&mut self) -> Option<Vec<Event>> {
         self.skip_any(&["the", "a", "any", "every", "each"]);
         let forms = Forms(Forms::NOMINAL.0 | Forms::GERUND.0);
+        if let Some(events) = self.attempt(Self::idiom_of) {
+            return Some(events);
+        }
         let mut verbs = vec![self.eat_verb(forms)?];
         while let Some(more) = self.attempt(|line| {
             line.eat_mark(",");
@@ -126,7 +176,36 @@ impl Line<'_> {
             self.objects()?
         };
         self.last = things.iter().map(|thing| thing.noun).collect();
-        self.nominal_events(&things, &verbs)
+        let found = self.nominal_events(&things, &verbs);
+        self.eat_phrase(&[
+            "happens",
+            "occurs",
+            "takes place",
+            "goes through",
+            "is made",
+            "is done",
+        ]);
+        found
+    }
+
+    /// `retitling of a PR`, `the cutting of a branch`
+    fn idiom_of(&mut self) -> Option<Vec<Event>> {
+        let at = self.at;
+        for (idiom, n_words) in self.idioms_here(&[Voice::Done], Forms::GERUND) {
+            self.at = at + n_words;
+            let found = self.attempt(|line| {
+                line.eat("of").then_some(())?;
+                let things = line.objects()?;
+                let is_meant = things.iter().all(|thing| idiom.nouns.contains(&thing.noun));
+                is_meant.then_some(())?;
+                let deed = line.deed_of(idiom, at);
+                line.finish(&things, &deed)
+            });
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
     }
 
     pub(super) fn nominal_events(

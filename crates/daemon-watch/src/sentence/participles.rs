@@ -6,6 +6,7 @@ use daemon_event::vocabulary::{Noun, Verb};
 use super::atom::{Guard, Says};
 use super::deeds::{Deed, added, is_deed_of, removed};
 use super::formula::{Formula, is};
+use super::idioms::Voice;
 use super::line::Line;
 use super::people::OTHER_THAN;
 use super::things::Thing;
@@ -17,12 +18,14 @@ impl Line<'_> {
     /// One participle behind `is`: `merged into main`, `labelled bug`, `added to the v2 milestone`.
     pub(super) fn participle(&mut self, noun: Noun) -> Option<Deed> {
         self.attempt(Self::label_deed)
+            .or_else(|| self.attempt(|line| line.sent_deed(noun)))
             .or_else(|| self.attempt(Self::assign_deed))
             .or_else(|| self.attempt(|line| line.close_deed(noun)))
             .or_else(|| self.attempt(|line| line.queue_deed(noun)))
             .or_else(|| self.attempt(|line| line.move_deed(noun)))
             .or_else(|| self.attempt(|line| line.comment_deed(noun)))
             .or_else(|| self.attempt(|line| line.plain_deed(noun)))
+            .or_else(|| self.attempt(|line| line.idiom_deed(noun)))
     }
 
     /// `labelled X`, `tagged with X`, `unlabelled`
@@ -82,6 +85,15 @@ impl Line<'_> {
 
     /// `assigned to X`, `unassigned from X`
     pub(super) fn assign_deed(&mut self) -> Option<Deed> {
+        // `given to X`
+        if self.eat_any(&["given", "handed", "passed", "delegated", "allocated"]) {
+            self.eat_any(&["over", "on"]);
+            self.eat("to").then_some(())?;
+            return self.assignee().map(|guard| Deed::with(Verb::Assign, guard));
+        }
+        if self.eat_phrase(&["taken by", "claimed by", "picked up by", "taken over by"]) {
+            return self.assignee().map(|guard| Deed::with(Verb::Assign, guard));
+        }
         let verb = if self.eat_any(&["assigned", "reassigned"]) {
             Verb::Assign
         } else if self.eat("unassigned") {
@@ -98,6 +110,31 @@ impl Line<'_> {
             None if matches!(self.word(0), "to" | "from") => None,
             None => Some(Deed::plain(&[verb])),
         }
+    }
+
+    /// `sent to X for review`
+    fn sent_deed(&mut self, noun: Noun) -> Option<Deed> {
+        (noun == Noun::PullRequest).then_some(())?;
+        self.eat_any(&[
+            "sent",
+            "passed",
+            "handed",
+            "given",
+            "submitted",
+            "assigned",
+            "routed",
+        ])
+        .then_some(())?;
+        self.eat_any(&["over", "on"]);
+        self.eat("to").then_some(())?;
+        let who = self.reviewer()?;
+        self.eat_phrase(&[
+            "for a review",
+            "for review",
+            "for their review",
+            "to review",
+        ])
+        .then(|| Deed::with(Verb::RequestReview, who))
     }
 
     pub(super) fn assignee(&mut self) -> Option<Guard> {
@@ -202,20 +239,7 @@ impl Line<'_> {
                 return None;
             }
             let mut guard = self.says(Says::Test(is(Field::Changed, &["base"])), start);
-            if self.eat_any(&["to", "onto", "at", "against"])
-                && !self.eat_phrase(&[
-                    "another branch",
-                    "a different branch",
-                    "a new branch",
-                    "a new base",
-                    "another base",
-                    "a different base",
-                    "another base branch",
-                    "a different base branch",
-                ])
-            {
-                guard = guard.and(self.branches()?);
-            }
+            guard = guard.and(self.new_base()?);
             return Some(Deed::with(Verb::Edit, guard));
         }
         let verb = if self.eat_any(&["added", "put", "moved", "assigned"]) {
@@ -246,6 +270,31 @@ impl Line<'_> {
         }
         let guard = self.milestone(start)?;
         Some(Deed::with(verb, guard))
+    }
+
+    /// `to main`, `to another branch`, or nothing.
+    pub(super) fn new_base(&mut self) -> Option<Guard> {
+        let is_named = self.eat_any(&["to", "onto", "at", "against"])
+            && !self.eat_phrase(&[
+                "another base branch",
+                "a different base branch",
+                "a new base branch",
+                "another target branch",
+                "a different target branch",
+                "another branch",
+                "a different branch",
+                "a new branch",
+                "a new base",
+                "another base",
+                "a different base",
+                "another target",
+                "a different target",
+            ]);
+        if is_named {
+            self.branches()
+        } else {
+            Some(Formula::Always)
+        }
     }
 
     /// `added to or removed from the merge queue`, `kicked out of the merge queue`
@@ -313,6 +362,10 @@ impl Line<'_> {
                 "turned into a regular pr",
                 "turned into a normal one",
                 "brought out of draft",
+                "taken out of draft mode",
+                "taken out of draft",
+                "moved out of draft",
+                "pulled out of draft",
                 "no longer a draft",
                 "opened for review",
                 "published for review",
@@ -321,6 +374,22 @@ impl Line<'_> {
             return Some(Deed::plain(&[Verb::ReadyForReview]));
         }
         None
+    }
+
+    /// `put up`, `cut`; behind `has`, what the thing did itself: `come in`.
+    pub(super) fn idiom_deed(&mut self, noun: Noun) -> Option<Deed> {
+        let start = self.at;
+        let did = matches!(
+            self.word_at(start.wrapping_sub(1)),
+            "has" | "have" | "had" | "just"
+        );
+        let voices: &[Voice] = if did {
+            &[Voice::Itself]
+        } else {
+            &[Voice::Done]
+        };
+        let idiom = self.eat_idiom(noun, voices, Forms::PAST)?;
+        Some(self.deed_of(idiom, start))
     }
 
     pub(super) fn plain_deed(&mut self, noun: Noun) -> Option<Deed> {

@@ -1,7 +1,7 @@
 //! Clauses whose subject is a part of a thing: a label, its title, its base.
 
 use daemon_event::Field;
-use daemon_event::vocabulary::Verb;
+use daemon_event::vocabulary::{Noun, Verb};
 
 use super::atom::{Place, Says};
 use super::clauses::BE;
@@ -33,7 +33,7 @@ impl Line<'_> {
                     Some(TokenKind::Quoted | TokenKind::Code)
                 );
             let word = matches!(self.word_at(self.at - 1), "label" | "labels")
-                || matches!(self.word_at(at), "label" | "labels");
+                || (at..self.at).any(|at| matches!(self.word_at(at), "label" | "labels"));
             (quoted
                 || word
                 || self.word_at(start) != "the"
@@ -46,8 +46,13 @@ impl Line<'_> {
             return None;
         }
         let end = self.at;
-        self.eat_phrase(BE).then_some(())?;
-        let deeds = self.put_or_taken()?;
+        let deeds = match self.attempt(Self::comes_or_goes) {
+            Some(verb) => vec![verb],
+            None => {
+                self.eat_phrase(BE).then_some(())?;
+                self.put_or_taken()?
+            }
+        };
         let things = self.objects()?;
         self.eat_phrase(&["as a label", "as labels"]);
         self.last = things.iter().map(|thing| thing.noun).collect();
@@ -87,6 +92,37 @@ impl Line<'_> {
         Some(events)
     }
 
+    /// `comes off`, `disappears from`, `lands on`
+    fn comes_or_goes(&mut self) -> Option<Verb> {
+        if self.eat_phrase(&[
+            "is gone from",
+            "comes off of",
+            "comes off",
+            "come off",
+            "goes away from",
+            "disappears from",
+            "vanishes from",
+            "drops off",
+            "falls off",
+            "leaves",
+        ]) {
+            return Some(Verb::Unlabel);
+        }
+        self.eat_phrase(&[
+            "lands on",
+            "goes on",
+            "goes onto",
+            "appears on",
+            "shows up on",
+            "ends up on",
+            "is slapped on",
+            "is slapped onto",
+            "is stuck on",
+            "is stuck onto",
+        ])
+        .then_some(Verb::Label)
+    }
+
     /// `added to`, `removed from`, `added to or removed from`
     pub(super) fn put_or_taken(&mut self) -> Option<Vec<Verb>> {
         let one = |line: &mut Self| -> Option<Verb> {
@@ -94,7 +130,9 @@ impl Line<'_> {
                 Verb::Label
             } else if line.eat("changed") {
                 Verb::Relabel
-            } else if line.eat_any(&["removed", "dropped", "stripped", "cleared", "taken"]) {
+            } else if line.eat_any(&[
+                "removed", "dropped", "stripped", "cleared", "taken", "pulled", "deleted",
+            ]) {
                 line.eat("off");
                 Verb::Unlabel
             } else {
@@ -123,7 +161,10 @@ impl Line<'_> {
     /// `the title of a PR is edited`, `a PR's title or body changes`, `the base branch of a PR is changed to main`
     pub(super) fn part_clause(&mut self) -> Option<Vec<Event>> {
         let start = self.at;
-        if let Some(events) = self.attempt(Self::milestone_clause) {
+        if let Some(events) = (self.attempt(Self::milestone_clause))
+            .or_else(|| self.attempt(Self::conversation_clause))
+            .or_else(|| self.attempt(Self::head_clause))
+        {
             return Some(events);
         }
         let before = self.attempt(|line| {
@@ -164,6 +205,125 @@ impl Line<'_> {
         self.change_of(things, start, part)
     }
 
+    /// `the conversation on a PR is locked`, `an issue's discussion gets unlocked`
+    fn conversation_clause(&mut self) -> Option<Vec<Event>> {
+        const TALK: &[&str] = &[
+            "conversation",
+            "discussion",
+            "thread",
+            "comments",
+            "comment section",
+        ];
+        let before = self.attempt(|line| {
+            line.skip_any(&["the", "a", "further"]);
+            line.eat_phrase(TALK).then_some(())?;
+            if line.eat_any(&["on", "of", "in", "under", "for"]) {
+                return line.objects();
+            }
+            let is_talk = line.word_at(line.at - 1) == "conversation";
+            let happens =
+                line.sees_be() || matches!(line.word(0), "resolved" | "locked" | "unlocked");
+            (is_talk && happens).then(Vec::new)
+        });
+        let things = match before {
+            Some(things) => things,
+            None => {
+                let things = self.things()?;
+                self.eat("'s");
+                self.eat_phrase(TALK).then_some(things)?
+            }
+        };
+        self.eat_phrase(BE);
+        let verb = if self.eat_any(&["locked"]) {
+            self.eat("down");
+            Verb::Lock
+        } else if self.eat_any(&["unlocked"]) {
+            Verb::Unlock
+        } else {
+            self.eat_phrase(&["resolved", "marked as resolved", "marked resolved"])
+                .then_some(Verb::Resolve)?
+        };
+        let on = if things.is_empty() {
+            self.attempt(|line| {
+                line.eat_any(&["on", "in", "of"]).then_some(())?;
+                line.objects()
+            })
+        } else {
+            Some(things)
+        };
+        let things = on.unwrap_or_else(|| vec![self.any_pull_request(self.at)]);
+        (things.iter())
+            .all(|thing| matches!(thing.noun, Noun::PullRequest | Noun::Issue))
+            .then_some(())?;
+        let things = if verb == Verb::Resolve {
+            let mut thread = self.any_pull_request(self.at);
+            thread.noun = Noun::ReviewThread;
+            thread.guard = super::things::of_parent(&things.first()?.guard)?;
+            vec![thread]
+        } else {
+            things
+        };
+        let mut events = self.done_to(&things, &Deed::with(verb, Formula::Always))?;
+        let behind = self.behind_verb(things.first()?.noun);
+        events
+            .iter_mut()
+            .for_each(|event| event.require(behind.clone()));
+        Some(events)
+    }
+
+    /// `the head of a PR moves`, `a PR's branch gets new commits`
+    fn head_clause(&mut self) -> Option<Vec<Event>> {
+        const HEAD: &[&str] = &[
+            "head branch",
+            "source branch",
+            "head commit",
+            "head",
+            "branch",
+        ];
+        let before = self.attempt(|line| {
+            line.skip_any(&["the", "a"]);
+            line.eat_phrase(HEAD).then_some(())?;
+            line.eat_any(&["of", "behind"]).then_some(())?;
+            line.objects()
+        });
+        let things = match before {
+            Some(things) => things,
+            None => {
+                let things = self.things()?;
+                self.eat("'s");
+                self.eat_phrase(HEAD).then_some(things)?
+            }
+        };
+        let is_pull = things.iter().all(|thing| thing.noun == Noun::PullRequest);
+        is_pull.then_some(())?;
+        if self.eat_any(&["gets", "receives", "has", "sees"])
+            && !matches!(self.word(0), "updated" | "pushed" | "been")
+        {
+            self.skip_any(&["a", "new", "more", "any", "some", "fresh", "additional"]);
+            self.eat_any(&["commits", "commit", "push", "pushes"])
+                .then_some(())?;
+        } else if !self.eat_any(&["moves", "changes", "advances"]) {
+            self.eat_phrase(BE);
+            self.eat_phrase(&[
+                "updated",
+                "pushed to",
+                "moved",
+                "changed",
+                "force-pushed",
+                "pushed",
+            ])
+            .then_some(())?;
+        }
+        self.last = things.iter().map(|thing| thing.noun).collect();
+        let mut events = self.done_to(&things, &Deed::with(Verb::Synchronize, Formula::Always))?;
+        let behind = self.behind_verb(Noun::PullRequest);
+        events
+            .iter_mut()
+            .for_each(|event| event.require(behind.clone()));
+        self.more_of(&things, &mut events);
+        Some(events)
+    }
+
     /// `a milestone is added to a PR`, `an issue's milestone changes`
     fn milestone_clause(&mut self) -> Option<Vec<Event>> {
         let deed = |verbs: &[Verb]| Deed {
@@ -186,9 +346,20 @@ impl Line<'_> {
         let (deed, things) = match passive {
             Some(found) => found,
             None => {
-                let things = self.things()?;
-                self.eat("'s");
-                self.eat("milestone").then_some(())?;
+                let of = self.attempt(|line| {
+                    line.skip_any(&["the", "a"]);
+                    line.eat("milestone").then_some(())?;
+                    line.eat_any(&["of", "on"]).then_some(())?;
+                    line.objects()
+                });
+                let things = match of {
+                    Some(things) => things,
+                    None => {
+                        let things = self.things()?;
+                        self.eat("'s");
+                        self.eat("milestone").then_some(things)?
+                    }
+                };
                 self.eat_phrase(&["is changed", "changes", "gets changed", "is updated"])
                     .then_some(())?;
                 (deed(&[Verb::Milestone, Verb::Demilestone]), things)
@@ -233,6 +404,12 @@ impl Line<'_> {
         self.eat_any(if passive {
             &[
                 "edited",
+                "reworded",
+                "corrected",
+                "replaced",
+                "tweaked",
+                "altered",
+                "revised",
                 "changed",
                 "updated",
                 "modified",
@@ -242,7 +419,15 @@ impl Line<'_> {
                 "amended",
             ]
         } else {
-            &["changes", "change", "changed", "edited", "updated"]
+            &[
+                "changes",
+                "change",
+                "changed",
+                "edited",
+                "updated",
+                "reworded",
+                "rewritten",
+            ]
         })
         .then_some(())?;
         match part {

@@ -56,6 +56,10 @@ const AROUND: &[&str] = &[
     "source",
     "either",
     "on",
+    "least",
+    "single",
+    "every",
+    "each",
 ];
 const OUTSIDE: &[&str] = &[
     "outside of",

@@ -5,6 +5,7 @@ use daemon_event::vocabulary::Noun;
 use super::atom::{Atom, Guard, Role, Says, Who};
 use super::formula::Formula;
 use super::line::Line;
+use super::owners::SOMEONE_ELSE;
 use crate::lexicon::{Class, Forms, Sense};
 use crate::normalise::TokenKind;
 
@@ -96,6 +97,16 @@ const FIRST_TIME: &[&str] = &[
 
 /// Ways to say that somebody does not belong to the repository.
 const OUTSIDE: &[&str] = &[
+    "not on the team",
+    "not in the team",
+    "not in the organization",
+    "not in the organisation",
+    "not in the org",
+    "not part of the team",
+    "not part of the organization",
+    "not part of the project",
+    "not from the team",
+    "not from the organization",
     "outside of the organization",
     "outside of the organisation",
     "outside of the team",
@@ -190,6 +201,9 @@ impl Line<'_> {
             }
             return Some(self.says(Says::Person(role, Who::TheAuthor), start));
         }
+        if self.eat_phrase(SOMEONE_ELSE) {
+            return Some(self.says(Says::Person(role, Who::TheAuthor), start).not());
+        }
         let is_class = self.kind(0) == Some(TokenKind::Word)
             && self.sees_sense(|sense| KINDS.iter().any(|class| sense.is(*class)));
         if !is_class && let Some(names) = self.names() {
@@ -211,6 +225,15 @@ impl Line<'_> {
             self.eat_sense(is(Class::Anyone))?;
             return Some(Formula::Always);
         };
+        // `a human reviewer`
+        self.eat_any(&[
+            "reviewer",
+            "reviewers",
+            "commenter",
+            "commenters",
+            "account",
+            "accounts",
+        ]);
         Some(self.says(Says::Person(role, who), start))
     }
 
@@ -286,6 +309,11 @@ impl Line<'_> {
         self.attempt(|line| {
             let bracket = line.eat_mark("(");
             let comma = !bracket && line.eat_mark(",");
+            // `, and not a bot,`
+            if matches!(line.word(0), "and" | "but") && matches!(line.word(1), "not" | "no" | "who")
+            {
+                line.at += 1;
+            }
             let start = line.at;
             let found = if line.eat_phrase(FIRST_TIME) {
                 line.says(Says::Person(role, Who::FirstTimer), start)
@@ -302,7 +330,8 @@ impl Line<'_> {
             } else if line.eat_phrase(OTHER_THAN)
                 || line.eat("but not")
                 || is_anyone && line.eat("but")
-                || (bracket || comma) && line.eat_any(&["not", "no"])
+                || (bracket || comma || line.word_at(start.wrapping_sub(1)) == "and")
+                    && line.eat_any(&["not", "no"])
             {
                 line.who_joined(role)?.not()
             } else if line.eat_any(&["who", "that", "which"]) {
@@ -319,6 +348,9 @@ impl Line<'_> {
 
     /// `(who) is not a bot`, `is a bot or a first-timer`, `are neither X nor Y`.
     fn relative_person(&mut self, role: Role) -> Option<Guard> {
+        if let Some(found) = self.attempt(|line| line.who_wrote_it(role)) {
+            return Some(found);
+        }
         let negated = self.eat_any(&["is", "are", "was"]) && self.eat("not");
         if !negated && !matches!(self.word_at(self.at.wrapping_sub(1)), "is" | "are" | "was") {
             return None;

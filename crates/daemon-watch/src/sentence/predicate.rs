@@ -77,6 +77,22 @@ pub(super) const TARGETING: &[&str] = &[
     "going to",
     "destined for",
     "based off",
+    "headed into",
+    "heading for",
+    "heading into",
+    "heading to",
+    "meant for",
+    "intended for",
+    "to be merged into",
+    "to merge into",
+    "to go into",
+    "pointed at",
+    "pointing at",
+    "directed at",
+    "aiming at",
+    "aiming for",
+    "aimed for",
+    "based upon",
     "targeting",
     "against",
     "into",
@@ -84,6 +100,30 @@ pub(super) const TARGETING: &[&str] = &[
 ];
 pub(super) const TARGETS: &[&str] = &[
     "is going into",
+    "should go into",
+    "would go into",
+    "will go into",
+    "should be merged into",
+    "would be merged into",
+    "will be merged into",
+    "is to be merged into",
+    "should merge into",
+    "would merge into",
+    "will merge into",
+    "wants to merge into",
+    "is headed for",
+    "is heading for",
+    "is bound for",
+    "is destined for",
+    "is meant for",
+    "is intended for",
+    "is pointed at",
+    "is targeted at",
+    "points at",
+    "aims at",
+    "aims for",
+    "heads for",
+    "aim at",
     "goes into",
     "is based on",
     "targets",
@@ -104,6 +144,9 @@ impl Line<'_> {
     pub(super) fn modifiers(&mut self, behind: Behind) -> Guard {
         let mut found = Formula::Always;
         loop {
+            if self.left_open(behind).is_some() {
+                continue;
+            }
             let more = self.attempt(|line| {
                 line.eat_mark(",");
                 let or = !found.is_always() && line.eat("or");
@@ -164,6 +207,9 @@ impl Line<'_> {
     }
 
     pub(super) fn one_left_out(&mut self, behind: Behind) -> Option<Guard> {
+        if let Some(forced) = self.forced(behind.noun()) {
+            return Some(forced);
+        }
         let review = self.attempt(|line| {
             (behind.noun() == Noun::Review).then_some(())?;
             line.review_says()
@@ -180,8 +226,25 @@ impl Line<'_> {
             self.attempt(|line| {
                 line.eat("for");
                 line.skip_any(&["the", "any", "all"]);
-                line.eat_any(&["those", "ones", "one", "pull", "pr", "prs", "issues", "mrs"])
-                    .then_some(())?;
+                line.eat_any(&[
+                    "those",
+                    "ones",
+                    "one",
+                    "pull",
+                    "pr",
+                    "prs",
+                    "issues",
+                    "mrs",
+                    "pushes",
+                    "commits",
+                    "comments",
+                    "reviews",
+                    "releases",
+                    "branches",
+                    "tags",
+                    "approvals",
+                ])
+                .then_some(())?;
                 line.eat_any(&["requests", "request"]);
                 let found = line.modifiers(Behind::Noun(behind.noun()));
                 (!found.is_always()).then_some(found)
@@ -218,15 +281,10 @@ impl Line<'_> {
         if self.eat("where") || self.eat("in which") {
             return self.condition(Behind::Noun(behind.noun()));
         }
-        self.eat_any(&["that", "which", "who"]).then_some(())?;
-        // `that dependabot authored`
-        let wrote = self.attempt(|line| {
-            let who = line.who(Role::Author)?;
-            line.eat_any(WRITTEN).then_some(who)
-        });
-        if wrote.is_some() {
-            return wrote;
+        if let Some(wrote) = self.attempt(|line| line.that_somebody_wrote(behind)) {
+            return Some(wrote);
         }
+        self.eat_any(&["that", "which", "who"]).then_some(())?;
         self.predicates(Behind::Noun(behind.noun()))
     }
 
@@ -261,6 +319,7 @@ impl Line<'_> {
         self.attempt(Self::targets_predicate)
             .or_else(|| self.attempt(|line| line.has_predicate(behind)))
             .or_else(|| self.attempt(Self::touch_predicate))
+            .or_else(|| self.attempt(|line| line.adds_predicate(behind)))
             .or_else(|| {
                 self.attempt(|line| {
                     line.eat_any(&["leaves", "leave"]).then_some(())?;
@@ -280,14 +339,7 @@ impl Line<'_> {
                         .then_some(())?;
                         line.branches()
                     }
-                    Noun::Tag => {
-                        let start = line.at;
-                        if line.eat_phrase(&["starts with", "begins with", "start with"]) {
-                            return line.prefixes(Field::Tag);
-                        }
-                        line.eat_any(&["matches", "match"]).then_some(())?;
-                        line.tags(start)
-                    }
+                    Noun::Tag => line.tag_says(),
                     _ => None,
                 })
             })
@@ -316,7 +368,8 @@ impl Line<'_> {
             if matches!(line.word(0), "not" | "non") {
                 return None;
             }
-            line.complement_one(behind)
+            line.attempt(|line| line.complement_one(behind))
+                .or_else(|| line.has_predicate(behind))
         }) {
             any = any.or(more);
         }
@@ -334,6 +387,9 @@ impl Line<'_> {
     }
 
     pub(super) fn complement_one(&mut self, behind: Behind) -> Option<Guard> {
+        if let Some(forced) = self.forced(behind.noun()) {
+            return Some(forced);
+        }
         self.attempt(|line| {
             let found = line.adjective()?;
             line.eat_sense(|sense| sense.nouns.contains(&behind.noun()));
@@ -450,12 +506,21 @@ impl Line<'_> {
 
     pub(super) fn simple_condition(&mut self, behind: Behind) -> Option<Guard> {
         self.attempt(|line| line.part_predicate(behind))
+            .or_else(|| self.attempt(|line| line.comment_predicate(behind)))
             .or_else(|| self.attempt(Self::wrote_it))
             .or_else(|| self.attempt(Self::text_appears))
             .or_else(|| {
                 self.attempt(|line| {
                     let only = line.eat("only");
                     let found = line.touched(only)?;
+                    let among = line.attempt(|line| {
+                        line.eat_any(&["is", "are"]).then_some(())?;
+                        let not = line.eat("not");
+                        line.among_the_changes().then_some(not)
+                    });
+                    if let Some(not) = among {
+                        return Some(if not { found.not() } else { found });
+                    }
                     line.eat_phrase(&[
                         "are touched",
                         "are changed",

@@ -15,7 +15,10 @@ impl Line<'_> {
             line.eat_phrase(&["github 's", "github event", "github webhook", "github"])
                 .then_some(())
         });
-        let mut events = self.raw_event()?;
+        let mut events = match self.attempt(Self::any_event) {
+            Some(events) => events,
+            None => self.raw_event()?,
+        };
         while let Some(more) = self.attempt(|line| {
             let comma = line.eat_mark(",");
             let joined = line.eat_any(&["or", "and"]);
@@ -25,12 +28,96 @@ impl Line<'_> {
             events.extend(more);
         }
         self.eat_any(&["event", "events"]);
-        self.eat_any(&["fires", "arrives", "occurs"]);
+        self.eat_any(&[
+            "fires", "fire", "arrives", "arrive", "occurs", "occur", "happens", "happen",
+        ]);
+        self.attempt(|line| {
+            line.eat_phrase(&[
+                "comes in",
+                "come in",
+                "is received",
+                "are received",
+                "is fired",
+            ])
+            .then_some(())
+        });
+        let of_things = self.attempt(|line| {
+            line.eat_any(&["for", "on", "of", "about"]).then_some(())?;
+            let [thing] = <[_; 1]>::try_from(line.things()?).ok()?;
+            Some(thing.guard)
+        });
+        if let Some(guard) = of_things {
+            events
+                .iter_mut()
+                .for_each(|event| event.require(guard.clone()));
+        }
         let behind = self.behind_verb(events.first()?.noun);
         events
             .iter_mut()
             .for_each(|event| event.require(behind.clone()));
         Some(events)
+    }
+
+    /// `any pull request event`, `every pull_request_review event`: all actions of a kind.
+    fn any_event(&mut self) -> Option<Vec<Event>> {
+        const KINDS: &[(&str, &str)] = &[
+            ("pull request review comment", "pull_request_review_comment"),
+            ("pull request review", "pull_request_review"),
+            ("review comment", "pull_request_review_comment"),
+            ("issue comment", "issue_comment"),
+            ("pull request", "pull_request"),
+            ("pull_request", "pull_request"),
+            ("review", "pull_request_review"),
+            ("issue", "issues"),
+            ("issues", "issues"),
+            ("release", "release"),
+            ("discussion", "discussion"),
+            ("milestone", "milestone"),
+            ("mr", "pull_request"),
+            ("pr", "pull_request"),
+        ];
+        let start = self.at;
+        let name = match KINDS.iter().find(|(said, _)| self.eat(said)) {
+            Some((_, name)) => *name,
+            None => {
+                let word = self.word(0);
+                let kind = github_kind(word).filter(|kind| kind.name.contains('_'))?;
+                self.at += 1;
+                kind.name
+            }
+        };
+        self.eat_any(&["webhook"]);
+        self.eat_any(&["event", "events"]).then_some(())?;
+        let ends = self.is_done()
+            || self.is_mark(0, ",")
+            || matches!(
+                self.word(0),
+                "fires"
+                    | "fire"
+                    | "arrives"
+                    | "arrive"
+                    | "occurs"
+                    | "occur"
+                    | "happens"
+                    | "for"
+                    | "on"
+                    | "by"
+                    | "comes"
+            );
+        ends.then_some(())?;
+        let kind = github_kind(name)?;
+        let mut actions: Vec<&'static str> = Vec::new();
+        for action in kind.rows.iter().filter_map(|row| row.action) {
+            if !actions.contains(&action) {
+                actions.push(action);
+            }
+        }
+        Some(
+            actions
+                .into_iter()
+                .map(|action| self.raw(kind, action, start))
+                .collect(),
+        )
     }
 
     fn raw_event(&mut self) -> Option<Vec<Event>> {

@@ -12,6 +12,176 @@ use super::things::is_comment;
 use crate::filter::{Op, Test};
 use crate::normalise::TokenKind;
 
+/// The names of a request for a review.
+pub(super) const REQUEST: &[&str] = &[
+    "review requests",
+    "review request",
+    "requests for a review",
+    "requests for review",
+    "request for a review",
+    "request for review",
+];
+/// What is done to a request that no longer stands.
+const WITHDRAWN: &[&str] = &[
+    "removed",
+    "withdrawn",
+    "cancelled",
+    "canceled",
+    "retracted",
+    "revoked",
+    "rescinded",
+    "dropped",
+    "unassigned",
+    "dismissed",
+    "deleted",
+    "cleared",
+];
+/// What somebody becomes or no longer is, behind a form of `be`; longer phrases first.
+const BECOMES: &[(Verb, Field, &[&str])] = &[
+    (
+        Verb::Unassign,
+        Field::Assignee,
+        &[
+            "unassigned from",
+            "removed as an assignee from",
+            "removed as an assignee of",
+            "removed as assignee from",
+            "removed as assignee of",
+            "removed as the assignee of",
+            "removed as the assignee from",
+            "removed from the assignees of",
+            "dropped as an assignee of",
+            "dropped as assignee of",
+            "no longer the assignee of",
+            "no longer an assignee of",
+            "no longer assignee of",
+            "no longer assigned to",
+            "taken off the assignees of",
+        ],
+    ),
+    (
+        Verb::Assign,
+        Field::Assignee,
+        &[
+            "assigned to",
+            "made the assignee of",
+            "made an assignee of",
+            "made assignee of",
+            "added as an assignee to",
+            "added as an assignee of",
+            "added as an assignee on",
+            "added as assignee to",
+            "added to the assignees of",
+            "named assignee of",
+            "named the assignee of",
+            "put in charge of",
+            "put on",
+        ],
+    ),
+    (
+        Verb::UnrequestReview,
+        Field::Reviewer,
+        &[
+            "removed as a requested reviewer",
+            "removed as requested reviewer",
+            "removed as a reviewer",
+            "removed as reviewer",
+            "removed from the reviewers",
+            "removed from the requested reviewers",
+            "removed from the review",
+            "removed from review",
+            "dropped as a reviewer",
+            "dropped as reviewer",
+            "dropped from the reviewers",
+            "taken off the reviewers",
+            "no longer requested as a reviewer",
+            "no longer requested as reviewer",
+            "no longer requested for review",
+            "no longer requested to review",
+            "no longer asked to review",
+            "no longer asked for a review",
+            "no longer a requested reviewer",
+            "no longer a reviewer",
+        ],
+    ),
+    (
+        Verb::RequestReview,
+        Field::Reviewer,
+        &[
+            "requested as a reviewer",
+            "requested as reviewer",
+            "requested for a review",
+            "requested for review",
+            "requested to review",
+            "asked to review",
+            "asked to take a look at",
+            "asked to look at",
+            "asked for a review",
+            "asked for review",
+            "asked for their review",
+            "invited to review",
+            "added as a requested reviewer",
+            "added as a reviewer",
+            "added as reviewer",
+            "added to the reviewers",
+            "assigned as a reviewer",
+            "assigned as reviewer",
+            "assigned to review",
+            "made a reviewer",
+            "named a reviewer",
+            "named as a reviewer",
+            "tagged for review",
+            "tagged as a reviewer",
+            "called on to review",
+        ],
+    ),
+];
+/// The same without `be`.
+const TURNS: &[(Verb, Field, &[&str])] = &[
+    (
+        Verb::Assign,
+        Field::Assignee,
+        &[
+            "becomes the assignee of",
+            "becomes an assignee of",
+            "becomes assignee of",
+            "takes over",
+            "picks up",
+            "claims",
+        ],
+    ),
+    (
+        Verb::Unassign,
+        Field::Assignee,
+        &[
+            "stops being the assignee of",
+            "stops being an assignee of",
+            "stops being assignee of",
+            "stops being assigned to",
+            "ceases to be the assignee of",
+            "ceases to be an assignee of",
+        ],
+    ),
+    (
+        Verb::RequestReview,
+        Field::Reviewer,
+        &[
+            "becomes a reviewer",
+            "becomes a requested reviewer",
+            "becomes reviewer",
+        ],
+    ),
+    (
+        Verb::UnrequestReview,
+        Field::Reviewer,
+        &[
+            "stops being a reviewer",
+            "stops being a requested reviewer",
+            "ceases to be a reviewer",
+        ],
+    ),
+];
+
 impl Line<'_> {
     /// `a review is requested from X`, `changes are requested on a PR`, `a reviewer is removed from a PR`
     pub(super) fn request_clause(&mut self) -> Option<Vec<Event>> {
@@ -32,21 +202,17 @@ impl Line<'_> {
             line.eat("'s").then_some(())?;
             matches!(line.word(0), "review").then_some(things)
         });
-        self.skip_any(&["a", "an", "any", "new", "some", "the"]);
+        self.skip_any(&[
+            "a", "an", "any", "new", "some", "the", "their", "his", "her",
+        ]);
+        let was_requested = self.eat("requested");
+        let mut is_request = false;
         let mut verb = if self.eat("changes") {
             self.eat_phrase(&["are", "get", "were", "have been"]);
             self.eat("requested").then_some(Verb::RequestChanges)?
-        } else if self.eat_phrase(&["review requests", "review request"]) {
-            if self.eat_phrase(BE) {
-                if self.eat_any(&["removed", "withdrawn", "cancelled", "canceled", "retracted"]) {
-                    Verb::UnrequestReview
-                } else {
-                    self.eat_any(&["made", "sent", "created", "added", "opened"])
-                        .then_some(Verb::RequestReview)?
-                }
-            } else {
-                Verb::RequestReview
-            }
+        } else if self.eat_phrase(REQUEST) {
+            is_request = true;
+            self.request_deed().unwrap_or(Verb::RequestReview)
         } else if self.eat_any(&["review", "reviews", "reviewer", "reviewers"]) {
             let is_person = self.word_at(self.at - 1).starts_with("reviewer");
             self.eat_phrase(BE).then_some(())?;
@@ -56,9 +222,8 @@ impl Line<'_> {
                 self.eat("for");
                 Verb::RequestReview
             } else {
-                is_person.then_some(())?;
-                self.eat_any(&["removed", "unassigned", "dropped"])
-                    .then_some(Verb::UnrequestReview)?
+                (is_person || was_requested).then_some(())?;
+                self.eat_any(WITHDRAWN).then_some(Verb::UnrequestReview)?
             }
         } else {
             return None;
@@ -112,12 +277,10 @@ impl Line<'_> {
                 })
             {
                 target = found;
+            } else if is_request && let Some(found) = self.attempt(Self::request_deed) {
                 // `a request for X is removed`
-                if self.eat_phrase(BE) {
-                    self.eat_any(&["removed", "withdrawn", "cancelled", "canceled", "retracted"])
-                        .then_some(())?;
-                    verb = Verb::UnrequestReview;
-                }
+                verb = found;
+                is_request = false;
             } else {
                 behind = behind.and(self.behind_verb(Noun::PullRequest));
             }
@@ -140,6 +303,37 @@ impl Line<'_> {
         )?;
         self.more_of(&things, &mut events);
         Some(events)
+    }
+
+    /// What happens to a request for a review.
+    fn request_deed(&mut self) -> Option<Verb> {
+        self.attempt(|line| {
+            if line.eat_any(&["arrives", "appears", "lands"])
+                || line.eat_phrase(&["comes in", "goes out", "shows up", "comes up"])
+            {
+                return Some(Verb::RequestReview);
+            }
+            if line.eat_any(&["disappears", "vanishes"]) || line.eat_phrase(&["goes away"]) {
+                return Some(Verb::UnrequestReview);
+            }
+            line.eat_phrase(BE).then_some(())?;
+            if line.eat_any(WITHDRAWN)
+                || line.eat_phrase(&["taken back", "taken away", "called off"])
+            {
+                return Some(Verb::UnrequestReview);
+            }
+            line.eat_any(&[
+                "made",
+                "sent",
+                "created",
+                "added",
+                "opened",
+                "issued",
+                "submitted",
+                "placed",
+            ])
+            .then_some(Verb::RequestReview)
+        })
     }
 
     /// Whose review is asked for: people, teams, either.
@@ -183,106 +377,164 @@ impl Line<'_> {
     pub(super) fn person_clause(&mut self) -> Option<Vec<Event>> {
         let start = self.at;
         let mention = self.attempt(|line| {
-            let value = match line.kind(0)? {
-                TokenKind::User => format!("@{}", line.value(0)),
-                TokenKind::Quoted => line.value(0),
-                _ => return None,
-            };
-            line.at += 1;
+            let value = line.name_called()?;
             line.eat_phrase(BE).then_some(())?;
-            line.eat_any(&["mentioned", "pinged"]).then_some(())?;
+            line.eat_any(&["mentioned", "pinged", "tagged", "called"])
+                .then_some(())?;
             let text = line.says(Says::Text(Place::Own, Op::Contains, vec![value]), start);
             line.eat_any(&["in", "on"]).then_some(text)
         });
         if let Some(text) = mention {
             return self.mentioned(&text);
         }
-        let verb_of = |line: &mut Self| -> Option<(Verb, Field)> {
-            line.eat_phrase(BE).then_some(())?;
-            Some(
-                if line.eat_phrase(&[
-                    "assigned to",
-                    "made the assignee of",
-                    "made an assignee of",
-                    "added as an assignee to",
-                    "added as an assignee of",
-                ]) {
-                    (Verb::Assign, Field::Assignee)
-                } else if line.eat_phrase(&[
-                    "unassigned from",
-                    "removed as an assignee from",
-                    "removed as assignee from",
-                ]) {
-                    (Verb::Unassign, Field::Assignee)
-                } else if line.eat_phrase(&[
-                    "asked to review",
-                    "requested to review",
-                    "requested as a reviewer on",
-                    "requested as a reviewer of",
-                    "requested as reviewer on",
-                    "requested for review on",
-                    "added as a reviewer to",
-                    "added as a reviewer on",
-                    "added as a reviewer of",
-                    "asked for a review on",
-                    "asked for a review of",
-                    "invited to review",
-                    "requested as a reviewer for",
-                    "requested for review",
-                    "requested as a reviewer",
-                    "asked for a review",
-                    "asked for review",
-                ]) {
-                    (Verb::RequestReview, Field::Reviewer)
-                } else if line.eat_phrase(&[
-                    "removed as a reviewer from",
-                    "removed as a reviewer of",
-                    "removed as reviewer from",
-                    "removed as a requested reviewer from",
-                ]) {
-                    (Verb::UnrequestReview, Field::Reviewer)
-                } else {
-                    return None;
-                },
-            )
-        };
-        let person_at = self.at;
-        let as_assignee = self.attempt(|line| {
-            let found = line.person_value(Field::Assignee)?;
-            let (verb, field) = verb_of(line)?;
-            (field == Field::Assignee).then_some((verb, found))
-        });
-        let (verb, who) = match as_assignee {
-            Some(found) => found,
-            None => {
-                self.at = person_at;
-                let who = self.reviewer()?;
-                let (verb, field) = verb_of(self)?;
-                (field == Field::Reviewer).then_some((verb, who))?
+        let mut events = self.becoming(start, start)?;
+        // `or gets assigned to one`: the same person again.
+        while let Some(more) = self.attempt(|line| {
+            line.eat_mark(",");
+            line.eat("or").then_some(())?;
+            line.becoming(start, line.at)
+        }) {
+            events.extend(more);
+        }
+        Some(events)
+    }
+
+    /// What the person at `who_at` becomes, by words at `verb_at`.
+    fn becoming(&mut self, who_at: usize, verb_at: usize) -> Option<Vec<Event>> {
+        let is_again = verb_at > who_at;
+        let mut found = None;
+        for field in [Field::Assignee, Field::Reviewer] {
+            self.at = who_at;
+            let who = if field == Field::Assignee {
+                self.person_value(field)
+            } else {
+                self.reviewer()
+            };
+            let Some(who) = who else { continue };
+            if is_again {
+                self.at = verb_at;
             }
-        };
-        let bare = !matches!(self.word_at(self.at - 1), "review" | "reviewer")
-            || self.word_at(self.at - 2) == "to";
-        let things = match self.attempt(Self::objects) {
+            // A label may be taken off as well; nobody in particular is no label.
+            let is_someone = is_again || who.is_always();
+            if let Some(verb) = self.attempt(|line| line.role_verb(field, is_again, is_someone)) {
+                found = Some((who, field, verb));
+                break;
+            }
+        }
+        let (who, field, verb) = found?;
+        if field == Field::Reviewer {
+            self.eat_any(&["on", "of", "to", "for", "from"]);
+        }
+        let things = match self.attempt(Self::object) {
             Some(things) => things,
-            None if bare => return None,
-            None => vec![self.any_pull_request(start)],
+            None if field == Field::Assignee => return None,
+            None => vec![self.any_pull_request(who_at)],
         };
-        self.last = things.iter().map(|thing| thing.noun).collect();
-        let mut events = self.done_to(
-            &things,
-            &Deed {
-                verbs: vec![verb],
-                guard: who,
-                is_bare: false,
-            },
-        )?;
+        let mut events = self.done_to(&things, &Deed::with(verb, who))?;
         let behind = self.behind_verb(things.first()?.noun);
         events
             .iter_mut()
             .for_each(|event| event.require(behind.clone()));
         self.more_of(&things, &mut events);
         Some(events)
+    }
+
+    fn role_verb(&mut self, field: Field, is_again: bool, is_someone: bool) -> Option<Verb> {
+        let of = |table: &'static [(Verb, Field, &'static [&'static str])]| {
+            table.iter().filter(move |(_, known, _)| *known == field)
+        };
+        if let Some((verb, ..)) = of(TURNS).find(|(_, _, phrases)| self.eat_phrase(phrases)) {
+            return Some(*verb);
+        }
+        let be = self.eat_phrase(BE);
+        (be || is_again).then_some(())?;
+        let found = of(BECOMES).find(|(_, _, phrases)| self.eat_phrase(phrases));
+        if let Some((verb, ..)) = found {
+            return Some(*verb);
+        }
+        // `assigned to an issue or removed from it`, `assigned a PR`
+        if is_someone && self.eat_phrase(&["removed from", "taken off", "dropped from"]) {
+            return Some(match field {
+                Field::Assignee => Verb::Unassign,
+                _ => Verb::UnrequestReview,
+            });
+        }
+        (field == Field::Assignee
+            && self.eat_any(&["assigned", "given", "handed"])
+            && self.word(0) != "as")
+            .then_some(Verb::Assign)
+    }
+
+    /// `adds X as a reviewer to a PR`, `removes X from the assignees of an issue`
+    pub(super) fn appointing(&mut self) -> Option<Vec<Event>> {
+        let start = self.at;
+        let takes = self.eat_any(&[
+            "removes", "drops", "removed", "removing", "takes", "dropped",
+        ]);
+        if !takes {
+            self.eat_any(&[
+                "adds", "makes", "names", "added", "adding", "appoints", "puts", "made",
+            ])
+            .then_some(())?;
+        }
+        let who_at = self.at;
+        for (field, roles) in [
+            (
+                Field::Reviewer,
+                &[
+                    "as a requested reviewer",
+                    "as a reviewer",
+                    "as reviewer",
+                    "to the requested reviewers",
+                    "to the reviewers",
+                    "from the requested reviewers",
+                    "from the reviewers",
+                    "off the reviewers",
+                    "a reviewer",
+                ][..],
+            ),
+            (
+                Field::Assignee,
+                &[
+                    "as an assignee",
+                    "as assignee",
+                    "as the assignee",
+                    "to the assignees",
+                    "from the assignees",
+                    "the assignee",
+                    "an assignee",
+                    "assignee",
+                ][..],
+            ),
+        ] {
+            self.at = who_at;
+            let who = if field == Field::Assignee {
+                self.person_value(field)
+            } else {
+                self.reviewer()
+            };
+            let Some(who) = who.filter(|_| self.eat_phrase(roles)) else {
+                continue;
+            };
+            let things = self.attempt(|line| {
+                line.eat_any(&["on", "of", "to", "for", "from"])
+                    .then_some(())?;
+                line.object()
+            });
+            let verb = match (field, takes) {
+                (Field::Reviewer, true) => Verb::UnrequestReview,
+                (Field::Reviewer, false) => Verb::RequestReview,
+                (_, true) => Verb::Unassign,
+                (_, false) => Verb::Assign,
+            };
+            let things = match things {
+                Some(things) => things,
+                None if field == Field::Assignee => return None,
+                None => vec![self.any_pull_request(start)],
+            };
+            return self.finish(&things, &Deed::with(verb, who));
+        }
+        None
     }
 
     /// Behind `@x is mentioned in`: a comment, a new issue, the body of one.
@@ -319,7 +571,7 @@ impl Line<'_> {
         let start = self.at;
         self.eat_phrase(&["auto-merge", "auto merge", "automerge"])
             .then_some(())?;
-        self.eat_phrase(BE).then_some(())?;
+        self.eat_phrase(BE);
         let verb = if self.eat_phrase(&["enabled", "turned on", "switched on", "activated", "set"])
         {
             Verb::EnableAutoMerge

@@ -3,10 +3,11 @@
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
-use super::atom::{Guard, Says, State};
+use super::atom::{Guard, Place, Says, State};
 use super::clauses::{BE, LEADS};
 use super::deeds::{Deed, Event, added, events_of, removed};
 use super::formula::{Formula, is};
+use super::idioms::Voice;
 use super::line::Line;
 use super::predicate::Behind;
 use super::things::Thing;
@@ -75,27 +76,15 @@ impl Line<'_> {
             matches!(word, "branch" | "branches") || crate::lexicon::KNOWN_BRANCHES.contains(&word)
         });
         is_named.then_some(())?;
-        let forced = if self.eat_any(&["gets", "receives", "receive", "get"]) {
-            self.skip_any(&["a", "new", "any", "some", "pushed", "fresh"]);
-            let forced =
-                self.eat_any(&["force-push"]) || self.eat_phrase(&["force push", "forced push"]);
-            if !forced {
-                self.eat_any(&["commits", "commit", "push", "pushes", "code"])
-                    .then_some(())?;
-                self.eat_phrase(&["through a push", "via a push", "by a push", "pushed to it"]);
-            }
-            forced
-        } else {
-            self.eat_phrase(BE).then_some(())?;
-            let forced = self.eat_any(&["force-pushed"]) || self.eat_phrase(&["force pushed"]);
-            if forced {
-                self.eat("to");
-            } else {
-                self.eat_phrase(&["pushed to", "updated by a push", "updated"])
-                    .then_some(())?;
-            }
-            forced
-        };
+        if let Some(deed) = self.attempt(Self::branch_deed) {
+            let mut thing = self.any_pull_request(start);
+            thing.noun = Noun::Branch;
+            thing.guard = branch;
+            let behind = self.behind_verb(Noun::Branch);
+            let deed = Deed::with(deed, behind);
+            return self.done_to(&[thing], &deed);
+        }
+        let forced = self.branch_moves()?;
         let mut thing = self.any_pull_request(start);
         thing.noun = Noun::Commit;
         thing.guard = branch;
@@ -109,6 +98,52 @@ impl Line<'_> {
                 is_bare: false,
             },
         )
+    }
+
+    /// `is deleted`, `is created`
+    fn branch_deed(&mut self) -> Option<Verb> {
+        self.eat_phrase(BE).then_some(())?;
+        let verbs = self.eat_verb(Forms::PAST)?;
+        let deeds = [Verb::Delete, Verb::Remove, Verb::Create];
+        let deed = deeds.into_iter().find(|deed| verbs.contains(deed))?;
+        has_row(Noun::Branch, deed).then_some(deed)
+    }
+
+    /// `gets new commits`, `is pushed to`, `moves`; whether by force.
+    fn branch_moves(&mut self) -> Option<bool> {
+        if self.eat_any(&["moves", "advances", "changes"]) {
+            self.eat_any(&["forward", "on", "ahead"]);
+            return self.sees_end().then_some(false);
+        }
+        if self.eat_any(&["gets", "receives", "receive", "get", "has", "sees"])
+            && !matches!(
+                self.word(0),
+                "updated" | "pushed" | "force-pushed" | "been" | "force"
+            )
+        {
+            self.skip_any(&["a", "new", "any", "some", "pushed", "fresh", "more"]);
+            let forced =
+                self.eat_any(&["force-push"]) || self.eat_phrase(&["force push", "forced push"]);
+            if !forced {
+                self.eat_any(&["commits", "commit", "push", "pushes", "code"])
+                    .then_some(())?;
+                self.eat_phrase(&["through a push", "via a push", "by a push", "pushed to it"]);
+            }
+            return Some(forced);
+        }
+        let has = matches!(self.word_at(self.at.wrapping_sub(1)), "gets" | "has");
+        self.eat("been");
+        if !has {
+            self.eat_phrase(BE).then_some(())?;
+        }
+        let forced = self.eat_any(&["force-pushed"]) || self.eat_phrase(&["force pushed"]);
+        if forced {
+            self.eat("to");
+        } else {
+            self.eat_phrase(&["pushed to", "updated by a push", "updated", "committed to"])
+                .then_some(())?;
+        }
+        Some(forced)
     }
 
     /// Further verbs of the same subject: `or is edited by …`, `, or gets new commits`.
@@ -150,7 +185,7 @@ impl Line<'_> {
         let noun = things.first()?.noun;
         self.attempt(|line| {
             line.eat_phrase(BE).then_some(())?;
-            line.eat("newly");
+            line.eat_any(&["newly", "just"]);
             line.participles(things)
         })
         .or_else(|| self.attempt(|line| line.gains(things)))
@@ -163,13 +198,32 @@ impl Line<'_> {
                 {
                     events = super::deeds::synchronized(&events, &pulls);
                 }
-                let behind = line.behind_verb(noun);
+                let mut behind = line.behind_verb(noun);
+                if let Some((on, parent)) = line.put_on(noun, things) {
+                    super::deeds::place(&mut events, &on);
+                    behind = behind.and(parent).and(line.behind_verb(noun));
+                }
                 events
                     .iter_mut()
                     .for_each(|event| event.require(behind.clone()));
                 Some(events)
             })
         })
+    }
+
+    /// What a thing does in an idiom: `comes in`, `makes it into main`.
+    fn happens(&mut self, noun: Noun) -> Option<Deed> {
+        let start = self.at;
+        let forms = Forms(Forms::THIRD.0 | Forms::BASE.0);
+        let idiom = self.eat_idiom(noun, &[Voice::Itself, Voice::Onto], forms)?;
+        let mut deed = self.deed_of(idiom, start);
+        if idiom.voice == Voice::Onto {
+            deed.guard = self.branches()?;
+        } else if idiom.verb == Verb::Create {
+            // What comes in is described behind the verb as behind the noun.
+            deed.guard = deed.guard.and(self.modifiers(Behind::Noun(noun)));
+        }
+        Some(deed)
     }
 
     /// A verb that the thing itself does: `merges`, `lands on main`, `becomes ready for review`.
@@ -259,12 +313,8 @@ impl Line<'_> {
             return Some(bare(&[Verb::Push], found));
         }
         let start = self.at;
-        if noun == Noun::Commit
-            && self.eat_phrase(&[
-                "arrive", "arrives", "show up", "shows up", "come in", "appear", "appears",
-            ])
-        {
-            return Some(bare(&[Verb::Push], Formula::Always));
+        if let Some(deed) = self.attempt(|line| line.happens(noun)) {
+            return Some(deed);
         }
         if noun == Noun::Review {
             let state = if self.eat_phrase(&["requests changes", "asks for changes"]) {
@@ -305,11 +355,6 @@ impl Line<'_> {
         if matches!(self.word(0), "commits" | "commit") {
             return None;
         }
-        if noun == Noun::Release
-            && self.eat_phrase(&["goes public", "goes live", "goes out", "is made public"])
-        {
-            return Some(bare(&[Verb::Publish], Formula::Always));
-        }
         let forms = Forms(Forms::THIRD.0 | Forms::BASE.0);
         let verbs = self.eat_verb(forms)?;
         let wanted: Vec<Verb> = verbs
@@ -333,9 +378,7 @@ impl Line<'_> {
             .take(1)
             .collect();
         // What is created does not open anything.
-        if wanted == [Verb::Create]
-            && !matches!(self.word_at(self.at - 1), "appears" | "appear" | "emerges")
-        {
+        if wanted == [Verb::Create] {
             return None;
         }
         (!wanted.is_empty()).then(|| bare(&wanted, Formula::Always))
@@ -378,26 +421,29 @@ impl Line<'_> {
                 .for_each(|event| event.require(behind.clone()));
             return Some(events);
         }
-        let loses = self.eat_any(&["loses", "lose", "lost"]);
+        let loses = self.eat_any(&["loses", "lose", "lost", "sheds", "shed"])
+            || self.eat_phrase(&["drops its", "drops the"]);
         let has = !loses && self.eat_any(&["has", "have"]);
         if !loses && !has {
             self.eat_any(&[
                 "gets", "get", "receives", "receive", "gains", "gain", "acquires", "got",
-                "received",
+                "received", "earns",
             ])
-            .then_some(())?;
+            .then_some(())
+            .or_else(|| self.eat_phrase(&["picks up", "pick up"]).then_some(()))?;
         }
         let mut events = if loses {
-            self.skip_any(&["its", "the", "a"]);
-            let guard = self.labels(removed)?;
-            self.done_to(
-                things,
-                &Deed {
-                    verbs: vec![Verb::Unlabel],
-                    guard,
-                    is_bare: false,
-                },
-            )?
+            self.skip_any(&["its", "the", "a", "an", "any", "one", "of"]);
+            let lost = if self.eat_any(&["assignee", "assignees"]) {
+                Deed::with(Verb::Unassign, Formula::Always)
+            } else if self.eat_any(&["milestone"]) {
+                Deed::with(Verb::Demilestone, Formula::Always)
+            } else if self.plain_label() {
+                Deed::with(Verb::Unlabel, Formula::Always)
+            } else {
+                Deed::with(Verb::Unlabel, self.labels(removed)?)
+            };
+            self.done_to(things, &lost)?
         } else {
             self.gained(things, noun, has)?
         };
@@ -406,6 +452,68 @@ impl Line<'_> {
             .iter_mut()
             .for_each(|event| event.require(behind.clone()));
         Some(events)
+    }
+
+    /// `label`, and nothing that names one.
+    fn plain_label(&mut self) -> bool {
+        self.attempt(|line| {
+            line.eat_any(&["labels", "label"]).then_some(())?;
+            (line.sees_end() && line.word(0) != "except").then_some(())
+        })
+        .is_some()
+    }
+
+    /// `a milestone`, `the green light`, `a new title`
+    fn gift(&mut self, noun: Noun) -> Option<Deed> {
+        let start = self.at;
+        self.skip_any(&["a", "an", "new", "the", "another", "different"]);
+        if self.eat_any(&["assignee", "assignees"]) {
+            return Some(Deed::with(Verb::Assign, Formula::Always));
+        }
+        let named = self.attempt(|line| line.milestone(start));
+        if named.is_some() || self.eat("milestone") {
+            return Some(Deed::with(
+                Verb::Milestone,
+                named.unwrap_or(Formula::Always),
+            ));
+        }
+        if matches!(noun, Noun::PullRequest | Noun::Issue)
+            && let Some(place) = self.attempt(Self::place_named)
+        {
+            let names: &[&str] = match place {
+                Place::Title => &["title"],
+                Place::Body => &["body"],
+                Place::Own | Place::Message => return None,
+            };
+            let changed = self.says(Says::Test(is(Field::Changed, names)), start);
+            return Some(Deed::with(Verb::Edit, changed));
+        }
+        (noun == Noun::PullRequest).then_some(())?;
+        if self.eat_phrase(&[
+            "review request",
+            "reviewer",
+            "reviewers",
+            "request for review",
+        ]) {
+            return Some(Deed::with(Verb::RequestReview, Formula::Always));
+        }
+        if self.eat_phrase(&[
+            "green light",
+            "thumbs up",
+            "thumbs-up",
+            "go-ahead",
+            "sign-off",
+            "lgtm",
+        ]) && self.word(0) != "reaction"
+        {
+            return Some(Deed::with(Verb::Approve, Formula::Always));
+        }
+        if self.eat_phrase(&["base branch", "target branch", "base", "target"]) {
+            let changed = self.says(Says::Test(is(Field::Changed, &["base"])), start);
+            return Some(Deed::with(Verb::Edit, changed));
+        }
+        self.eat_phrase(&["change request", "request for changes", "thumbs down"])
+            .then(|| Deed::with(Verb::RequestChanges, Formula::Always))
     }
 
     pub(super) fn gained(&mut self, things: &[Thing], noun: Noun, has: bool) -> Option<Vec<Event>> {
@@ -494,23 +602,8 @@ impl Line<'_> {
         if has {
             return None;
         }
-        if self
-            .attempt(|line| {
-                line.skip_any(&["a", "an", "new", "the"]);
-                line.eat_any(&["assignee"]).then_some(())
-            })
-            .is_some()
-        {
-            return self.done_to(things, &deed(Verb::Assign, Formula::Always));
-        }
-        if self
-            .attempt(|line| {
-                line.skip_any(&["a", "new", "the"]);
-                line.eat_phrase(&["review request"]).then_some(())
-            })
-            .is_some()
-        {
-            return self.done_to(things, &deed(Verb::RequestReview, Formula::Always));
+        if let Some(gift) = self.attempt(|line| line.gift(noun)) {
+            return self.done_to(things, &gift);
         }
         // `gets a review`, `receives a comment from X`
         let gained = self.things()?;

@@ -7,6 +7,7 @@ use super::atom::{Guard, Place, Role, Says};
 use super::clauses::BE;
 use super::formula::Formula;
 use super::line::Line;
+use super::literals::PREFIXED;
 use super::people::OTHER_THAN;
 use super::predicate::{Behind, label_test, the_label, values_begin};
 use crate::filter::{Op, Test};
@@ -163,6 +164,21 @@ impl Line<'_> {
         self.eat_phrase(&["is", "matches", "match"]).then_some(())?;
         let found = self.tags(start)?;
         Some(if negated { found.not() } else { found })
+    }
+
+    /// `starts with v`, `does not match v1.*`, `is not nightly`
+    pub(super) fn tag_says(&mut self) -> Option<Guard> {
+        let negated = self.eat_any(&["does", "do"]) && self.eat("not");
+        if self.eat_phrase(PREFIXED) {
+            let found = self.prefixes(Field::Tag)?;
+            return Some(if negated { found.not() } else { found });
+        }
+        let is = self.eat_any(BE);
+        let not = is && self.eat("not");
+        let named = self.eat_any(&["named", "called", "like", "matching"]);
+        (is || named || self.eat_any(&["matches", "match"])).then_some(())?;
+        let found = self.tags(self.at)?;
+        Some(if negated || not { found.not() } else { found })
     }
 
     /// `v1.*`, `"nightly"`: the names of tags.

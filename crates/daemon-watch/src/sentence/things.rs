@@ -121,8 +121,14 @@ impl Line<'_> {
             without: None,
             start,
         };
+        let owner = self.attempt(Self::owner_before);
         self.before_noun(&mut thing);
         self.noun(&mut thing)?;
+        if let Some(owner) = owner {
+            // Whose a comment is, no payload tells of an actor.
+            matches!(thing.noun, Noun::PullRequest | Noun::Issue).then_some(())?;
+            thing.guard = thing.guard.and(owner);
+        }
         if let Some(numbers) = self.numbers() {
             thing.guard = thing.guard.and(numbers);
         }
@@ -156,6 +162,14 @@ impl Line<'_> {
                 })
                 .is_some()
             {
+            } else if matches!(self.word(0), "existing" | "submitted" | "posted") && {
+                self.at += 1;
+                self.ends_before_noun() || {
+                    self.at = start;
+                    false
+                }
+            } {
+                // A thing that something happens to is there.
             } else if self.eat_any(&["top-level", "conversation", "general"]) {
                 thing.without = Some("pull_request_review_comment");
             } else if self.eat_phrase(&["forks 's", "fork 's"]) {
@@ -179,23 +193,18 @@ impl Line<'_> {
             ok.then_some(found)
         });
         if let Some(found) = state {
-            if self
-                .attempt(|line| {
-                    line.eat_any(&["and", "but"]).then_some(())?;
-                    line.adjective().map(|_| ())
-                })
-                .is_some()
-            {
-                // Joined adjectives: read the second again for its meaning.
-                let end = self.at;
-                self.at = start;
-                let first = self.adjective()?;
-                self.eat_mark(",");
-                self.eat_any(&["and", "but"]);
-                let second = self.adjective()?;
-                return (self.at == end && self.ends_before_noun()).then(|| first.and(second));
-            }
-            return Some(found);
+            // `open, non-draft`, `closed or merged`
+            let second = self.attempt(|line| {
+                line.eat_any(&["and", "but", "or"]).then_some(())?;
+                let or = line.word_at(line.at - 1) == "or";
+                let second = line.adjective()?;
+                line.ends_before_noun().then_some((second, or))
+            });
+            return match second {
+                Some((second, true)) => Some(found.or(second)),
+                Some((second, false)) => Some(found.and(second)),
+                None => self.ends_before_noun().then_some(found),
+            };
         }
         let label = self.attempt(|line| {
             let value = line.value(0);
@@ -277,33 +286,7 @@ impl Line<'_> {
 
     fn noun(&mut self, thing: &mut Thing) -> Option<()> {
         let start = self.at;
-        if self.eat_any(&["approvals", "approval"]) {
-            thing.noun = Noun::Review;
-            thing.is_plural = self.word_at(start) == "approvals";
-            thing.guard = self.review_state(thing, "approved", start);
-            return Some(());
-        }
-        if self
-            .attempt(|line| {
-                line.eat_phrase(&["approving review", "positive review", "approving reviews"])
-                    .then_some(())
-            })
-            .is_some()
-        {
-            thing.noun = Noun::Review;
-            thing.guard = self.review_state(thing, "approved", start);
-            return Some(());
-        }
-        if self
-            .attempt(|line| {
-                line.eat_phrase(&["non approving"]).then_some(())?;
-                line.eat_any(&["review", "reviews"]).then_some(())
-            })
-            .is_some()
-        {
-            thing.noun = Noun::Review;
-            let approved = self.says(Says::Test(is(Field::ReviewState, &["approved"])), start);
-            thing.guard = thing.guard.clone().and(approved.not());
+        if self.attempt(|line| line.review_noun(thing)).is_some() {
             return Some(());
         }
         let last = match self.last.as_slice() {
@@ -330,7 +313,8 @@ impl Line<'_> {
         }
         // `a v* tag`
         let tag = self.attempt(|line| {
-            let is_data = matches!(line.kind(0)?, TokenKind::Quoted | TokenKind::Code);
+            let is_data = matches!(line.kind(0)?, TokenKind::Quoted | TokenKind::Code)
+                || line.is_free_word(0) && !line.sees_sense(is_thing);
             let value = line.value(0);
             line.at += 1;
             let plural = line.word(0) == "tags";
@@ -350,13 +334,15 @@ impl Line<'_> {
         }
         // `a prerelease`, without its noun
         let prerelease = self.attempt(|line| {
+            let not = line.eat("non");
             line.eat_any(&["prerelease", "pre-release", "prereleases", "pre-releases"])
                 .then_some(())?;
-            (!line.sees_sense(is_thing)).then_some(())
+            (!line.sees_sense(is_thing)).then_some(not)
         });
-        if prerelease.is_some() {
+        if let Some(not) = prerelease {
             thing.noun = Noun::Release;
-            let said = self.says(Says::Test(is(Field::Prerelease, &["true"])), start);
+            let early = if not { "false" } else { "true" };
+            let said = self.says(Says::Test(is(Field::Prerelease, &[early])), start);
             thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(said);
             return Some(());
         }
@@ -425,22 +411,10 @@ impl Line<'_> {
         // A person named by the thing is no thing.
         let names_other = matches!(
             self.word(0),
-            "author"
-                | "authors"
-                | "owner"
-                | "number"
-                | "template"
-                | "count"
-                | "size"
-                | "alert"
-                | "alerts"
+            "author" | "authors" | "owner" | "template" | "count" | "size" | "alert" | "alerts"
         );
-        (!names_other).then_some(())
-    }
-
-    pub(super) fn review_state(&self, thing: &Thing, state: &str, start: usize) -> Guard {
-        let test = is(Field::ReviewState, &[state]);
-        thing.guard.clone().and(self.says(Says::Test(test), start))
+        let is_counted = self.word(0) == "number" && self.kind(1) != Some(TokenKind::Number);
+        (!names_other && !is_counted).then_some(())
     }
 
     /// Where a comment is, and everything that narrows the noun.
@@ -478,60 +452,6 @@ impl Line<'_> {
         }
     }
 
-    /// `that requests changes`, `with state approved`, `approving it`
-    pub(super) fn review_says(&mut self) -> Option<Guard> {
-        let start = self.at;
-        let that = self.eat_any(&["that", "which"]);
-        let not = that && self.eat_phrase(&["does not", "do not"]);
-        let one = |line: &mut Self| -> Option<&'static str> {
-            if line.eat_phrase(&[
-                "requests changes",
-                "is a request for changes",
-                "a request for changes",
-                "requesting changes",
-                "asks for changes",
-                "asking for changes",
-                "request changes",
-            ]) {
-                Some("changes_requested")
-            } else if line.eat_phrase(&[
-                "is an approval",
-                "an approval",
-                "approves",
-                "approving",
-                "approve",
-            ]) {
-                line.attempt(|line| {
-                    line.eat_any(&["it", "the"]).then_some(())?;
-                    line.eat_any(&["pr", "changes"]);
-                    Some(())
-                });
-                Some("approved")
-            } else if line.eat_phrase(&["with state approved", "with approval"]) {
-                Some("approved")
-            } else if line.eat_phrase(&[
-                "with state changes_requested",
-                "with changes requested",
-                "with requested changes",
-            ]) {
-                Some("changes_requested")
-            } else if line.eat_phrase(&["with state commented", "with comments only"]) {
-                Some("commented")
-            } else {
-                None
-            }
-        };
-        let mut states = vec![one(self)?];
-        while let Some(next) = self.attempt(|line| {
-            line.eat("or").then_some(())?;
-            one(line)
-        }) {
-            states.push(next);
-        }
-        let guard = self.says(Says::Test(is(Field::ReviewState, &states)), start);
-        Some(if not { guard.not() } else { guard })
-    }
-
     /// Reads what a comment is on: kinds of things, and what must hold of them.
     pub(super) fn parents(&mut self) -> Option<(Vec<Noun>, Guard)> {
         if self.eat_any(&["it", "them"]) || self.word(1) != "of" && self.eat("one") {
@@ -541,7 +461,15 @@ impl Line<'_> {
             return Some((self.last.clone(), Formula::Always))
                 .filter(|(nouns, _)| !nouns.is_empty());
         }
-        let things = self.things()?;
+        let mut things = self.things()?;
+        // `on a pull request or on a GitHub issue`
+        while let Some(more) = self.attempt(|line| {
+            line.eat("or").then_some(())?;
+            line.eat_any(&["on", "to", "in", "under"]).then_some(())?;
+            line.things()
+        }) {
+            things.extend(more);
+        }
         if let [thing] = things.as_slice()
             && is_comment(thing.noun)
             && !thing.on.is_empty()
