@@ -128,6 +128,8 @@ pub(crate) enum Command {
     Outputs(Listing),
     /// Examines this machine, the home and the repositories
     Doctor(Doctor),
+    /// Serves tools to an agent or editor: the Model Context Protocol on standard input and output
+    Mcp(crate::mcp::Mcp),
     /// Prints a JSON Schema
     Schema(Schema),
     /// Prints a completion script
@@ -238,6 +240,9 @@ pub(crate) struct EventArgs {
     /// A payload: a raw body, which needs --source and --kind, or an envelope that carries them; `-` reads it from the input
     #[arg(long, value_name = "PAYLOAD")]
     pub(crate) event: Option<PathBuf>,
+    /// The bytes of a payload that comes another way
+    #[arg(skip)]
+    pub(crate) payload: Option<Vec<u8>>,
     /// Where the event comes from: github, linear, slack, sentry or git
     #[arg(long, value_name = "S")]
     pub(crate) source: Option<String>,

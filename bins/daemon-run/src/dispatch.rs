@@ -165,6 +165,7 @@ async fn run(cli: &Cli, place: &Place, out: Out) -> Result<u8, Failure> {
             .await
             .map(done),
         Command::Doctor(args) => doctor::run(args, place, out).await.map(good),
+        Command::Mcp(args) => crate::mcp::serve(args, place).await.map(done),
         Command::Schema(args) => schema::run(args, out).map(done),
         Command::Completions(args) => completions::completions(args, out).map(done),
         Command::Man(args) => completions::man(args, place, out).map(done),

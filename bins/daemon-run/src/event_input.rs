@@ -16,6 +16,9 @@ const MAX_PAYLOAD: u64 = 25 * 1024 * 1024;
 
 /// Reads the event that flags describe; none without `--event`.
 pub(crate) fn read(args: &EventArgs, place: &Place) -> Result<Option<FiredEvent>, Failure> {
+    if let Some(bytes) = &args.payload {
+        return from_bytes(bytes.clone(), args).map(Some);
+    }
     let Some(path) = &args.event else {
         for (flag, is_given) in [
             ("--source", args.source.is_some()),

@@ -23,6 +23,7 @@ mod failure;
 mod known;
 mod local;
 mod logs;
+mod mcp;
 mod out;
 mod place;
 #[cfg(doctest)]

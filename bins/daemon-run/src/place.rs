@@ -6,7 +6,7 @@ use crate::cli::Global;
 use crate::failure::{Exit, Failure};
 
 /// What a command reads from its surroundings, once.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Place {
     /// The directory it works in.
     pub(crate) directory: PathBuf,

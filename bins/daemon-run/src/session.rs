@@ -221,6 +221,12 @@ impl Live for Offline {
     }
 }
 
+/// Says that only a live host can do it, in the words of the tools.
+pub(crate) fn no_host_runs() -> Failure {
+    let words = "No host is running for this home";
+    Failure::new(Exit::Unavailable, "no-host", words).help("start one with `daemon-run serve`")
+}
+
 /// Says that only a live host can do it.
 pub(crate) fn no_host() -> OpError {
     OpError::new(

@@ -42,11 +42,54 @@ pub(crate) async fn run(args: &Explain, place: &Place, out: Out) -> Result<Wakes
         corpus::run(&corpus, &payloads, answers.as_deref(), out)?;
         return Ok(Wakes::Yes);
     }
+    let answer = answer(args, place).await?;
+    let wakes = answer.wakes;
+    if out.is_json() {
+        out.envelope(answer.members)?;
+    } else {
+        tell(args, place, answer, out)?;
+    }
+    Ok(wakes)
+}
+
+/// What is said of a condition, or of daemons.
+pub(crate) struct Answer {
+    /// The members of the object that programs get.
+    pub(crate) members: Map<String, Value>,
+    /// Whether something wakes.
+    pub(crate) wakes: Wakes,
+    event: Option<Event>,
+}
+
+/// Explains a condition, a daemon or all daemons.
+pub(crate) async fn answer(args: &Explain, place: &Place) -> Result<Answer, Failure> {
     let known = event(args, place).await?;
     match &args.condition {
-        Some(condition) => one_condition(condition, known, out),
-        None => daemons(args, place, known, out),
+        Some(condition) => one_condition(condition, known),
+        None => daemons(args, place, known),
     }
+}
+
+fn tell(args: &Explain, place: &Place, answer: Answer, out: Out) -> Result<(), Failure> {
+    let Answer {
+        mut members, event, ..
+    } = answer;
+    let facts = reading::facts_text(&members["facts"]);
+    if let Some(condition) = &args.condition {
+        members.insert("condition".to_owned(), json!(condition));
+        let text = reading::condition_text(&Value::Object(members), event.as_ref());
+        return out.text(&(text + &facts));
+    }
+    let objects = members["daemons"].as_array().cloned().unwrap_or_default();
+    out.text(&(reading::daemons_text(&objects, event.as_ref()) + &facts))?;
+    if objects.is_empty() {
+        let root = local::root(place, args.repo.as_deref())?;
+        out.note(&format!("no daemons in `{}`", root.display()));
+    }
+    if let Some(id) = &args.id {
+        out.note(&format!("next: daemon-run fire {id} --dry-run"));
+    }
+    Ok(())
 }
 
 /// Reads the event: a payload, or the id of a stored event.
@@ -69,36 +112,27 @@ async fn event(args: &Explain, place: &Place) -> Result<Option<KnownEvent>, Fail
     Ok(Some(KnownEvent::read(&mut fired, root.as_deref(), place)?))
 }
 
-fn one_condition(
-    condition: &str,
-    mut known: Option<KnownEvent>,
-    out: Out,
-) -> Result<Wakes, Failure> {
+fn one_condition(condition: &str, mut known: Option<KnownEvent>) -> Result<Answer, Failure> {
     let decided = Decided::new(condition, known.as_ref().map(|known| &known.event));
     miss(&mut known, [&decided]);
-    let event = known.as_ref().map(|known| &known.event);
-    let Value::Object(mut object) = decided.to_json() else {
+    let Value::Object(mut members) = decided.to_json() else {
         return Err(Failure::bug("an interpretation cannot be written"));
     };
-    if out.is_json() {
-        // The envelope bears the same version.
-        object.remove("schema_version");
-        object.insert("facts".to_owned(), facts(known.as_ref()));
-        out.envelope(object)?;
-    } else {
-        object.insert("condition".to_owned(), json!(condition));
-        let text = reading::condition_text(&Value::Object(object), event);
-        out.text(&(text + &reading::facts_text(&facts(known.as_ref()))))?;
-    }
-    Ok(decided.wakes().into())
+    // The envelope bears the same version.
+    members.remove("schema_version");
+    members.insert("facts".to_owned(), facts(known.as_ref()));
+    Ok(Answer {
+        members,
+        wakes: decided.wakes().into(),
+        event: known.map(|known| known.event),
+    })
 }
 
 fn daemons(
     args: &Explain,
     place: &Place,
     mut known: Option<KnownEvent>,
-    out: Out,
-) -> Result<Wakes, Failure> {
+) -> Result<Answer, Failure> {
     let root = local::root(place, args.repo.as_deref())?;
     let all = local::judged(&root, &|_| "UTC".to_owned())?;
     if let Some(id) = &args.id {
@@ -119,23 +153,15 @@ fn daemons(
         objects.push(object);
     }
     let event = known.as_ref().map(|known| &known.event);
-    if out.is_json() {
-        let mut map = Map::new();
-        map.insert("facts".to_owned(), facts(known.as_ref()));
-        map.insert("event".to_owned(), event.map_or(Value::Null, event_json));
-        map.insert("daemons".to_owned(), Value::Array(objects));
-        out.envelope(map)?;
-    } else {
-        let text = reading::daemons_text(&objects, event);
-        out.text(&(text + &reading::facts_text(&facts(known.as_ref()))))?;
-        if objects.is_empty() {
-            out.note(&format!("no daemons in `{}`", root.display()));
-        }
-        if let Some(id) = &args.id {
-            out.note(&format!("next: daemon-run fire {id} --dry-run"));
-        }
-    }
-    Ok(any.into())
+    let mut members = Map::new();
+    members.insert("facts".to_owned(), facts(known.as_ref()));
+    members.insert("event".to_owned(), event.map_or(Value::Null, event_json));
+    members.insert("daemons".to_owned(), Value::Array(objects));
+    Ok(Answer {
+        members,
+        wakes: any.into(),
+        event: known.map(|known| known.event),
+    })
 }
 
 /// Says what one daemon of the working tree makes of an event.

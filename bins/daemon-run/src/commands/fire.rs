@@ -4,6 +4,7 @@ mod dry_run;
 mod hosted;
 
 use std::path::Path;
+use std::time::Duration;
 
 use daemon_engine::ActivationState;
 use daemon_host::driver::run_one;
@@ -31,7 +32,7 @@ pub(crate) async fn run(args: &Fire, place: &Place, out: Out) -> Result<bool, Fa
     let answer = if args.dry_run {
         dry_run::dry_run(args, &root, &why, place)?
     } else if let Some(client) = session::live(place).await? {
-        hosted::through_host(args, &root, &why, place, client).await?
+        hosted::through_host(args, &root, &why, place, (client, None)).await?
     } else {
         alone(args, &root, &why, place, out).await?
     };
@@ -50,6 +51,22 @@ pub(crate) async fn run(args: &Fire, place: &Place, out: Out) -> Result<bool, Fa
         }
     }
     Ok(is_good)
+}
+
+/// Fires through a live host, or imagines it; waits for the end for at most `patience`, and returns the object as it stands.
+pub(crate) async fn answer(
+    args: &Fire,
+    place: &Place,
+    patience: Duration,
+) -> Result<Value, Failure> {
+    let root = local::root(place, args.repo.as_deref())?;
+    let why = Why::read(&args.occasion, &root, place)?;
+    if args.dry_run {
+        return dry_run::dry_run(args, &root, &why, place);
+    }
+    let live = session::live(place).await?;
+    let client = live.ok_or_else(session::no_host_runs)?;
+    hosted::through_host(args, &root, &why, place, (client, Some(patience))).await
 }
 
 fn empty(dry_run: bool) -> Value {

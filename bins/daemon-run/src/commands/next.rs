@@ -33,39 +33,118 @@ struct Answer {
 
 /// Prints when an expression, one daemon or all of a repository are due next.
 pub(crate) async fn run(args: &Next, place: &Place, out: Out) -> Result<(), Failure> {
-    if args.count > MAX_TIMES {
-        return Err(Failure::usage(format!(
-            "-n is {}, at most {MAX_TIMES} are told",
-            args.count
-        )));
+    let told = Told::read(args, place)?;
+    for problem in &told.problems {
+        out.tell(problem);
     }
-    let from = match &args.from {
-        None => daemon_host::random::now(),
-        Some(text) => instant(text)?,
-    };
-    if let Some(expression) = &args.cron {
-        let zone = zone(args.tz.as_deref().unwrap_or("UTC"))?;
-        return one(
-            &answer(expression, &zone, from, args.count)?,
-            None,
+    if out.is_json() {
+        return out.envelope(told.members());
+    }
+    let texts = told.answers.iter().map(|(id, answer)| match id {
+        Some(id) if told.is_all => format!("{id}  {}", text(answer, told.from)),
+        _ => text(answer, told.from),
+    });
+    let texts: String = texts.collect();
+    if texts.is_empty() {
+        let root = local::root(place, args.repo.as_deref())?;
+        out.note(&format!("no daemon in `{}` has a schedule", root.display()));
+    }
+    out.text(&texts)?;
+    match &args.id {
+        Some(id) if args.cron.is_none() => last_ticks(id, place, out).await,
+        _ => Ok(()),
+    }
+}
+
+/// Returns the members of the object that programs get.
+pub(crate) fn answer(args: &Next, place: &Place) -> Result<Map<String, Value>, Failure> {
+    Told::read(args, place).map(|told| told.members())
+}
+
+/// The schedules that were asked about.
+struct Told {
+    from: Timestamp,
+    answers: Vec<(Option<String>, Answer)>,
+    /// Whether all schedules of a repository were asked for.
+    is_all: bool,
+    /// What is wrong with others.
+    problems: Vec<String>,
+}
+
+impl Told {
+    fn read(args: &Next, place: &Place) -> Result<Self, Failure> {
+        if args.count > MAX_TIMES {
+            return Err(Failure::usage(format!(
+                "-n is {}, at most {MAX_TIMES} are told",
+                args.count
+            )));
+        }
+        let from = match &args.from {
+            None => daemon_host::random::now(),
+            Some(text) => instant(text)?,
+        };
+        let mut told = Self {
             from,
-            out,
-        );
+            answers: Vec::new(),
+            is_all: false,
+            problems: Vec::new(),
+        };
+        if let Some(expression) = &args.cron {
+            let zone = zone(args.tz.as_deref().unwrap_or("UTC"))?;
+            let answer = due(expression, &zone, from, args.count)?;
+            told.answers.push((None, answer));
+            return Ok(told);
+        }
+        let root = local::root(place, args.repo.as_deref())?;
+        let zones = Zones::read(args, &root, place)?;
+        match &args.id {
+            Some(id) => told.one(id, &root, &zones, args.count)?,
+            None => told.all(&root, &zones, args.count)?,
+        }
+        Ok(told)
     }
-    let root = local::root(place, args.repo.as_deref())?;
-    let zones = Zones::read(args, &root, place)?;
-    if let Some(id) = &args.id {
-        let daemon = local::daemon(&root, id)?;
+
+    fn one(&mut self, id: &str, root: &Path, zones: &Zones, count: u32) -> Result<(), Failure> {
+        let daemon = local::daemon(root, id)?;
         let zone = zones.of(id)?;
         let Some(expression) = daemon.schedule() else {
             let message = format!("`{id}` has no `schedule`; it wakes on events");
             return Err(Failure::new(Exit::NoInput, "no-schedule", message));
         };
-        let answer = answer(expression, &zone, from, args.count)?;
-        one(&answer, Some(id), from, out)?;
-        return last_ticks(id, place, out).await;
+        let answer = due(expression, &zone, self.from, count)?;
+        self.answers.push((Some(id.to_owned()), answer));
+        Ok(())
     }
-    all(&root, &zones, from, args.count, out)
+
+    fn all(&mut self, root: &Path, zones: &Zones, count: u32) -> Result<(), Failure> {
+        self.is_all = true;
+        for daemon in local::daemons(root)? {
+            let Some(expression) = daemon.schedule() else {
+                continue;
+            };
+            let id = daemon.id().to_owned();
+            match due(expression, &zones.of(&id)?, self.from, count) {
+                Ok(answer) => self.answers.push((Some(id), answer)),
+                Err(failure) => self.problems.push(format!("{id}: {}", failure.message)),
+            }
+        }
+        Ok(())
+    }
+
+    fn members(&self) -> Map<String, Value> {
+        let mut objects = self.answers.iter().map(|(id, answer)| {
+            let mut map = members(answer);
+            if let Some(id) = id {
+                map.insert("daemon_id".to_owned(), json!(id));
+            }
+            map
+        });
+        if !self.is_all {
+            return objects.next().unwrap_or_default();
+        }
+        let objects = objects.map(Value::Object).collect();
+        Map::from_iter([("daemons".to_owned(), Value::Array(objects))])
+    }
 }
 
 /// The zones that daemons' schedules are read in: one for all, else the configured ones.
@@ -151,7 +230,7 @@ pub(crate) fn zone(name: &str) -> Result<Zone, Failure> {
     }
 }
 
-fn answer(expression: &str, zone: &Zone, from: Timestamp, count: u32) -> Result<Answer, Failure> {
+fn due(expression: &str, zone: &Zone, from: Timestamp, count: u32) -> Result<Answer, Failure> {
     let parsed: CronExpr = expression
         .parse()
         .map_err(|error: daemon_cron::Error| refused(expression, &error))?;
@@ -187,17 +266,6 @@ fn members(answer: &Answer) -> Map<String, Value> {
     map
 }
 
-fn one(answer: &Answer, id: Option<&str>, from: Timestamp, out: Out) -> Result<(), Failure> {
-    if out.is_json() {
-        let mut map = members(answer);
-        if let Some(id) = id {
-            map.insert("daemon_id".to_owned(), json!(id));
-        }
-        return out.envelope(map);
-    }
-    out.text(&text(answer, from))
-}
-
 fn text(answer: &Answer, from: Timestamp) -> String {
     let zone = answer.schedule.zone();
     let mut text = format!(
@@ -231,32 +299,4 @@ fn text(answer: &Answer, from: Timestamp) -> String {
         text.push('\n');
     }
     text
-}
-
-fn all(root: &Path, zones: &Zones, from: Timestamp, count: u32, out: Out) -> Result<(), Failure> {
-    let mut objects = Vec::new();
-    let mut texts = String::new();
-    for daemon in local::daemons(root)? {
-        let Some(expression) = daemon.schedule() else {
-            continue;
-        };
-        match answer(expression, &zones.of(daemon.id())?, from, count) {
-            Ok(answer) => {
-                let mut map = members(&answer);
-                map.insert("daemon_id".to_owned(), json!(daemon.id()));
-                objects.push(Value::Object(map));
-                put!(texts, "{}  {}", daemon.id(), text(&answer, from));
-            }
-            Err(failure) => out.tell(&format!("{}: {}", daemon.id(), failure.message)),
-        }
-    }
-    if out.is_json() {
-        let mut map = Map::new();
-        map.insert("daemons".to_owned(), Value::Array(objects));
-        return out.envelope(map);
-    }
-    if texts.is_empty() {
-        out.note(&format!("no daemon in `{}` has a schedule", root.display()));
-    }
-    out.text(&texts)
 }

@@ -10,6 +10,7 @@ mod facts;
 mod fire;
 mod listings;
 mod masked;
+mod mcp;
 mod new;
 mod next;
 mod pages;

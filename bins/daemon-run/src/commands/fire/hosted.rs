@@ -20,13 +20,13 @@ use crate::session::{call_failure, parameter};
 /// How often a live host is asked whether the activation has ended.
 const POLL: Duration = Duration::from_millis(200);
 
-/// Asks the live host, and waits for the end.
+/// Asks the live host, and waits for the end: as long as it takes, or for a while.
 pub(super) async fn through_host(
     args: &Fire,
     root: &Path,
     why: &Why,
     place: &Place,
-    mut client: Client,
+    (mut client, patience): (Client, Option<Duration>),
 ) -> Result<Value, Failure> {
     if args.provider.is_some() {
         let failure =
@@ -54,7 +54,7 @@ pub(super) async fn through_host(
     let Some(id) = answer["activation"]["id"].as_str().map(str::to_owned) else {
         return Ok(answer);
     };
-    let activation = ended(&mut client, &id).await?;
+    let activation = ended(&mut client, &id, patience).await?;
     answer["activation"] = Value::Object(activation);
     for (method, plural) in [("run/list", "runs"), ("output/list", "outputs")] {
         answer[plural] = of_activation(&mut client, method, plural, (&args.id, &id)).await?;
@@ -80,19 +80,33 @@ async fn of_activation(
     Ok(own.cloned().collect())
 }
 
-/// Waits until an activation has ended, and returns it.
-async fn ended(client: &mut Client, id: &str) -> Result<Map<String, Value>, Failure> {
+/// Waits until an activation has ended, or for a while, and returns it as it then is.
+async fn ended(
+    client: &mut Client,
+    id: &str,
+    patience: Option<Duration>,
+) -> Result<Map<String, Value>, Failure> {
+    let until = patience.map(|patience| tokio::time::Instant::now() + patience);
     loop {
-        let asked = client.call("activation/get", parameter("id", id)).await;
-        let activation = asked.map_err(call_failure)?;
-        let state: Option<ActivationState> = activation["state"]
-            .as_str()
-            .and_then(|state| state.parse().ok());
-        if state.is_none_or(ActivationState::is_final) {
+        let activation = activation(client, id).await?;
+        let is_over = until.is_some_and(|until| tokio::time::Instant::now() >= until);
+        if is_over || has_ended(&activation) {
             return Ok(activation);
         }
         tokio::time::sleep(POLL).await;
     }
+}
+
+async fn activation(client: &mut Client, id: &str) -> Result<Map<String, Value>, Failure> {
+    let asked = client.call("activation/get", parameter("id", id)).await;
+    asked.map_err(call_failure)
+}
+
+fn has_ended(activation: &Map<String, Value>) -> bool {
+    let state: Option<ActivationState> = activation["state"]
+        .as_str()
+        .and_then(|state| state.parse().ok());
+    state.is_none_or(ActivationState::is_final)
 }
 
 fn event_params(event: &FiredEvent) -> Value {

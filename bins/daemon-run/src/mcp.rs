@@ -1,0 +1,92 @@
+//! `mcp`: the same answers as tools, for agents and editors.
+
+mod answer;
+mod calls;
+mod daemon;
+mod manual;
+mod table;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use clap::Args;
+use daemon_mcp::{Answer, Call, Effect, Server, ToolSpec, Toolbox};
+
+use crate::failure::{Exit, Failure};
+use crate::place::Place;
+use table::{Does, TOOLS};
+
+/// `mcp`.
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    /// Serves only what changes nothing
+    #[arg(long)]
+    pub(crate) read_only: bool,
+}
+
+/// What a model is told before it uses the tools.
+const INSTRUCTIONS: &str = "Daemons are agents that a repository describes in .agents/daemons/<id>/DAEMON.md and that wake on \
+     events and schedules. `lint`, `explain` and `next` read the working tree; the listings, `show`, `run` and `logs` tell \
+     what the host of this home recorded; `daemon` dispatches one-off runs. Read the resource skill://daemon-manual/SKILL.md \
+     before you inspect, wait for or reclaim a run that is slow or failed.";
+
+/// Serves the tools on standard input and output until the input ends.
+pub(crate) async fn serve(args: &Mcp, place: &Place) -> Result<(), Failure> {
+    let served = if args.read_only {
+        Served::Reading
+    } else {
+        Served::All
+    };
+    let tools = Tools {
+        place: place.clone(),
+        served,
+    };
+    let server = Server::new("daemon-run", env!("CARGO_PKG_VERSION"), Arc::new(tools))
+        .with_instructions(INSTRUCTIONS)
+        .with_resources(manual::resources());
+    let served = server.serve(tokio::io::stdin(), tokio::io::stdout()).await;
+    served.map_err(|error| {
+        let message = daemon_host::ops::chain(&error);
+        Failure::new(Exit::Invalid, "mcp-protocol", message)
+    })
+}
+
+/// Which of the tools are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Served {
+    All,
+    /// Those that change nothing.
+    Reading,
+}
+
+/// The tools of one home and one directory.
+struct Tools {
+    place: Place,
+    served: Served,
+}
+
+#[async_trait]
+impl Toolbox for Tools {
+    fn tools(&self) -> Vec<ToolSpec> {
+        let wanted = TOOLS.iter().filter(|tool| {
+            self.served == Served::All
+                || tool.effect() == Effect::Reads
+                || tool.does == Does::Daemon
+        });
+        wanted.map(|tool| tool.spec(self.served)).collect()
+    }
+
+    async fn call(&self, call: Call) -> Answer {
+        let tool = TOOLS.iter().find(|tool| tool.name == call.tool);
+        match tool {
+            Some(tool) if tool.does == Does::Daemon => {
+                daemon::call(call, self.served, &self.place).await
+            }
+            Some(tool) => {
+                let told = calls::call(tool, call.arguments, &self.place).await;
+                answer::of(told)
+            }
+            None => answer::of(Err(Failure::usage(format!("no tool `{}`", call.tool)))),
+        }
+    }
+}

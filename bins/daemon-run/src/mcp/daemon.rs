@@ -1,0 +1,121 @@
+//! The `daemon` tool: one-off runs, by five actions.
+
+use daemon_mcp::{Answer, Call};
+use serde_json::{Map, Value, json};
+
+use super::Served;
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::session;
+
+/// What the tool is for.
+pub(super) const DESCRIPTION: &str = "Dispatches one-off runs and looks after them. `emanate` starts a batch: each task says what to do, and \
+     may have its own system_prompt, tools, skills, mcp servers and cwd. `list` and `check` tell how runs stand and change nothing. `ask` \
+     sends a run a message. `reclaim` ends runs; their folders stay. The end of every run is announced once, so there is no need to poll: \
+     do not check in the first minute, and never twice within 30 seconds. An id is a run's full id, or em-N for the newest of that number.";
+
+/// Every action.
+pub(super) const ACTIONS: [&str; 5] = ["emanate", "list", "check", "ask", "reclaim"];
+/// Those that change nothing.
+pub(super) const READING: [&str; 2] = ["list", "check"];
+/// The longest part of a caller's address that a client chooses.
+const MAX_CLIENT: usize = 64;
+
+/// Returns the schema of the arguments, for these actions.
+pub(super) fn schema(actions: &[&str]) -> Value {
+    let text = |what: &str| json!({"type": "string", "description": what});
+    let mut properties = json!({
+        "action": {"type": "string", "enum": actions},
+        "id": text("check, ask, reclaim: a run's full id, or em-N."),
+        "group_id": text("list, reclaim: only runs of this batch."),
+        "contains": text("list: only entries that hold this text."),
+        "status": text("list: only runs in this state."),
+        "after_seq": {"type": "integer", "description": "list: only runs announced after this number."},
+        "include_done": {"type": "boolean", "description": "list: also runs that ended; true by default."},
+        "last": {"type": "integer", "description": "list: so many runs; check: so many events."},
+        "truncate": {"type": "integer", "description": "check: cuts texts of events; 0 does not."},
+    });
+    if actions.contains(&"emanate") {
+        let texts =
+            |what: &str| json!({"type": "array", "items": {"type": "string"}, "description": what});
+        let task = json!({
+            "type": "object",
+            "properties": {
+                "task": text("What to do: objective, inputs, what to produce and how to check it."),
+                "system_prompt": text("How to behave meanwhile."),
+                "tools": texts("Tool groups; file and email by default. Programs have their own."),
+                "skills": texts("Directories with a SKILL.md, or such files."),
+                "mcp": {"type": "array", "items": {"type": "object"}, "description":
+                    "MCP servers: name, transport stdio or http, command args env, or url headers."},
+                "cwd": text("Where it works."),
+                "preset": text("A named choice of model, for llm."),
+                "backend_options": {"type": "object", "description": "Flags of a program, by name."},
+            },
+            "required": ["task"],
+        });
+        properties["tasks"] =
+            json!({"type": "array", "items": task, "description": "emanate: the batch."});
+        properties["backend"] =
+            text("emanate: what runs the tasks: llm, claude, codex, opencode, command, builtin.");
+        properties["max_turns"] =
+            json!({"type": "integer", "description": "emanate: turns of a model, 1 to 1000."});
+        properties["timeout"] =
+            json!({"type": "number", "description": "emanate: seconds, 5 to 3600."});
+        properties["message"] = text("ask: what to tell the run.");
+    }
+    json!({"type": "object", "properties": properties, "required": ["action"]})
+}
+
+/// Does one action.
+pub(super) async fn call(call: Call, served: Served, place: &Place) -> Answer {
+    let action = call.arguments.get("action").and_then(Value::as_str);
+    let is_served = served == Served::All || action.is_some_and(|action| READING.contains(&action));
+    if !is_served {
+        return refused("only list and check are served read-only");
+    }
+    match asked(call, place).await {
+        Ok(reply) => Answer::done(Value::Object(reply)),
+        Err(failure) => refused(&failure.message),
+    }
+}
+
+async fn asked(call: Call, place: &Place) -> Result<Map<String, Value>, Failure> {
+    let mut given = call.arguments;
+    given.insert("parent_addr".to_owned(), json!(address(&call.client)));
+    let live = session::live(place).await?;
+    let mut host = live.ok_or_else(session::no_host_runs)?;
+    let reply = host.call("run/call", given).await;
+    reply.map_err(session::call_failure)
+}
+
+fn refused(message: &str) -> Answer {
+    Answer::failed(json!({"status": "error", "message": message}))
+}
+
+/// Names the caller after what its client calls itself, in characters that stand in no path or pattern.
+fn address(client: &str) -> String {
+    let plain = client.trim().chars().take(MAX_CLIENT).map(|c| {
+        let is_plain = c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if is_plain { c } else { '-' }
+    });
+    let plain: String = plain.collect();
+    format!("mcp:{}", if plain.is_empty() { "client" } else { &plain })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_is_named_after_its_client() {
+        for (client, expected) in [
+            ("editor", "mcp:editor"),
+            ("Claude Code/2.1", "mcp:Claude-Code-2.1"),
+            ("", "mcp:client"),
+            ("../é", "mcp:..--"),
+        ] {
+            assert_eq!(address(client), expected);
+        }
+        assert_eq!(address(&"x".repeat(1_000)).len(), MAX_CLIENT + 4);
+    }
+}
