@@ -196,6 +196,8 @@ fields! {
     Repo = "repo": Text,
     /// The source's id for the revision that moved in.
     After = "after": Text,
+    /// What a message is: `posted`, `reply`, `edited`, `deleted`, or a `notice` that nobody wrote.
+    MessageKind = "message_kind": Text,
 }
 
 impl FromStr for Field {

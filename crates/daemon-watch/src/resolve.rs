@@ -15,6 +15,7 @@ use crate::grammar::draft::{Draft, Mod};
 use crate::grammar::reader::Reader;
 use crate::interpretation::{Clause, EventPattern};
 use crate::span::Span;
+pub(crate) use filters::value_field;
 use subject::Subject;
 pub(crate) use subject::{LABEL_BY_ID, default_note, has_row};
 

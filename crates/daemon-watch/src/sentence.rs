@@ -31,6 +31,7 @@ mod raw;
 mod regardless;
 mod requests;
 mod reviews;
+mod sources;
 mod subjects;
 mod thing_parts;
 mod things;

@@ -412,6 +412,51 @@ fn linear_issue(raw: &Raw<'_, '_>, facts: &mut Facts) {
     );
 }
 
+/// Subtypes of messages that nobody wrote: they tell what happened to a channel or to an older message.
+const NOTICES: &[&str] = &[
+    "channel_join",
+    "channel_leave",
+    "channel_topic",
+    "channel_purpose",
+    "channel_name",
+    "channel_archive",
+    "channel_unarchive",
+    "group_join",
+    "group_leave",
+    "group_topic",
+    "group_purpose",
+    "group_name",
+    "pinned_item",
+    "message_replied",
+    "bot_add",
+    "bot_remove",
+    "reminder_add",
+    "channel_posting_permissions",
+    "group_archive",
+    "group_unarchive",
+    "channel_convert_to_private",
+    "channel_convert_to_public",
+    "channel_canvas_updated",
+    "unpinned_item",
+    "huddle_thread",
+    "assistant_app_thread",
+    "ekm_access_denied",
+    "tombstone",
+    "sh_room_created",
+    "file_comment",
+];
+
+/// What a Slack message is, by its subtype and its thread.
+fn message_kind(subtype: Option<&str>, is_reply: bool) -> &'static str {
+    match subtype {
+        Some("message_changed") => "edited",
+        Some("message_deleted") => "deleted",
+        Some(subtype) if NOTICES.contains(&subtype) => "notice",
+        Some(_) | None if is_reply => "reply",
+        Some(_) | None => "posted",
+    }
+}
+
 fn slack(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
     let is_bot = raw.has("event.bot_id") || facts.text(Field::Subtype) == Some("bot_message");
     if facts.text(Field::Actor).is_none()
@@ -435,6 +480,8 @@ fn slack(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
         .text(Field::Thread)
         .is_some_and(|thread| facts.text(Field::Key) != Some(thread));
     facts.set(Field::Reply, FieldValue::Flag(is_reply));
+    let kind = message_kind(facts.text(Field::Subtype), is_reply);
+    facts.set_text(Field::MessageKind, kind);
     if facts.text(Field::Subtype).is_none() {
         facts.set_text(
             Field::Subtype,

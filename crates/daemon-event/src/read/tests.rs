@@ -169,7 +169,8 @@ fn a_reply_in_a_thread_belongs_to_the_thread() {
         channel_id: C1
         thread: 1.0
         reply: true
-        subtype: plain"#]]
+        subtype: plain
+        message_kind: reply"#]]
     .assert_eq(&facts(
         Source::Slack,
         "message",

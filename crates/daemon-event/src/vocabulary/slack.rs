@@ -1,9 +1,9 @@
 //! Slack: messages, replies, mentions, reactions, channels and members.
 
-use super::Guard::{Is, IsNot};
+use super::Guard::Is;
 use super::Noun as N;
 use super::Verb as V;
-use super::{EventKind, Guard, Read, Row, at, plain, raw};
+use super::{EventKind, Read, Row, at, plain, raw};
 use crate::event::Source;
 use crate::field::Field as F;
 
@@ -32,45 +32,6 @@ const TEXT: &[Read] = &[
     raw("event.files[].id"),
 ];
 
-/// A message that somebody wrote: neither a notice of the channel nor a change of an older message.
-const WRITTEN: Guard = IsNot(
-    F::Subtype,
-    &[
-        "message_changed",
-        "message_deleted",
-        "channel_join",
-        "channel_leave",
-        "channel_topic",
-        "channel_purpose",
-        "channel_name",
-        "channel_archive",
-        "channel_unarchive",
-        "group_join",
-        "group_leave",
-        "group_topic",
-        "group_purpose",
-        "group_name",
-        "pinned_item",
-        "message_replied",
-        "bot_add",
-        "bot_remove",
-        "reminder_add",
-        "channel_posting_permissions",
-        "group_archive",
-        "group_unarchive",
-        "channel_convert_to_private",
-        "channel_convert_to_public",
-        "channel_canvas_updated",
-        "unpinned_item",
-        "huddle_thread",
-        "assistant_app_thread",
-        "ekm_access_denied",
-        "tombstone",
-        "sh_room_created",
-        "file_comment",
-    ],
-);
-
 /// A kind of event that Slack sends.
 pub(super) const fn kind(
     name: &'static str,
@@ -97,28 +58,31 @@ pub(super) static KINDS: &[&EventKind] = &[
             plain(
                 N::Message,
                 &[V::Post, V::Create, V::Add],
-                &[WRITTEN, Is(F::Reply, &["false"])],
+                &[Is(F::MessageKind, &["posted"])],
             ),
             plain(
                 N::Reply,
                 &[V::Post, V::Create, V::Add],
-                &[WRITTEN, Is(F::Reply, &["true"])],
+                &[Is(F::MessageKind, &["reply"])],
             ),
-            plain(N::Message, &[V::Reply], &[WRITTEN, Is(F::Reply, &["true"])]),
+            plain(N::Message, &[V::Reply], &[Is(F::MessageKind, &["reply"])]),
             plain(
                 N::DirectMessage,
                 &[V::Post, V::Create, V::Add, V::MessageDirectly],
-                &[WRITTEN, Is(F::ChannelKind, &["im"])],
+                &[
+                    Is(F::MessageKind, &["posted", "reply"]),
+                    Is(F::ChannelKind, &["im"]),
+                ],
             ),
             plain(
                 N::Message,
                 &[V::Edit, V::Update, V::Change],
-                &[Is(F::Subtype, &["message_changed"])],
+                &[Is(F::MessageKind, &["edited"])],
             ),
             plain(
                 N::Message,
                 &[V::Delete, V::Remove],
-                &[Is(F::Subtype, &["message_deleted"])],
+                &[Is(F::MessageKind, &["deleted"])],
             ),
             plain(
                 N::SharedFile,

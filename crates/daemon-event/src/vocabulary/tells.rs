@@ -62,8 +62,8 @@ impl EventKind {
             F::ByAuthor => {
                 reads(F::ParentAuthor) || matches!(name, "pull_request" | "issues" | "discussion")
             }
-            F::Fork => is_pull_request,
-            F::Base => name == "merge_group",
+            F::Fork if is_pull_request => true,
+            F::Base if name == "merge_group" => true,
             F::Branch => moves_refs || name == "code_scanning_alert",
             F::Tag | F::RefType => moves_refs,
             F::ChangedFiles => name == "push" || is_pull_request,
@@ -78,9 +78,14 @@ impl EventKind {
                     )
             }
             F::Reply => is_pull_request && name != "pull_request",
-            F::PullRequests | F::Number | F::Draft | F::CurrentHead | F::State => {
-                CHECKED.contains(&name)
-            }
+            F::PullRequests
+            | F::Number
+            | F::Draft
+            | F::CurrentHead
+            | F::State
+            | F::Base
+            | F::Head
+            | F::Fork => CHECKED.contains(&name),
             _ => false,
         }
     }
@@ -107,7 +112,7 @@ impl EventKind {
     }
 
     fn slack_tells(&self, field: F) -> bool {
-        matches!(field, F::Reply | F::Subtype | F::Comment)
+        matches!(field, F::Reply | F::Subtype | F::Comment | F::MessageKind)
             && matches!(self.name, "message" | "app_mention")
     }
 

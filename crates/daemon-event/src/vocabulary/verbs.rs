@@ -25,7 +25,7 @@ macro_rules! verbs {
 verbs! {
     /// It comes into being.
     Create = ["open", "create", "raise", "file", "submit", "appear", "log", "report", "emerge", "introduce",
-        "show up", "detect", "flag", "find", "write up", "publish a new", "contribute", "record", "capture", "see"],
+        "show up", "detect", "flag", "find", "write up", "publish a new", "contribute", "record", "capture", "see", "define"],
     /// Its text changes.
     Edit = ["edit", "reword", "rewrite", "amend", "revise"],
     /// It changes in a way that the source calls an update.

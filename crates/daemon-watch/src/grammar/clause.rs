@@ -570,7 +570,10 @@ impl Reader<'_> {
                     && self.is_any(end, &[Class::Be, Class::Get])
                     && end > at + 1
                     && !self.is(end - 1, Class::That))
-                || (!draft.verbs.is_empty() && end > at + 1 && self.is(end, Class::By));
+                || (!draft.verbs.is_empty()
+                    && end > at + 1
+                    && self.is(end, Class::By)
+                    && !self.has_form(end - 1, Forms::PAST));
             if is_boundary {
                 break;
             }

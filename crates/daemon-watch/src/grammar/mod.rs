@@ -17,5 +17,5 @@ pub(crate) mod reader;
 mod sequence;
 mod special;
 mod texts;
-mod verbs;
+pub(crate) mod verbs;
 mod wholes;

@@ -44,7 +44,8 @@ pub(super) fn tests(
             if hit.negated { negate(*op)? } else { *op },
             values.clone(),
         ),
-        Mod::Branch(values) => branch(subject, kind, hit, values),
+        Mod::Branch(values) => branch(draft, subject, kind, hit, values),
+        Mod::DefaultBranch if is_of_checked_pull(draft, subject, hit) => None,
         Mod::DefaultBranch => {
             let value = if hit.negated { "false" } else { "true" };
             one(Field::OnDefaultBranch, Op::Is, vec![value.to_owned()])
@@ -169,11 +170,30 @@ fn negate(op: Op) -> Option<Op> {
     }
 }
 
-fn branch(subject: &Subject, kind: &str, hit: &ModHit, values: &[String]) -> Option<Tests> {
+/// Whether words behind a pull request that a check ran on speak of where it is to go.
+fn is_of_checked_pull(draft: &Draft, subject: &Subject, hit: &ModHit) -> bool {
+    let before = draft
+        .nouns
+        .iter()
+        .rev()
+        .find(|noun| noun.at < hit.range.start);
+    crate::grammar::verbs::is_run(subject.noun)
+        && subject.parents.contains(&Noun::PullRequest)
+        && before.is_some_and(|noun| noun.nouns.contains(&Noun::PullRequest))
+}
+
+fn branch(
+    draft: &Draft,
+    subject: &Subject,
+    kind: &str,
+    hit: &ModHit,
+    values: &[String],
+) -> Option<Tests> {
     let targets = subject.noun == Noun::PullRequest
         || subject.parents.contains(&Noun::PullRequest)
         || kind.starts_with("pull_request");
     let field = match (subject.noun, kind) {
+        _ if is_of_checked_pull(draft, subject, hit) => Field::Base,
         (
             _,
             "check_run" | "check_suite" | "status" | "workflow_run" | "workflow_job" | "deployment"
@@ -362,20 +382,35 @@ fn value(
     values: &[String],
 ) -> Option<Tests> {
     let op = if hit.negated { Op::IsNot } else { Op::Is };
+    let names_failure = hit.negated && part.is_none();
+    let part = part
+        .or(names_failure.then_some(Part::Conclusion))
+        .filter(|_| !names_failure || values.iter().all(|value| normal(value) == "failure"));
+    let (field, folded) = value_field(source, kind, part, values)?;
+    Some(vec![(Test::new(field, op, folded), hit.mark)])
+}
+
+/// The field that values are compared with in events of a kind, and the values as the services spell them.
+pub(crate) fn value_field(
+    source: Source,
+    kind: &str,
+    part: Option<Part>,
+    values: &[String],
+) -> Option<(Field, Vec<String>)> {
     let mut folded: Vec<String> = values.iter().map(|value| normal(value)).collect();
     let told =
         |field: &&Field| vocabulary::kind(source, kind).is_some_and(|kind| kind.tells(**field));
     let fields = value_fields(part, &folded);
     // An event that cannot tell stays asleep where another of the same clause can.
     let field = *fields.iter().find(told).or(fields.first())?;
-    if field == Field::Conclusion && part.is_none() && !hit.negated && folded == ["failure"] {
+    if field == Field::Conclusion && part.is_none() && folded == ["failure"] {
         let other = match kind {
             "status" | "deployment_status" => "error",
             _ => "timed_out",
         };
         folded.push(other.to_owned());
     }
-    Some(vec![(Test::new(field, op, folded), hit.mark)])
+    Some((field, folded))
 }
 
 /// The fields that may hold a value, the likeliest first.

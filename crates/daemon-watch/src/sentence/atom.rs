@@ -6,7 +6,9 @@ use daemon_event::vocabulary::{Noun, Verb};
 use daemon_event::{Field, Source};
 
 use super::formula::{Formula, Literal, is};
+use super::sources::{Topic, is_said, name_test, tells, topic, value_test};
 use crate::filter::{Op, Test};
+use crate::lexicon::Part;
 
 /// A formula over what conditions say.
 pub(super) type Guard = Formula<Atom>;
@@ -39,6 +41,10 @@ pub(super) enum Says {
     TheLabel(Vec<String>),
     /// The changed paths.
     Files(Op, Vec<String>),
+    /// The name of what runs.
+    Name(Vec<String>),
+    /// Values of an attribute, where one is named, else of the one that an event has.
+    Value(Option<Part>, Vec<String>),
 }
 
 /// A state of a pull request or issue.
@@ -109,9 +115,17 @@ impl Atom {
 
     fn says_on(&self, event: &Occasion) -> Option<Formula<Literal>> {
         match &self.says {
+            // The default branch is known of the commit that a check ran on, not of where it is to go.
+            Says::Test(test)
+                if self.of_parent
+                    && test.field() == Field::OnDefaultBranch
+                    && topic(event.noun, None) == Some(Topic::Run) =>
+            {
+                None
+            }
             Says::Test(test) => Some(self.literal(test.clone())),
             Says::Branch(op, values) => {
-                let field = event.branch_field()?;
+                let field = event.branch_field(self.of_parent)?;
                 Some(self.literal(Test::new(field, *op, values.clone())))
             }
             Says::State(state) => Some(self.literal(match state {
@@ -130,6 +144,10 @@ impl Atom {
                 Some(self.literal(Test::new(field, Op::Is, values.clone())))
             }
             Says::Person(role, who) => self.person(event, *role, who),
+            Says::Name(values) => name_test(event, values).map(|test| self.literal(test)),
+            Says::Value(part, values) => {
+                value_test(event, *part, values).map(|test| self.literal(test))
+            }
             Says::Text(place, op, values) => self.text(event, *place, *op, values),
             Says::Files(op, globs) => {
                 let field = match (event.noun, event.verb) {
@@ -184,10 +202,17 @@ impl Atom {
         let has_author = !matches!(
             event.noun,
             Noun::Commit | Noun::Branch | Noun::File | Noun::Tag
-        );
+        ) && (topic(event.noun, None).is_none()
+            || tells(event.source, event.kind, Field::Author));
         match role {
             Role::Author if has_author => author,
-            Role::Actor if event.is_about_writing() => author,
+            Role::Actor if event.is_about_writing() || is_said(event.noun, event.verb) => author,
+            Role::Actor | Role::Author
+                if event.noun == Noun::CodeScanningAlert && event.verb == Verb::Create =>
+            {
+                // What raises it is the tool that scanned.
+                (Field::Name, Field::ActorKind, None)
+            }
             Role::Author | Role::Actor => (Field::Actor, Field::ActorKind, None),
         }
     }
@@ -210,6 +235,13 @@ impl Atom {
                 if matches!(event.noun, Noun::Commit | Noun::Branch | Noun::File) =>
             {
                 one(Field::Message)
+            }
+            Place::Own if topic(event.noun, Some(event.source)).is_some() => {
+                let fields = [Field::Comment, Field::Title, Field::Body];
+                let told = fields
+                    .into_iter()
+                    .filter(|field| tells(event.source, event.kind, *field));
+                Formula::Any(told.map(one).collect())
             }
             Place::Own => Formula::Any(vec![one(Field::Title), one(Field::Body)]),
             Place::Message => return None,
@@ -234,7 +266,7 @@ impl Occasion {
             }
     }
 
-    fn branch_field(&self) -> Option<Field> {
+    fn branch_field(&self, of_parent: bool) -> Option<Field> {
         let targets = self.kind.starts_with("pull_request")
             || matches!(self.noun, Noun::PullRequest | Noun::Release)
             || matches!(self.kind, "issue_comment");
@@ -242,6 +274,8 @@ impl Occasion {
             Noun::Tag | Noun::Discussion | Noun::Milestone | Noun::Issue => None,
             _ if targets => Some(Field::Base),
             Noun::Commit | Noun::Branch | Noun::File => Some(Field::Branch),
+            _ if of_parent => Some(Field::Base),
+            _ if tells(self.source, self.kind, Field::Branch) => Some(Field::Branch),
             _ => None,
         }
     }
@@ -281,6 +315,10 @@ impl Occasion {
                 | Noun::CommitComment
                 | Noun::DiscussionComment
                 | Noun::Review
+                | Noun::Message
+                | Noun::Reply
+                | Noun::DirectMessage
+                | Noun::Mention
         ) || self.kind == "pull_request_review"
     }
 }

@@ -202,7 +202,11 @@ impl Line<'_> {
 
     /// A guard that rules what stands before it: all of it behind a comma or `unless`, else the last clause.
     pub(super) fn outer_guard(&mut self, events: &[Event]) -> Option<(Guard, bool)> {
-        let noun = events.last()?.noun;
+        let last = events.last()?;
+        if super::sources::topic(last.noun, last.source).is_some() {
+            return self.guard_elsewhere(events);
+        }
+        let noun = last.noun;
         let bracket = self.eat_mark("(");
         let comma = bracket || self.eat_mark(",");
         let start = self.at;
@@ -301,7 +305,13 @@ impl Line<'_> {
     /// One clause, in any of its forms.
     pub(super) fn clause(&mut self, on: bool) -> Option<Vec<Event>> {
         type Form<'l> = fn(&mut Line<'l>, bool) -> Option<Vec<Event>>;
-        let forms: [Form<'_>; 13] = [
+        let forms: [Form<'_>; 16] = [
+            |line, _| line.label_of_repository(),
+            |line, on| {
+                line.goes_elsewhere
+                    .then(|| line.clause_elsewhere(on))
+                    .flatten()
+            },
             |line, _| line.raw_clause(),
             |line, _| line.label_clause(),
             |line, _| line.part_clause(),
@@ -315,6 +325,11 @@ impl Line<'_> {
             |line, _| line.relative_clause(),
             |line, _| line.agent_clause(),
             Self::bare_or_gerund,
+            |line, on| {
+                (!line.goes_elsewhere)
+                    .then(|| line.clause_elsewhere(on))
+                    .flatten()
+            },
         ];
         let start = self.at;
         let mut best: Option<(usize, Vec<Event>, Vec<Noun>)> = None;

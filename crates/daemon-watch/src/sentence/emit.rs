@@ -7,6 +7,7 @@ use super::atom::{Occasion, Says};
 use super::deeds::Event;
 use super::formula::{Formula, Literal, alternatives, is};
 use super::line::Line;
+use super::sources::{tells, topic};
 use crate::filter::{Filter, Mark, Op, Test};
 use crate::interpretation::{Clause, EventPattern};
 use crate::resolve::{Found, LABEL_BY_ID, default_note};
@@ -18,7 +19,10 @@ const MOST_CLAUSES: usize = 64;
 pub(super) fn emit(line: &Line<'_>, events: &[Event]) -> Option<Found> {
     let mut found = Found::default();
     for event in events {
-        let sources = sources(event);
+        let mut sources = sources(event);
+        if event.source.is_none() && is_label_of(line, event.noun) {
+            sources.retain(|source| *source == Source::Github);
+        }
         let mut is_met = false;
         let mut groups: Vec<(Vec<EventPattern>, Vec<usize>)> = Vec::new();
         for kind in vocabulary::kinds() {
@@ -118,6 +122,12 @@ fn names_source(event: &Event) -> bool {
             .mentions(&|atom| matches!(atom.says, Says::Source(_)))
 }
 
+/// Whether a label is said to be the repository's.
+fn is_label_of(line: &Line<'_>, noun: Noun) -> bool {
+    matches!(noun, Noun::RepositoryLabel | Noun::IssueLabel)
+        && (0..line.tokens.len()).any(|at| matches!(line.word_at(at), "repository" | "repo"))
+}
+
 fn says_merge_request(line: &Line<'_>) -> bool {
     (0..line.tokens.len()).any(|at| {
         matches!(line.word_at(at), "mr" | "mrs")
@@ -129,6 +139,9 @@ fn says_merge_request(line: &Line<'_>) -> bool {
 fn sources(event: &Event) -> Vec<Source> {
     if let Some(source) = event.source {
         return vec![source];
+    }
+    if topic(event.noun, None).is_some() {
+        return Source::ALL.to_vec();
     }
     let on_pull = event.on.contains(&Noun::PullRequest) && !event.on.contains(&Noun::Issue);
     let is_of_github = on_pull || event.without.is_some();
@@ -209,6 +222,7 @@ fn add(
         }
         let mut filters = Vec::new();
         for literal in list {
+            is_told(event, literal.test.field()).then_some(())?;
             let span = line.span(&literal.range);
             let index = found.filter(Filter {
                 test: literal.test,
@@ -226,6 +240,16 @@ fn add(
         }
     }
     Some(())
+}
+
+/// Whether one of the events that a happening may be can hold a fact.
+fn is_told(event: &Event, field: Field) -> bool {
+    topic(event.noun, event.source).is_none()
+        || vocabulary::rows(event.noun).iter().any(|(kind, row)| {
+            row.verbs.contains(&event.verb)
+                && event.source.is_none_or(|source| source == kind.source)
+                && tells(kind.source, kind.name, field)
+        })
 }
 
 /// What a comment must be on, where a kind of event does not say so.

@@ -19,7 +19,7 @@ const MOST_WORDS: usize = 120;
 /// How many misspelt words of one line are mended.
 const MOST_MENDED: usize = 8;
 
-/// Nouns of events that this grammar does not read.
+/// Nouns of events that are not about pull requests, issues and branches.
 const OTHERS: &[Noun] = &[
     Noun::CheckRun,
     Noun::Workflow,
@@ -65,10 +65,16 @@ pub(super) struct Line<'l> {
     pub(super) last_on: Vec<Noun>,
     /// The branch that `one` stands for.
     pub(super) last_branch: Option<Guard>,
+    /// The source that what `one` stands for is of.
+    pub(super) last_source: Option<Source>,
+    /// What `there` stands for.
+    pub(super) last_channel: Option<Guard>,
     /// Participles behind a noun are its verb: `pull request opened by a bot`.
     pub(super) is_headline: bool,
     /// A verb stands before the noun: who follows by `by` acted.
     pub(super) is_object: bool,
+    /// It speaks of other sources, of checks or alerts.
+    pub(super) goes_elsewhere: bool,
 }
 
 impl<'l> Line<'l> {
@@ -83,9 +89,12 @@ impl<'l> Line<'l> {
             corrections: Vec::new(),
             last: Vec::new(),
             last_on: Vec::new(),
+            last_source: None,
+            last_channel: None,
             last_branch: None,
             is_headline: false,
             is_object: false,
+            goes_elsewhere: false,
         };
         if all.len() > MOST_WORDS {
             return None;
@@ -99,7 +108,12 @@ impl<'l> Line<'l> {
             line.tokens.pop();
             line.words.pop();
         }
-        (!line.speaks_of_others()).then_some(line)
+        let speaks = |line: &Self, of: fn(&Sense) -> bool| {
+            let mut words = line.words.iter();
+            words.any(|word| lexicon::exact(word).is_some_and(of))
+        };
+        line.goes_elsewhere = speaks(&line, is_elsewhere);
+        (!speaks(&line, |sense| sense.is_foreign)).then_some(line)
     }
 
     fn push(&mut self, mut token: Token, mends: bool) {
@@ -201,6 +215,11 @@ impl<'l> Line<'l> {
         self.words.get(at).map_or("", String::as_str)
     }
 
+    /// The word that was read last.
+    pub(super) fn word_before(&self) -> &str {
+        self.word_at(self.at.wrapping_sub(1))
+    }
+
     pub(super) fn kind(&self, ahead: usize) -> Option<TokenKind> {
         self.tokens.get(self.at + ahead).map(|token| token.kind)
     }
@@ -289,17 +308,6 @@ impl<'l> Line<'l> {
         self.words.get(self.at..end).unwrap_or_default()
     }
 
-    /// Whether the line speaks of what another grammar reads: other sources, checks, alerts.
-    fn speaks_of_others(&self) -> bool {
-        self.words.iter().any(|word| {
-            lexicon::exact(word).is_some_and(|sense| {
-                sense.is_foreign
-                    || sense.source.is_some_and(|source| source != Source::Github)
-                    || sense.nouns.iter().any(|noun| OTHERS.contains(noun)) && !sense.is_verb()
-            })
-        })
-    }
-
     /// Eats the longest phrase of the lexicon whose sense is wanted.
     pub(super) fn eat_sense(
         &mut self,
@@ -358,6 +366,13 @@ impl<'l> Line<'l> {
             (None, _) => Span::default(),
         }
     }
+}
+
+/// Whether a word is of another source, or of what is checked, deployed and found.
+fn is_elsewhere(sense: &Sense) -> bool {
+    sense.source.is_some_and(|source| source != Source::Github)
+        || sense.nouns.iter().any(|noun| OTHERS.contains(noun)) && !sense.is_verb()
+        || sense.nouns.contains(&Noun::Ci)
 }
 
 fn is_raw_noun(text: &str) -> bool {

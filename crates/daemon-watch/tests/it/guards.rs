@@ -202,7 +202,7 @@ fn places_behind_their_nouns_are_read() {
         when a Linear issue's status changes, unless it becomes Canceled
             mapped / Issue.update [changed is state; state is_not Canceled]
         on main, the "CI" workflow run fails
-            mapped / workflow_run.completed [conclusion is failure | timed_out; branch is main; workflow is CI]
+            mapped / workflow_run.completed [conclusion is failure | timed_out; workflow is CI; branch is main]
         when a comment is added to a Linear issue asking about GitHub work
             partial / Comment.create [comment_on is issue] / left over: asking about GitHub work"#]].assert_eq(&table(&[
         "when a Sentry issue is created in project lamp-api",
@@ -223,7 +223,7 @@ fn what_stands_behind_the_object_belongs_to_the_verb() {
         when a Linear issue is raised to urgent
             mapped / Issue.update [changed is priority; priority is urgent]
         when a Linear issue in Backlog is assigned to Lumen
-            mapped / Issue.update [changed is assignee; assignee present; assignee is Lumen; state is Backlog]
+            mapped / Issue.update [changed is assignee; assignee present; state is Backlog; assignee is Lumen]
         when a new initiative is started in Linear
             mapped / Initiative.create []
         when someone reacts in Linear

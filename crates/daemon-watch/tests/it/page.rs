@@ -154,9 +154,6 @@ fn table_row(row: &Phrasing) -> String {
 fn guard_text(guard: &Guard) -> String {
     match guard {
         Guard::Is(field, values) => format!("{field} is {}", values.join(" or ")),
-        Guard::IsNot(field, values) if values.len() > 4 => {
-            format!("{field} is none of {} kinds of notices", values.len())
-        }
         Guard::IsNot(field, values) => format!("{field} is not {}", values.join(" or ")),
         Guard::Present(field) => format!("{field} is told"),
         Guard::Absent(field) => format!("{field} is empty"),

@@ -3,9 +3,6 @@
 use daemon_watch::interpret;
 use expect_test::expect;
 
-/// The notices of a channel, which no message that somebody wrote is.
-const NOTICES: &str = "subtype is_not message_changed";
-
 fn table(lines: &[&str]) -> String {
     let readings: Vec<String> = lines.iter().map(|line| reading(line)).collect();
     readings.join("\n")
@@ -14,15 +11,8 @@ fn table(lines: &[&str]) -> String {
 fn reading(line: &str) -> String {
     let meaning = interpret(line);
     let mut parts = vec![meaning.status.as_str().to_owned()];
-    let told = |test: String| {
-        if test.starts_with(NOTICES) {
-            "written".to_owned()
-        } else {
-            test
-        }
-    };
     for clause in &meaning.clauses {
-        parts.push(crate::told::clause(&meaning, clause, told));
+        parts.push(crate::told::clause(&meaning, clause, |test| test));
     }
     parts.extend(
         meaning
@@ -38,7 +28,8 @@ fn checks_runs_and_deployments_are_read_with_their_names_ends_and_places() {
     expect![[r#"
         when the nightly-e2e workflow run fails on main or release/*, unless it was cancelled
             mapped
-            github:workflow_run.completed [conclusion is failure | timed_out; workflow is nightly-e2e; branch matches main | release/*; conclusion is_not cancelled]
+            github:workflow_run.completed [conclusion is failure | timed_out; workflow is nightly-e2e; branch is main; conclusion is_not cancelled]
+            github:workflow_run.completed [conclusion is failure | timed_out; workflow is nightly-e2e; branch matches release/*; conclusion is_not cancelled]
         when a workflow run triggered on the default branch finishes with anything other than success
             mapped
             github:workflow_run.completed [on_default_branch is true; conclusion is_not success]
@@ -97,7 +88,7 @@ fn checks_runs_and_deployments_are_read_with_their_names_ends_and_places() {
             left over: manually
         on main, a GitHub Actions run ends in failure
             mapped
-            github:workflow_run.completed [branch is main; conclusion is failure | timed_out]
+            github:workflow_run.completed [conclusion is failure | timed_out; branch is main]
         when GitHub Pages build fails
             mapped
             github:page_build.* [conclusion is errored]
@@ -312,7 +303,7 @@ fn issues_of_linear_are_read_with_what_changed_in_them() {
             linear:Project.update [changed is health; health is "at risk"]
         when the priority of a Linear issue changes to anything but Low
             mapped
-            linear:Issue.update [changed is priority; priority is_not Low]
+            linear:Issue.update [changed is priority; priority is_not low]
         when a Linear issue's priority is lowered
             partial
             linear:Issue.update [changed is priority]
@@ -338,13 +329,13 @@ fn issues_of_linear_are_read_with_what_changed_in_them() {
             linear:Issue.update [changed is team; team is Platform]
         when a Linear issue in the Platform team is moved to Done by a human
             mapped
-            linear:Issue.update [changed is state; state is Done; team is Platform; actor_kind is human]
+            linear:Issue.update [changed is state; team is Platform; state is Done; actor_kind is human]
         when an issue is filed in Linear for team KLN
             mapped
             linear:Issue.create [team is KLN]
         when a human creates a Linear issue in Triage
             mapped
-            linear:Issue.create [author_kind is human; state is Triage]
+            linear:Issue.create [state is Triage; author_kind is human]
         when a Linear issue is created already assigned to Rowan Pike
             mapped
             linear:Issue.create [assignees is "Rowan Pike"]
@@ -419,19 +410,19 @@ fn slack_is_read_with_its_channels_people_and_files() {
     expect![[r#"
         when a message in channel C0123ABCD is edited
             mapped
-            slack:message.* [subtype is message_changed; channel_id is C0123ABCD]
+            slack:message.* [message_kind is edited; channel_id is C0123ABCD]
         when a Slack message that mentions "postgres" is posted outside #random
             mapped
-            slack:message.* [written; reply is false; comment contains postgres; channel is_not random]
+            slack:message.* [message_kind is posted; comment contains postgres; channel is_not random]
         when a message that is not from a bot is posted in #help
             mapped
-            slack:message.* [written; reply is false; author_kind is_not bot; channel is help]
+            slack:message.* [message_kind is posted; author_kind is_not bot; channel is help]
         when a bot other than @deploybot posts in #deploys
             mapped
-            slack:message.* [written; reply is false; author_kind is bot; author is_not deploybot; channel is deploys]
+            slack:message.* [message_kind is posted; channel is deploys; author_kind is bot; author is_not deploybot]
         when somebody's message in Slack includes "deploy failed"
             mapped
-            slack:message.* [written; reply is false; comment contains "deploy failed"]
+            slack:message.* [message_kind is posted; comment contains "deploy failed"]
         when someone in Slack mentions our bot
             mapped
             slack:app_mention.* []
@@ -440,7 +431,7 @@ fn slack_is_read_with_its_channels_people_and_files() {
             slack:app_mention.* [reply is true]
         when someone messages the bot directly on Slack
             mapped
-            slack:message.* [written; channel_kind is im]
+            slack:message.* [message_kind is posted | reply; channel_kind is im]
         when a :eyes: or :fire: reaction is added to a Slack message
             mapped
             slack:reaction_added.* [reaction is eyes | fire]
@@ -472,7 +463,7 @@ fn slack_is_read_with_its_channels_people_and_files() {
             slack:message.* [subtype is huddle_thread; channel is standup]
         when more than five messages are posted in #incidents in ten minutes
             partial
-            slack:message.* [written; reply is false; channel is incidents]
+            slack:message.* [message_kind is posted; channel is incidents]
             left over: more than five messages
             left over: in ten minutes"#]].assert_eq(&table(&[
         "when a message in channel C0123ABCD is edited",
@@ -582,7 +573,7 @@ fn lines_without_an_event_are_told_apart() {
             github:workflow_run.completed [conclusion is failure | timed_out; workflow is daily-sync]
         when a message containing "every day" is posted in #general
             mapped
-            slack:message.* [written; reply is false; comment contains "every day"; channel is general]"#]].assert_eq(&table(&[
+            slack:message.* [message_kind is posted; comment contains "every day"; channel is general]"#]].assert_eq(&table(&[
         "0 9 * * 1-5",
         "look over the open issues weekly",
         "as the quarter ends",

@@ -277,7 +277,7 @@ fn slack_kinds_beside_messages_say_the_channel_and_the_person() {
         read("team_rename", r#""name":"Harbour""#),
     ];
     expect_test::expect![[r#"
-        slack message: action None; subject Some("slack:C1/1.0"); key: 1.0; comment: set the topic; author: U1; author_kind: human; actor: U1; actor_kind: human; channel_id: C1; reply: false; subtype: channel_topic
+        slack message: action None; subject Some("slack:C1/1.0"); key: 1.0; comment: set the topic; author: U1; author_kind: human; actor: U1; actor_kind: human; channel_id: C1; reply: false; subtype: channel_topic; message_kind: notice
         slack file_shared: action None; subject Some("slack:C1/F1"); key: F1; actor: U1; actor_kind: human; channel_id: C1
         slack link_shared: action None; subject Some("slack:C1/1.0"); key: 1.0; actor: U1; actor_kind: human; channel_id: C1; name: example.com
         slack subteam_created: action None; subject None; key: S1; team: valves; name: Valves

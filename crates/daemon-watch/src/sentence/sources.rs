@@ -1,0 +1,19 @@
+//! Sentences about checks, deployments, alerts and what is kept on GitHub, and about Linear, Slack and Sentry.
+//!
+//! The vocabulary says what can happen to each noun; here a noun phrase, what narrows it, and what happens to
+//! it are put together by it, so that guards and alternatives keep their scope as in sentences about pull
+//! requests.
+
+mod acts;
+mod facts;
+mod guards;
+mod happens;
+mod narrow;
+mod others;
+mod places;
+mod subject;
+mod topic;
+mod values;
+
+pub(super) use facts::{is_said, name_test, tells, value_test};
+pub(super) use topic::{Topic, topic};

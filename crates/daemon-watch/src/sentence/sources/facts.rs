@@ -1,0 +1,47 @@
+//! Which fact of an event the words about the other sources speak of.
+
+use daemon_event::vocabulary::{self, EventKind, Noun, Verb};
+use daemon_event::{Field, Source};
+
+use crate::filter::{Op, Test};
+use crate::lexicon::Part;
+use crate::sentence::atom::Occasion;
+
+/// The name of a check, a job or a workflow, where an event of the kind says it.
+pub(in crate::sentence) fn name_test(event: &Occasion, values: &[String]) -> Option<Test> {
+    let field = match (event.kind, event.noun) {
+        ("workflow_run" | "deployment_review", _) => Field::Workflow,
+        ("workflow_dispatch", _) => {
+            let is_file = |value: &String| value.ends_with(".yml") || value.ends_with(".yaml");
+            values.iter().all(is_file).then_some(())?;
+            let globs = values.iter().map(|value| format!("**/{value}")).collect();
+            return Some(Test::new(Field::Workflow, Op::Matches, globs));
+        }
+        ("check_suite", _) => Field::Name,
+        _ => Field::Check,
+    };
+    Some(Test::new(field, Op::Is, values.to_vec()))
+}
+
+/// A value of an attribute, in the field and the spelling of an event's kind.
+pub(in crate::sentence) fn value_test(
+    event: &Occasion,
+    part: Option<Part>,
+    values: &[String],
+) -> Option<Test> {
+    let (field, values) = crate::resolve::value_field(event.source, event.kind, part, values)?;
+    Some(Test::new(field, Op::Is, values))
+}
+
+/// Whether an event of a kind can hold a fact.
+pub(in crate::sentence) fn tells(source: Source, kind: &str, field: Field) -> bool {
+    vocabulary::kind(source, kind).is_some_and(|kind: &EventKind| kind.tells(field))
+}
+
+/// Whether who acts is who writes: what is said in Slack.
+pub(in crate::sentence) fn is_said(noun: Noun, verb: Verb) -> bool {
+    matches!(
+        noun,
+        Noun::Message | Noun::Reply | Noun::DirectMessage | Noun::Mention
+    ) && matches!(verb, Verb::Create | Verb::Add | Verb::Post | Verb::Reply)
+}

@@ -1,0 +1,532 @@
+//! Noun phrases of the other sources: names, values and authors before a noun, and what stands behind it.
+
+use daemon_event::vocabulary::{Noun, Verb};
+use daemon_event::{Field, Source};
+
+use super::topic::{Scope, takes_name, topic};
+use crate::filter::{Op, Test};
+use crate::lexicon::{self, Class, Forms, Sense};
+use crate::normalise::TokenKind;
+use crate::resolve::has_row;
+use crate::sentence::atom::{Guard, Role, Says};
+use crate::sentence::deeds::Event;
+use crate::sentence::formula::{Formula, is};
+use crate::sentence::line::Line;
+
+/// A noun that may have several meanings, and what is said of it.
+#[derive(Clone, Debug)]
+pub(super) struct Matter {
+    pub(super) nouns: Vec<Noun>,
+    pub(super) source: Option<Source>,
+    pub(super) guard: Guard,
+    /// The part of the guard that stands behind the noun.
+    pub(super) behind: Guard,
+    pub(super) on: Vec<Noun>,
+    pub(super) is_new: bool,
+    pub(super) is_plural: bool,
+    /// How it ended, said by an adjective: `a failed check`.
+    pub(super) ended: Option<Verb>,
+    pub(super) start: usize,
+}
+
+impl Matter {
+    pub(super) fn scope(&self) -> Option<Scope> {
+        let noun = *self.nouns.first()?;
+        Some(Scope {
+            noun,
+            topic: topic(noun, self.source)?,
+            is_verb: false,
+        })
+    }
+
+    pub(super) fn require(&mut self, guard: Guard) {
+        self.guard = std::mem::replace(&mut self.guard, Formula::Always).and(guard);
+    }
+
+    /// The events of a verb; none if no meaning of the noun has it.
+    pub(super) fn events(&self, verbs: &[Verb]) -> Option<Vec<Event>> {
+        let of_source = |noun: Noun, verb: Verb| {
+            daemon_event::vocabulary::rows(noun)
+                .iter()
+                .any(|(kind, row)| {
+                    row.verbs.contains(&verb)
+                        && self.source.is_none_or(|named| named == kind.source)
+                })
+        };
+        let mut events = Vec::new();
+        for noun in &self.nouns {
+            // A status and a deployment tell each of their states, not their end alone.
+            let tells_each = verbs.contains(&Verb::Complete)
+                && matches!(
+                    noun,
+                    Noun::Status | Noun::Deployment | Noun::DeploymentStatus
+                );
+            let changes = Some(Verb::Change).filter(|verb| tells_each && verbs.contains(verb));
+            let verb =
+                changes.or_else(|| verbs.iter().copied().find(|verb| of_source(*noun, *verb)));
+            let Some(verb) = verb else {
+                continue;
+            };
+            events.push(Event {
+                noun: *noun,
+                verb,
+                on: self.on.clone(),
+                guard: self.guard.clone(),
+                source: self.source,
+                without: None,
+                raw: None,
+                start: self.start,
+            });
+        }
+        (!events.is_empty()).then_some(events)
+    }
+}
+
+/// Adjectives that tell how something ended.
+const ENDED: &[(&str, Verb)] = &[
+    ("failed", Verb::Fail),
+    ("failing", Verb::Fail),
+    ("broken", Verb::Fail),
+    ("red", Verb::Fail),
+    ("unsuccessful", Verb::Fail),
+    ("successful", Verb::Succeed),
+    ("passing", Verb::Succeed),
+    ("green", Verb::Succeed),
+    ("cancelled", Verb::Cancel),
+    ("canceled", Verb::Cancel),
+    ("completed", Verb::Complete),
+    ("finished", Verb::Complete),
+];
+/// Words before a noun that describe it instead of naming it.
+const QUALITIES: &[&str] = &[
+    "same",
+    "other",
+    "required",
+    "first",
+    "last",
+    "next",
+    "final",
+    "whole",
+    "entire",
+    "previous",
+    "only",
+    "relevant",
+    "corresponding",
+    "flaky",
+    "slow",
+    "latest",
+    "original",
+    "second",
+    "third",
+    "new",
+    "single",
+    "certain",
+    "important",
+    "main",
+    "optional",
+    "long",
+    "big",
+    "small",
+    "large",
+];
+/// Words that a name never begins with.
+const UNNAMED: &[&str] = &[
+    "a", "an", "the", "any", "or", "and", "of", "on", "in", "for", "to", "by", "with", "that",
+    "which", "is", "all", "every", "both", "each", "no", "some", "multiple", "several", "many",
+];
+
+pub(super) fn is_elsewhere(sense: &Sense) -> bool {
+    sense
+        .nouns
+        .iter()
+        .any(|noun| topic(*noun, None).is_some() || matches!(noun, Noun::Issue | Noun::Comment))
+}
+
+impl Line<'_> {
+    /// Reads noun phrases joined by `or` and commas; what stands behind the last is said of all before it.
+    pub(super) fn matters(&mut self) -> Option<Vec<Matter>> {
+        let mut found = vec![self.attempt(Self::matter)?];
+        while let Some(next) = self.attempt(|line| {
+            let comma = line.eat_mark(",");
+            let joined = line.eat_any(&["or", "and"]);
+            let was_and = joined && line.word_before() == "and";
+            let next = line.matter()?;
+            if was_and && !next.is_plural {
+                return None;
+            }
+            let goes_on = line.is_mark(0, ",") || matches!(line.word(0), "or" | "and");
+            (joined || comma && goes_on).then_some(next)
+        }) {
+            found.push(next);
+        }
+        let last = found.last().cloned()?;
+        let first_source = found.first().and_then(|first| first.source);
+        let n = found.len();
+        for matter in &mut found[..n - 1] {
+            let is_like =
+                matter.scope().map(|scope| scope.topic) == last.scope().map(|scope| scope.topic);
+            if matter.behind.is_always() && is_like {
+                matter.behind = last.behind.clone();
+                matter.require(last.behind.clone());
+            }
+        }
+        if let Some(last) = found.last_mut().filter(|_| n > 1) {
+            let bare_issue = matches!(last.nouns.as_slice(), [Noun::Issue | Noun::Comment]);
+            last.source = last.source.or(first_source.filter(|_| bare_issue));
+        }
+        found
+            .iter()
+            .all(|matter| matter.scope().is_some())
+            .then_some(found)
+    }
+
+    /// Reads one noun phrase.
+    pub(super) fn matter(&mut self) -> Option<Matter> {
+        let mut matter = Matter {
+            nouns: Vec::new(),
+            source: None,
+            guard: Formula::Always,
+            behind: Formula::Always,
+            on: Vec::new(),
+            is_new: false,
+            is_plural: false,
+            ended: None,
+            start: self.at,
+        };
+        while self.before_matter(&mut matter) {}
+        self.matter_noun(&mut matter)?;
+        let scope = matter.scope()?;
+        let start = self.at;
+        let found = self.narrowings(scope, &mut matter.on);
+        if self.at > start {
+            matter.behind = found.clone();
+            matter.require(found);
+        }
+        Some(matter)
+    }
+
+    /// One word or phrase before the noun.
+    fn before_matter(&mut self, matter: &mut Matter) -> bool {
+        let start = self.at;
+        if self.eat_any(&[
+            "a", "an", "the", "any", "some", "each", "another", "our", "its", "these",
+        ]) || self.eat_phrase(&["one of the", "one of"])
+        {
+            matter.is_new |= self.word_at(start) == "another";
+            return true;
+        }
+        if self.eat_any(&["new", "brand-new", "fresh", "incoming", "newly"]) {
+            matter.is_new = true;
+            return true;
+        }
+        if self.word(0) == "github" && self.sees_sense(is_elsewhere) {
+            return false;
+        }
+        if let Some(source) = self
+            .eat_sense(|sense| sense.source.is_some())
+            .and_then(|sense| sense.source)
+        {
+            matter.source = Some(source);
+            return true;
+        }
+        if matter.ended.is_none()
+            && let Some((_, verb)) = ENDED.iter().find(|(word, _)| *word == self.word(0))
+            && (1..=6).any(|ahead| self.word_sense(ahead).is_some_and(is_elsewhere))
+        {
+            matter.ended = Some(*verb);
+            self.at += 1;
+            return true;
+        }
+        let run_of = self.attempt(|line| {
+            line.eat_any(&["run", "runs", "execution", "executions"])
+                .then_some(())?;
+            line.eat("of").then_some(())
+        });
+        if run_of.is_some() {
+            return true;
+        }
+        if let Some(found) = self.attempt(Self::of_pull_request) {
+            matter.on = vec![Noun::PullRequest];
+            matter.require(found);
+            return true;
+        }
+        if let Some(found) = self.attempt(Self::quality) {
+            matter.require(found);
+            return true;
+        }
+        let named = self.attempt(|line| line.named(matter));
+        if let Some(found) = named {
+            matter.require(found);
+            return true;
+        }
+        false
+    }
+
+    /// `PR`, before `check`.
+    fn of_pull_request(&mut self) -> Option<Guard> {
+        let start = self.at;
+        self.eat_sense(|sense| sense.nouns.contains(&Noun::PullRequest))?;
+        self.eat("'s");
+        self.sees_run_noun().then_some(())?;
+        let test = Test::new(Field::PullRequests, Op::Present, Vec::new());
+        Some(self.says(Says::Test(test), start))
+    }
+
+    pub(super) fn word_sense(&self, ahead: usize) -> Option<&'static Sense> {
+        lexicon::exact(self.word(ahead))
+    }
+
+    /// `critical or high severity`, `production`, `fatal`, `human`, `top-level`, `:eyes:`, before a noun.
+    fn quality(&mut self) -> Option<Guard> {
+        let start = self.at;
+        if self.eat_any(&["top-level"]) || self.eat("top level") {
+            return Some(self.says(Says::Test(is(Field::Reply, &["false"])), start));
+        }
+        if let Some(name) = self.emoji() {
+            self.sees_sense(|sense| {
+                sense.nouns.contains(&Noun::Reaction) || sense.nouns.contains(&Noun::Emoji)
+            })
+            .then_some(())?;
+            return Some(self.says(
+                Says::Test(Test::new(Field::Reaction, Op::Is, vec![name])),
+                start,
+            ));
+        }
+        if self.kind(0) == Some(TokenKind::Channel) {
+            let value = self.value(0);
+            self.at += 1;
+            self.sees_sense(is_elsewhere).then_some(())?;
+            return Some(self.says(
+                Says::Test(Test::new(Field::Channel, Op::Is, vec![value])),
+                start,
+            ));
+        }
+        let who = self.attempt(|line| {
+            let is_kind = line.sees_sense(|sense| sense.is(Class::Human) || sense.is(Class::Bot));
+            let who = line
+                .who_joined(Role::Actor)
+                .filter(|who| !who.is_always())?;
+            let owns = line.eat("'s");
+            (line.sees_sense(is_elsewhere) && (owns || is_kind)).then_some(who)
+        });
+        if who.is_some() {
+            return who;
+        }
+        let found = self.valued_before()?;
+        self.sees_noun_soon().then_some(found)
+    }
+
+    /// Whether a noun follows at once or behind other adjectives and sources.
+    pub(super) fn sees_noun_soon(&mut self) -> bool {
+        let at = self.at;
+        self.skip_any(&[
+            "linear",
+            "slack",
+            "sentry",
+            "github",
+            "new",
+            "failed",
+            "failing",
+            "successful",
+        ]);
+        let sees = self.sees_sense(is_elsewhere);
+        self.at = at;
+        sees
+    }
+
+    /// `the lint or unit-tests` before `check`; `the Operations team's` before an issue.
+    fn named(&mut self, matter: &Matter) -> Option<Guard> {
+        let start = self.at;
+        // Without an article, a word before the noun is its name as well: `lint check fails`.
+        let is_definite =
+            start == matter.start || matches!(self.word_at(start.wrapping_sub(1)), "the" | "our");
+        let mut values = vec![self.run_name(is_definite)?];
+        loop {
+            if self.sees_run_noun() {
+                let again = self.attempt(|line| {
+                    line.eat_sense(is_elsewhere)?;
+                    line.eat_mark(",");
+                    line.eat("or").then_some(())?;
+                    let definite = line.eat_any(&["the", "our"]) || line.eat_any(&["a", "either"]);
+                    line.run_name(definite)
+                });
+                let Some(value) = again else { break };
+                values.push(value);
+                continue;
+            }
+            let value = self.attempt(|line| {
+                let comma = line.eat_mark(",");
+                let or = line.eat_any(&["or"]);
+                (comma || or).then_some(())?;
+                let definite = line.eat_any(&["the", "our"]);
+                line.run_name(definite || is_definite)
+            })?;
+            values.push(value);
+        }
+        Some(self.says(Says::Name(values), start))
+    }
+
+    fn sees_run_noun(&self) -> bool {
+        self.sees_sense(|sense| sense.nouns.iter().any(|noun| takes_name(*noun)))
+    }
+
+    /// One name before a noun that takes one: data, or words up to the noun or a joint.
+    fn run_name(&mut self, is_definite: bool) -> Option<String> {
+        if matches!(self.kind(0)?, TokenKind::Quoted | TokenKind::Code) {
+            let value = self.value(0);
+            self.at += 1;
+            let follows = self.sees_run_noun() || self.is_mark(0, ",") || self.word(0) == "or";
+            return follows.then_some(value);
+        }
+        let ends = |line: &Self, at: usize| {
+            line.is_run_noun_at(at) || line.word_at(at) == "or" || line.word_at(at).is_empty()
+        };
+        // `the CI or the Deploy workflow`: a noun that is a name there.
+        let is_joined_noun = self.is_run_noun_at(self.at)
+            && self.word(1) == "or"
+            && (self.written(0).starts_with(char::is_uppercase)
+                || !matches!(self.word(2), "a" | "an" | "the"));
+        if is_joined_noun && is_definite {
+            let value = self.value(0);
+            self.at += 1;
+            return Some(value);
+        }
+        let covers_noun = self
+            .eat_sense_ahead(|sense| sense.nouns.iter().any(|noun| takes_name(*noun)))
+            .is_some_and(|n_words| n_words > 1);
+        if covers_noun {
+            return None;
+        }
+        let n_words = (1..=5).find(|n| {
+            ends(self, self.at + n) && !ends(self, self.at + n - 1)
+                || self.is_run_noun_at(self.at + n) && !self.is_run_noun_at(self.at + n + 1)
+        })?;
+        let is_last_noun = self.is_run_noun_at(self.at + n_words);
+        let joins = self.word(n_words) == "or" || self.is_mark(n_words, ",");
+        if !is_last_noun && !joins {
+            return None;
+        }
+        let is_name = (0..n_words).all(|ahead| {
+            self.may_name(ahead, is_definite)
+                && !UNNAMED.contains(&self.word(ahead))
+                && !QUALITIES.contains(&self.word(ahead))
+        });
+        if !is_name {
+            return None;
+        }
+        let range = self.at..self.at + n_words;
+        let value = self.span(&range).of(self.text).to_owned();
+        self.at = range.end;
+        Some(value)
+    }
+
+    /// How many words the longest phrase of a kind takes here.
+    fn eat_sense_ahead(&mut self, is_wanted: impl Fn(&Sense) -> bool) -> Option<usize> {
+        let at = self.at;
+        let found = self.eat_sense(is_wanted).map(|_| self.at - at);
+        self.at = at;
+        found
+    }
+
+    fn is_run_noun_at(&self, at: usize) -> bool {
+        lexicon::exact(self.word_at(at))
+            .is_some_and(|sense| sense.nouns.iter().any(|noun| takes_name(*noun)))
+    }
+
+    /// Whether a word can belong to a name: a capital, a form that no plain word has, or any noun behind `the`.
+    fn may_name(&self, ahead: usize, is_definite: bool) -> bool {
+        if !matches!(self.kind(ahead), Some(TokenKind::Word | TokenKind::Number)) {
+            return false;
+        }
+        let word = self.word(ahead);
+        let is_capital = self.written(ahead).starts_with(char::is_uppercase)
+            && (self.at + ahead > 0 || is_definite);
+        let has_form = word.contains(['-', '_']) || word.bytes().any(|b| b.is_ascii_digit());
+        let Some(sense) = self.word_sense(ahead) else {
+            return is_definite || is_capital || has_form;
+        };
+        let is_pull_request = sense.nouns.contains(&Noun::PullRequest);
+        if sense.source.is_some() || is_pull_request || sense.is_foreign && !is_capital {
+            return false;
+        }
+        if is_capital {
+            return sense.classes.is_empty() || is_definite;
+        }
+        is_definite && sense.classes.is_empty() && !sense.nouns.is_empty() && !sense.plural
+    }
+
+    /// `on a Linear issue`, `to a Sentry issue`: what a comment is on.
+    fn on_issue_elsewhere(&mut self) -> Option<Source> {
+        self.eat_any(&["on", "to", "in", "under", "of"])
+            .then_some(())?;
+        let issue = self.matter()?;
+        (issue.nouns == [Noun::Issue] && issue.guard.is_always()).then_some(())?;
+        issue.source
+    }
+
+    fn matter_noun(&mut self, matter: &mut Matter) -> Option<()> {
+        let start = self.at;
+        let speaks_of_channel = |line: &Self| {
+            (line.at..line.tokens.len()).any(|at| line.tokens[at].kind == TokenKind::Channel)
+        };
+        if matches!(self.word(0), "something" | "anything") && speaks_of_channel(self) {
+            self.at += 1;
+            matter.nouns = vec![Noun::Message];
+            matter.source = Some(Source::Slack);
+            return Some(());
+        }
+        if let ([last], Some(source)) = (self.last.as_slice(), self.last_source) {
+            let last = *last;
+            if self.eat_any(&["one", "ones"]) {
+                matter.nouns = vec![last];
+                matter.source = matter.source.or(Some(source));
+                return Some(());
+            }
+        }
+        let sense = self.eat_sense(is_elsewhere)?;
+        matter.is_plural = sense.plural;
+        matter.nouns = sense.nouns.clone();
+        if matter.source.is_none() && matches!(matter.nouns.as_slice(), [Noun::Issue]) {
+            matter.source = self.source_ahead();
+        }
+        if matter.nouns == [Noun::Comment]
+            && let Some(source) = self.attempt(Self::on_issue_elsewhere)
+        {
+            matter.source = Some(source);
+        }
+        matter
+            .nouns
+            .retain(|noun| topic(*noun, matter.source).is_some());
+        if matter.nouns.is_empty() {
+            return None;
+        }
+        if let Some(source) = matter.source {
+            let of_source = |noun: &Noun| {
+                daemon_event::vocabulary::rows(*noun)
+                    .iter()
+                    .any(|(kind, _)| kind.source == source)
+            };
+            matter.nouns.retain(of_source);
+            (!matter.nouns.is_empty()).then_some(())?;
+        }
+        let is_verb_alone = sense.is_verb()
+            && !matter
+                .nouns
+                .iter()
+                .any(|noun| has_row(*noun, Verb::Create) || has_row(*noun, Verb::Add))
+            && sense.forms.has(Forms::PAST);
+        if is_verb_alone {
+            return None;
+        }
+        let says_group =
+            self.word_at(start) == "thread" && matches!(self.word(0), "reply" | "replies");
+        if says_group {
+            return None;
+        }
+        let names_other = matches!(
+            self.word(0),
+            "author" | "authors" | "owner" | "count" | "number" | "template"
+        );
+        (!names_other).then_some(())
+    }
+}

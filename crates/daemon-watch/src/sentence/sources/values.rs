@@ -1,0 +1,313 @@
+//! Values of attributes: severities, levels, priorities, environments, and how things end.
+
+use crate::lexicon::{Class, Part};
+use crate::normalise::TokenKind;
+use crate::sentence::atom::{Guard, Says};
+use crate::sentence::line::Line;
+use crate::sentence::people::OTHER_THAN;
+
+use super::topic::{Scope, Topic};
+
+/// What goes from little to much.
+const SCALES: &[&[&str]] = &[
+    &["low", "medium", "high", "critical"],
+    &["low", "medium", "high", "urgent"],
+    &["debug", "info", "warning", "error", "fatal"],
+];
+const AND_UP: &[&str] = &[
+    "or higher",
+    "or above",
+    "or worse",
+    "or more",
+    "and above",
+    "and higher",
+    "and up",
+    "or greater",
+    "or more severe",
+    "or up",
+];
+const AND_DOWN: &[&str] = &["or lower", "or below", "or less", "and below", "and lower"];
+
+/// How far a value reaches on its scale.
+#[derive(Clone, Copy, PartialEq)]
+enum Reach {
+    Only,
+    From,
+    Above,
+    UpTo,
+    Below,
+}
+
+impl Line<'_> {
+    fn attribute(&mut self) -> Option<Part> {
+        let sense = self.eat_sense(|sense| {
+            matches!(
+                sense.part,
+                Some(
+                    Part::Priority
+                        | Part::Severity
+                        | Part::Level
+                        | Part::Environment
+                        | Part::Health
+                        | Part::Conclusion
+                )
+            )
+        })?;
+        sense.part
+    }
+
+    /// `critical`, `high-severity`, `high or critical severity`, `fatal-level`, before a noun.
+    pub(super) fn valued_before(&mut self) -> Option<Guard> {
+        let start = self.at;
+        let values = self.values()?;
+        let part = self.attempt(|line| {
+            line.eat_mark("-");
+            line.attribute()
+        });
+        Some(self.says(Says::Value(part, values), start))
+    }
+
+    /// `of high severity`, `with level fatal`, `at least high`, `to production`, `in the staging environment`.
+    pub(super) fn valued(&mut self, scope: Scope) -> Option<Guard> {
+        let start = self.at;
+        let led = self.eat_any(&[
+            "with", "of", "at", "in", "to", "for", "on", "as", "into", "from",
+        ]);
+        let lead = self.word_at(start).to_owned();
+        self.valued_complement(scope, start, if led { &lead } else { "" })
+    }
+
+    pub(super) fn valued_complement(
+        &mut self,
+        scope: Scope,
+        start: usize,
+        lead: &str,
+    ) -> Option<Guard> {
+        self.skip_any(&["a", "an", "the", "its"]);
+        let before = self.attribute();
+        if before.is_some() {
+            self.skip_any(&["of", "is", "set", "to", "level"]);
+        }
+        let negated = self.eat_phrase(OTHER_THAN)
+            || self.eat_phrase(&[
+                "anything other than",
+                "anything but",
+                "anything except",
+                "any result but",
+                "any other result than",
+            ]);
+        self.skip_any(&["a", "an", "the", "either"]);
+        let reach = self.reach();
+        if reach != Reach::Only {
+            self.skip_any(&["a", "of"]);
+        }
+        let takes_names = matches!(before, Some(Part::Environment))
+            || scope.topic == Topic::Deployment
+                && matches!(lead, "to" | "in" | "on" | "for" | "into");
+        let values = self
+            .attempt(Self::values)
+            .or_else(|| {
+                if takes_names {
+                    self.attempt(Self::environment_names)
+                } else {
+                    None
+                }
+            })
+            .or_else(|| {
+                if before.is_some() {
+                    self.attempt(Self::quoted_values)
+                } else {
+                    None
+                }
+            })?;
+        let after = self.attempt(Self::attribute);
+        let reach = match reach {
+            Reach::Only if self.eat_phrase(AND_UP) => Reach::From,
+            Reach::Only if self.eat_phrase(AND_DOWN) => Reach::UpTo,
+            reach => reach,
+        };
+        let after = after.or_else(|| self.attempt(Self::attribute));
+        let part = before.or(after);
+        let values = reached(values, reach)?;
+        let is_ended = scope.runs() && values.iter().all(|value| is_ending(value));
+        // A bare value behind a preposition belongs to what has it.
+        let fits = match lead {
+            "with" | "of" | "at" | "as" | "" => true,
+            "in" => part.is_some() || is_ended || is_environment(&values) || takes_names,
+            "to" | "on" | "for" | "into" | "from" => {
+                part == Some(Part::Environment) || is_environment(&values) || takes_names
+            }
+            _ => false,
+        };
+        fits.then_some(())?;
+        let part = part.or_else(|| takes_names.then_some(Part::Environment));
+        let found = self.says(Says::Value(part, values), start);
+        Some(if negated { found.not() } else { found })
+    }
+
+    fn reach(&mut self) -> Reach {
+        if self.eat_phrase(&["at least", "no lower than", "no less than"]) {
+            Reach::From
+        } else if self.eat_phrase(&["above", "higher than", "more than", "over", "worse than"]) {
+            Reach::Above
+        } else if self.eat_phrase(&["at most", "no higher than", "no more than"]) {
+            Reach::UpTo
+        } else if self.eat_phrase(&["below", "lower than", "less than", "under"]) {
+            Reach::Below
+        } else {
+            Reach::Only
+        }
+    }
+
+    /// Value words joined by `or`, commas and slashes.
+    pub(super) fn values(&mut self) -> Option<Vec<String>> {
+        let mut values = vec![self.one_value()?];
+        while let Some(value) = self.attempt(|line| {
+            let comma = line.eat_mark(",") || line.eat_mark("/");
+            let or = line.eat_any(&["or", "nor", "and"]);
+            (comma || or).then_some(())?;
+            line.skip_any(&["a", "an", "the", "in", "with", "to", "as"]);
+            line.one_value()
+        }) {
+            values.push(value);
+        }
+        Some(values)
+    }
+
+    fn one_value(&mut self) -> Option<String> {
+        let start = self.at;
+        if matches!(self.kind(0)?, TokenKind::Quoted) {
+            let value = self.value(0).to_lowercase();
+            (crate::lexicon::exact(&value).is_some_and(|sense| sense.is_value)).then_some(())?;
+            self.at += 1;
+            return Some(value);
+        }
+        if self.kind(0) == Some(TokenKind::Code) && self.value(0).contains('/') {
+            // `critical/high`
+            return None;
+        }
+        self.eat_sense(|sense| sense.is_value)?;
+        let range = start..self.at;
+        Some(self.span(&range).of(self.text).to_lowercase())
+    }
+
+    fn quoted_values(&mut self) -> Option<Vec<String>> {
+        let mut values = Vec::new();
+        loop {
+            (self.kind(0) == Some(TokenKind::Quoted)).then_some(())?;
+            values.push(self.value(0));
+            self.at += 1;
+            let goes_on = self.attempt(|line| {
+                line.eat_mark(",");
+                line.eat("or").then_some(())?;
+                (line.kind(0) == Some(TokenKind::Quoted)).then_some(())
+            });
+            if goes_on.is_none() {
+                return Some(values);
+            }
+        }
+    }
+
+    fn environment_names(&mut self) -> Option<Vec<String>> {
+        let mut names = vec![self.environment_name()?];
+        while let Some(name) = self.attempt(|line| {
+            line.eat_mark(",");
+            line.eat("or").then_some(())?;
+            line.skip_any(&["the", "to", "in"]);
+            line.environment_name()
+        }) {
+            names.push(name);
+        }
+        Some(names)
+    }
+
+    fn environment_name(&mut self) -> Option<String> {
+        let is_name = match self.kind(0)? {
+            TokenKind::Quoted | TokenKind::Code => true,
+            TokenKind::Word => {
+                crate::lexicon::exact(self.word(0)).is_none_or(|sense| sense.is_value)
+            }
+            TokenKind::User
+            | TokenKind::Channel
+            | TokenKind::Reference
+            | TokenKind::Number
+            | TokenKind::Mark => false,
+        };
+        is_name.then(|| {
+            let value = self.value(0);
+            self.at += 1;
+            value
+        })
+    }
+
+    /// `successfully`, `unsuccessfully`: how it ended, in one word.
+    pub(super) fn ended_how(&mut self) -> Option<Guard> {
+        let start = self.at;
+        let ended: &[&str] = if self.eat_class(Class::Failure) {
+            &["failure", "timed_out", "error"]
+        } else if self.eat_class(Class::Success) {
+            &["success"]
+        } else {
+            return None;
+        };
+        let values = ended.iter().map(|value| (*value).to_owned()).collect();
+        Some(self.says(Says::Value(Some(Part::Conclusion), values), start))
+    }
+}
+
+fn reached(values: Vec<String>, reach: Reach) -> Option<Vec<String>> {
+    if reach == Reach::Only {
+        return Some(values);
+    }
+    let [value] = values.as_slice() else {
+        return None;
+    };
+    let scale = SCALES
+        .iter()
+        .find(|scale| scale.contains(&value.as_str()))?;
+    let at = scale.iter().position(|step| step == value)?;
+    let part = match reach {
+        Reach::Only => return None,
+        Reach::From => &scale[at..],
+        Reach::Above => &scale[at + 1..],
+        Reach::UpTo => &scale[..=at],
+        Reach::Below => &scale[..at],
+    };
+    let mut steps: Vec<String> = part.iter().map(|step| (*step).to_owned()).collect();
+    // The highest step has two names, one for alerts and one for tickets.
+    if steps.iter().any(|step| step == "critical") {
+        steps.push("urgent".to_owned());
+    }
+    (!steps.is_empty()).then_some(steps)
+}
+
+fn is_environment(values: &[String]) -> bool {
+    let known = ["production", "prod", "staging", "preview"];
+    values.iter().all(|value| known.contains(&value.as_str()))
+}
+
+/// How runs and deployments end.
+pub(super) fn is_ending(value: &str) -> bool {
+    matches!(
+        value,
+        "success"
+            | "failure"
+            | "error"
+            | "errored"
+            | "timed out"
+            | "timed_out"
+            | "time-out"
+            | "timeout"
+            | "cancelled"
+            | "canceled"
+            | "cancellation"
+            | "action required"
+            | "action_required"
+            | "neutral"
+            | "skipped"
+            | "stale"
+            | "startup_failure"
+            | "pending"
+            | "queued"
+    )
+}
