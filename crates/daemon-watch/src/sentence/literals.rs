@@ -282,7 +282,8 @@ impl Line<'_> {
             // `release branches matching release/*`: the pattern says which.
             let is_named_by_pattern = matches!(line.word(1), "branch" | "branches")
                 && matches!(line.word(2), "matching" | "like" | "named");
-            line.at += usize::from(is_named_by_pattern && !line.word(0).is_empty());
+            let is_of_pattern = !line.word(0).is_empty() && line.value(3).contains(line.word(0));
+            line.at += usize::from(is_named_by_pattern && is_of_pattern);
             let found = if line.default_branch() {
                 line.says(Says::Test(is(Field::OnDefaultBranch, &["true"])), start)
             } else if line.eat_any(&["branch", "branches", "something"]) {

@@ -326,7 +326,7 @@ impl Line<'_> {
             ]) {
                 return Some(Happening::plain(&[Verb::Succeed]));
             }
-            if self.eat_phrase(&["errors out", "errors", "is an error"]) {
+            if self.word(1) != "out" && self.eat_phrase(&["errors", "is an error"]) {
                 let said = self.says(Says::Test(is(Field::Conclusion, &["error"])), start);
                 return Some(Happening::with(&[Verb::Change], said));
             }
