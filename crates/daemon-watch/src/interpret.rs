@@ -108,10 +108,10 @@ pub(crate) fn read(condition: &str, words: &[Token]) -> Interpretation {
     let remainder = remainder(&reader);
     if (found.clauses.is_empty() || !remainder.is_empty())
         && !is_foreign(&drafts)
-        && let Some((around, left)) = sentence::read_around(condition, &words)
+        && let Some((around, left)) = sentence::read_around(condition, words)
         && is_better(&around, &left, &found, &remainder)
     {
-        return finish(condition, &words, left, around, Vec::new(), None);
+        return finish(condition, words, left, around, Vec::new(), None);
     }
     let unresolved = if found.clauses.is_empty() {
         let status = classify(&reader, reason);

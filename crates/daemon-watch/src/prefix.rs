@@ -100,5 +100,8 @@ fn may_begin_the_rest(word: &Token) -> bool {
         "might", "not", "never", "or", "and", "becomes", "become", "looks", "look", "seems",
         "seem", "needs", "need", "feels", "goes",
     ];
-    word.kind == TokenKind::Word && !VERBS.contains(&word.text.as_str())
+    // `a thumbs-up reaction`: a noun upon a noun.
+    let is_noun =
+        lexicon::exact(&word.text).is_some_and(|sense| !sense.nouns.is_empty() && !sense.is_verb());
+    word.kind == TokenKind::Word && !is_noun && !VERBS.contains(&word.text.as_str())
 }

@@ -223,7 +223,10 @@ impl Line<'_> {
         self.eat("only");
         if !self.eat("by") {
             self.eat("from").then_some(())?;
-            matches!(scope.topic, Topic::Talk | Topic::Ticket | Topic::Remark).then_some(())?;
+            // Who a ticket is taken from did not take it.
+            (matches!(scope.topic, Topic::Talk | Topic::Remark)
+                || scope.topic == Topic::Ticket && !scope.is_verb)
+                .then_some(())?;
         }
         self.eat("only");
         let role = if is_written && scope.topic != Topic::Run {
