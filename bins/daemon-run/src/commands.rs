@@ -7,6 +7,7 @@ pub(crate) mod context;
 pub(crate) mod corpus;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod emanate;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod fire;

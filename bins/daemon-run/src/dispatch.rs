@@ -10,8 +10,8 @@ use daemon_host::config::Log;
 use crate::cli::{Cli, Color, Command, Global};
 use crate::commands::act::{self, Prompts};
 use crate::commands::{
-    completions, context, demo, doctor, events, explain, fire, lint, listings, new, next, rule,
-    schema, serve, show, test,
+    completions, context, demo, doctor, emanate, events, explain, fire, lint, listings, new, next,
+    rule, schema, serve, show, test,
 };
 use crate::failure::{Exit, Failure};
 use crate::logs;
@@ -149,6 +149,8 @@ async fn run(cli: &Cli, place: &Place, out: Out) -> Result<u8, Failure> {
         Command::Go(args) => act::gate("go", args, place, out).await.map(done),
         Command::Cancel(args) => act::cancel(args, place, out, prompts).await.map(done),
         Command::Retry(args) => act::retry(args, place, out).await.map(done),
+        Command::Ask(args) => emanate::ask(args, place, out).await,
+        Command::Emanate(args) => emanate::run(args, place, out).await,
         Command::Events(args) => events::run(args, place, out).await.map(done),
         Command::Activations(args) => listings::list(&listings::ACTIVATIONS, args, place, out)
             .await

@@ -169,6 +169,7 @@ fn refused(body: ErrorBody) -> Failure {
         ("invalid-params" | "invalid-request" | "method-not-found", _) => Exit::Usage,
         ("not-found", _) => Exit::NoInput,
         ("conflict" | "busy" | "shutting-down", _) => Exit::TryLater,
+        (_, "folder") => Exit::CannotWrite,
         ("forbidden" | "unauthorized", _) => Exit::Refused,
         ("config-invalid", _) => Exit::Config,
         ("storage-failed", _) => Exit::Unavailable,
@@ -213,6 +214,10 @@ impl Live for Offline {
     }
 
     async fn stats(&self) -> Result<Value, OpError> {
+        Err(no_host())
+    }
+
+    async fn run_call(&self, _: Map<String, Value>) -> Result<Map<String, Value>, OpError> {
         Err(no_host())
     }
 

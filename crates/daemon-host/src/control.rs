@@ -7,7 +7,10 @@ mod wire;
 
 pub use client::{CallError, Client};
 pub use server::{Control, bind, serve};
-pub use wire::{ClientMessage, ErrorBody, ErrorData, RequestId, ServerMessage, protocol_schema};
+pub use wire::{
+    ClientMessage, ErrorBody, ErrorData, RequestId, ServerMessage, ServerNotification,
+    protocol_schema,
+};
 
 /// The version that `initialize` agrees on.
 pub const PROTOCOL_VERSION: u32 = 1;

@@ -26,6 +26,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
 use crate::defect::guarded;
+use crate::emanation::{self, Emanations};
 use crate::home::Home;
 use crate::registry::SharedRegistry;
 pub use alone::run_one;
@@ -94,6 +95,8 @@ pub struct Inner {
     pub(crate) broken: CancellationToken,
     /// Held for reading by what decides with the registry, for writing by what replaces it.
     pub(crate) registering: tokio::sync::RwLock<()>,
+    /// The runs that callers dispatched.
+    pub(crate) emanations: Emanations,
     runtime: RwLock<Arc<Runtime>>,
     state: Mutex<State>,
     backlog: std::sync::atomic::AtomicU64,
@@ -130,6 +133,7 @@ impl Inner {
             finished: CancellationToken::new(),
             broken: CancellationToken::new(),
             registering: tokio::sync::RwLock::new(()),
+            emanations: Emanations::default(),
             runtime: RwLock::new(Arc::new(runtime)),
             state: Mutex::new(State::default()),
             backlog: std::sync::atomic::AtomicU64::new(0),
@@ -263,6 +267,11 @@ impl Inner {
         next
     }
 
+    /// Counts the runs of one parent from 1 again.
+    pub(crate) fn reset_handles(&self, parent: &str) {
+        self.state().handles.remove(parent);
+    }
+
     /// Tells one run to stop; the first reason counts.
     pub(crate) fn stop_run(&self, id: &ActivationId, why: CancelReason) {
         if let Some(running) = self.state().running.get(id) {
@@ -274,6 +283,7 @@ impl Inner {
 
     /// Tells every run to stop.
     pub(crate) fn stop_runs(&self, why: CancelReason) {
+        self.emanations.stop_all(why);
         for running in self.state().running.values() {
             running
                 .cancel
@@ -423,10 +433,12 @@ pub fn start(inner: &Arc<Inner>) -> TaskTracker {
     tasks.spawn(lasting(shared(), "upkeep", upkeep::run));
     tasks.spawn(lasting(shared(), "leases", claims::heartbeat));
     tasks.spawn(lasting(shared(), "repositories", watch_repos));
+    tasks.spawn(lasting(shared(), "notices", emanation::publish));
     let claims = lasting(shared(), "claims", claims::run);
+    let emanations = lasting(shared(), "emanations", emanation::drain);
     let finished = inner.finished.clone();
     tasks.spawn(async move {
-        claims.await;
+        tokio::join!(claims, emanations);
         finished.cancel();
     });
     tasks.close();

@@ -1,6 +1,7 @@
 //! One attempt at an activation: worktree, context, run, outputs.
 
 mod collect;
+mod folder;
 mod grants;
 mod place;
 mod supervise;
@@ -12,7 +13,7 @@ use daemon_engine::{Activation, AttemptEnd, AttemptOutcome};
 use daemon_repo::Worktree;
 use daemon_store::{Ended, StoreError};
 
-pub(crate) use place::Prepared;
+pub(crate) use place::environment;
 
 use crate::defect::guarded;
 use crate::driver::Inner;

@@ -13,7 +13,13 @@ use rustix::fs::{FlockOperation, flock};
 use crate::random;
 
 /// The parts of a home that a host makes.
-const DIRECTORIES: [&str; 4] = ["daemons", "logs", "run", "worktrees"];
+const DIRECTORIES: [&str; 5] = [
+    crate::emanation::NOTICES,
+    "daemons",
+    "logs",
+    "run",
+    "worktrees",
+];
 /// File systems on which neither `flock` nor SQLite's log can be relied on.
 const NETWORK_FILE_SYSTEMS: [(u32, &str); 5] = [
     (0x6969, "NFS"),

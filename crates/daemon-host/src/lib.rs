@@ -31,6 +31,7 @@ pub mod control;
 mod defect;
 pub mod doctor;
 pub mod driver;
+pub mod emanation;
 mod execute;
 pub mod explain;
 pub mod facts;

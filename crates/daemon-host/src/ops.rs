@@ -45,6 +45,9 @@ pub trait Live: Send + Sync {
     /// Returns numbers about the process.
     async fn stats(&self) -> Result<Value, OpError>;
 
+    /// Answers a call of the `daemon` tool.
+    async fn run_call(&self, call: Map<String, Value>) -> Result<Map<String, Value>, OpError>;
+
     /// Returns the directory of run folders.
     fn runs(&self) -> std::path::PathBuf;
 }
@@ -97,6 +100,9 @@ impl Operations {
             "run/list" => self.run_list(params).await,
             "run/get" => self.run_get(params).await,
             "run/log" => self.run_log(params).await,
+            "run/ask" => self.run_ask(params).await,
+            "run/cancel" => self.run_cancel(params).await,
+            "run/call" => self.live.run_call(params.rest()).await,
             "event/list" => self.event_list(params).await,
             "daemon/explain" => self.explain(params).await,
             "event/get" => self.event_get(params).await,

@@ -1,8 +1,17 @@
 //! What the configuration says of the runs of one daemon.
 
-use daemon_provider::{Limits, MicroUsd};
+use daemon_provider::{Limits, MicroUsd, Permissions};
 
 use crate::config::{Capability, Config};
+
+/// Returns what a run of a capability may do.
+pub(crate) fn permissions(capability: Capability) -> Permissions {
+    match capability {
+        Capability::Read => Permissions::Read,
+        Capability::Propose => Permissions::Propose,
+        Capability::Write => Permissions::Write,
+    }
+}
 
 /// What a run of one daemon may do, take and cost, and who executes it.
 #[derive(Clone, Debug, PartialEq, Eq)]

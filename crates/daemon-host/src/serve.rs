@@ -181,6 +181,7 @@ pub async fn serve<F: Future<Output = Signal>>(
         actor: "owner".to_owned(),
         started,
         clients,
+        events: inner.emanations.events(),
     };
 
     let listeners = tokio_util::task::TaskTracker::new();
@@ -501,6 +502,13 @@ impl Live for HostLive {
             "unmatched": counts.unmatched,
             "activations": activations,
         }))
+    }
+
+    async fn run_call(
+        &self,
+        call: serde_json::Map<String, Value>,
+    ) -> Result<serde_json::Map<String, Value>, OpError> {
+        crate::emanation::answer(&self.inner, call).await
     }
 
     fn runs(&self) -> PathBuf {

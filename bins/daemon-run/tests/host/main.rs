@@ -3,6 +3,7 @@
 //! Every test has its own repository and home, waits for events and never for time, and ends what it started.
 
 mod agents;
+mod emanating;
 mod http;
 mod rpc;
 mod world;
@@ -10,6 +11,11 @@ mod world;
 mod serve_api;
 mod serve_control;
 mod serve_crash;
+mod serve_emanate;
+#[cfg(feature = "internal-testing")]
+mod serve_emanate_crash;
+mod serve_emanate_files;
+mod serve_emanate_notices;
 mod serve_facts;
 #[cfg(feature = "internal-testing")]
 mod serve_failpoints;

@@ -1,7 +1,7 @@
 //! The control protocol on its socket.
 
 use daemon_host::control::MAX_LINE;
-use daemon_host::ops::OPERATIONS;
+use daemon_host::ops::{OPERATIONS, Operation};
 use serde_json::{Value, json};
 
 use crate::rpc::Rpc;
@@ -231,18 +231,24 @@ fn an_id_is_open_once_and_64_requests_at_a_time() {
     assert_eq!(ids, (0..200).collect::<Vec<_>>(), "each is answered once");
 }
 
+/// Reports whether an operation is about one thing.
+fn of_one(operation: &Operation) -> bool {
+    operation.route.is_some_and(|route| route.contains("{id}"))
+}
+
 #[test]
 fn every_operation_is_a_method() {
     let world = World::pushed();
     let host = world.serve();
     let mut rpc = Rpc::initialized(host.socket());
     for operation in OPERATIONS {
-        let params = match (
-            operation.route.contains("{id}"),
-            operation.method.starts_with("daemon/"),
-        ) {
+        let params = match (of_one(&operation), operation.method.starts_with("daemon/")) {
             (true, true) => json!({"id": "pusher"}),
+            (true, false) if operation.method == "run/ask" => {
+                json!({"id": "nobody", "message": "well?"})
+            }
             (true, false) => json!({"id": "nobody"}),
+            (false, _) if operation.method == "run/call" => json!({"action": "list"}),
             (false, _) => json!({}),
         };
         let answer = rpc.call(operation.method, &params);
@@ -270,10 +276,7 @@ fn names_that_reach_out_of_the_home_find_nothing() {
     let host = world.serve();
     let mut rpc = Rpc::initialized(host.socket());
     for name in ["../x", "/etc/passwd", "a\0b", "..", &"n".repeat(10_000)] {
-        for operation in OPERATIONS
-            .iter()
-            .filter(|operation| operation.route.contains("{id}"))
-        {
+        for operation in OPERATIONS.iter().filter(|operation| of_one(operation)) {
             let answer = rpc.call(operation.method, &json!({"id": name}));
             let (_, number, _) = code(&answer);
             assert!(

@@ -312,6 +312,8 @@ pub struct Limits {
     pub rate_daemon: Option<u32>,
     /// The same in all.
     pub rate_host: Option<u32>,
+    /// Dispatched runs at once.
+    pub emanations: u32,
     /// How deep a chain of daemons that wake each other may grow.
     pub chain_depth: u32,
     /// The longest run.
@@ -328,6 +330,7 @@ impl Default for Limits {
             rate_subject: None,
             rate_daemon: None,
             rate_host: None,
+            emanations: 100,
             chain_depth: 3,
             wall: Period::from_secs(30 * 60),
             idle: Period::from_secs(10 * 60),

@@ -4,15 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::server::Control;
-use super::wire::{ClientMessage, RequestId, ServerMessage};
+use super::wire::{ClientMessage, RequestId, ServerMessage, ServerNotification};
 use super::{MAX_LINE, MAX_OPEN, PROTOCOL_VERSION};
 use crate::ops::Params;
 
@@ -83,11 +85,17 @@ async fn read_requests(
     let turns = Arc::new(Semaphore::new(AT_ONCE));
     let requests = TaskTracker::new();
     let mut is_initialized = false;
+    let mut events = control.events.subscribe();
+    let mut lines = Lines::new(&mut reading);
     loop {
         let line = tokio::select! {
             () = stopping.finished.cancelled() => break,
             () = replies.queue.closed() => break,
-            line = next_line(&mut reading) => line,
+            event = events.recv(), if is_initialized => {
+                tell(&replies, event).await;
+                continue;
+            }
+            line = lines.next() => line,
         };
         let bytes = match line {
             Ok(Line::Whole(bytes)) => bytes,
@@ -203,9 +211,20 @@ async fn reply(replies: &Replies, message: ServerMessage) {
     }
 }
 
+/// Tells a client what was published; one that is far behind has missed some, and asks for them by number.
+async fn tell(replies: &Replies, event: Result<Arc<Value>, RecvError>) {
+    let Ok(event) = event else {
+        return;
+    };
+    let told = ServerNotification::run_event(Value::clone(&event));
+    if let Some(queued) = replies.room_for(told).await {
+        replies.put(queued).await;
+    }
+}
+
 impl Replies {
     /// Waits for room; `None` where the client does not read what is there already.
-    async fn room_for(&self, message: ServerMessage) -> Option<Queued> {
+    async fn room_for(&self, message: impl Serialize) -> Option<Queued> {
         let mut line = serde_json::to_vec(&message).expect("a message is representable");
         line.push(b'\n');
         // An answer that is larger than all the room waits until it is alone.
@@ -228,25 +247,39 @@ impl Replies {
     }
 }
 
-async fn next_line(reading: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Line> {
-    let mut line = Vec::new();
-    loop {
-        let available = reading.fill_buf().await?;
-        if available.is_empty() {
-            // A line cut by the end of input is never executed.
-            return Ok(Line::End);
+/// The lines of a client; a wait that is given up loses nothing of them.
+struct Lines<'r, R> {
+    reading: &'r mut R,
+    begun: Vec<u8>,
+}
+
+impl<'r, R: AsyncBufRead + Unpin> Lines<'r, R> {
+    fn new(reading: &'r mut R) -> Self {
+        Self {
+            reading,
+            begun: Vec::new(),
         }
-        let (taken, ended) = match available.iter().position(|byte| *byte == b'\n') {
-            Some(at) => (at, true),
-            None => (available.len(), false),
-        };
-        if line.len() + taken > MAX_LINE {
-            return Ok(Line::TooLong);
-        }
-        line.extend_from_slice(&available[..taken]);
-        reading.consume(taken + usize::from(ended));
-        if ended {
-            return Ok(Line::Whole(line));
+    }
+
+    async fn next(&mut self) -> std::io::Result<Line> {
+        loop {
+            let available = self.reading.fill_buf().await?;
+            if available.is_empty() {
+                // A line cut by the end of input is never executed.
+                return Ok(Line::End);
+            }
+            let (taken, ended) = match available.iter().position(|byte| *byte == b'\n') {
+                Some(at) => (at, true),
+                None => (available.len(), false),
+            };
+            if self.begun.len() + taken > MAX_LINE {
+                return Ok(Line::TooLong);
+            }
+            self.begun.extend_from_slice(&available[..taken]);
+            self.reading.consume(taken + usize::from(ended));
+            if ended {
+                return Ok(Line::Whole(std::mem::take(&mut self.begun)));
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -28,6 +28,8 @@ pub struct Control {
     pub started: Instant,
     /// How many clients may be connected.
     pub clients: usize,
+    /// What every client that has introduced itself is told unasked.
+    pub events: broadcast::Sender<Arc<serde_json::Value>>,
 }
 
 /// Binds the socket (0600), replacing one that a dead host left behind.

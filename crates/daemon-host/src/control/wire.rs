@@ -59,6 +59,28 @@ pub struct ServerMessage {
     pub error: Option<ErrorBody>,
 }
 
+/// What the host tells a client unasked.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct ServerNotification {
+    /// `2.0`.
+    pub jsonrpc: String,
+    /// What it is about: `run/event` for the end of a run or of an answer to a message.
+    pub method: String,
+    /// The event.
+    pub params: Value,
+}
+
+impl ServerNotification {
+    /// Tells the end of a run.
+    pub fn run_event(event: Value) -> Self {
+        Self {
+            jsonrpc: "2.0".to_owned(),
+            method: "run/event".to_owned(),
+            params: event,
+        }
+    }
+}
+
 /// Why a request was not done.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct ErrorBody {
@@ -160,7 +182,8 @@ pub fn protocol_schema() -> Value {
         "title": "Control protocol",
         "protocol_version": super::PROTOCOL_VERSION,
         "methods": methods,
-        "anyOf": [{"$ref": "#/$defs/ClientMessage"}, {"$ref": "#/$defs/ServerMessage"}],
+        "anyOf": [{"$ref": "#/$defs/ClientMessage"}, {"$ref": "#/$defs/ServerMessage"},
+            {"$ref": "#/$defs/ServerNotification"}],
         "$defs": definitions(),
     })
 }
@@ -170,7 +193,12 @@ fn definitions() -> Value {
     let mut all = Map::new();
     let client = generator.subschema_for::<ClientMessage>();
     let server = generator.subschema_for::<ServerMessage>();
+    let told = generator.subschema_for::<ServerNotification>();
     all.extend(generator.take_definitions(true));
-    debug_assert!(client.get("$ref").is_some() && server.get("$ref").is_some());
+    debug_assert!(
+        [client, server, told]
+            .iter()
+            .all(|one| one.get("$ref").is_some())
+    );
     Value::Object(all)
 }

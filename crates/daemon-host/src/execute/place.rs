@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use daemon_engine::Activation;
 use daemon_event::{Field, TriggerKey};
-use daemon_provider::{Limits, Permissions, Provider, RunId, RunRequest};
+use daemon_provider::{Limits, Provider, RunId, RunRequest};
 use daemon_repo::{ObjectId, Worktree};
 use daemon_store::{EventRow, StoreError};
 
@@ -16,7 +16,7 @@ use crate::config::{Capability, Config};
 use crate::context::Built;
 use crate::driver::Inner;
 use crate::driver::repos::Watched;
-use crate::policy::RunPolicy;
+use crate::policy::{RunPolicy, permissions};
 use crate::random;
 use crate::registry::Registered;
 use crate::runs::Record;
@@ -55,11 +55,7 @@ impl Prepared {
             files: self.files(),
             renames: Vec::new(),
             limits: self.limits,
-            permissions: match self.capability {
-                Capability::Read => Permissions::Read,
-                Capability::Propose => Permissions::Propose,
-                Capability::Write => Permissions::Write,
-            },
+            permissions: permissions(self.capability),
             resume: None,
             grants,
             ..RunRequest::new(run_id, self.worktree.dir().to_owned())
@@ -210,7 +206,7 @@ pub(crate) async fn trigger_events(
 }
 
 /// Takes the variables that the configuration lets a provider see.
-fn environment(
+pub(crate) fn environment(
     config: &Config,
     provider: &str,
 ) -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {

@@ -72,6 +72,59 @@ impl Operations {
         members(&self.activation_object(&ended.activation).await?)
     }
 
+    pub(super) async fn run_ask(&self, mut params: Params) -> Result<Map<String, Value>, OpError> {
+        let id = params.required("id")?;
+        let message = params.required("message")?;
+        params.finish()?;
+        let reply = self.tool("ask", &id, Some(&message)).await?;
+        if reply.get("status").is_some_and(|status| status == "busy") {
+            let words = "another message is pending";
+            return Err(OpError::new(OpErrorKind::Busy, "busy", words));
+        }
+        let mut members = self.run_members(&id).await?;
+        members.extend(reply.into_iter().filter(|(name, _)| name == "queued"));
+        Ok(members)
+    }
+
+    /// Stops a run: one that was dispatched by itself, one of an activation with that activation.
+    pub(super) async fn run_cancel(
+        &self,
+        mut params: Params,
+    ) -> Result<Map<String, Value>, OpError> {
+        let id = params.required("id")?;
+        params.finish()?;
+        let row = self.store.run(&id).await?;
+        match row.and_then(|row| row.activation) {
+            Some(activation) => {
+                let (reason, now) = ("cancelled by a person", self.live.now());
+                self.store.cancel(&activation, reason, now).await?;
+                self.live.stop_run(&activation);
+                self.live.nudge();
+            }
+            None => drop(self.tool("reclaim", &id, None).await?),
+        }
+        self.run_members(&id).await
+    }
+
+    /// Calls the `daemon` tool for a person.
+    async fn tool(
+        &self,
+        action: &str,
+        id: &str,
+        message: Option<&str>,
+    ) -> Result<Map<String, Value>, OpError> {
+        let mut call = Map::new();
+        call.insert("action".to_owned(), action.into());
+        call.insert("id".to_owned(), id.into());
+        call.extend(message.map(|message| ("message".to_owned(), message.into())));
+        self.live.run_call(call).await
+    }
+
+    async fn run_members(&self, id: &str) -> Result<Map<String, Value>, OpError> {
+        let row = self.store.run(id).await?;
+        members(&self.run_object(&row.ok_or_else(|| OpError::not_found("run", id))?))
+    }
+
     pub(super) async fn daemon_fire(
         &self,
         mut params: Params,

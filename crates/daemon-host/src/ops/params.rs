@@ -147,6 +147,11 @@ impl Params {
         })
     }
 
+    /// Returns what was not taken out.
+    pub fn rest(self) -> Map<String, Value> {
+        self.map
+    }
+
     /// Refuses what no operation took.
     ///
     /// # Errors

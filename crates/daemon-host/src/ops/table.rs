@@ -29,8 +29,8 @@ pub struct Operation {
     pub method: &'static str,
     /// The verb of the HTTP route.
     pub verb: Verb,
-    /// The HTTP route below `/api/v1/`; `{id}` becomes the parameter `id`.
-    pub route: &'static str,
+    /// The HTTP route below `/api/v1/`, where it has one; `{id}` becomes the parameter `id`.
+    pub route: Option<&'static str>,
     /// What a caller must be allowed to do.
     pub scope: Scope,
 }
@@ -48,7 +48,7 @@ const fn get(method: &'static str, route: &'static str) -> Operation {
     Operation {
         method,
         verb: Verb::Get,
-        route,
+        route: Some(route),
         scope: Scope::Read,
     }
 }
@@ -57,13 +57,23 @@ const fn post(method: &'static str, route: &'static str, scope: Scope) -> Operat
     Operation {
         method,
         verb: Verb::Post,
-        route,
+        route: Some(route),
         scope,
     }
 }
 
+/// An operation of the control protocol alone: whoever comes over HTTP names no directory of this machine.
+const fn call(method: &'static str) -> Operation {
+    Operation {
+        method,
+        verb: Verb::Post,
+        route: None,
+        scope: Scope::Operate,
+    }
+}
+
 /// Every operation.
-pub const OPERATIONS: [Operation; 24] = [
+pub const OPERATIONS: [Operation; 27] = [
     get("daemon/list", "daemons"),
     get("daemon/get", "daemons/{id}"),
     get("daemon/next", "daemons/{id}/next"),
@@ -82,6 +92,9 @@ pub const OPERATIONS: [Operation; 24] = [
     get("run/list", "runs"),
     get("run/get", "runs/{id}"),
     get("run/log", "runs/{id}/log"),
+    post("run/ask", "runs/{id}/ask", Scope::Operate),
+    post("run/cancel", "runs/{id}/cancel", Scope::Operate),
+    call("run/call"),
     get("event/list", "events"),
     get("event/get", "events/{id}"),
     post("event/replay", "events/{id}/replay", Scope::Operate),

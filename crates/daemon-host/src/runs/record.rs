@@ -1,28 +1,27 @@
 //! The record of one run: the folder's one writer, fed with the events that the run yields.
 
-use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use daemon_engine::Activation;
 use daemon_process::{ProcessId, boot_id};
+use daemon_provider::redact::Redactor;
 use daemon_provider::{
-    CancelReason, Exit, Outcome, OutputStream, Role, RunEvent, ToolStatus, Usage, Verdict,
+    CancelReason, Exit, Limits, Outcome, OutputStream, Provider, Role, RunEvent, ToolStatus, Usage,
+    Verdict,
 };
 use daemon_run_folder::{
-    ActivationLink, Budget, Child, Dropped, Ending, ErrorClass, Folder, FolderError, Handle, Owner,
-    RunError, SandboxRecord, Speaker, Start, StopReason, Tokens, Truncation, Writer, sha256,
+    Budget, Child, Document, Dropped, Ending, ErrorClass, Folder, FolderError, Owner, Reserved,
+    RunError, RunState, SandboxRecord, Speaker, Start, StopReason, Tokens, Truncation, Writer,
 };
 use daemon_store::RunRow;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
+use super::redaction;
 use super::show::object;
-use crate::driver::Inner;
-use crate::execute::Prepared;
+use crate::emanation::{Stamp, of_document};
 use crate::random;
+use crate::wire::RunObject;
 
 /// Why a run could not be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -42,82 +41,116 @@ pub(crate) enum RecordError {
     Support(#[source] daemon_repo::GitError),
 }
 
+/// A run as the index remembers it: its object, and its entry with what tells whether that still holds.
+#[derive(Serialize)]
+struct Indexed {
+    #[serde(flatten)]
+    object: RunObject,
+    stamp: Option<Stamp>,
+    entry: Map<String, Value>,
+}
+
+/// The attempt at an activation that a run is.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub(crate) activation: daemon_event::ActivationId,
+    pub(crate) daemon: daemon_event::DaemonKey,
+    pub(crate) number: u32,
+}
+
+/// Returns this process, as folders name the owner of a run.
+pub(crate) fn owner() -> Result<Owner, RecordError> {
+    let me = ProcessId::current().map_err(RecordError::Owner)?;
+    Ok(Owner {
+        pid: me.pid,
+        boot_id: boot_id().map_err(RecordError::Owner)?,
+        start: me.start,
+    })
+}
+
+/// Writes into a start who executes the run and what it may take.
+pub(crate) fn bound(
+    start: &mut Start,
+    provider: &dyn Provider,
+    limits: &Limits,
+    sandbox: &(u8, String),
+) {
+    if let Some(model) = provider.model() {
+        model.clone_into(&mut start.model);
+    }
+    start.max_turns = limits.max_turns;
+    start.timeout = Some(limits.wall);
+    start.idle_timeout = limits.idle;
+    start.sandbox = SandboxRecord {
+        level: sandbox.0,
+        detail: sandbox.1.clone(),
+    };
+    start.budget = Budget {
+        usd: limits.budget.map(usd),
+        tokens: None,
+    };
+}
+
 /// The record of one run.
 #[derive(Debug)]
 pub(crate) struct Record {
     writer: Writer,
-    activation: daemon_event::ActivationId,
-    daemon: daemon_event::DaemonKey,
-    attempt: u32,
+    redactor: Redactor,
+    attempt: Option<Attempt>,
     provider: String,
     started: Timestamp,
     finished: Option<Timestamp>,
 }
 
 impl Record {
-    /// Makes the folder with its context and start files.
-    pub(crate) fn begin(
-        inner: &Arc<Inner>,
-        activation: &Activation,
-        prepared: &Prepared,
-    ) -> Result<Self, RecordError> {
+    /// Writes the start files of a run into its folder, without the secrets that `redactor` knows, as all that follows.
+    pub(crate) fn open(
+        reserved: Reserved,
+        start: Start,
+        redactor: Redactor,
+        attempt: Option<Attempt>,
+    ) -> Result<Self, FolderError> {
+        let start = without_secrets(start, &redactor);
         let now = random::now();
-        let parent = format!("daemon:{}", activation.daemon.id);
-        let handle = Handle(inner.next_handle(&parent));
-        let reserved = Folder::reserve(&inner.home.runs(), handle, now)?;
-        write_context(reserved.folder(), prepared)?;
-        let me = ProcessId::current().map_err(RecordError::Owner)?;
-        let owner = Owner {
-            pid: me.pid,
-            boot_id: boot_id().map_err(RecordError::Owner)?,
-            start: me.start,
-        };
-        let provider = prepared.provider.name().to_owned();
-        let task = prepared.context.task.clone();
-        let mut start = Start::new(
-            &parent,
-            owner,
-            &provider,
-            &task,
-            prepared.context.bytes.clone(),
-        );
-        start.activation = Some(ActivationLink {
-            daemon: activation.daemon.id.to_string(),
-            activation_id: activation.id.to_string(),
-            attempt: activation.attempts,
-            run_lease: activation.run_lease.0,
-        });
-        if let Some(model) = prepared.provider.model() {
-            model.clone_into(&mut start.model);
-        }
-        start.max_turns = prepared.limits.max_turns;
-        start.timeout = Some(prepared.limits.wall);
-        start.idle_timeout = prepared.limits.idle;
-        start.permissions = prepared.capability.as_str().to_owned();
-        start.sandbox = SandboxRecord {
-            level: prepared.sandbox.0,
-            detail: prepared.sandbox.1.clone(),
-        };
-        start.prompt_sha256 = sha256(&prepared.context.bytes);
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a budget is far below 2^53 micro-dollars"
-        )]
-        let usd = prepared
-            .limits
-            .budget
-            .map(|budget| budget.0 as f64 / 1_000_000.0);
-        start.budget = Budget { usd, tokens: None };
-        let writer = Writer::start(reserved, start, now)?;
         Ok(Self {
-            writer,
-            activation: activation.id.clone(),
-            daemon: activation.daemon.clone(),
-            attempt: activation.attempts,
-            provider,
+            provider: start.backend.clone(),
+            redactor,
+            writer: Writer::start(reserved, start, now)?,
+            attempt,
             started: now,
             finished: None,
         })
+    }
+
+    /// Takes over the folder of a run that nobody writes any more.
+    pub(crate) fn adopt(
+        folder: Folder,
+        document: Document,
+        redactor: Redactor,
+        now: Timestamp,
+    ) -> Result<Self, FolderError> {
+        Ok(Self {
+            redactor,
+            provider: document.backend.clone(),
+            started: document.started_at,
+            finished: document.finished_at,
+            attempt: None,
+            writer: Writer::adopt(folder, document, now)?,
+        })
+    }
+
+    /// Writes down under which number the end was published.
+    pub(crate) fn published(&mut self, seq: u64, now: Timestamp) {
+        let written = self.writer.published(seq, now);
+        self.report(written);
+    }
+
+    /// Removes the folder of a run that must not start.
+    pub(crate) fn discard(self) {
+        if let Err(error) = self.writer.discard() {
+            let error = crate::ops::chain(&error);
+            tracing::warn!(error, "a run folder could not be removed");
+        }
     }
 
     /// Returns the run's id.
@@ -142,10 +175,13 @@ impl Record {
 
     /// Writes one event of the run down.
     pub(crate) fn event(&mut self, event: &RunEvent, now: Timestamp) {
-        if let RunEvent::Stopping(reason) = event {
-            return self.stopping(*reason, now);
+        match event {
+            RunEvent::Stopping(reason) => return self.stopping(*reason, now),
+            // The process that answers a message has an end of its own; the run's stays.
+            RunEvent::Terminal { .. } if self.has_ended() => return,
+            _ => {}
         }
-        let written = self.write(event, now);
+        let written = self.write(&redaction::event(&self.redactor, event), now);
         self.report(written);
     }
 
@@ -238,8 +274,26 @@ impl Record {
         }
     }
 
+    /// Reports whether the run has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.writer.document().state.is_terminal()
+    }
+
+    /// Returns what the folder tells of the run.
+    pub(crate) fn document(&self) -> &Document {
+        self.writer.document()
+    }
+
+    /// Returns the folder.
+    pub(crate) fn folder(&self) -> &Folder {
+        self.writer.folder()
+    }
+
     /// Stores why the run is stopped, before anything is signalled.
     pub(crate) fn stopping(&mut self, why: CancelReason, now: Timestamp) {
+        if self.has_ended() {
+            return;
+        }
         let reason = match why {
             CancelReason::Timeout => StopReason::Timeout,
             CancelReason::Idle => StopReason::Idle,
@@ -254,6 +308,36 @@ impl Record {
         self.report(stored);
     }
 
+    /// Writes down that the run is sent a message, and returns the message's number.
+    pub(crate) fn asked(&mut self, now: Timestamp) -> u32 {
+        let before = self.writer.document().followups.len();
+        let asked = self.writer.ask_started(now).or_else(|error| {
+            self.report(Err(error));
+            u32::try_from(before + 1)
+        });
+        asked.unwrap_or(u32::MAX)
+    }
+
+    /// Writes down what became of a message.
+    pub(crate) fn replied(
+        &mut self,
+        n: u32,
+        end: Result<&str, (RunState, RunError)>,
+        now: Timestamp,
+    ) {
+        let end = end.map(|text| self.redactor.text(text));
+        let end = end.map_err(|(state, mut error)| {
+            error.message = self.redactor.text(&error.message).into_owned();
+            (state, error)
+        });
+        let end = match &end {
+            Ok(text) => Ok(&**text),
+            Err(end) => Err(end.clone()),
+        };
+        let written = self.writer.ask_ended(n, end, now);
+        self.report(written);
+    }
+
     /// Shows that the run is looked after.
     pub(crate) fn beat(&mut self, now: Timestamp) {
         let written = self.writer.tick(now);
@@ -262,9 +346,11 @@ impl Record {
 
     /// Writes the end.
     pub(crate) fn end(&mut self, outcome: &Outcome, text: &str, now: Timestamp) {
-        let ended = self.writer.provider_ended(&ending(outcome), text, now);
+        let outcome = redaction::outcome(&self.redactor, outcome);
+        let text = self.redactor.text(text);
+        let ended = self.writer.provider_ended(&ending(&outcome), &text, now);
         self.report(ended);
-        if let Err(error) = self.writer.finish(ending(outcome), now) {
+        if let Err(error) = self.writer.finish(ending(&outcome), now) {
             tracing::error!(run = self.id(), %error, "the end of a run could not be recorded");
         }
         self.finished = Some(now);
@@ -273,17 +359,23 @@ impl Record {
     /// Returns the row of the index as it is.
     pub(crate) fn row(&self) -> RunRow {
         let document = self.writer.document();
-        let object = object(document, self.writer.folder().path(), random::now());
+        let (folder, now) = (self.writer.folder(), random::now());
+        let indexed = Indexed {
+            object: object(document, folder.path(), now),
+            stamp: Stamp::of(folder),
+            entry: of_document(document, folder.path(), now),
+        };
+        let attempt = self.attempt.as_ref();
         RunRow {
             id: self.id(),
-            activation: Some(self.activation.clone()),
-            daemon: Some(self.daemon.clone()),
-            attempt: self.attempt,
+            activation: attempt.map(|attempt| attempt.activation.clone()),
+            daemon: attempt.map(|attempt| attempt.daemon.clone()),
+            attempt: attempt.map_or(1, |attempt| attempt.number),
             provider: self.provider.clone(),
             state: document.state.as_str().to_owned(),
             started_at: self.started,
             finished_at: self.finished,
-            object: serde_json::to_string(&object).expect("a run's object is representable"),
+            object: serde_json::to_string(&indexed).expect("a run's object is representable"),
         }
     }
 
@@ -296,6 +388,21 @@ impl Record {
                 "a run folder could not be written"
             );
         }
+    }
+}
+
+/// Takes the secrets out of what a run starts with; the hash stays that of the bytes that are sent.
+fn without_secrets(start: Start, redactor: &Redactor) -> Start {
+    let clean = |text: &str| redactor.text(text).into_owned();
+    let prompt = String::from_utf8_lossy(&start.prompt);
+    Start {
+        prompt: clean(&prompt).into_bytes(),
+        task: clean(&start.task),
+        call_parameters: match redactor.json(&Value::Object(start.call_parameters)) {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        },
+        ..start
     }
 }
 
@@ -348,47 +455,4 @@ fn ending(outcome: &Outcome) -> Ending {
         }
         Outcome::Stopped(why) => failed(why.as_str(), "stopped by the host", ErrorClass::Retryable),
     }
-}
-
-/// Writes what a run may read about its activation.
-fn write_context(folder: &Folder, prepared: &Prepared) -> Result<(), RecordError> {
-    let context = folder.context();
-    let make = |path: &Path| fs::DirBuilder::new().mode(0o700).create(path);
-    let write = |name: &str, bytes: &[u8]| {
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(context.join(name))?;
-        file.write_all(bytes)
-    };
-    let written = (|| {
-        make(&context)?;
-        write("DAEMON.md", &prepared.daemon_file)?;
-        write(
-            "trigger.json",
-            prepared.context.trigger.to_string().as_bytes(),
-        )?;
-        write("state.json", prepared.context.state.to_string().as_bytes())?;
-        if let Some(newest) = prepared.events.last() {
-            write("event.json", &newest.event.payload)?;
-        }
-        if prepared.events.len() > 1 {
-            make(&context.join("events"))?;
-            for row in &prepared.events {
-                write(&format!("events/{}.json", row.event.id), &row.event.payload)?;
-            }
-        }
-        Ok(())
-    })();
-    written.map_err(RecordError::Context)?;
-    if !prepared.support.files.is_empty() {
-        let into = context.join("support");
-        prepared
-            .repo
-            .repository
-            .materialise(&prepared.support, &into)
-            .map_err(RecordError::Support)?;
-    }
-    Ok(())
 }

@@ -1,0 +1,321 @@
+//! `emanate` and `ask`: runs that are dispatched by hand, with the same objects as the `daemon` tool.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use daemon_host::ops::OpErrorKind;
+use serde_json::{Map, Value, json};
+
+use super::columns::{Column, table};
+use crate::cli::{Ask, CheckRun, Emanate, EmanateVerb, ListRuns, Reclaim};
+use crate::compose::{Composer, Overrides};
+use crate::failure::{Exit, Failure};
+use crate::out::{Out, put};
+use crate::place::Place;
+use crate::session::{call_failure, live};
+use daemon_host::serve::Compose as _;
+
+/// The columns of a list.
+const COLUMNS: [Column; 6] = [
+    Column {
+        title: "ID",
+        pointer: "/run_id",
+    },
+    Column {
+        title: "STATUS",
+        pointer: "/status",
+    },
+    Column {
+        title: "BACKEND",
+        pointer: "/backend",
+    },
+    Column {
+        title: "STARTED",
+        pointer: "/started_at",
+    },
+    Column {
+        title: "SECONDS",
+        pointer: "/elapsed_s",
+    },
+    Column {
+        title: "TASK",
+        pointer: "/task",
+    },
+];
+
+/// Does what was asked; the exit code is 0, or 75 where the run is busy.
+pub(crate) async fn run(args: &Emanate, place: &Place, out: Out) -> Result<u8, Failure> {
+    let call = match (&args.call, &args.verb) {
+        (Some(file), None) => given(file, place)?,
+        (None, Some(EmanateVerb::List(list))) => list_call(list),
+        (None, Some(EmanateVerb::Check(check))) => check_call(check),
+        (None, Some(EmanateVerb::Ask(message))) => ask_call(message),
+        (None, Some(EmanateVerb::Reclaim(which))) => reclaim_call(which),
+        _ => {
+            let failure = Failure::usage("give --call FILE, or one of list, check, ask, reclaim");
+            return Err(failure.help("daemon-run emanate --help"));
+        }
+    };
+    answer(call, place, out).await
+}
+
+/// Sends a message to a run.
+pub(crate) async fn ask(args: &Ask, place: &Place, out: Out) -> Result<u8, Failure> {
+    answer(ask_call(args), place, out).await
+}
+
+async fn answer(call: Map<String, Value>, place: &Place, out: Out) -> Result<u8, Failure> {
+    let reply = call_tool(call.clone(), place).await?;
+    let is_busy = reply.get("status").is_some_and(|status| status == "busy");
+    let code = if is_busy { Exit::TryLater as u8 } else { 0 };
+    if out.is_json() {
+        out.envelope(reply)?;
+        return Ok(code);
+    }
+    out.text(&text(&call, &reply))?;
+    if call["action"] == "emanate" {
+        let first = reply.get("run_ids").and_then(|ids| ids.get(0));
+        let first = first.map(shown).unwrap_or_default();
+        out.note(&format!("next: daemon-run emanate check {first}"));
+    }
+    Ok(code)
+}
+
+/// Asks the host, or where none is live the run folders.
+pub(crate) async fn call_tool(
+    call: Map<String, Value>,
+    place: &Place,
+) -> Result<Map<String, Value>, Failure> {
+    if let Some(mut client) = live(place).await? {
+        return client.call("run/call", call).await.map_err(call_failure);
+    }
+    let config = Composer::new(place, Overrides::default()).load()?;
+    let runs = place.home()?.join("daemons");
+    let most = config.limits.emanations;
+    let now = daemon_host::random::now();
+    daemon_host::emanation::offline(&runs, most, call, now).map_err(|error| {
+        let is_absent = error.kind == OpErrorKind::Unavailable;
+        let mut failure = Failure::from(error);
+        if is_absent {
+            failure.help = Some(format!("daemon-run serve --home {}", shell(&runs)));
+        }
+        failure
+    })
+}
+
+/// Names the home of run folders.
+fn shell(runs: &Path) -> String {
+    runs.parent().unwrap_or(runs).display().to_string()
+}
+
+/// Reads a call object, and says where it was called.
+fn given(file: &Path, place: &Place) -> Result<Map<String, Value>, Failure> {
+    let text = if file.as_os_str() == "-" {
+        let mut text = String::new();
+        let read = std::io::stdin().read_to_string(&mut text);
+        read.map_err(|error| Failure::unreadable(Path::new("standard input"), &error))?;
+        text
+    } else {
+        let path = place.directory.join(file);
+        std::fs::read_to_string(&path).map_err(|error| Failure::unreadable(&path, &error))?
+    };
+    let mut call: Map<String, Value> = serde_json::from_str(&text).map_err(|error| {
+        Failure::new(
+            Exit::Usage,
+            "invalid-argument",
+            format!("the call is not a JSON object: {error}"),
+        )
+    })?;
+    call.entry("action").or_insert_with(|| json!("emanate"));
+    say_where(&mut call, &place.directory);
+    Ok(call)
+}
+
+/// Says where a batch was called, for the tasks that do not say it themselves, and makes every directory absolute.
+pub(crate) fn say_where(call: &mut Map<String, Value>, directory: &Path) {
+    absolute(call, directory);
+    if call.get("action").is_none_or(|action| action != "emanate") {
+        return;
+    }
+    call.entry("cwd")
+        .or_insert_with(|| json!(directory.to_string_lossy()));
+    let tasks = call.get_mut("tasks").and_then(Value::as_array_mut);
+    for task in tasks.into_iter().flatten() {
+        if let Some(task) = task.as_object_mut() {
+            absolute(task, directory);
+        }
+    }
+}
+
+/// Makes a working directory absolute.
+fn absolute(map: &mut Map<String, Value>, directory: &Path) {
+    if let Some(Value::String(cwd)) = map.get_mut("cwd") {
+        *cwd = directory.join(&*cwd).to_string_lossy().into_owned();
+    }
+}
+
+fn of(action: &str, members: Vec<(&str, Value)>) -> Map<String, Value> {
+    let members = members.into_iter().filter(|(_, value)| !value.is_null());
+    std::iter::once(("action", json!(action)))
+        .chain(members)
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+fn list_call(args: &ListRuns) -> Map<String, Value> {
+    of(
+        "list",
+        vec![
+            ("contains", json!(args.contains)),
+            ("status", json!(args.status)),
+            ("group_id", json!(args.group_id)),
+            ("after_seq", json!(args.after_seq)),
+            ("include_done", json!(args.include_done)),
+            ("last", json!(args.last)),
+        ],
+    )
+}
+
+fn check_call(args: &CheckRun) -> Map<String, Value> {
+    of(
+        "check",
+        vec![
+            ("id", json!(args.id)),
+            ("last", json!(args.last)),
+            ("truncate", json!(args.truncate)),
+        ],
+    )
+}
+
+fn ask_call(args: &Ask) -> Map<String, Value> {
+    of(
+        "ask",
+        vec![("id", json!(args.run)), ("message", json!(args.text))],
+    )
+}
+
+fn reclaim_call(args: &Reclaim) -> Map<String, Value> {
+    of(
+        "reclaim",
+        vec![("id", json!(args.id)), ("group_id", json!(args.group_id))],
+    )
+}
+
+/// Writes a reply for a person.
+fn text(call: &Map<String, Value>, reply: &Map<String, Value>) -> String {
+    let get = |name: &str| reply.get(name).map(shown).unwrap_or_default();
+    match call["action"].as_str() {
+        Some("list") => listing(reply),
+        Some("check") => sheet(reply),
+        Some("ask") if get("status") == "busy" => format!("{}: {}", get("id"), get("message")),
+        Some("ask") if get("queued") == "true" => {
+            format!("{}: waits for the end of the first turn", get("id"))
+        }
+        Some("ask") => format!("{}: sent", get("id")),
+        Some("reclaim") => format!(
+            "reclaimed: {} cancelled, {} had ended, {} still stopping",
+            get("cancelled"),
+            get("natural_terminal"),
+            get("pending")
+        ),
+        _ => dispatched(reply),
+    }
+}
+
+fn dispatched(reply: &Map<String, Value>) -> String {
+    let get = |name: &str| reply.get(name).map(shown).unwrap_or_default();
+    let mut text = format!(
+        "dispatched {} to {} as {}\n",
+        get("count"),
+        get("backend"),
+        get("group_id")
+    );
+    let runs = reply.get("run_ids").and_then(Value::as_array);
+    for run in runs.into_iter().flatten() {
+        put!(text, "  {}\n", shown(run));
+    }
+    text
+}
+
+fn listing(reply: &Map<String, Value>) -> String {
+    let get = |name: &str| reply.get(name).map(shown).unwrap_or_default();
+    let rows = reply.get("emanations").and_then(Value::as_array);
+    let rows = rows.map(Vec::as_slice).unwrap_or_default();
+    let mut text = String::new();
+    if !rows.is_empty() {
+        text.push_str(&table(&COLUMNS, rows));
+    }
+    put!(
+        text,
+        "{} of {} shown; {} of {} running\n",
+        get("showing"),
+        get("total_matches"),
+        get("running"),
+        get("max_emanations")
+    );
+    text
+}
+
+/// Writes one run: what is known of it, then the end of its log.
+fn sheet(reply: &Map<String, Value>) -> String {
+    let mut text = String::new();
+    for name in [
+        "run_id",
+        "status",
+        "orphan_suspected",
+        "task",
+        "backend",
+        "group_id",
+        "started_at",
+        "finished_at",
+        "elapsed_s",
+        "heartbeat_age_s",
+        "turn",
+        "current_tool",
+        "tool_call_count",
+        "last_output_at",
+        "last_output",
+        "result_preview",
+        "result_path",
+        "error",
+        "path",
+        "other_run_dirs",
+    ] {
+        if let Some(value) = reply.get(name) {
+            put!(text, "{:<16} {}\n", name.replace('_', " "), shown(value));
+        }
+    }
+    let events = reply.get("events").and_then(Value::as_array);
+    for event in events.into_iter().flatten() {
+        let get = |name: &str| event.get(name).map(shown).unwrap_or_default();
+        let rest = event.as_object().into_iter().flatten();
+        let rest = rest.filter(|(name, _)| !matches!(name.as_str(), "ts" | "event"));
+        let rest: Vec<String> = rest
+            .map(|(name, value)| format!("{name}={}", shown(value)))
+            .collect();
+        put!(
+            text,
+            "{}  {}  {}\n",
+            get("ts"),
+            get("event"),
+            rest.join(" ")
+        );
+    }
+    text
+}
+
+/// Writes one value in one line, without what could steer a terminal.
+fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Object(map) if map.contains_key("message") => {
+            let get = |name: &str| map.get(name).map(shown).unwrap_or_default();
+            format!("{}: {}", get("type"), get("message"))
+        }
+        other => other.to_string(),
+    };
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}

@@ -1,0 +1,456 @@
+//! Dispatched runs: what is refused, what they get, how they are stopped.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::rpc::Rpc;
+use crate::world::{World, eventually, processes_with};
+
+/// A child that ends when a file of its directory tells it to.
+const WAITS: &str = "cat > /dev/null\necho begun\nwhile [ ! -e go ]; do sleep 0.05; done\necho '{\"daemon\":\"result\",\"ok\":true,\"text\":\"went\"}'\n";
+
+#[test]
+fn two_tasks_make_one_group_of_two_recorded_runs() {
+    let world = World::pushed();
+    let host = world.serve();
+    let call = json!({"action": "emanate", "tasks": [
+        {"task": "count the notes", "system_prompt": "You count.", "tools": null},
+        {"task": "read the notes", "tools": ["file"]},
+    ]});
+    let (code, reply) = world.tool(&call);
+    assert_eq!(code, 0, "{reply}");
+    let group = reply["group_id"].as_str().expect("a group");
+    assert_eq!(
+        json!({"schema_version": 1, "status": "dispatched", "count": 2, "ids": ["em-1", "em-2"],
+            "run_ids": reply["run_ids"], "group_id": group, "backend": "sh",
+            "limits": {"max_turns": 100, "timeout": 3600}}),
+        reply
+    );
+    for (n, task) in [(0, "count the notes"), (1, "read the notes")] {
+        let id = reply["run_ids"][n].as_str().expect("an id");
+        assert!(id.starts_with(&format!("em-{}-20", n + 1)), "{id}");
+        let run = world.announced(id);
+        assert_eq!(
+            json!([
+                run["id"],
+                run["run_id"],
+                run["group_id"],
+                run["task"],
+                run["status"],
+                run["result_preview"]
+            ]),
+            json!([format!("em-{}", n + 1), id, group, task, "done", "noted"])
+        );
+        assert_eq!(run["events"][0]["event"], "daemon_start");
+        for name in [
+            "daemon.json",
+            ".prompt",
+            ".heartbeat",
+            ".lock",
+            "outputs.jsonl",
+            "logs/events.jsonl",
+            "session",
+            "result.txt",
+            ".notified",
+        ] {
+            assert!(world.file(id, name).exists(), "{name}");
+        }
+        let prompt = fs::read_to_string(world.file(id, ".prompt")).expect("the prompt");
+        assert!(prompt.ends_with(&format!("\n\nTask:\n{task}")), "{prompt}");
+        let document = world.document(id);
+        assert_eq!(document["call_parameters"]["cwd"], json!(world.desk()));
+        assert_eq!(document["parent_pid"], host.pid());
+    }
+}
+
+#[test]
+fn everything_that_is_wrong_is_named_before_anything_is_made() {
+    let world = World::pushed();
+    let _host = world.serve();
+    let refused = |call: Value, exit: i32, words: &str| {
+        let (code, reply) = world.tool(&call);
+        assert_eq!(
+            (
+                code,
+                reply["ok"].clone(),
+                reply["error"]["message"].as_str()
+            ),
+            (exit, json!(false), Some(words)),
+            "{call}"
+        );
+    };
+    let one = |task: Value| json!({"action": "emanate", "tasks": [task]});
+    refused(json!({"action": "emanate"}), 64, "No tasks provided");
+    refused(
+        json!({"action": "emanate", "tasks": []}),
+        64,
+        "No tasks provided",
+    );
+    refused(
+        one(json!({"task": " \n"})),
+        64,
+        "tasks[0]: task is required",
+    );
+    let call = json!({"action": "emanate", "backend": "gemini", "tasks": [{"task": "x"}]});
+    refused(call, 64, "Unknown backend: gemini");
+    for bad in [json!(0), json!(-1), json!("x"), json!(1.5), json!(true)] {
+        let call = json!({"action": "emanate", "max_turns": bad, "tasks": [{"task": "x"}]});
+        refused(call, 64, "max_turns must be an integer of at least 1");
+    }
+    for bad in [json!(4.9), json!("60"), json!(-1)] {
+        let call = json!({"action": "emanate", "timeout": bad, "tasks": [{"task": "x"}]});
+        refused(call, 64, "timeout must be a number of at least 5");
+    }
+    refused(
+        one(json!({"task": "x", "tools": ["file", "daemon"]})),
+        64,
+        "tasks[0]: Unknown tools for emanation: daemon",
+    );
+    refused(
+        json!({"action": "emanate", "tasks": [
+            {"task": "fine"},
+            {"task": "x", "skills": ["nowhere"], "mcp": [{"command": "true"}], "backend_options": {"-x": 1}},
+            {"task": ""},
+        ]}),
+        64,
+        "tasks[2]: task is required; tasks[1].backend_options.-x: bad name; tasks[1].skills[0]: not found; \
+         tasks[1].mcp[0]: name missing",
+    );
+    refused(
+        one(json!({"task": "x", "cwd": "nowhere"})),
+        64,
+        "tasks[0].cwd: not a directory",
+    );
+    refused(
+        one(json!({"task": "x", "surprise": 1})),
+        64,
+        "tasks[0].surprise is not a parameter here",
+    );
+    refused(
+        json!({"action": "dance"}),
+        64,
+        "action must be emanate, list, check, ask or reclaim",
+    );
+    let many: Vec<Value> = (0..101).map(|_| json!({"task": "x"})).collect();
+    refused(
+        json!({"action": "emanate", "tasks": many}),
+        75,
+        "max_emanations reached: 0 running, 101 requested of 100",
+    );
+    assert_eq!(world.folders(), Vec::<String>::new());
+    assert_eq!(world.notices(), Value::Null);
+}
+
+#[test]
+fn what_is_above_a_ceiling_is_lowered_and_shown() {
+    let world = World::pushed();
+    let _host = world.serve();
+    let call =
+        json!({"action": "emanate", "max_turns": 5000, "timeout": 99999, "tasks": [{"task": "x"}]});
+    let (_, reply) = world.tool(&call);
+    assert_eq!(reply["limits"], json!({"max_turns": 1000, "timeout": 3600}));
+    let id = reply["run_ids"][0].as_str().expect("an id");
+    let document = world.document(id);
+    assert_eq!(
+        (
+            &document["max_turns"],
+            &document["timeout_s"],
+            &document["idle_timeout_s"]
+        ),
+        (&json!(1000), &json!(3600.0), &Value::Null)
+    );
+}
+
+#[test]
+fn a_long_prompt_and_one_that_begins_with_dashes_arrive_as_they_are() {
+    let world = World::pushed();
+    world.script("cat > got\necho '{\"daemon\":\"result\",\"ok\":true,\"text\":\"x\"}'\n");
+    let _host = world.serve();
+    let task = format!("--help me\n{}", "é\u{0}\"".repeat(40_000));
+    let role = "r".repeat(150_000);
+    let call = json!({"action": "emanate", "tasks": [{"task": task, "system_prompt": role}]});
+    let (code, reply) = world.tool(&call);
+    assert_eq!(code, 0, "{reply}");
+    let id = reply["run_ids"][0].as_str().expect("an id");
+    let run = world.announced(id);
+    let got = fs::read(world.desk().join("got")).expect("the child wrote it");
+    assert!(got.len() > 300_000, "{}", got.len());
+    assert!(got.ends_with(format!("Task:\n{task}").as_bytes()));
+    let hash = daemon_run_folder::sha256(&got);
+    assert_eq!(world.document(id)["prompt_sha256"], hash.as_str());
+    assert_eq!(run["result_preview"], "x", "one character is a result");
+    assert_eq!(world.document(id)["task"], task.as_str());
+}
+
+#[test]
+fn a_program_that_is_gone_fails_its_run_with_its_name() {
+    let world = World::pushed();
+    let _host = world.serve();
+    fs::remove_file(world.beside("agent.sh")).expect("it is there");
+    let id = &world.dispatch(&["do it"])[0];
+    let run = world.announced(id);
+    assert_eq!(
+        (&run["status"], &run["error"]["type"]),
+        (&json!("failed"), &json!("spawn"))
+    );
+    let message = run["error"]["message"].as_str().expect("a message");
+    assert!(message.contains("agent.sh"), "{message}");
+    assert_eq!(world.events()[0]["status"], "failed");
+}
+
+#[test]
+fn a_deadline_ends_its_own_batch_alone_and_a_later_reclaim_changes_no_reason() {
+    let world = World::pushed();
+    world.script(
+        "read -r _\nif grep -q quick; then echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"q\"}'; exit 0; fi\n\
+         trap '' TERM\n(setsid sleep 1000 &)\nsleep 1001 & wait; wait; sleep 1002\n",
+    );
+    let _host = world.serve();
+    let begun = Instant::now();
+    let quick = world.dispatch_within(&["quick"], 5).remove(0);
+    let slow = world.dispatch_within(&["silent"], 5).remove(0);
+    let other = world.dispatch(&["goes on"]).remove(0);
+    let done = steady(world.announced(&quick));
+    eventually("the deadline has passed", || {
+        world.document(&slow)["cli_termination"]
+            .is_object()
+            .then_some(())
+    });
+    // It ignores the first signal, so that there is time to reclaim it.
+    let (code, reply) = world.json(&["emanate", "reclaim", &slow]);
+    assert_eq!(
+        (code, &reply["natural_terminal"]),
+        (0, &json!(1)),
+        "{reply}"
+    );
+    let ended = world.announced(&slow);
+    assert!(
+        begun.elapsed() < Duration::from_secs(5 + 7 + 3),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(
+        (
+            &ended["status"],
+            &ended["error"]["type"],
+            &ended["cli_termination"]["reason"]
+        ),
+        (&json!("timeout"), &json!("timeout"), &json!("timeout"))
+    );
+    assert_eq!(
+        processes_with(&format!("DAEMON_RUN_ID={slow}")),
+        Vec::<u32>::new()
+    );
+    assert_eq!(world.check(&other)["status"], "running");
+    assert_eq!(
+        steady(world.check(&quick)),
+        done,
+        "its deadline passed without a trace"
+    );
+    assert_eq!(world.events().len(), 2);
+}
+
+/// Takes what changes from check to check out of a reply.
+fn steady(mut reply: Value) -> Value {
+    reply["heartbeat_age_s"].take();
+    reply
+}
+
+#[test]
+fn reclaiming_confirms_deaths_keeps_folders_and_begins_to_count_again() {
+    let world = World::pushed();
+    world.script(WAITS);
+    let _host = world.serve();
+    let runs = world.dispatch(&["one", "two", "three"]);
+    let other = world.dispatch(&["four"]).remove(0);
+    for run in runs.iter().chain([&other]) {
+        eventually("it has begun", || {
+            world.check(run)["last_output"].is_string().then_some(())
+        });
+    }
+    let live = world.check("em-2");
+    assert_eq!(
+        (&live["run_id"], &live["source"], &live["ambiguous"]),
+        (&json!(runs[1]), &json!("live"), &Value::Null)
+    );
+    let (_, list) = world.json(&["emanate", "list"]);
+    assert_eq!(
+        (&list["running"], &list["max_emanations"]),
+        (&json!(4), &json!(100))
+    );
+    let group = live["group_id"].as_str().expect("a group");
+    let (code, reply) = world.json(&["emanate", "reclaim", "--group-id", group]);
+    assert_eq!(code, 0);
+    assert_eq!(
+        reply,
+        json!({"schema_version": 1, "status": "reclaimed", "cancelled": 3, "natural_terminal": 0, "pending": 0})
+    );
+    for run in &runs {
+        assert_eq!(
+            processes_with(&format!("DAEMON_RUN_ID={run}")),
+            Vec::<u32>::new()
+        );
+        let ended = world.announced(run);
+        assert_eq!(
+            (
+                &ended["status"],
+                &ended["error"]["type"],
+                &ended["error"]["class"]
+            ),
+            (&json!("cancelled"), &json!("reclaim"), &json!("final"))
+        );
+    }
+    let (_, reply) = world.json(&["emanate", "reclaim"]);
+    assert_eq!(reply["cancelled"], 1);
+    assert_eq!(world.folders().len(), 4, "folders are kept");
+    let again = world.dispatch(&["five"]).remove(0);
+    assert!(again.starts_with("em-1-"), "{again}");
+    let (_, reply) = world.json(&["emanate", "reclaim", &runs[0]]);
+    assert_eq!(
+        (&reply["cancelled"], &reply["natural_terminal"]),
+        (&json!(0), &json!(1))
+    );
+    let (code, reply) = world.json(&["emanate", "reclaim", "em-77"]);
+    assert_eq!(
+        (code, &reply["error"]["message"]),
+        (66, &json!("Unknown emanation: em-77"))
+    );
+}
+
+#[test]
+fn parents_count_by_themselves_and_are_told_when_they_repeat_themselves() {
+    let world = World::pushed();
+    let host = world.serve();
+    let mut rpc = Rpc::initialized(host.socket());
+    let cwd = world.repo.display().to_string();
+    let mut id = String::new();
+    for parent in ["mcp:editor", "mcp:other"] {
+        let call = json!({"action": "emanate", "parent_addr": parent, "cwd": cwd, "tasks": [{"task": "x"}]});
+        let mut answer = rpc.call("run/call", &call);
+        assert_eq!(answer["result"]["ids"], json!(["em-1"]), "{answer}");
+        id = answer["result"]["run_ids"][0]
+            .take()
+            .as_str()
+            .expect("an id")
+            .to_owned();
+        assert_eq!(world.document(&id)["parent_addr"], parent);
+    }
+    world.announced(&id);
+    drop(rpc);
+    let mut rpc = Rpc::initialized(host.socket());
+    let check = json!({"action": "check", "id": id, "parent_addr": "mcp:editor"});
+    let mut told = Vec::new();
+    for _ in 0..5 {
+        let mut answer = rpc.call("run/call", &check);
+        told.push(answer["result"]["_advisory"].take());
+    }
+    assert_eq!(told[..3], [Value::Null, Value::Null, Value::Null]);
+    assert_eq!(
+        (
+            &told[3]["type"],
+            &told[3]["severity"],
+            &told[3]["repeat_count"],
+            &told[3]["blocked"]
+        ),
+        (
+            &json!("duplicate_tool_call"),
+            &json!("caution"),
+            &json!(4),
+            &json!(false)
+        )
+    );
+    assert_eq!(told[4]["severity"], "warning");
+    let wrong = rpc.call(
+        "run/call",
+        &json!({"action": "list", "parent_addr": "daemon:x"}),
+    );
+    assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
+}
+
+#[test]
+fn a_run_of_an_activation_is_not_reclaimed() {
+    let world = World::pushed();
+    let host = world.serve();
+    let (code, fired) = world.json(&["fire", "pusher"]);
+    assert_eq!(code, 0, "{fired}");
+    let run = fired["runs"][0]["id"].as_str().expect("an id");
+    let activation = fired["activation"]["id"].as_str().expect("an id");
+    let (code, reply) = world.json(&["emanate", "reclaim", run]);
+    assert_eq!(
+        (code, &reply["error"]["message"]),
+        (64, &json!(format!("belongs to activation {activation}")))
+    );
+    let (_, list) = world.json(&["emanate", "list"]);
+    assert_eq!(
+        list["emanations"][0]["activation"]["activation_id"],
+        activation
+    );
+    drop(host);
+}
+
+#[test]
+fn a_dispatched_run_can_be_listed_shown_and_cancelled_as_every_other() {
+    let world = World::pushed();
+    world.script(WAITS);
+    let host = world.serve();
+    let id = world.dispatch(&["wait"]).remove(0);
+    let row = &host.list("runs")[0];
+    assert_eq!(
+        (&row["id"], &row["state"], &row["activation_id"]),
+        (&json!(id), &json!("running"), &Value::Null)
+    );
+    let answer = host.ask("POST", &format!("/api/v1/runs/{id}/cancel"), &Value::Null);
+    assert_eq!(answer.status, 202, "{answer:?}");
+    assert_eq!(answer.json()["state"], "cancelled");
+    let answer = host.ask(
+        "POST",
+        &format!("/api/v1/runs/{id}/ask"),
+        &json!({"message": "why?"}),
+    );
+    assert_eq!(
+        (answer.status, &answer.json()["ok"]),
+        (400, &json!(false)),
+        "{answer:?}"
+    );
+    assert_eq!(
+        host.ask("POST", "/api/v1/runs/em-9/cancel", &Value::Null)
+            .status,
+        404
+    );
+    assert_eq!(steady(world.check(&id))["status"], "cancelled");
+}
+
+#[test]
+fn a_stopping_host_ends_what_it_was_asked_for_and_says_so() {
+    let world = World::pushed();
+    world.script(WAITS);
+    world.configure("[host]\ndrain = \"6s\"\n");
+    let host = world.serve();
+    let id = world.dispatch(&["wait"]).remove(0);
+    eventually("it has begun", || {
+        world.check(&id)["last_output"].is_string().then_some(())
+    });
+    let (code, _) = host.stop();
+    assert_eq!(code, Some(0));
+    assert_eq!(
+        processes_with(&format!("DAEMON_RUN_ID={id}")),
+        Vec::<u32>::new()
+    );
+    let run = world.check(&id);
+    assert_eq!(
+        (
+            &run["status"],
+            &run["error"]["type"],
+            &run["error"]["class"],
+            &run["notified_seq"]
+        ),
+        (
+            &json!("cancelled"),
+            &json!("agent_stop"),
+            &json!("retryable"),
+            &json!(1)
+        )
+    );
+}

@@ -1,0 +1,76 @@
+//! A host that dies between two steps of a publication: after the next start the end was told once.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, eventually};
+
+#[test]
+fn an_end_is_told_once_wherever_its_host_dies() {
+    for place in ["E1", "E2", "E3"] {
+        let world = World::pushed();
+        let first = world.serve();
+        let before = world.dispatch(&["before"]).remove(0);
+        world.announced(&before);
+        drop(first.stop());
+        let mut host = world.serve_with(&[], &[("DAEMON_FAILPOINT", place)]);
+        // The host dies while, or after, it answers.
+        world.tool(&json!({"tasks": [{"task": "x"}]}));
+        assert_eq!(host.wait().0, None, "{place}: it was killed");
+        drop(host);
+        let run = world
+            .folders()
+            .into_iter()
+            .find(|run| *run != before)
+            .expect("a second folder");
+        let _host = world.serve();
+        let ended = world.announced(&run);
+        assert_eq!(
+            (&ended["status"], &ended["notified_seq"]),
+            (&json!("done"), &json!(2)),
+            "{place}"
+        );
+        let next = world.dispatch(&["after"]).remove(0);
+        world.announced(&next);
+        let told: Vec<Value> = world
+            .events()
+            .iter()
+            .map(|event| json!([event["seq"], event["run_id"]]))
+            .collect();
+        assert_eq!(
+            told,
+            [json!([1, before]), json!([2, run]), json!([3, next])],
+            "{place}"
+        );
+    }
+}
+
+#[test]
+fn an_end_that_left_the_window_does_not_come_back() {
+    let world = World::pushed();
+    let host = world.serve();
+    let tasks: Vec<String> = (0..21).map(|n| format!("task {n}")).collect();
+    let tasks: Vec<&str> = tasks.iter().map(String::as_str).collect();
+    let runs = world.dispatch(&tasks);
+    for run in &runs {
+        world.announced(run);
+    }
+    let events = world.events();
+    host.kill();
+    // As if the last step of the first publication had been lost.
+    let first = runs
+        .iter()
+        .find(|run| world.document(run)["notified_seq"] == 1)
+        .expect("one was first");
+    let path = world.file(first, "daemon.json");
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    let text = text.replace(
+        "\"terminal_notified\": true",
+        "\"terminal_notified\": false",
+    );
+    std::fs::write(&path, text).expect("it is written");
+    let _host = world.serve();
+    eventually("the last step was repeated", || {
+        (world.document(first)["terminal_notified"] == true).then_some(())
+    });
+    assert_eq!(world.events(), events);
+}

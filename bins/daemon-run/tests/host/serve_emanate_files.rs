@@ -1,0 +1,364 @@
+//! What run folders tell, with a host and without one.
+
+use std::fs;
+use std::num::NonZeroU32;
+
+use daemon_run_folder::{Ending, Folder, Handle, Owner, Start, Writer};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::world::{World, eventually, processes_with};
+
+/// The process that owned runs of long ago.
+fn nobody() -> Owner {
+    Owner {
+        pid: 1,
+        boot_id: "another-start-of-the-machine".to_owned(),
+        start: 1,
+    }
+}
+
+fn earlier(days: i64) -> Timestamp {
+    Timestamp::now() - SignedDuration::from_hours(24 * days)
+}
+
+impl World {
+    /// Begins the folder of a run that nobody executes.
+    fn begin_run(&self, n: u32, started: Timestamp, owner: Owner) -> Writer {
+        fs::create_dir_all(self.home.join("daemons")).expect("a directory");
+        let handle = Handle(NonZeroU32::new(n).expect("it is not zero"));
+        let reserved =
+            Folder::reserve(&self.home.join("daemons"), handle, started).expect("a folder");
+        let prompt = b"Task:\nlook back".to_vec();
+        let start = Start::new("cli:7", owner, "sh", "look back", prompt);
+        Writer::start(reserved, start, started).expect("it is written")
+    }
+
+    /// Makes the folder of a run that ended and was announced.
+    fn past_run(&self, n: u32, days: i64) -> String {
+        let started = earlier(days);
+        let mut writer = self.begin_run(n, started, nobody());
+        writer
+            .provider_ended(&Ending::Done, "seen", started)
+            .expect("its end");
+        writer.finish(Ending::Done, started).expect("its end");
+        writer.published(1, started).expect("its number");
+        writer.folder().id().to_string()
+    }
+}
+
+#[test]
+fn a_name_that_several_runs_had_means_the_newest_and_moves_none() {
+    let world = World::pushed();
+    let runs = [1, 2, 3].map(|days| world.past_run(5, days));
+    for host in [None, Some(world.serve())] {
+        let run = world.check("em-5");
+        assert_eq!(
+            json!([
+                run["run_id"],
+                run["source"],
+                run["ambiguous"],
+                run["match_count"]
+            ]),
+            json!([runs[0], "history", true, 3])
+        );
+        let others: Vec<Value> = runs[1..]
+            .iter()
+            .map(|run| json!(world.home.join("daemons").join(run)))
+            .collect();
+        assert_eq!(run["other_run_dirs"], json!(others));
+        let exact = world.check(&runs[2]);
+        assert_eq!(
+            (&exact["run_id"], &exact["ambiguous"]),
+            (&json!(runs[2]), &Value::Null)
+        );
+        for id in ["em-6", "em-0", "../x", &runs[0].replace("em-5", "em-4")] {
+            let (code, reply) = world.json(&["emanate", "check", id]);
+            let words = format!("Unknown emanation: {id}");
+            assert_eq!((code, &reply["error"]["message"]), (66, &json!(words)));
+        }
+        if host.is_none() {
+            continue;
+        }
+        let words = "Ambiguous emanation: em-5 (3 runs); pass a full run_id";
+        for args in [
+            &["emanate", "ask", "em-5", "so?"][..],
+            &["emanate", "reclaim", "em-5"],
+            &["ask", "em-5", "so?"],
+        ] {
+            let (code, reply) = world.json(args);
+            assert_eq!(
+                (code, &reply["error"]["message"]),
+                (66, &json!(words)),
+                "{args:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn without_a_host_folders_are_read_and_nothing_else_is_done() {
+    let world = World::pushed();
+    let (code, list) = world.json(&["emanate", "list"]);
+    assert_eq!(
+        (code, &list["emanations"], &list["index"]),
+        (0, &json!([]), &json!("daemon_run_dirs"))
+    );
+    let old = world.past_run(1, 1);
+    let running = world
+        .begin_run(2, earlier(1), nobody())
+        .folder()
+        .id()
+        .to_string();
+    let before = fs::read(world.file(&running, "daemon.json")).expect("it is there");
+    let (_, list) = world.json(&["emanate", "list"]);
+    let shown: Vec<Value> = list["emanations"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|run| json!([run["run_id"], run["status"], run["orphan_suspected"]]))
+        .collect();
+    let expected = [
+        json!([running, "running", true]),
+        json!([old, "done", null]),
+    ];
+    assert_eq!(shown, expected);
+    assert_eq!(
+        (&list["running"], &list["max_emanations"]),
+        (&json!(1), &json!(100))
+    );
+    assert_eq!(world.check("em-2")["orphan_suspected"], true);
+    assert_eq!(
+        fs::read(world.file(&running, "daemon.json")).expect("it is there"),
+        before
+    );
+    for args in [
+        &["emanate", "reclaim"][..],
+        &["emanate", "ask", "em-1", "x"],
+        &["ask", &old, "x"],
+    ] {
+        let (code, reply) = world.json(args);
+        let words = "No host is running for this home";
+        assert_eq!(
+            (code, &reply["error"]["message"]),
+            (69, &json!(words)),
+            "{args:?}"
+        );
+    }
+    let (code, _) = world.tool(&json!({"tasks": [{"task": "x"}]}));
+    assert_eq!(code, 69);
+}
+
+#[test]
+fn filters_of_a_list_combine() {
+    let world = World::pushed();
+    world.script("if grep -q slow; then sleep 1000; fi\necho '{\"daemon\":\"result\",\"ok\":true,\"text\":\"ok\"}'\n");
+    let _host = world.serve();
+    let quick = world.dispatch(&["Alpha", "beta"]);
+    for run in &quick {
+        world.announced(run);
+    }
+    let slow = world.dispatch_within(&["slow ALPHA"], 5).remove(0);
+    let group = world.check(&slow)["group_id"]
+        .as_str()
+        .expect("a group")
+        .to_owned();
+    let list = |args: &[&str]| {
+        let (code, mut reply) = world.json(&[&["emanate", "list"], args].concat());
+        assert_eq!(code, 0, "{reply}");
+        let runs = reply["emanations"].as_array().expect("a list");
+        let ids: Vec<String> = runs
+            .iter()
+            .map(|run| run["run_id"].as_str().expect("an id").to_owned())
+            .collect();
+        reply["emanations"].take();
+        (ids, reply)
+    };
+    let (ids, reply) = list(&[]);
+    assert_eq!(ids, [slow.clone(), quick[1].clone(), quick[0].clone()]);
+    assert_eq!(
+        reply,
+        json!({"schema_version": 1, "emanations": null, "running": 1, "max_emanations": 100, "history_included": true,
+            "index": "daemon_run_dirs", "total_before_filter": 3, "total_matches": 3, "showing": 3})
+    );
+    assert_eq!(
+        list(&["--contains", "alpha"]).0,
+        [slow.clone(), quick[0].clone()]
+    );
+    assert_eq!(
+        list(&["--contains", "alpha", "--status", "done"]).0,
+        [quick[0].clone()]
+    );
+    assert_eq!(list(&["--group-id", &group]).0, std::slice::from_ref(&slow));
+    let (ids, reply) = list(&["--include-done", "false"]);
+    assert_eq!(
+        (ids, &reply["history_included"]),
+        (vec![slow.clone()], &json!(false))
+    );
+    let (ids, reply) = list(&["--last", "1"]);
+    assert_eq!(
+        (ids, &reply["showing"], &reply["total_matches"]),
+        (vec![slow.clone()], &json!(1), &json!(3))
+    );
+    let second = world.check(&quick[1])["notified_seq"]
+        .as_u64()
+        .expect("a number");
+    let first = world.check(&quick[0])["notified_seq"]
+        .as_u64()
+        .expect("a number");
+    let later = if first < second { &quick[1] } else { &quick[0] };
+    assert_eq!(list(&["--after-seq", "1"]).0, std::slice::from_ref(later));
+    let ended = world.announced(&slow);
+    assert_eq!(ended["status"], "timeout");
+    assert_eq!(list(&["--status", "timeout"]).0, [slow]);
+    let (code, reply) = world.json(&["emanate", "list", "--last", "0"]);
+    assert_eq!(
+        (code, &reply["error"]["message"]),
+        (64, &json!("last must be an integer of at least 1"))
+    );
+}
+
+#[test]
+fn a_spoilt_document_is_mended_by_a_list_and_never_by_a_check() {
+    let world = World::pushed();
+    let spoil: [(&str, Option<&str>); 4] = [
+        ("daemon_json_missing", None),
+        ("daemon_json_invalid", Some("{torn")),
+        ("daemon_json_not_object", Some("[1]")),
+        (
+            "daemon_json_data_version_mismatch",
+            Some("{\"data_version\":0,\"extra\":7}"),
+        ),
+    ];
+    let runs: Vec<String> = (1..=5).map(|n| world.past_run(n, 1)).collect();
+    let host = world.serve();
+    let (_, list) = world.json(&["emanate", "list"]);
+    assert_eq!(list["total_matches"], 5);
+    for (run, (_, text)) in runs.iter().zip(spoil) {
+        let path = world.file(run, "daemon.json");
+        match text {
+            Some(text) => fs::write(path, text).expect("it is spoilt"),
+            None => fs::remove_file(path).expect("it is gone"),
+        }
+    }
+    let newer = "{\"data_version\":2,\"run_id\":\"x\",\"state\":\"paused\",\"task\":\"later\"}";
+    fs::write(world.file(&runs[4], "daemon.json"), newer).expect("a later version");
+    let seen = world.check(&runs[0]);
+    assert_eq!(
+        (&seen["status"], &seen["task"]),
+        (&json!("done"), &json!("look back"))
+    );
+    assert!(
+        !world.file(&runs[0], "daemon.json").exists(),
+        "a check changes nothing"
+    );
+    let (_, list) = world.json(&["emanate", "list"]);
+    let entries = list["emanations"].as_array().expect("a list");
+    for (run, (reason, _)) in runs.iter().zip(spoil) {
+        let entry = entries
+            .iter()
+            .find(|entry| entry["run_id"] == run.as_str())
+            .expect("it is listed");
+        assert_eq!(
+            (
+                &entry["status"],
+                &entry["task"],
+                &entry["migration"]["reason"],
+                &entry["migration"]["source"]
+            ),
+            (
+                &json!("done"),
+                &json!("look back"),
+                &json!(reason),
+                &json!("daemon_list_best_effort")
+            )
+        );
+        assert_eq!(world.document(run)["state"], "done");
+    }
+    assert_eq!(
+        world.document(&runs[3])["extra"],
+        7,
+        "unknown keys are kept"
+    );
+    let later = entries
+        .iter()
+        .find(|entry| entry["status"] == "paused")
+        .expect("it is shown");
+    assert_eq!(later["task"], "later");
+    assert_eq!(
+        fs::read_to_string(world.file(&runs[4], "daemon.json")).expect("it is there"),
+        newer
+    );
+    drop(host);
+}
+
+#[test]
+fn a_host_that_was_killed_leaves_no_process_and_its_runs_are_announced_once() {
+    let world = World::pushed();
+    world.script("cat > /dev/null\n(setsid sleep 1000 &)\nsleep 1001 & echo begun\nwait\n");
+    let host = world.serve();
+    let runs = world.dispatch(&["one", "two"]);
+    for run in &runs {
+        eventually("it has begun", || {
+            world.check(run)["last_output"].is_string().then_some(())
+        });
+    }
+    host.kill();
+    // The owner of this one lives: it is this very test.
+    let me = daemon_process::ProcessId::current().expect("this process");
+    let owner = Owner {
+        pid: me.pid,
+        boot_id: daemon_process::boot_id().expect("this start of the machine"),
+        start: me.start,
+    };
+    let kept = world
+        .begin_run(9, earlier(0), owner.clone())
+        .folder()
+        .id()
+        .to_string();
+    // The number of this one's owner belongs to another process by now.
+    let reused = Owner { start: 1, ..owner };
+    let lost = world
+        .begin_run(8, earlier(0), reused)
+        .folder()
+        .id()
+        .to_string();
+    let host = world.serve();
+    for run in runs.iter().chain([&lost]) {
+        let ended = world.announced(run);
+        assert_eq!(
+            (
+                &ended["status"],
+                &ended["error"]["type"],
+                &ended["error"]["class"]
+            ),
+            (
+                &json!("failed"),
+                &json!("DaemonOrphaned"),
+                &json!("retryable")
+            )
+        );
+        assert_eq!(
+            processes_with(&format!("DAEMON_RUN_ID={run}")),
+            Vec::<u32>::new()
+        );
+    }
+    assert_eq!(world.document(&kept)["state"], "running");
+    let keys = |world: &World| {
+        let mut keys: Vec<String> = world
+            .events()
+            .iter()
+            .map(|event| event["run_id"].as_str().expect("an id").to_owned())
+            .collect();
+        keys.sort();
+        keys
+    };
+    let mut expected = [runs.clone(), vec![lost]].concat();
+    expected.sort();
+    assert_eq!(keys(&world), expected);
+    host.kill();
+    let _host = world.serve();
+    let next = world.dispatch(&["three"]).remove(0);
+    assert!(next.starts_with("em-1-"), "{next}");
+    assert_eq!(keys(&world), expected, "nothing is announced again");
+}

@@ -1,0 +1,194 @@
+//! `ask`: a message to a run, now or after its first turn.
+
+use std::sync::Arc;
+
+use daemon_provider::{FollowUps, Limits};
+use daemon_run_folder::{Document, Folder, Reading};
+use serde_json::{Map, Value};
+
+use super::call::{Ask, Caller, Emanate, Task};
+use super::fault::{self, deaf};
+use super::find::{self, unreadable};
+use super::live::Accepted;
+use super::plan::{self, Plan};
+use super::running::{Begun, session};
+use super::tools::Tools;
+use crate::driver::Inner;
+use crate::ops::{OpError, OpErrorKind};
+use crate::random;
+use crate::runs::Record;
+
+/// Sends a message to a run.
+///
+/// # Errors
+/// There is no such run, or it takes no messages.
+pub(super) async fn ask(
+    inner: &Arc<Inner>,
+    caller: &Caller,
+    ask: &Ask,
+) -> Result<Map<String, Value>, OpError> {
+    let runs = inner.home.runs();
+    let live = |name| inner.emanations.find(&caller.parent, name);
+    let folder = find::find(&runs, &ask.id, live)?.unambiguous(&ask.id)?;
+    let document = document(&folder)?;
+    refuse_activation(&document)?;
+    let provider = inner
+        .runtime()
+        .parts
+        .providers
+        .get(&document.backend)
+        .cloned();
+    match provider.map_or(FollowUps::None, |provider| provider.follow_ups()) {
+        FollowUps::None => Err(deaf("not supported")),
+        FollowUps::Joins => match inner.emanations.join(folder.id(), &ask.message) {
+            Accepted::Queued => Ok(sent(&ask.id, Wait::FirstTurn)),
+            Accepted::Busy => Ok(busy(&ask.id)),
+            Accepted::RunIsGone => Err(deaf("not running")),
+        },
+        FollowUps::Resumes if session(&document).is_none() => {
+            Err(deaf(if document.state.is_terminal() {
+                "not supported"
+            } else {
+                "still initializing"
+            }))
+        }
+        FollowUps::Resumes => match inner.emanations.queue(folder.id(), &ask.message) {
+            Accepted::Queued => Ok(sent(&ask.id, wait(&document))),
+            Accepted::Busy => Ok(busy(&ask.id)),
+            Accepted::RunIsGone => resume(inner, folder, ask).await,
+        },
+    }
+}
+
+/// Reads a run's document.
+pub(super) fn document(folder: &Folder) -> Result<Document, OpError> {
+    match folder.read().map_err(|error| unreadable(&error))? {
+        Reading::Known(document) => Ok(*document),
+        Reading::Newer(_) | Reading::Broken(_) => Err(OpError::new(
+            OpErrorKind::Conflict,
+            "folder",
+            format!("the folder of {} cannot be used", folder.id()),
+        )),
+    }
+}
+
+/// Refuses a run that is an attempt at an activation.
+pub(super) fn refuse_activation(document: &Document) -> Result<(), OpError> {
+    match &document.activation {
+        None => Ok(()),
+        Some(link) => Err(OpError::invalid(format!(
+            "belongs to activation {}",
+            link.activation_id
+        ))),
+    }
+}
+
+/// Begins to answer a message to a run that has ended, maybe under an earlier host.
+async fn resume(
+    inner: &Arc<Inner>,
+    folder: Folder,
+    ask: &Ask,
+) -> Result<Map<String, Value>, OpError> {
+    let document = document(&folder)?;
+    let id = folder.id();
+    let caller = Caller {
+        parent: document.parent_addr.clone(),
+        cwd: None,
+    };
+    let plan = plan_of(inner, &caller, &document)?;
+    let Some(line) = inner
+        .emanations
+        .begin_answer(id, &caller.parent, document.state)
+    else {
+        return Ok(busy(&ask.id));
+    };
+    let now = random::now();
+    // A folder that is written by somebody else is one that is busy.
+    let Ok(record) = Record::adopt(folder, document, plan.redactor(), now) else {
+        inner.emanations.forget(id);
+        return Ok(busy(&ask.id));
+    };
+    let begun = Begun {
+        id,
+        plan,
+        record,
+        line,
+    };
+    let (inner, message) = (Arc::clone(inner), ask.message.clone());
+    let tasks = inner.emanations.tasks.clone();
+    tasks.spawn(async move {
+        let answered =
+            crate::defect::guarded(Box::pin(begun.run_answer(Arc::clone(&inner), message))).await;
+        if let Err(defect) = answered {
+            tracing::error!(run = %id, %defect, "answering a message panicked");
+            inner.emanations.forget(id);
+        }
+    });
+    Ok(sent(&ask.id, Wait::Nothing))
+}
+
+/// Plans the answer as the run itself was, under the policy as it is.
+fn plan_of(inner: &Inner, caller: &Caller, document: &Document) -> Result<Plan, OpError> {
+    let timeout = document.timeout_s.unwrap_or(3_600.0).max(0.0);
+    let emanate = Emanate {
+        backend: Some(document.backend.clone()),
+        max_turns: document.max_turns.unwrap_or(100),
+        timeout: std::time::Duration::try_from_secs_f64(timeout).unwrap_or(Limits::default().wall),
+        tasks: Vec::new(),
+    };
+    let mut faults = Vec::new();
+    let common = plan::common(inner, caller, &emanate, &mut faults);
+    fault::refuse(&faults)?;
+    let common = common.ok_or_else(|| deaf("not supported"))?;
+    let cwd = document.call_parameters.get("cwd").and_then(Value::as_str);
+    Ok(Plan {
+        common,
+        task: Task {
+            task: document.task.clone(),
+            cwd: cwd.map(Into::into),
+            ..Task::default()
+        },
+        tools: Tools {
+            asked: document.tools.clone(),
+            given: document.tools.clone(),
+        },
+        options: Vec::new(),
+        prompt: Vec::new(),
+        mcp: Vec::new(),
+    })
+}
+
+/// What a message waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    Nothing,
+    FirstTurn,
+}
+
+fn wait(document: &Document) -> Wait {
+    if document.state.is_terminal() {
+        Wait::Nothing
+    } else {
+        Wait::FirstTurn
+    }
+}
+
+fn sent(id: &str, wait: Wait) -> Map<String, Value> {
+    super::entry::filled([
+        ("status", "sent".into()),
+        ("id", id.into()),
+        ("async", true.into()),
+        ("queued", (wait == Wait::FirstTurn).into()),
+    ])
+}
+
+fn busy(id: &str) -> Map<String, Value> {
+    super::entry::filled([
+        ("status", "busy".into()),
+        ("id", id.into()),
+        (
+            "message",
+            "another message is pending; its end is announced".into(),
+        ),
+    ])
+}

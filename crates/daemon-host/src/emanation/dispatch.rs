@@ -1,0 +1,157 @@
+//! `emanate`: a batch is checked whole, its folders are made, then its runs begin.
+
+use std::sync::Arc;
+
+use daemon_run_folder::{Folder, GroupId, Handle, Start};
+use serde_json::{Map, Value, json};
+
+use super::call::{Caller, Emanate};
+use super::fault::{self, Fault};
+use super::find::unreadable;
+use super::plan::{self, Plan};
+use super::running::{Begun, index};
+use crate::driver::Inner;
+use crate::ops::{OpError, OpErrorKind, chain};
+use crate::random;
+use crate::runs::{Record, bound, owner};
+
+/// Dispatches a batch; `faults` are those that reading it found.
+///
+/// # Errors
+/// Every fault is named, and nothing was made; or a folder could not be, and none is left.
+pub(super) async fn emanate(
+    inner: &Arc<Inner>,
+    caller: &Caller,
+    emanate: Emanate,
+    mut faults: Vec<Fault>,
+) -> Result<Map<String, Value>, OpError> {
+    let _turn = inner.emanations.dispatching.lock().await;
+    let plans = plans(inner, caller, emanate, &mut faults);
+    fault::refuse(&faults)?;
+    let Some(first) = plans.first() else {
+        return Err(OpError::invalid("No tasks provided"));
+    };
+    let now = random::now();
+    let group = GroupId::draw(now).map_err(|error| unreadable(&error))?;
+    let (backend, limits) = (first.common.backend.clone(), first.common.limits);
+    let for_folders = Arc::clone(inner);
+    let begun = tokio::task::spawn_blocking(move || begin(&for_folders, group, plans)).await;
+    let begun = begun
+        .map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))??;
+    let run_ids: Vec<String> = begun.iter().map(|one| one.id.to_string()).collect();
+    let ids: Vec<String> = begun
+        .iter()
+        .map(|one| one.id.handle().to_string())
+        .collect();
+    for one in begun {
+        index(inner, &one.record).await;
+        let (inner, id) = (Arc::clone(inner), one.id);
+        let tasks = inner.emanations.tasks.clone();
+        tasks.spawn(async move {
+            if let Err(defect) = crate::defect::guarded(Box::pin(one.run(Arc::clone(&inner)))).await
+            {
+                tracing::error!(run = %id, %defect, "a run panicked outside of its provider");
+                inner.emanations.forget(id);
+            }
+        });
+    }
+    let reply = json!({
+        "status": "dispatched",
+        "count": ids.len(),
+        "ids": ids,
+        "run_ids": run_ids,
+        "group_id": group.to_string(),
+        "backend": backend,
+        "limits": {"max_turns": limits.max_turns, "timeout": seconds(limits.wall)},
+    });
+    match reply {
+        Value::Object(reply) => Ok(reply),
+        _ => unreachable!("it is written as an object"),
+    }
+}
+
+/// Checks the tasks of a batch, and whether there is room for them.
+fn plans(
+    inner: &Inner,
+    caller: &Caller,
+    mut emanate: Emanate,
+    faults: &mut Vec<Fault>,
+) -> Vec<Plan> {
+    let config = inner.config();
+    let tasks = std::mem::take(&mut emanate.tasks);
+    let (running, asked) = (inner.emanations.running(), tasks.len());
+    let most = config.limits.emanations;
+    if running + asked > usize::try_from(most).unwrap_or(usize::MAX) {
+        faults.push(Fault::full(format!(
+            "max_emanations reached: {running} running, {asked} requested of {most}"
+        )));
+    }
+    let Some(common) = plan::common(inner, caller, &emanate, faults) else {
+        return Vec::new();
+    };
+    let tasks = tasks.into_iter().enumerate();
+    tasks
+        .map(|(index, task)| plan::plan(&config, &common, index, task, faults))
+        .collect()
+}
+
+/// Makes all folders of a batch, or none.
+fn begin(inner: &Arc<Inner>, group: GroupId, plans: Vec<Plan>) -> Result<Vec<Begun>, OpError> {
+    let mut begun: Vec<Begun> = Vec::with_capacity(plans.len());
+    for plan in plans {
+        match begin_one(inner, group, plan) {
+            Ok(one) => begun.push(one),
+            Err(reason) => {
+                for one in begun {
+                    inner.emanations.forget(one.id);
+                    one.record.discard();
+                }
+                let message = format!("Failed to create daemon folder: {reason}");
+                return Err(OpError::new(OpErrorKind::Broken, "folder", message));
+            }
+        }
+    }
+    Ok(begun)
+}
+
+fn begin_one(inner: &Arc<Inner>, group: GroupId, plan: Plan) -> Result<Begun, String> {
+    let now = random::now();
+    let common = &plan.common;
+    let handle = Handle(inner.next_handle(&common.parent));
+    let reserved =
+        Folder::reserve(&inner.home.runs(), handle, now).map_err(|error| chain(&error))?;
+    let id = reserved.folder().id();
+    let me = owner().map_err(|error| chain(&error))?;
+    let prompt = plan.prompt.clone();
+    let mut start = Start::new(&common.parent, me, &common.backend, &plan.task.task, prompt);
+    start.group_id = Some(group);
+    start.tools.clone_from(&plan.tools.asked);
+    start.call_parameters = plan.call_parameters();
+    start.permissions = common.capability.as_str().to_owned();
+    bound(
+        &mut start,
+        &*common.provider,
+        &common.limits,
+        &common.sandbox,
+    );
+    let record =
+        Record::open(reserved, start, plan.redactor(), None).map_err(|error| chain(&error))?;
+    let line = inner
+        .emanations
+        .begin(id, &common.parent, &group.to_string());
+    Ok(Begun {
+        id,
+        plan,
+        record,
+        line,
+    })
+}
+
+/// Writes seconds without a fraction where there is none.
+fn seconds(time: std::time::Duration) -> Value {
+    if time.subsec_nanos() == 0 {
+        json!(time.as_secs())
+    } else {
+        json!(time.as_secs_f64())
+    }
+}

@@ -1,0 +1,236 @@
+//! A batch that was checked whole: what each run is given.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use daemon_provider::inputs::{self, McpRegistration};
+use daemon_provider::redact::{Redactor, is_secret_name};
+use daemon_provider::{FollowUps, Limits, Options, Provider, RunId, RunRequest, SessionId};
+use serde_json::{Map, Value, json};
+
+use super::call::{Caller, Emanate, Task};
+use super::entry::filled;
+use super::fault::Fault;
+use super::options;
+use super::prompt::{self, Parts};
+use super::tools::{self, Toolbox, Tools};
+use crate::config::{Capability, Config};
+use crate::driver::Inner;
+use crate::policy::{RunPolicy, permissions};
+use crate::runs::{Record, environment_secrets};
+
+/// What the runs of a batch have in common.
+#[derive(Clone)]
+pub(super) struct Common {
+    pub(super) parent: String,
+    /// The provider's own spelling.
+    pub(super) backend: String,
+    pub(super) provider: Arc<dyn Provider>,
+    pub(super) limits: Limits,
+    pub(super) capability: Capability,
+    pub(super) sandbox: (u8, String),
+    pub(super) environment: BTreeMap<OsString, OsString>,
+}
+
+/// One run that may begin.
+pub(super) struct Plan {
+    pub(super) common: Common,
+    pub(super) task: Task,
+    pub(super) tools: Tools,
+    pub(super) options: Vec<String>,
+    pub(super) prompt: Vec<u8>,
+    pub(super) mcp: Vec<McpRegistration>,
+}
+
+/// Returns a provider's own spelling.
+pub(super) fn canonical(backend: &str) -> &str {
+    match backend {
+        "lingtai" => "llm",
+        "claude-p" | "claude-code" => "claude",
+        other => other,
+    }
+}
+
+/// Resolves what the runs of a batch have in common; `None` without a provider, which is a fault.
+pub(super) fn common(
+    inner: &Inner,
+    caller: &Caller,
+    emanate: &Emanate,
+    faults: &mut Vec<Fault>,
+) -> Option<Common> {
+    let runtime = inner.runtime();
+    let config = &runtime.config;
+    let asked = emanate.backend.as_deref().map(canonical);
+    let policy = RunPolicy::of(config, "", asked);
+    let Some(provider) = runtime.parts.providers.get(&policy.provider).cloned() else {
+        let asked = emanate.backend.as_deref().unwrap_or(&policy.provider);
+        let asked: String = asked.chars().take(80).collect();
+        faults.push(Fault::argument(format!("Unknown backend: {asked}")));
+        return None;
+    };
+    let sandbox = runtime.parts.sandbox.clone();
+    faults.extend(policy.sandbox_refusal(&sandbox).map(Fault::policy));
+    Some(Common {
+        parent: caller.parent.clone(),
+        limits: Limits {
+            wall: emanate.timeout,
+            idle: None,
+            max_turns: Some(emanate.max_turns),
+            budget: policy.limits.budget,
+        },
+        environment: crate::execute::environment(config, &policy.provider),
+        capability: policy.capability,
+        backend: policy.provider,
+        provider,
+        sandbox,
+    })
+}
+
+/// Checks one task and makes its plan; what is wrong goes to `faults`.
+pub(super) fn plan(
+    config: &Config,
+    common: &Common,
+    index: usize,
+    task: Task,
+    faults: &mut Vec<Fault>,
+) -> Plan {
+    let at = format!("tasks[{index}]");
+    let taken = common.provider.options();
+    let toolbox = toolbox(config, common);
+    let tools = tools::choose(&at, task.tools.as_deref(), &toolbox, faults);
+    let options = options::arguments(&at, &task.backend_options, taken, faults);
+    if task.cwd.as_deref().is_some_and(|cwd| !cwd.is_dir()) {
+        faults.push(Fault::argument(format!("{at}.cwd: not a directory")));
+    }
+    let skills = found(
+        &at,
+        inputs::skills(&task.skills, task.cwd.as_deref()),
+        faults,
+    );
+    let mcp = found(&at, inputs::mcp(&task.mcp), faults);
+    let prompt = prompt::prompt(&Parts {
+        task: &task.task,
+        system_prompt: task.system_prompt.as_deref(),
+        tools: &tools,
+        cwd: task.cwd.as_deref(),
+        skills: &inputs::render_skills(&skills),
+        mcp: &inputs::render_mcp(&mcp),
+    });
+    Plan {
+        common: common.clone(),
+        task,
+        tools,
+        options,
+        prompt,
+        mcp,
+    }
+}
+
+/// Returns inputs, or none and what is wrong with them.
+fn found<T>(at: &str, read: Result<Vec<T>, Vec<inputs::Fault>>, faults: &mut Vec<Fault>) -> Vec<T> {
+    read.unwrap_or_else(|wrong| {
+        let wrong = wrong.into_iter();
+        faults.extend(wrong.map(|fault| Fault::argument(format!("{at}.{fault}"))));
+        Vec::new()
+    })
+}
+
+/// Returns where the tools of a run come from.
+fn toolbox(_: &Config, common: &Common) -> Toolbox {
+    match (common.provider.options(), common.provider.follow_ups()) {
+        (Options::Taken { .. }, _) => Toolbox::Own,
+        (Options::Ignored, FollowUps::Joins) => Toolbox::Served(vec!["file", "mcp"]),
+        (Options::Ignored, _) => Toolbox::Served(vec!["file"]),
+    }
+}
+
+impl Plan {
+    /// Returns what knows the secrets of the run.
+    pub(super) fn redactor(&self) -> Redactor {
+        let registered = self.mcp.iter().flat_map(McpRegistration::secrets);
+        let options = self.task.backend_options.iter();
+        let options = options
+            .filter(|(name, _)| is_secret_name(name))
+            .filter_map(|(_, value)| value.as_str().map(str::to_owned));
+        let environment = environment_secrets(&self.common.environment);
+        Redactor::of(registered.chain(options).chain(environment))
+    }
+
+    /// Returns what the run was called with.
+    pub(super) fn call_parameters(&self) -> Map<String, Value> {
+        let task = &self.task;
+        let list = |texts: &[String]| Some(json!(texts)).filter(|_| !texts.is_empty());
+        let options = Value::Object(task.backend_options.clone());
+        filled([
+            ("task", json!(task.task)),
+            ("tools", json!(task.tools)),
+            ("skills", json!(list(&task.skills))),
+            ("mcp", json!(Some(&task.mcp).filter(|mcp| !mcp.is_empty()))),
+            ("system_prompt", json!(task.system_prompt)),
+            ("preset", json!(task.preset)),
+            (
+                "cwd",
+                json!(task.cwd.as_ref().map(|cwd| cwd.to_string_lossy())),
+            ),
+            (
+                "backend_options",
+                json!(Some(options).filter(|_| !task.backend_options.is_empty())),
+            ),
+        ])
+    }
+
+    /// Makes the request of the first turn.
+    pub(super) fn request(&self, record: &Record) -> RunRequest {
+        RunRequest {
+            prompt: self.prompt.clone(),
+            options: self.options.clone(),
+            private: Some(record.folder().private()).filter(|_| !self.mcp.is_empty()),
+            mcp: self.mcp.clone(),
+            ..self.common.request(
+                record,
+                &self.task.task,
+                self.task.cwd.as_deref(),
+                &self.tools,
+            )
+        }
+    }
+
+    /// Makes the request that answers a message.
+    pub(super) fn answer(&self, record: &Record, message: &str, session: SessionId) -> RunRequest {
+        RunRequest {
+            prompt: message.as_bytes().to_vec(),
+            resume: Some(session),
+            ..self
+                .common
+                .request(record, message, self.task.cwd.as_deref(), &self.tools)
+        }
+    }
+}
+
+impl Common {
+    fn request(
+        &self,
+        record: &Record,
+        task: &str,
+        cwd: Option<&Path>,
+        tools: &Tools,
+    ) -> RunRequest {
+        let run_id: RunId = record
+            .id()
+            .parse()
+            .expect("a run's id is one for providers too");
+        // Without a directory of its caller's it works in its own.
+        let cwd: PathBuf = cwd.map_or_else(|| record.home(), Path::to_owned);
+        RunRequest {
+            task: task.to_owned(),
+            home: record.home(),
+            environment: self.environment.clone(),
+            limits: self.limits,
+            permissions: permissions(self.capability),
+            tools: Some(tools.given.clone()),
+            ..RunRequest::new(run_id, cwd)
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What a dispatched run is told.
+
+use std::path::Path;
+
+use super::tools::Tools;
+
+/// What every dispatched run is told first.
+const CONTRACT: &str = "You carry out one task for whoever sent you, alone and once.
+
+- Work in the directory you were started in, and nowhere else unless the task names the place.
+- Nobody answers questions while you work. Where something is unclear, choose the most cautious reading and say which.
+- Finish everything before you end: start nothing in the background and wait for nothing that outlives you.
+- End with the answer. Your last message is your whole report: what you did, what you found, and what is left.
+";
+
+/// The parts of a prompt.
+pub(super) struct Parts<'p> {
+    pub(super) task: &'p str,
+    pub(super) system_prompt: Option<&'p str>,
+    pub(super) tools: &'p Tools,
+    /// The directory; `None` is the run's own.
+    pub(super) cwd: Option<&'p Path>,
+    /// The chosen skills, as YAML; empty for none.
+    pub(super) skills: &'p str,
+    /// The registered MCP servers, as YAML without secrets; empty for none.
+    pub(super) mcp: &'p str,
+}
+
+/// Writes the prompt. The task comes last, as it was given.
+pub(super) fn prompt(parts: &Parts<'_>) -> Vec<u8> {
+    let mut text = CONTRACT.to_owned();
+    let mut add = |section: &str| {
+        text.push('\n');
+        text.push_str(section);
+        if !section.ends_with('\n') {
+            text.push('\n');
+        }
+    };
+    if let Some(cwd) = parts.cwd {
+        add(&format!("Directory: {}", cwd.display()));
+    }
+    if let Some(role) = parts.system_prompt {
+        add(role);
+    }
+    add(&tools(parts.tools));
+    if !parts.skills.is_empty() {
+        add(&format!("## Parent-selected skills\n\n{}", parts.skills));
+    }
+    if !parts.mcp.is_empty() {
+        add(&format!(
+            "## Parent-provided MCP registrations\n\n{}",
+            parts.mcp
+        ));
+    }
+    text.push_str("\nTask:\n");
+    text.push_str(parts.task);
+    text.into_bytes()
+}
+
+fn tools(tools: &Tools) -> String {
+    let mut text = match tools.given.as_slice() {
+        [] => "Tools: none of the host's own.".to_owned(),
+        given => format!("Tools: {}.", given.join(", ")),
+    };
+    let dropped: Vec<&str> = tools
+        .asked
+        .iter()
+        .filter(|name| !tools.given.contains(name))
+        .map(String::as_str)
+        .collect();
+    if !dropped.is_empty() {
+        text.push_str(" Not served by this host: ");
+        text.push_str(&dropped.join(", "));
+        text.push('.');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_holds_its_parts_in_order_and_ends_with_the_task_as_given() {
+        let tools = Tools {
+            asked: vec!["file".to_owned(), "email".to_owned()],
+            given: vec!["file".to_owned()],
+        };
+        let text = String::from_utf8(prompt(&Parts {
+            task: "-- start with dashes\n",
+            system_prompt: Some("You review documents."),
+            tools: &tools,
+            cwd: Some(Path::new("/work")),
+            skills: "- name: a\n",
+            mcp: "- name: b\n",
+        }))
+        .unwrap();
+        assert_eq!(
+            text.strip_prefix(CONTRACT).unwrap(),
+            "\nDirectory: /work\n\nYou review documents.\n\nTools: file. Not served by this host: email.\n\n\
+             ## Parent-selected skills\n\n- name: a\n\n## Parent-provided MCP registrations\n\n- name: b\n\n\
+             Task:\n-- start with dashes\n"
+        );
+    }
+}

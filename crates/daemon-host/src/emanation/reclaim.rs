@@ -1,0 +1,99 @@
+//! `reclaim`: runs are stopped, and the reply comes when they are dead.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use daemon_provider::CancelReason;
+use daemon_run_folder::{RunId, RunState};
+use serde_json::{Map, Value, json};
+
+use super::ask::{document, refuse_activation};
+use super::call::{Caller, Which};
+use super::entry::filled;
+use super::find;
+use super::live::Stopping;
+use crate::driver::Inner;
+use crate::ops::OpError;
+
+/// How long deaths are waited for.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// How a run that was to be stopped ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Cancelled,
+    /// It ended by itself, before or meanwhile.
+    Natural,
+    /// It has not ended yet.
+    Pending,
+}
+
+/// Stops runs.
+///
+/// # Errors
+/// There is no such run, or it belongs to an activation.
+pub(super) async fn reclaim(
+    inner: &Arc<Inner>,
+    caller: &Caller,
+    which: &Which,
+) -> Result<Map<String, Value>, OpError> {
+    let runs = targets(inner, caller, which)?;
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let stopping: Vec<Option<Stopping>> = runs
+        .iter()
+        .map(|id| inner.emanations.stop(*id, CancelReason::Reclaim))
+        .collect();
+    let mut fates = Vec::with_capacity(stopping.len());
+    for one in stopping {
+        fates.push(match one {
+            Some(stopping) => fate(stopping, deadline).await,
+            None => Fate::Natural,
+        });
+    }
+    if !inner.emanations.has_running(&caller.parent) {
+        inner.reset_handles(&caller.parent);
+    }
+    let count = |wanted| fates.iter().filter(|fate| **fate == wanted).count();
+    Ok(filled([
+        ("status", json!("reclaimed")),
+        ("cancelled", json!(count(Fate::Cancelled))),
+        ("natural_terminal", json!(count(Fate::Natural))),
+        ("pending", json!(count(Fate::Pending))),
+    ]))
+}
+
+fn targets(inner: &Inner, caller: &Caller, which: &Which) -> Result<Vec<RunId>, OpError> {
+    match which {
+        Which::OfCaller => Ok(inner.emanations.of_parent(&caller.parent)),
+        Which::Group(group) => Ok(inner.emanations.of_group(group)),
+        Which::One(id) => {
+            let runs = inner.home.runs();
+            let live = |name| inner.emanations.find(&caller.parent, name);
+            let folder = find::find(&runs, id, live)?.unambiguous(id)?;
+            refuse_activation(&document(&folder)?)?;
+            Ok(vec![folder.id()])
+        }
+    }
+}
+
+/// Waits until a run is dead.
+async fn fate(stopping: Stopping, deadline: tokio::time::Instant) -> Fate {
+    let Stopping {
+        mut ended,
+        had_ended,
+    } = stopping;
+    if had_ended {
+        // What is stopped is the answer to a message; the run is forgotten when that is dead.
+        let gone = async { while ended.changed().await.is_ok() {} };
+        return match tokio::time::timeout_at(deadline, gone).await {
+            Ok(()) => Fate::Natural,
+            Err(_) => Fate::Pending,
+        };
+    }
+    let state = tokio::time::timeout_at(deadline, ended.wait_for(Option::is_some)).await;
+    match state {
+        Err(_) => Fate::Pending,
+        Ok(Ok(state)) if *state == Some(RunState::Cancelled) => Fate::Cancelled,
+        Ok(_) => Fate::Natural,
+    }
+}

@@ -1,0 +1,82 @@
+//! What is recorded of a run holds no secret that the host knows of.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use daemon_provider::redact::{Redactor, is_secret_name};
+use daemon_provider::{Failure, Outcome, RunEvent};
+
+/// Returns the values of an environment that stand under the name of a secret.
+pub(crate) fn environment_secrets(
+    environment: &BTreeMap<OsString, OsString>,
+) -> impl Iterator<Item = String> + '_ {
+    let named = environment.iter().filter(|(name, _)| {
+        let name = name.to_string_lossy();
+        is_secret_name(&name)
+    });
+    named.filter_map(|(_, value)| value.to_str().map(str::to_owned))
+}
+
+/// Takes the secrets out of an event.
+pub(super) fn event(redactor: &Redactor, event: &RunEvent) -> RunEvent {
+    let clean = |text: &String| redactor.text(text).into_owned();
+    match event {
+        RunEvent::Spawned { child, argv } => RunEvent::Spawned {
+            child: *child,
+            argv: argv.iter().map(clean).collect(),
+        },
+        RunEvent::Message { role, kind, text } => RunEvent::Message {
+            role: *role,
+            kind: kind.clone(),
+            text: clean(text),
+        },
+        RunEvent::Output {
+            stream,
+            text,
+            is_truncated,
+        } => RunEvent::Output {
+            stream: *stream,
+            text: if *is_truncated {
+                redactor.cut(text).into_owned()
+            } else {
+                clean(text)
+            },
+            is_truncated: *is_truncated,
+        },
+        RunEvent::ToolStart { id, name, args } => RunEvent::ToolStart {
+            id: id.clone(),
+            name: clean(name),
+            args: clean(args),
+        },
+        RunEvent::ToolEnd { id, name, status } => RunEvent::ToolEnd {
+            id: id.clone(),
+            name: clean(name),
+            status: *status,
+        },
+        RunEvent::Denied { name, detail } => RunEvent::Denied {
+            name: clean(name),
+            detail: clean(detail),
+        },
+        RunEvent::Limit { name, detail } => RunEvent::Limit {
+            name: clean(name),
+            detail: clean(detail),
+        },
+        RunEvent::Terminal { outcome, text } => RunEvent::Terminal {
+            outcome: self::outcome(redactor, outcome),
+            text: clean(text),
+        },
+        // Identities and numbers; proposals are judged elsewhere.
+        other => other.clone(),
+    }
+}
+
+/// Takes the secrets out of an outcome.
+pub(super) fn outcome(redactor: &Redactor, outcome: &Outcome) -> Outcome {
+    match outcome {
+        Outcome::Failed(failure) => Outcome::Failed(Failure {
+            message: redactor.text(&failure.message).into_owned(),
+            ..failure.clone()
+        }),
+        other => other.clone(),
+    }
+}
