@@ -10,7 +10,9 @@ use crate::config::LlmConfig;
 use crate::model::Model;
 use crate::run::LlmRun;
 use crate::toolbox::{ToolSource, Toolbox};
-use crate::tools::{FileTools, OutputTools, Programs, ScriptTools, ShellTools, StateTools};
+use crate::tools::{
+    FileTools, OutputTools, Programs, ScriptTools, ServerError, ShellTools, StateTools, connect,
+};
 use crate::turns::Turns;
 
 /// Whether a model may use a shell.
@@ -58,7 +60,10 @@ impl LlmProvider {
     }
 
     /// Gathers the tools that fit a run, and of those the groups that it wants.
-    fn sources(&self, request: &RunRequest) -> Vec<Arc<dyn ToolSource>> {
+    ///
+    /// # Errors
+    /// A server of tools cannot be used.
+    async fn sources(&self, request: &RunRequest) -> Result<Vec<Arc<dyn ToolSource>>, ServerError> {
         let wants = |group: &str| match &request.tools {
             Some(groups) => groups.iter().any(|wanted| wanted == group),
             None => true,
@@ -88,9 +93,13 @@ impl LlmProvider {
             acc.push(Arc::new(OutputTools(Arc::clone(&request.grants))));
         }
         if wants("bash") && self.config.bash == Bash::Confined {
-            acc.push(Arc::new(ShellTools(programs)));
+            acc.push(Arc::new(ShellTools(Arc::clone(&programs))));
         }
-        acc
+        // Whoever gives a run servers wants their tools, whatever groups are named beside them.
+        for server in connect(&self.supervisor, programs.launch(), request).await? {
+            acc.push(Arc::new(server));
+        }
+        Ok(acc)
     }
 }
 
@@ -118,8 +127,19 @@ impl Provider for LlmProvider {
                 "a conversation with a model API ends with its run",
             ));
         }
-        let toolbox = Toolbox::new(self.sources(&request))
-            .map_err(|error| unsupported("the tools cannot be offered").caused_by(error))?;
+        let sources = self.sources(&request).await.map_err(|error| {
+            let message = "the run's MCP servers cannot be used";
+            ProviderError::new(&config.name, ProviderErrorKind::Spawn, message).caused_by(error)
+        })?;
+        let toolbox = match Toolbox::new(sources.clone()) {
+            Ok(toolbox) => toolbox,
+            Err(error) => {
+                for source in &sources {
+                    source.close().await;
+                }
+                return Err(unsupported("the tools cannot be offered").caused_by(error));
+            }
+        };
         let task = String::from_utf8(request.prompt).map_err(|error| {
             unsupported("a prompt that is not UTF-8 cannot be sent").caused_by(error)
         })?;

@@ -6,11 +6,13 @@ mod granted;
 mod path;
 mod program;
 mod search;
+mod servers;
 mod walk;
 
 pub(crate) use file::FileTools;
 pub(crate) use granted::{OutputTools, StateTools};
 pub(crate) use program::{Programs, ScriptTools, ShellTools};
+pub(crate) use servers::{ServerError, connect};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

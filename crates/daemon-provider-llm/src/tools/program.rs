@@ -84,6 +84,11 @@ impl Programs {
         }
     }
 
+    /// Returns what every child of the run is started from.
+    pub(crate) fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
     /// Runs a program to its end, or to the end of its time.
     async fn run(
         &self,

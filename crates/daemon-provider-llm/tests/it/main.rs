@@ -13,4 +13,6 @@ mod money;
 #[cfg(test)]
 mod programs;
 #[cfg(test)]
+mod servers;
+#[cfg(test)]
 mod turns;

@@ -1,0 +1,213 @@
+//! The group `mcp`: tools of the servers that a run was given.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use daemon_mcp::{Client, ClientError, Endpoint, ToolStatus};
+use daemon_process::{Launch, ProgramError, Supervisor, resolve_program};
+use daemon_provider::RunRequest;
+use daemon_provider::inputs::{McpRegistration, McpServer};
+use futures_util::future::join_all;
+use serde_json::Value;
+
+use crate::toolbox::{ToolError, ToolOutput, ToolSource, ToolSpec};
+
+/// How long a server may take to begin, and to answer one call.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How much of an answer the model is shown, in bytes.
+const MOST_ANSWER: usize = 64 << 10;
+
+/// A server cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServerError {
+    /// Its program was not found.
+    #[error("the MCP server `{name}` cannot be started")]
+    Program {
+        /// The server.
+        name: String,
+        /// The cause.
+        source: ProgramError,
+    },
+    /// It is none, or does not answer.
+    #[error("the MCP server `{name}` cannot be used")]
+    Client {
+        /// The server.
+        name: String,
+        /// The cause.
+        source: ClientError,
+    },
+}
+
+/// The tools of one server, under the names that it gives them.
+pub(crate) struct ServerTools {
+    name: String,
+    /// None once it was closed.
+    client: Mutex<Option<Arc<Client>>>,
+}
+
+impl fmt::Debug for ServerTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ServerTools({})", self.name)
+    }
+}
+
+/// Connects to every server of a run at once.
+///
+/// `launch` is what every child of the run is started from.
+///
+/// # Errors
+/// One of them cannot be used; the others are closed then.
+pub(crate) async fn connect(
+    supervisor: &Supervisor,
+    launch: &Launch,
+    request: &RunRequest,
+) -> Result<Vec<ServerTools>, ServerError> {
+    let begun = request
+        .mcp
+        .iter()
+        .map(|registration| begin(supervisor, launch, registration, request.run_id.as_str()));
+    let mut servers = Vec::new();
+    let mut failed = None;
+    for begun in join_all(begun).await {
+        match begun {
+            Ok(server) => servers.push(server),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    let Some(error) = failed else {
+        return Ok(servers);
+    };
+    for server in &servers {
+        server.close().await;
+    }
+    Err(error)
+}
+
+async fn begin(
+    supervisor: &Supervisor,
+    launch: &Launch,
+    registration: &McpRegistration,
+    run: &str,
+) -> Result<ServerTools, ServerError> {
+    let name = &registration.name;
+    let client = match &registration.server {
+        McpServer::Stdio { command, args, env } => {
+            let mut variables = launch.env.clone();
+            variables
+                .retain(|(known, _)| known.to_str().is_none_or(|known| !env.contains_key(known)));
+            variables.extend(env.iter().map(|(name, value)| (name.into(), value.into())));
+            let program = program(command, &variables, &launch.cwd);
+            let program = program.map_err(|source| ServerError::Program {
+                name: name.clone(),
+                source,
+            })?;
+            let launch = Launch {
+                program,
+                args: args.iter().map(OsString::from).collect(),
+                env: variables,
+                // A marker of its own: its end is not the end of what else the run has started.
+                marker: format!("{run}/mcp-{name}"),
+                ..launch.clone()
+            };
+            Client::start(supervisor, launch, PATIENCE).await
+        }
+        McpServer::Http { url, headers } => {
+            let endpoint = Endpoint {
+                url: url.clone(),
+                headers: headers.clone(),
+            };
+            Client::connect(&endpoint, PATIENCE).await
+        }
+    };
+    let client = client.map_err(|source| ServerError::Client {
+        name: name.clone(),
+        source,
+    })?;
+    Ok(ServerTools {
+        name: name.clone(),
+        client: Mutex::new(Some(Arc::new(client))),
+    })
+}
+
+/// Finds the program of a server: a path as it is given, a name where programs are looked up, outside of the worktree.
+fn program(
+    command: &str,
+    variables: &[(OsString, OsString)],
+    worktree: &Path,
+) -> Result<PathBuf, ProgramError> {
+    let command = Path::new(command);
+    let search = variables.iter().find(|(name, _)| name == "PATH");
+    let search = search.map_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"), |(_, path)| path);
+    // Whoever names a path has chosen it; nothing a repository contains is looked up.
+    let forbidden: &[&Path] = if command.is_absolute() {
+        &[]
+    } else {
+        &[worktree]
+    };
+    resolve_program(command, search, forbidden)
+}
+
+impl ServerTools {
+    fn client(&self) -> Option<Arc<Client>> {
+        self.client.lock().expect("no holder panics").clone()
+    }
+}
+
+#[async_trait]
+impl ToolSource for ServerTools {
+    fn tools(&self) -> Vec<ToolSpec> {
+        let client = self.client();
+        let tools = client.iter().flat_map(|client| client.tools());
+        let specs = tools.map(|tool| ToolSpec {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            schema: Value::Object(tool.input_schema.clone()),
+        });
+        specs.collect()
+    }
+
+    async fn call(&self, name: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
+        let arguments = match arguments {
+            Value::Object(arguments) => arguments,
+            _ => serde_json::Map::new(),
+        };
+        let gone = || ToolError::new(format!("the server `{}` is closed", self.name));
+        let client = self.client().ok_or_else(gone)?;
+        let answer = client.call(name, arguments).await;
+        let answer = answer.map_err(|error| ToolError::new(format!("`{}`: {error}", self.name)))?;
+        let text = match answer.structured {
+            Some(structured) if answer.text.is_empty() => structured.to_string(),
+            _ => answer.text,
+        };
+        match answer.status {
+            ToolStatus::Done => Ok(cut(text)),
+            ToolStatus::Failed => Err(ToolError::new(cut(text))),
+        }
+    }
+
+    async fn close(&self) {
+        let client = self.client.lock().expect("no holder panics").take();
+        // One that still answers a call is ended when that call is given up.
+        if let Some(client) = client.and_then(Arc::into_inner) {
+            client.close().await;
+        }
+    }
+}
+
+/// Keeps the beginning of a long answer.
+fn cut(mut text: String) -> String {
+    if text.len() > MOST_ANSWER {
+        let mut end = MOST_ANSWER;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let n_more = text.len() - end;
+        text.truncate(end);
+        text.extend(["\n...[truncated: ", &n_more.to_string(), " bytes more]"]);
+    }
+    text
+}
