@@ -62,6 +62,8 @@ pub enum Op {
     BeginsNot,
     /// Has a line that begins with one of the commands.
     Command,
+    /// Has no line that begins with one of the commands.
+    CommandNot,
     /// Some path matches; globs after `!` take paths out.
     Any,
     /// Every path matches, and there is one.
@@ -76,7 +78,7 @@ pub enum Op {
 
 impl Op {
     /// Every comparison.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Is,
         Self::IsNot,
         Self::Matches,
@@ -86,6 +88,7 @@ impl Op {
         Self::Begins,
         Self::BeginsNot,
         Self::Command,
+        Self::CommandNot,
         Self::Any,
         Self::Only,
         Self::None,
@@ -105,6 +108,7 @@ impl Op {
             Self::Begins => "begins",
             Self::BeginsNot => "begins_not",
             Self::Command => "command",
+            Self::CommandNot => "command_not",
             Self::Any => "any_of",
             Self::Only => "only",
             Self::None => "none_of",
@@ -121,6 +125,7 @@ impl Op {
                 | Self::MatchesNot
                 | Self::Lacks
                 | Self::BeginsNot
+                | Self::CommandNot
                 | Self::None
                 | Self::Absent
         )
@@ -248,11 +253,8 @@ impl Test {
             Op::Lacks => !self.holds_text(value),
             Op::Begins => self.begins(value),
             Op::BeginsNot => !self.begins(value),
-            Op::Command => value.texts().any(|text| {
-                self.values
-                    .iter()
-                    .any(|command| is_command_in(command, text))
-            }),
+            Op::Command => self.commands(value),
+            Op::CommandNot => !self.commands(value),
             Op::Matches | Op::Any => value.texts().any(|text| self.is_glob_match(text)),
             Op::MatchesNot | Op::None => !value.texts().any(|text| self.is_glob_match(text)),
             Op::Only => {
@@ -261,6 +263,14 @@ impl Test {
             Op::Present => value.texts().any(|text| !text.is_empty()),
             Op::Absent => !value.texts().any(|text| !text.is_empty()),
         }
+    }
+
+    fn commands(&self, value: &FieldValue) -> bool {
+        value.texts().any(|text| {
+            self.values
+                .iter()
+                .any(|command| is_command_in(command, text))
+        })
     }
 
     fn equals(&self, value: &FieldValue) -> bool {

@@ -202,7 +202,9 @@ impl Test {
             Op::None => Op::Any,
             Op::Present => Op::Absent,
             Op::Absent => Op::Present,
-            Op::Only | Op::Command => return None,
+            Op::Command => Op::CommandNot,
+            Op::CommandNot => Op::Command,
+            Op::Only => return None,
         };
         Some(Self::new(self.field(), op, self.values().to_vec()))
     }

@@ -166,7 +166,9 @@ fn negate(op: Op) -> Option<Op> {
         Op::None => Some(Op::Any),
         Op::Present => Some(Op::Absent),
         Op::Absent => Some(Op::Present),
-        Op::Command | Op::Only => None,
+        Op::Command => Some(Op::CommandNot),
+        Op::CommandNot => Some(Op::Command),
+        Op::Only => None,
     }
 }
 

@@ -83,6 +83,7 @@ impl Line<'_> {
             let things = nouns.iter().map(|noun| {
                 let mut thing = self.any_pull_request(self.at - 1);
                 thing.noun = *noun;
+                thing.source = self.last_source;
                 if is_comment(*noun) {
                     thing.on.clone_from(&self.last_on);
                 }
@@ -93,6 +94,7 @@ impl Line<'_> {
         }
         let things = self.things()?;
         self.last = things.iter().map(|thing| thing.noun).collect();
+        self.last_source = things.first().and_then(|thing| thing.source);
         self.last_on = things
             .first()
             .map(|thing| thing.on.clone())
@@ -119,8 +121,17 @@ impl Line<'_> {
             if things.iter().all(is_parent) {
                 return self.finish(&things, &deed(Verb::Comment, Formula::Always));
             }
+            let at = self.at;
             for thing in &mut things {
                 matches!(thing.noun, Noun::ReviewComment | Noun::ReviewThread).then_some(())?;
+                // A bare thread may be one of chat.
+                let is_named = (thing.start..at).any(|at| {
+                    matches!(
+                        self.word_at(at),
+                        "review" | "inline" | "diff" | "code" | "line"
+                    )
+                });
+                (is_named || !thing.on.is_empty()).then_some(())?;
                 thing.noun = Noun::ReviewComment;
                 thing.on = vec![Noun::PullRequest];
                 let reply = self.says(Says::Test(is(Field::Reply, &["true"])), start);
@@ -489,8 +500,18 @@ impl Line<'_> {
         let pushes = verbs.last().is_some_and(|last| last.contains(&Verb::Push))
             && verbs.len() > 1
             && self.eat("to");
+        // `approves or requests changes on a PR`
+        let is_mixed = verbs.len() > 1
+            && verbs
+                .iter()
+                .any(|verbs| verbs.contains(&Verb::RequestChanges));
+        if is_mixed {
+            self.eat_any(&["on", "to", "for"]);
+        }
+        let approves = verbs.iter().all(|verbs| verbs.contains(&Verb::Approve));
         let things = match self.attempt(|line| line.merged_object(&verbs)) {
             Some(things) => things,
+            None if approves && self.sees_end() => vec![self.any_pull_request(start)],
             None => self.object()?,
         };
         let mut events = Vec::new();

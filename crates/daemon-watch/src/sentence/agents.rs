@@ -13,7 +13,10 @@ impl Line<'_> {
     /// Who does something: `someone opens a PR`, `a maintainer who is not the author approves it`.
     pub(super) fn agent_clause(&mut self) -> Option<Vec<Event>> {
         let start = self.at;
-        let who = self.agent()?;
+        let was = std::mem::replace(&mut self.is_agent, true);
+        let who = self.agent();
+        self.is_agent = was;
+        let who = who?;
         self.eat_mark(",");
         let has = self.eat_any(&["has", "have", "had"]) && {
             self.eat("been");

@@ -6,7 +6,7 @@ use super::atom::Guard;
 use super::deeds::Event;
 use super::formula::Formula;
 use super::line::Line;
-use super::predicate::Behind;
+use super::predicate::{Behind, HAS, TOUCHES};
 use super::things::Thing;
 use crate::normalise::TokenKind;
 
@@ -151,7 +151,7 @@ impl Line<'_> {
     /// What follows a clause: a guard of what stands before it, or another clause.
     pub(super) fn step(&mut self, events: &mut Vec<Event>, clause_from: &mut usize) -> Option<()> {
         let noun = events.last()?.noun;
-        if self.left_open(Behind::Noun(noun)).is_some() {
+        if self.left_open(Behind::Noun(noun)).is_some() || self.restated(events).is_some() {
             return Some(());
         }
         if let Some((guard, all)) = self.attempt(|line| line.outer_guard(events)) {
@@ -233,6 +233,13 @@ impl Line<'_> {
             }
             self.at = start;
         }
+        // `…, is not a draft, and changes docs/`
+        if comma && self.sees_stative() {
+            let found = self.attempt(|line| line.predicates(Behind::Noun(noun)));
+            if let Some(found) = found {
+                return Some((found, true));
+            }
+        }
         let is_unless = UNLESSES.iter().any(|phrase| self.sees(phrase));
         let found = self
             .attempt(|line| line.guard_clause(Behind::Noun(noun)))
@@ -246,6 +253,41 @@ impl Line<'_> {
             self.eat_mark(")").then_some(())?;
         }
         Some((found, comma || is_unless))
+    }
+
+    /// A verb that tells a state and no happening.
+    fn sees_stative(&self) -> bool {
+        let not = matches!(self.word(1), "not" | "neither");
+        (self.sees_be() || matches!(self.word(0), "was" | "were")) && not
+            || TOUCHES.contains(&self.word(0))
+            || HAS.contains(&self.word(0)) && self.word(1) != "been"
+            || self.word(0) == "targets"
+    }
+
+    /// `and the target is an issue rather than a pull request`: said again of what is no pull request.
+    fn restated(&mut self, events: &[Event]) -> Option<()> {
+        let is_issue = |event: &Event| event.noun == Noun::Issue || event.on == [Noun::Issue];
+        self.attempt(|line| {
+            let bracket = line.eat_mark("(");
+            line.eat_mark(",");
+            line.eat_any(&["and", "but"]);
+            let subject =
+                line.eat_phrase(&["the target is", "the subject is", "it is", "the item is"]);
+            let not = line.eat_phrase(&["not a", "not on a", "not an", "and not a", "never a"]);
+            let other =
+                !not && line.eat_phrase(&["an actual issue", "an issue", "a real issue"]) && {
+                    line.eat_mark(",");
+                    line.eat_phrase(&["rather than a", "and not a", "not a", "instead of a"])
+                };
+            (not || other).then_some(())?;
+            line.eat_phrase(&["pull request", "pr", "merge request"])
+                .then_some(())?;
+            (subject || bracket || line.sees_end()).then_some(())?;
+            if bracket {
+                line.eat_mark(")").then_some(())?;
+            }
+            events.iter().all(is_issue).then_some(())
+        })
     }
 
     pub(super) fn sees_pronoun(&self) -> bool {

@@ -7,7 +7,7 @@ use super::atom::{Guard, Place, Says};
 use super::formula::{Formula, is};
 use super::line::Line;
 use super::predicate::Behind;
-use super::things::{Thing, comment_on, is_comment, of_parent};
+use super::things::{CONVERSATION_OF, Thing, comment_on, is_comment, of_parent};
 use crate::filter::{Op, Test};
 use crate::resolve::has_row;
 
@@ -49,6 +49,13 @@ impl Event {
     pub(super) fn require(&mut self, guard: Guard) {
         self.guard = std::mem::replace(&mut self.guard, Formula::Always).and(guard);
     }
+}
+
+/// What a comment is on.
+pub(super) struct On {
+    pub(super) nouns: Vec<Noun>,
+    /// In the conversation, on no line of a diff.
+    pub(super) is_top: bool,
 }
 
 /// A verb that was read, with what its own words add.
@@ -159,19 +166,27 @@ impl Line<'_> {
     }
 
     /// `on a PR`, behind the verb of a comment that is said to be nowhere yet.
-    pub(super) fn put_on(&mut self, noun: Noun, things: &[Thing]) -> Option<(Vec<Noun>, Guard)> {
+    pub(super) fn put_on(&mut self, noun: Noun, things: &[Thing]) -> Option<(On, Guard)> {
         if !is_comment(noun) || things.iter().any(|thing| !thing.on.is_empty()) {
             return None;
         }
         let found = self.attempt(|line| {
             line.eat_any(&["on", "in", "to", "for", "against", "under"])
                 .then_some(())?;
+            let top = line.eat_phrase(CONVERSATION_OF);
             let was = std::mem::replace(&mut line.is_object, true);
             let found = line.parents();
             line.is_object = was;
-            found
+            let (on, guard) = found?;
+            Some((
+                On {
+                    nouns: on,
+                    is_top: top,
+                },
+                guard,
+            ))
         })?;
-        self.last.clone_from(&found.0);
+        self.last.clone_from(&found.0.nouns);
         Some(found)
     }
 
@@ -230,10 +245,13 @@ impl Line<'_> {
 }
 
 /// Puts comments on things.
-pub(super) fn place<'e>(events: impl IntoIterator<Item = &'e mut Event>, on: &[Noun]) {
+pub(super) fn place<'e>(events: impl IntoIterator<Item = &'e mut Event>, on: &On) {
     for event in events {
-        event.on = on.to_vec();
-        event.noun = comment_on(event.noun, on);
+        event.on.clone_from(&on.nouns);
+        event.noun = comment_on(event.noun, &on.nouns);
+        if on.is_top {
+            event.without = Some("pull_request_review_comment");
+        }
     }
 }
 
@@ -318,6 +336,11 @@ pub(super) fn events_of(thing: &Thing, verbs: &[Verb]) -> Option<Vec<Event>> {
             event.noun = Noun::PullRequest;
             event.on = Vec::new();
             events.push(event);
+            continue;
+        }
+        // A new branch is pushed: it comes into being.
+        if thing.noun == Noun::Branch && thing.is_new && *verb == Verb::Push {
+            events.push(Event::of(thing, Verb::Create));
             continue;
         }
         if !has_row(thing.noun, *verb) {

@@ -196,7 +196,7 @@ fn join_one(known: &mut Literal, other: &[Literal], is_any: bool) -> bool {
     } else {
         matches!(
             known.test.op(),
-            Op::IsNot | Op::MatchesNot | Op::Lacks | Op::BeginsNot
+            Op::IsNot | Op::MatchesNot | Op::Lacks | Op::BeginsNot | Op::CommandNot
         )
     };
     let is_same = known.test.field() == other.test.field() && known.test.op() == other.test.op();
@@ -244,7 +244,9 @@ fn turned(test: &Test) -> Option<Test> {
             globs.extend(values.iter().map(|value| format!("!{value}")));
             return Some(Test::new(test.field(), Op::Any, globs));
         }
-        Op::Command | Op::Only => return None,
+        Op::Command => Op::CommandNot,
+        Op::CommandNot => Op::Command,
+        Op::Only => return None,
     };
     Some(Test::new(test.field(), op, values))
 }

@@ -126,6 +126,24 @@ impl Line<'_> {
                 .then_some(Verb::Unassign)?
         };
         self.eat_any(&["over"]);
+        // `assigns a PR to a milestone`
+        let planned = self.attempt(|line| {
+            let things = line.object()?;
+            line.eat("to").then_some(())?;
+            let start = line.at;
+            if line.eat_phrase(&["a milestone", "its milestone"]) {
+                return Some((things, Formula::Always));
+            }
+            Some((things, line.milestone(start)?))
+        });
+        if let Some((things, guard)) = planned {
+            let verb = if verb == Verb::Assign {
+                Verb::Milestone
+            } else {
+                Verb::Demilestone
+            };
+            return self.finish(&things, &deed(verb, guard));
+        }
         let person = self.attempt(|line| {
             let found = line.assignee()?;
             line.eat_any(&["to", "from"]).then_some(found)
@@ -197,7 +215,10 @@ impl Line<'_> {
                 | "demotes"
         );
         marks.then_some(())?;
-        let things = self.object()?;
+        let was = std::mem::replace(&mut self.is_marking, true);
+        let things = self.object();
+        self.is_marking = was;
+        let things = things?;
         let verb = if self.eat_phrase(&[
             "as ready for review",
             "ready for review",
@@ -272,8 +293,26 @@ impl Line<'_> {
     pub(super) fn editing_part(&mut self) -> Option<Vec<Event>> {
         let start = self.at;
         self.eat_any(&[
-            "edits", "changes", "updates", "modifies", "rewrites", "editing", "changing", "edited",
-            "changed", "switches",
+            "edits",
+            "changes",
+            "updates",
+            "modifies",
+            "rewrites",
+            "editing",
+            "changing",
+            "edited",
+            "changed",
+            "switches",
+            "rewords",
+            "amends",
+            "revises",
+            "tweaks",
+            "corrects",
+            "replaces",
+            "alters",
+            "adjusts",
+            "rewording",
+            "rewriting",
         ])
         .then_some(())?;
         let mut not_other: Option<&'static [&'static str]> = None;

@@ -159,7 +159,7 @@ static IDIOMS: &[Idiom] = &[
         PULL,
         Verb::Create,
         Voice::Done,
-        "put up | send in | send | propose | start | make | hand in | post | put forward | throw up | push up | \
+        "initiate | put up | send in | send | propose | start | make | hand in | post | put forward | throw up | push up | \
          receive | put in | bring | offer",
     ),
     idiom(
@@ -210,9 +210,11 @@ static IDIOMS: &[Idiom] = &[
         &[Noun::Release],
         Verb::Publish,
         Voice::Done,
-        "make | put out | push out | roll out | drop | announce | ship | cut | bring out | push live | \
+        "make | put out | push out | roll out | drop | announce | ship | cut | bring out | push live | issue | \
          make public | make available",
     ),
+    idiom(&[Noun::Release], Verb::Create, Voice::Done, "save | set up"),
+    idiom(&[Noun::Fork], Verb::Create, Voice::Done, "make"),
     idiom(
         PULL,
         Verb::Close,
@@ -265,7 +267,7 @@ static IDIOMS: &[Idiom] = &[
         Verb::ConvertToDraft,
         Voice::Done,
         "put back into draft | put back in draft | set back to draft | set to draft | make a draft | \
-         flip to draft | flip back to draft | switch to draft | switch back to draft | redraft | \
+         change to draft | change back to draft | change to a draft | change back to a draft | flip to draft | flip back to draft | switch to draft | switch back to draft | redraft | \
          send back to draft | demote to draft | demote to a draft | revert to draft | put into draft | \
          put in draft | move into draft | return to draft | turn back to draft",
     ),
@@ -312,7 +314,7 @@ static IDIOMS: &[Idiom] = &[
         verb: Verb::Edit,
         voice: Voice::Done,
         changed: Some("base"),
-        phrases: "point at another branch | point at a different branch | point to another branch | \
+        phrases: "re-target | point at another branch | point at a different branch | point to another branch | \
                   aim at another branch | redirect to another branch | switch to another base | \
                   move to another base | move to another base branch | retarget",
     },

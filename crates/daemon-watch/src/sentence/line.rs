@@ -63,6 +63,12 @@ pub(super) struct Line<'l> {
     pub(super) last: Vec<Noun>,
     /// What the comment that `one` stands for is on.
     pub(super) last_on: Vec<Noun>,
+    /// Who `it` and `them` stand for as a value.
+    pub(super) last_person: Vec<String>,
+    /// Who acts is read: no verb has been.
+    pub(super) is_agent: bool,
+    /// Words like `as a draft` belong to the verb.
+    pub(super) is_marking: bool,
     /// The branch that `one` stands for.
     pub(super) last_branch: Option<Guard>,
     /// The source that what `one` stands for is of.
@@ -92,6 +98,9 @@ impl<'l> Line<'l> {
             last_source: None,
             last_channel: None,
             last_branch: None,
+            last_person: Vec::new(),
+            is_agent: false,
+            is_marking: false,
             is_headline: false,
             is_object: false,
             goes_elsewhere: false,

@@ -64,6 +64,14 @@ const STOPS: &[&str] = &[
     "twice",
     "again",
     "git",
+    "one",
+    "ones",
+    "them",
+    "him",
+    "her",
+    "those",
+    "these",
+    "this",
 ];
 
 /// Words with a sense that name labels as well.
@@ -418,23 +426,23 @@ impl Line<'_> {
                 || word.contains(['-', '_', '/'])
                 || line.word(1) == "branch";
             is_known.then_some(())?;
+            let is_word = line.kind(0) == Some(TokenKind::Word);
             let value = line.branch()?;
             let goes_on = line.is_mark(0, ",") || matches!(line.word(0), "or" | "and");
-            let is_verb = line.sees_be();
+            let is_verb = is_word && line.sees_be();
             ((joined || comma && goes_on) && !is_verb).then_some(value)
         }) {
             values.push(value);
         }
         self.eat_any(&["branch", "branches"]);
-        let (globs, names): (Vec<_>, Vec<_>) = values
-            .into_iter()
-            .partition(|value| value.contains(['*', '?', '{']));
-        let says = |op, values| self.says(Says::Branch(op, values), start);
-        Some(match (globs.is_empty(), names.is_empty()) {
-            (true, _) => says(Op::Is, names),
-            (false, true) => says(Op::Matches, globs),
-            (false, false) => says(Op::Is, names).or(says(Op::Matches, globs)),
-        })
+        let is_glob = |value: &String| value.contains(['*', '?', '{']);
+        // A name among patterns is a pattern.
+        let op = if values.iter().any(is_glob) {
+            Op::Matches
+        } else {
+            Op::Is
+        };
+        Some(self.says(Says::Branch(op, values), start))
     }
 
     /// One branch: data, a name that everybody knows, or a word that nothing else claims.

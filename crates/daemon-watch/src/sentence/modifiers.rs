@@ -385,6 +385,17 @@ impl Line<'_> {
                 return Some(self.says(Says::State(State::Draft), start).not());
             }
         }
+        // `in a non-draft state`
+        let state = self.attempt(|line| {
+            (line.word(0) == "in").then_some(())?;
+            let found = line.adjective()?;
+            (matches!(line.word_at(line.at - 1), "state" | "mode")
+                || line.eat_any(&["state", "mode"]))
+            .then_some(found)
+        });
+        if state.is_some() {
+            return state;
+        }
         if behind.noun() == Noun::Discussion
             && let Some(found) = self.attempt(Self::category)
         {
@@ -437,16 +448,18 @@ impl Line<'_> {
         ]) {
             return Some(Formula::Always).filter(|_| self.at > start);
         }
-        if self.eat_phrase(&[
-            "as a draft",
-            "as drafts",
-            "as draft",
-            "in the draft state",
-            "in draft state",
-            "in draft mode",
-            "in draft form",
-            "in draft",
-        ]) {
+        if !self.is_marking
+            && self.eat_phrase(&[
+                "as a draft",
+                "as drafts",
+                "as draft",
+                "in the draft state",
+                "in draft state",
+                "in draft mode",
+                "in draft form",
+                "in draft",
+            ])
+        {
             return Some(self.says(Says::State(State::Draft), start));
         }
         if behind == Behind::Verb(Noun::Issue)

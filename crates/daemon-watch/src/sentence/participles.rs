@@ -161,9 +161,13 @@ impl Line<'_> {
             }) {
                 values.push(name);
             }
+            if values.is_empty() && line.eat_any(&["it", "them", "him", "her"]) {
+                values.clone_from(&line.last_person);
+            }
             if values.is_empty() {
                 return None;
             }
+            line.last_person.clone_from(&values);
             let found = line.says(Says::Test(Test::new(field, Op::Is, values)), start);
             Some(if negated { found.not() } else { found })
         })
@@ -302,7 +306,16 @@ impl Line<'_> {
         (noun == Noun::PullRequest).then_some(())?;
         let mut verbs = Vec::new();
         loop {
-            let verb = if self.eat_any(&["added", "put", "placed", "entered", "queued"]) {
+            let verb = if self.eat_any(&[
+                "added",
+                "put",
+                "placed",
+                "entered",
+                "queued",
+                "sent",
+                "moved",
+                "submitted",
+            ]) {
                 self.eat_any(&["to", "into", "in"]);
                 Verb::Enqueue
             } else {
@@ -334,6 +347,9 @@ impl Line<'_> {
         );
         if on_thing && self.eat_phrase(&["commented on", "commented upon"]) {
             return Some(Deed::plain(&[Verb::Comment]));
+        }
+        if noun == Noun::Release && self.eat_phrase(&["out", "issued", "made available"]) {
+            return Some(Deed::plain(&[Verb::Publish]));
         }
         if noun == Noun::Branch && self.eat("pushed to") {
             return Some(Deed::plain(&[Verb::Push]));
@@ -403,7 +419,10 @@ impl Line<'_> {
         if wanted == [Verb::Create] && self.eat("again") {
             return has_row(noun, Verb::Reopen).then(|| Deed::plain(&[Verb::Reopen]));
         }
-        (!wanted.is_empty()).then(|| Deed::plain(&wanted))
+        // To whom, or from whom, was not understood.
+        let is_cut = matches!(wanted.as_slice(), [Verb::Assign | Verb::Unassign])
+            && matches!(self.word(0), "to" | "from");
+        (!wanted.is_empty() && !is_cut).then(|| Deed::plain(&wanted))
     }
 
     /// `to a PR`, `on a pull request's branch`: where commits arrive.

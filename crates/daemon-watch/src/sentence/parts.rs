@@ -214,6 +214,7 @@ impl Line<'_> {
             "comments",
             "comment section",
         ];
+        let start = self.at;
         let before = self.attempt(|line| {
             line.skip_any(&["the", "a", "further"]);
             line.eat_phrase(TALK).then_some(())?;
@@ -251,12 +252,12 @@ impl Line<'_> {
         } else {
             Some(things)
         };
-        let things = on.unwrap_or_else(|| vec![self.any_pull_request(self.at)]);
+        let things = on.unwrap_or_else(|| vec![self.any_pull_request(start)]);
         (things.iter())
             .all(|thing| matches!(thing.noun, Noun::PullRequest | Noun::Issue))
             .then_some(())?;
         let things = if verb == Verb::Resolve {
-            let mut thread = self.any_pull_request(self.at);
+            let mut thread = self.any_pull_request(start);
             thread.noun = Noun::ReviewThread;
             thread.guard = super::things::of_parent(&things.first()?.guard)?;
             vec![thread]

@@ -225,6 +225,7 @@ impl Line<'_> {
             self.eat_mark(",");
         }
         self.eat("but");
+        self.eat_phrase(&["that is", "that are", "which are", "which is"]);
         let says = self.eat_phrase(OTHER_THAN) || self.eat_any(&["not", "outside", "without"]);
         if !says {
             return None;

@@ -150,6 +150,10 @@ impl Line<'_> {
         let comma = self.eat_mark(",");
         let is_nor = self.word(0) == "nor";
         let joint = self.eat_any(&["or", "nor", "and"]);
+        // `, and not a bot,` leaves somebody out.
+        if matches!(self.word(0), "not" | "no") {
+            return None;
+        }
         if joint {
             self.skip_any(&["by", "from"]);
         }
@@ -159,7 +163,8 @@ impl Line<'_> {
             sense.is_verb() && sense.forms.has(Forms(Forms::THIRD.0 | Forms::BASE.0))
         });
         let is_item = joint || comma && goes_on;
-        let is_other = is_subject && !is_nor || self.sees_be();
+        // Before any verb of the line a person beside a person is another subject of the same verb.
+        let is_other = is_subject && !is_nor && !self.is_agent || self.sees_be();
         (is_item && !found.is_always() && !is_other).then_some(found)
     }
 

@@ -35,6 +35,7 @@ const WITHDRAWN: &[&str] = &[
     "dismissed",
     "deleted",
     "cleared",
+    "taken",
 ];
 /// What somebody becomes or no longer is, behind a form of `be`; longer phrases first.
 const BECOMES: &[(Verb, Field, &[&str])] = &[
@@ -223,7 +224,9 @@ impl Line<'_> {
                 Verb::RequestReview
             } else {
                 (is_person || was_requested).then_some(())?;
-                self.eat_any(WITHDRAWN).then_some(Verb::UnrequestReview)?
+                self.eat_any(WITHDRAWN).then_some(())?;
+                self.eat("off");
+                Verb::UnrequestReview
             }
         } else {
             return None;
@@ -410,6 +413,13 @@ impl Line<'_> {
             } else {
                 self.reviewer()
             };
+            // Who is assigned is a person in any case.
+            let who = who.or_else(|| {
+                self.at = who_at;
+                self.skip_any(&["a", "the", "any"]);
+                self.eat_any(&["person", "human", "people"])
+                    .then_some(Formula::Always)
+            });
             let Some(who) = who else { continue };
             if is_again {
                 self.at = verb_at;
@@ -425,11 +435,17 @@ impl Line<'_> {
         if field == Field::Reviewer {
             self.eat_any(&["on", "of", "to", "for", "from"]);
         }
+        // `X gets an issue assigned`
+        let gets = verb == Verb::Assign && self.word_at(self.at - 1) == "gets";
         let things = match self.attempt(Self::object) {
             Some(things) => things,
             None if field == Field::Assignee => return None,
             None => vec![self.any_pull_request(who_at)],
         };
+        if gets {
+            self.eat_phrase(&["assigned to them", "assigned to it", "assigned"])
+                .then_some(())?;
+        }
         let mut events = self.done_to(&things, &Deed::with(verb, who))?;
         let behind = self.behind_verb(things.first()?.noun);
         events
@@ -448,6 +464,10 @@ impl Line<'_> {
         }
         let be = self.eat_phrase(BE);
         (be || is_again).then_some(())?;
+        let gets = be && self.word_at(self.at - 1) == "gets";
+        if gets && field == Field::Assignee && matches!(self.word(0), "a" | "an" | "the") {
+            return Some(Verb::Assign);
+        }
         let found = of(BECOMES).find(|(_, _, phrases)| self.eat_phrase(phrases));
         if let Some((verb, ..)) = found {
             return Some(*verb);

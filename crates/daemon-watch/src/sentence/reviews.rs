@@ -6,7 +6,9 @@ use daemon_event::vocabulary::Noun;
 use super::atom::{Guard, Says};
 use super::formula::is;
 use super::line::Line;
+use super::people::OTHER_THAN;
 use super::things::Thing;
+use crate::normalise::TokenKind;
 
 /// The states of a review, and what says them of one; longer phrases first.
 const STATES: &[(&str, &[&str])] = &[
@@ -89,6 +91,7 @@ const BEFORE: &[(&str, &str)] = &[
     ("blocking", "changes_requested"),
     ("unfavourable", "changes_requested"),
     ("unfavorable", "changes_requested"),
+    ("commenting", "commented"),
     ("comment-only", "commented"),
     ("comments-only", "commented"),
 ];
@@ -96,6 +99,9 @@ const BEFORE: &[(&str, &str)] = &[
 impl Line<'_> {
     /// `that requests changes`, `with state approved`, `that is neither an approval nor a request for changes`
     pub(super) fn review_says(&mut self) -> Option<Guard> {
+        if let Some(found) = self.attempt(Self::with_state) {
+            return Some(found);
+        }
         let start = self.at;
         self.eat_any(&["that", "which", "either"]);
         let not = self.eat_phrase(&[
@@ -117,6 +123,51 @@ impl Line<'_> {
     }
 
     /// One state; a bare word says one only where something leads to it.
+    /// `with any state other than approved`, `whose state is commented`
+    fn with_state(&mut self) -> Option<Guard> {
+        let start = self.at;
+        self.eat_phrase(&[
+            "with any state",
+            "with a state",
+            "with the state",
+            "with state",
+            "in any state",
+            "in state",
+            "whose state is",
+            "whose state",
+        ])
+        .then_some(())?;
+        let not = self.eat_phrase(OTHER_THAN) || self.eat_phrase(&["is not", "not", "but"]);
+        let mut states = vec![self.state_name()?];
+        while let Some(more) = self.attempt(|line| {
+            line.eat_mark(",");
+            line.eat_any(&["or", "nor"]).then_some(())?;
+            line.state_name()
+        }) {
+            states.push(more);
+        }
+        let said = self.says(Says::Test(is(Field::ReviewState, &states)), start);
+        Some(if not { said.not() } else { said })
+    }
+
+    fn state_name(&mut self) -> Option<&'static str> {
+        let quoted =
+            (self.kind(0) == Some(TokenKind::Quoted)).then(|| self.value(0).to_lowercase());
+        let found = match quoted.as_deref().unwrap_or(self.word(0)) {
+            "approved" => "approved",
+            "changes_requested" => "changes_requested",
+            "commented" => "commented",
+            "dismissed" => "dismissed",
+            "changes" if self.word(1) == "requested" => {
+                self.at += 1;
+                "changes_requested"
+            }
+            _ => return None,
+        };
+        self.at += 1;
+        Some(found)
+    }
+
     fn review_state_said(&mut self, is_led: bool) -> Option<&'static str> {
         // `not one that merely comments`
         let is_led =

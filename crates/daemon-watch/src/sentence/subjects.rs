@@ -22,6 +22,7 @@ impl Line<'_> {
         self.is_headline = was;
         let things = things?;
         self.last = things.iter().map(|thing| thing.noun).collect();
+        self.last_source = things.first().and_then(|thing| thing.source);
         self.eat_mark(",");
         if is_headline {
             let mut events = self.participles(&things)?;
@@ -497,22 +498,14 @@ impl Line<'_> {
         ]) {
             return Some(Deed::with(Verb::RequestReview, Formula::Always));
         }
-        if self.eat_phrase(&[
-            "green light",
-            "thumbs up",
-            "thumbs-up",
-            "go-ahead",
-            "sign-off",
-            "lgtm",
-        ]) && self.word(0) != "reaction"
-        {
+        if self.eat_phrase(&["green light", "go-ahead", "sign-off", "lgtm"]) {
             return Some(Deed::with(Verb::Approve, Formula::Always));
         }
         if self.eat_phrase(&["base branch", "target branch", "base", "target"]) {
             let changed = self.says(Says::Test(is(Field::Changed, &["base"])), start);
             return Some(Deed::with(Verb::Edit, changed));
         }
-        self.eat_phrase(&["change request", "request for changes", "thumbs down"])
+        self.eat_phrase(&["change request", "request for changes"])
             .then(|| Deed::with(Verb::RequestChanges, Formula::Always))
     }
 

@@ -50,6 +50,15 @@ const NOUNS: &[Noun] = &[
     Noun::Wiki,
 ];
 
+/// Where the comments on a pull request are that are on no line of it.
+pub(super) const CONVERSATION_OF: &[&str] = &[
+    "the main conversation of",
+    "the conversation tab of",
+    "the conversation of",
+    "the conversation on",
+    "the conversation tab on",
+];
+
 fn is_thing(sense: &Sense) -> bool {
     sense.nouns.iter().any(|noun| NOUNS.contains(noun))
 }
@@ -170,7 +179,11 @@ impl Line<'_> {
                 }
             } {
                 // A thing that something happens to is there.
-            } else if self.eat_any(&["top-level", "conversation", "general"]) {
+            } else if self.eat_any(&["top-level", "general"])
+                || self.word(0) == "conversation"
+                    && matches!(self.word(1), "comment" | "comments")
+                    && self.eat("conversation")
+            {
                 thing.without = Some("pull_request_review_comment");
             } else if self.eat_phrase(&["forks 's", "fork 's"]) {
                 let said = self.says(Says::Test(is(Field::Fork, &["true"])), start);
@@ -357,6 +370,16 @@ impl Line<'_> {
             thing.is_plural = self.word_at(start) == "drafts";
             return Some(());
         }
+        // `a conversation on a PR` that is resolved
+        let thread = self.attempt(|line| {
+            line.eat_any(&["conversation", "conversations", "thread", "threads"])
+                .then_some(())
+        });
+        if thread.is_some() {
+            thing.noun = Noun::ReviewThread;
+            thing.is_plural = self.word_at(self.at - 1).ends_with('s');
+            return Some(());
+        }
         let sense = self.eat_sense(is_thing)?;
         thing.is_plural = sense.plural;
         thing.noun = sense
@@ -426,16 +449,20 @@ impl Line<'_> {
                     line.eat_mark(",");
                     line.eat_any(&["on", "in", "to", "of", "against", "for", "under", "from"])
                         .then_some(())?;
-                    line.eat_phrase(&["the conversation of", "the diff of", "a line of"]);
+                    line.eat_phrase(&["the diff of", "a line of"]);
+                    let top = line.eat_phrase(CONVERSATION_OF);
                     let was = line.is_object;
                     // Who follows by `by` wrote the comment.
                     line.is_object |= thing.noun == Noun::Review;
                     let found = line.parents();
                     line.is_object = was;
-                    found
+                    Some((found?, top))
                 })
             {
-                let (on, guard) = parents;
+                let ((on, guard), top) = parents;
+                if top {
+                    thing.without = Some("pull_request_review_comment");
+                }
                 thing.noun = comment_on(thing.noun, &on);
                 thing.on = on;
                 thing.behind = thing.behind.clone().and(guard.clone());
@@ -487,14 +514,38 @@ impl Line<'_> {
                 return None;
             }
             on.push(thing.noun);
-            if at == 0 {
-                guard = thing.guard.clone();
-            } else if guard != thing.guard {
+            // A source that is named for one is named for all.
+            if at == 0 || unsourced(&guard) == unsourced(&thing.guard) {
+                if at == 0 || guard.is_always() {
+                    guard = thing.guard.clone();
+                }
+            } else {
                 return None;
             }
         }
+        // A comment on a discussion or a commit is a thing of another kind.
+        let is_other = |noun: &Noun| matches!(noun, Noun::Discussion | Noun::Commit);
+        if on.len() > 1 && on.iter().any(is_other) {
+            return None;
+        }
         Some((on, of_parent(&guard)?))
     }
+}
+
+/// What is said beside the source.
+fn unsourced(guard: &Guard) -> Option<Guard> {
+    let bare = guard.replace(false, &mut |atom: &Atom, negated| {
+        let found = match atom.says {
+            Says::Source(_) => return Some(Formula::Always),
+            _ => {
+                let mut atom = atom.clone();
+                atom.range = 0..0;
+                Formula::Atom(atom)
+            }
+        };
+        Some(if negated { found.not() } else { found })
+    })?;
+    Some(bare)
 }
 
 /// Makes what is said of a thing speak of what the event's own thing is on.

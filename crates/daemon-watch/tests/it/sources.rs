@@ -28,8 +28,7 @@ fn checks_runs_and_deployments_are_read_with_their_names_ends_and_places() {
     expect![[r#"
         when the nightly-e2e workflow run fails on main or release/*, unless it was cancelled
             mapped
-            github:workflow_run.completed [conclusion is failure | timed_out; workflow is nightly-e2e; branch is main; conclusion is_not cancelled]
-            github:workflow_run.completed [conclusion is failure | timed_out; workflow is nightly-e2e; branch matches release/*; conclusion is_not cancelled]
+            github:workflow_run.completed [conclusion is failure | timed_out; workflow is nightly-e2e; branch matches main | release/*; conclusion is_not cancelled]
         when a workflow run triggered on the default branch finishes with anything other than success
             mapped
             github:workflow_run.completed [on_default_branch is true; conclusion is_not success]
