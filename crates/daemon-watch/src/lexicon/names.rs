@@ -18,7 +18,7 @@ pub(crate) const KNOWN_BOTS: &str = "dependabot | renovate | github-actions | co
 pub(crate) const FOREIGN: &str = "jira | gitlab | bitbucket | pagerduty | datadog | grafana | azure devops | azure | shortcut | \
     bugsnag | rollbar | stripe | zendesk | intercom | terraform | kubernetes | k8s | perforce | \
     mercurial | jenkins | circleci | circle ci | travis | travis ci | notion | asana | trello | \
-    discord | microsoft teams | ms teams | opsgenie | new relic | newrelic | npm | crates.io | \
+    discord | teams message | teams messages | teams channel | microsoft teams | ms teams | opsgenie | new relic | newrelic | npm | crates.io | \
     pypi | docker hub | dockerhub | confluence | hubspot | salesforce | twilio | aws | s3 | \
     lambda | gcp | cloudflare | vercel | netlify | heroku | figma | airtable | monday.com | \
     clickup | gmail | outlook | twitter | telegram | whatsapp | statuspage | splunk | prometheus | \

@@ -320,7 +320,7 @@ pub(crate) const CLASSES: &[(Class, &str)] = &[
          from scratch | made | of any kind | at all | github's | reports a | \
          comes back with | ends up | including | either by | specifically | whatever the outcome | whatever the result | whatever its conclusion | \
          whatever the conclusion | whatever its outcome | whatever its result | regardless of the outcome | \
-         regardless of the result | regardless of outcome | no matter how it ends | however it ends | there | whether it succeeds or fails | whether it passes or fails | \
+         regardless of the result | regardless of outcome | no matter how it ends | however it ends | whether it succeeds or fails | whether it passes or fails | \
          successfully or not | \
          particular | specific | level event | place | takes place | happens | happen | occurs | \
          occur | incoming | individual | single",

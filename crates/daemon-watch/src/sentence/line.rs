@@ -75,6 +75,7 @@ pub(super) struct Line<'l> {
     pub(super) last_source: Option<Source>,
     /// What `there` stands for.
     pub(super) last_channel: Option<Guard>,
+    pub(super) last_states: Option<Vec<String>>,
     /// Participles behind a noun are its verb: `pull request opened by a bot`.
     pub(super) is_headline: bool,
     /// A verb stands before the noun: who follows by `by` acted.
@@ -97,6 +98,7 @@ impl<'l> Line<'l> {
             last_on: Vec::new(),
             last_source: None,
             last_channel: None,
+            last_states: None,
             last_branch: None,
             last_person: Vec::new(),
             is_agent: false,

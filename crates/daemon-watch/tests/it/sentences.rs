@@ -1,4 +1,4 @@
-//! Long sentences about GitHub, each with its whole reading, in `sentences.txt`.
+//! Long sentences, each with its whole reading: about GitHub in `sentences.txt`, about the rest in `elsewhere.txt`.
 
 use std::fmt::Write as _;
 
@@ -73,4 +73,10 @@ fn a_guard_that_is_not_understood_is_never_dropped() {
         let meaning = interpret(line);
         assert_ne!(meaning.status, Status::Mapped, "{line}");
     }
+}
+
+#[test]
+fn sentences_about_other_sources_keep_the_scope_of_their_guards() {
+    let text = include_str!("elsewhere.txt");
+    expect_file!["elsewhere.txt"].assert_eq(&readings(text));
 }

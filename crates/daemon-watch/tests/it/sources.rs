@@ -511,7 +511,7 @@ fn sentry_is_read_with_its_levels_projects_and_rules() {
             sentry:event_alert.triggered sentry:metric_alert.critical sentry:metric_alert.warning sentry:activity_alert.triggered [name is "Kiln down"]
         when the Sentry alert rule "p95 latency" is triggered in production
             mapped
-            sentry:event_alert.triggered sentry:metric_alert.critical sentry:metric_alert.warning sentry:activity_alert.triggered [name is "p95 latency"; environment is production]
+            sentry:event_alert.triggered sentry:metric_alert.critical sentry:metric_alert.warning [name is "p95 latency"; environment is production]
         when a Sentry metric alert for the checkout-web project goes critical
             mapped
             sentry:metric_alert.critical [project is checkout-web]

@@ -66,11 +66,12 @@ impl Line<'_> {
 
     fn plain_clause(&mut self, on: bool) -> Option<Vec<Event>> {
         type Form<'l> = fn(&mut Line<'l>, bool) -> Option<Vec<Event>>;
-        let forms: [Form<'_>; 10] = [
+        let forms: [Form<'_>; 11] = [
             |line, _| line.part_of_matter(),
             |line, _| line.matter_clause(),
             |line, _| line.someone_acts(),
             |line, _| line.source_acts(),
+            |line, _| line.app_is_told(),
             |line, _| line.place_gains(),
             |line, _| line.place_happens(),
             |line, _| line.headline_elsewhere(),
@@ -80,9 +81,13 @@ impl Line<'_> {
         ];
         let start = self.at;
         let mut best: Option<(usize, Vec<Event>)> = None;
-        for form in forms {
+        for (n, form) in forms.into_iter().enumerate() {
             self.at = start;
-            let Some(events) = self.attempt(|line| form(line, on)) else {
+            // The first two begin with a thing, the others with somebody who does something to it.
+            let was = std::mem::replace(&mut self.is_object, n > 1);
+            let found = self.attempt(|line| form(line, on));
+            self.is_object = was;
+            let Some(events) = found else {
                 continue;
             };
             if best.as_ref().is_none_or(|(at, _)| self.at > *at) {
@@ -105,6 +110,22 @@ impl Line<'_> {
         let matters = self.matters()?;
         // `a failed check`: how it ended is the event, unless another follows.
         self.eat_mark(",");
+        let is_ticket = |matter: &Matter| matter.nouns == [Noun::Issue];
+        if matters.iter().all(is_ticket) && matters.iter().any(|matter| matter.ended.is_some()) {
+            // `a completed issue is reopened`: how it was, where the event undoes it.
+            let events = self.happenings(&matters)?;
+            let is_undone = |event: &Event| {
+                matches!(
+                    event.verb,
+                    Verb::Reopen
+                        | Verb::Unresolve
+                        | Verb::Regress
+                        | Verb::Unarchive
+                        | Verb::Escalate
+                )
+            };
+            return events.iter().all(is_undone).then_some(events);
+        }
         if matters.iter().any(|matter| matter.ended.is_some()) {
             self.eat_phrase(&[
                 "appears",
@@ -127,6 +148,11 @@ impl Line<'_> {
             return Some(events);
         }
         let mut events = self.happenings(&matters)?;
+        // `a reaction is left on an issue on GitHub`: of those no event tells.
+        let is_reaction = matches!(matters.first()?.scope()?.noun, Noun::Reaction | Noun::Emoji);
+        if is_reaction && matches!(self.word(0), "on" | "to") {
+            return None;
+        }
         // An emoji that is put on a message is a reaction.
         let names_message = (0..self.tokens.len())
             .any(|at| matches!(self.word_at(at), "message" | "messages" | "post"));
@@ -153,9 +179,16 @@ impl Line<'_> {
         self.attempt(Self::happening_of).or_else(|| {
             let matters = self.matters()?;
             let mut events = Vec::new();
+            // `deployment failure`, `workflow failures on main`
+            let nominal = self.attempt(|line| line.eat_verb(Forms::NOMINAL));
             for matter in &matters {
-                let verbs = told_verbs(matter, on)?;
-                events.extend(matter.events(&verbs)?);
+                match nominal {
+                    Some(verbs) => {
+                        matter.behind.is_always().then_some(())?;
+                        events.extend(matter.events(verbs)?);
+                    }
+                    None => events.extend(matter.events(&told_verbs(matter, on)?)?),
+                }
             }
             let scope = matters.first()?.scope()?.behind_verb();
             self.told_behind(scope, &mut events);
@@ -175,7 +208,11 @@ impl Line<'_> {
     /// `failure of the CI workflow`, `completion of a deployment`, `creation of a Linear issue`.
     fn happening_of(&mut self) -> Option<Vec<Event>> {
         self.skip_any(&["a", "an", "the", "any", "every", "each"]);
-        let verbs = self.eat_verb(Forms::NOMINAL)?;
+        let verbs = if self.eat("reassignment") {
+            &[Verb::Reassign]
+        } else {
+            self.eat_verb(Forms::NOMINAL)?
+        };
         self.eat_any(&["of", "in"]).then_some(())?;
         let matters = self.matters()?;
         let mut events = Vec::new();
@@ -228,6 +265,9 @@ impl Line<'_> {
             "becomes",
             "goes",
             "is adjusted",
+            "is different now",
+            "is different",
+            "is now different",
             "is altered",
             "is rewritten",
             "is reworded",
@@ -430,6 +470,10 @@ impl Line<'_> {
         } else {
             self.eat_any(&["something", "anything"]);
             let text = self.attempt(|line| {
+                let led = line.eat_any(&["with", "containing", "saying", "including", "like"]);
+                if led {
+                    return line.texts(None, Op::Contains);
+                }
                 (line.kind(0) == Some(TokenKind::Quoted)).then_some(())?;
                 line.texts(None, Op::Contains)
             });
@@ -460,7 +504,23 @@ impl Line<'_> {
             _ => false,
         };
         place.mentions(&says_slack).then_some(())?;
-        let matter = self.talk(noun, start, guard.and(place));
+        let mut matter = self.talk(noun, start, guard.and(place));
+        let both = self.attempt(|line| {
+            line.eat_mark(",");
+            line.eat_phrase(&[
+                "whether as a new message or as a thread reply",
+                "whether as a new message or as a reply",
+                "whether as a message or as a reply",
+                "whether at the top level or in a thread",
+                "whether in a thread or not",
+                "in a thread or not",
+                "top-level or in a thread",
+            ])
+            .then_some(())
+        });
+        if both.is_some() {
+            matter.nouns = vec![Noun::Message, Noun::Reply];
+        }
         self.finished(&matter, &[Verb::Post])
     }
 
@@ -557,7 +617,7 @@ impl Line<'_> {
     }
 
     /// `the bot`, `the daemon`, `our app`: the program itself.
-    fn app(&mut self) -> Option<()> {
+    pub(super) fn app(&mut self) -> Option<()> {
         self.eat_any(&["the", "our", "this"]).then_some(())?;
         self.eat_any(&["slack"]);
         let daemon = self.eat("daemon");
@@ -570,7 +630,7 @@ impl Line<'_> {
     }
 
     /// `joins #eng`, `enters the #eng channel`, `leaves #eng`.
-    fn goes_to_channel(&mut self) -> Option<Vec<Event>> {
+    pub(super) fn goes_to_channel(&mut self) -> Option<Vec<Event>> {
         let start = self.at;
         let verb = if self.eat_any(&["joins", "enters", "join", "joined", "joining", "entered"]) {
             Verb::Join
@@ -579,6 +639,18 @@ impl Line<'_> {
                 .then_some(())?;
             Verb::Leave
         };
+        let workspace = self.eat_phrase(&[
+            "the slack team",
+            "the slack workspace",
+            "our slack",
+            "our slack workspace",
+            "the slack",
+            "our slack team",
+        ]);
+        if workspace && verb == Verb::Join {
+            let matter = self.talk(Noun::Workspace, start, Formula::Always);
+            return self.finished(&matter, &[verb]);
+        }
         let place = self.channels(start)?;
         let matter = self.talk(Noun::Channel, start, place);
         self.finished(&matter, &[verb])
@@ -627,6 +699,17 @@ impl Line<'_> {
             return part;
         }
         let assigned = self.attempt(|line| {
+            let person = line.attempt(|line| {
+                line.eat_any(&["assigns", "adds"]).then_some(())?;
+                let from = line.at;
+                let names = line.full_names()?;
+                line.eat("to").then_some(())?;
+                let guard = line.says(Says::Test(Test::new(Field::Assignee, Op::Is, names)), from);
+                line.on_tickets(&Happening::with(&[Verb::Assign], guard))
+            });
+            if person.is_some() {
+                return person;
+            }
             let verb = if line.eat_any(&["assigns", "gives", "hands", "assigning"]) {
                 Verb::Assign
             } else {
@@ -702,7 +785,16 @@ impl Line<'_> {
 
     /// Any verb of the vocabulary with its object: `posts a message in #eng`, `cancels a workflow run`.
     fn does_to_matter(&mut self, forms: Forms, source: Option<Source>) -> Option<Vec<Event>> {
-        let mut verbs = vec![self.eat_verb(forms)?];
+        let makes = self.attempt(|line| {
+            line.eat_any(&["makes", "made", "making"]).then_some(())?;
+            line.sees_sense(|sense| sense.is(Class::Article))
+                .then_some(&[Verb::Create][..])
+        });
+        let first = match makes {
+            Some(makes) => makes,
+            None => self.eat_verb(forms)?,
+        };
+        let mut verbs = vec![first];
         while let Some(more) = self.attempt(|line| {
             line.eat_mark(",");
             line.eat("or").then_some(())?;
@@ -778,6 +870,10 @@ fn told_verbs(matter: &Matter, on: bool) -> Option<Vec<Verb>> {
         || matter.is_plural && scope.topic == Topic::Alert && !matter.guard.is_always()
         || on && (is_said || matches!(scope.topic, Topic::Alert | Topic::Trouble))
         || is_said && matter.is_plural;
+    let tells_each = matches!(scope.noun, Noun::DeploymentStatus | Noun::Status);
+    if tells_each && on {
+        return Some(vec![Verb::Change]);
+    }
     told.then(|| {
         vec![
             Verb::Create,

@@ -18,6 +18,8 @@ pub(in crate::sentence) fn name_test(event: &Occasion, values: &[String]) -> Opt
             return Some(Test::new(Field::Workflow, Op::Matches, globs));
         }
         ("check_suite", _) => Field::Name,
+        (_, Noun::Milestone) => Field::Milestone,
+        _ if !super::topic::takes_name(event.noun) => Field::Name,
         _ => Field::Check,
     };
     Some(Test::new(field, Op::Is, values.to_vec()))

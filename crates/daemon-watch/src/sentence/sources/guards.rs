@@ -7,7 +7,7 @@ use super::narrow::flag;
 use super::subject::is_elsewhere;
 use super::topic::{Scope, Topic, takes_name, topic};
 use crate::filter::{Op, Test};
-use crate::lexicon::Part;
+use crate::lexicon::{Class, Part};
 use crate::normalise::TokenKind;
 use crate::sentence::atom::{Guard, Place, Role, Says};
 use crate::sentence::clauses::{IFS, UNLESSES};
@@ -282,6 +282,7 @@ impl Line<'_> {
 
     /// What stands behind `is`: joined by `or` and `and`; `not` rules what follows by `or`.
     pub(super) fn complements(&mut self, scope: Scope) -> Option<Guard> {
+        self.eat_any(&["only", "just", "merely"]);
         let neither = self.eat("neither");
         let not = !neither && self.eat_any(&["not", "never", "non"]);
         let mut any = self.complement_elsewhere(scope)?;
@@ -353,6 +354,11 @@ impl Line<'_> {
             .or_else(|| {
                 self.attempt(|line| {
                     (scope.topic == Topic::Ticket).then_some(())?;
+                    // `but not deployed yet`: a deed of which no event tells.
+                    let is_deed = line.sees_sense(|sense| {
+                        sense.is_verb() && sense.forms.has(crate::lexicon::Forms::PAST)
+                    });
+                    (!is_deed || !scope.is_verb).then_some(())?;
                     let values = line.states(false)?;
                     Some(line.says(Says::Test(Test::new(Field::State, Op::Is, values)), start))
                 })
@@ -363,6 +369,20 @@ impl Line<'_> {
                         .who_joined(Role::Actor)
                         .filter(|who| !who.is_always())?;
                     line.eat("'s").then_some(who)
+                })
+            })
+            .or_else(|| {
+                // `unless it was a bot`: who did it.
+                self.attempt(|line| {
+                    let is_sure = line.sees_sense(|sense| {
+                        sense.is_bot
+                            || sense.is(Class::Article)
+                            || sense.is(Class::Bot)
+                            || sense.is(Class::Human)
+                    }) || line.kind(0) == Some(TokenKind::User)
+                        || line.word(0).contains('-');
+                    is_sure.then_some(())?;
+                    line.who_joined(Role::Actor).filter(|who| !who.is_always())
                 })
             })
     }
@@ -524,6 +544,7 @@ impl Line<'_> {
     /// `except by bots`, `other than "Nightly"`, `but not in #random`, `thread replies excluded`.
     pub(super) fn excepting(&mut self, scope: Scope) -> Option<Guard> {
         let lead = self.eat_phrase(OTHER_THAN)
+            || self.eats_but_before_data()
             || self.eat_phrase(&[
                 "and not",
                 "but never",
@@ -547,6 +568,12 @@ impl Line<'_> {
         }
         let said = self.eat_phrase(LEFT_OUT);
         (lead || said).then_some(found.not())
+    }
+
+    /// `but :bug:`, `but #random`.
+    fn eats_but_before_data(&mut self) -> bool {
+        let is_data = !matches!(self.kind(1), None | Some(TokenKind::Word | TokenKind::Mark));
+        is_data && self.eat("but")
     }
 
     fn left_out_elsewhere(&mut self, scope: Scope, is_led: bool) -> Option<Guard> {

@@ -213,16 +213,7 @@ impl Line<'_> {
         match scope.topic {
             Topic::Run | Topic::Deployment => self.run_ends(scope),
             Topic::Ticket => self.ticket_moves(scope),
-            Topic::Trouble => self
-                .eat_phrase(&[
-                    "occurs",
-                    "happens",
-                    "is seen",
-                    "is caught",
-                    "is thrown",
-                    "shows up",
-                ])
-                .then(|| Happening::plain(&[Verb::Create, Verb::Fire])),
+            Topic::Trouble => self.trouble_comes(scope),
             Topic::Talk => self
                 .eat_phrase(&[
                     "arrives",
@@ -251,6 +242,23 @@ impl Line<'_> {
                 if self.eat_phrase(&["in progress", "running", "underway"]) {
                     return Some(self.in_progress(scope));
                 }
+                let is_state = self.attempt(|line| {
+                    let start = line.at;
+                    matches!(line.word_before(), "is" | "becomes").then_some(())?;
+                    let values = line.values()?;
+                    values
+                        .iter()
+                        .all(|value| super::values::is_ending(value))
+                        .then_some(())?;
+                    (!line.sees_sense(crate::lexicon::Sense::is_verb)).then_some(())?;
+                    let deed = values
+                        .iter()
+                        .any(|value| value.starts_with("cancel") || value == "queued");
+                    (!deed).then(|| line.says(Says::Value(None, values), start))
+                });
+                if let Some(said) = is_state {
+                    return Some(Happening::with(&[Verb::Complete, Verb::Change], said));
+                }
                 let ended = self.attempt(|line| {
                     let start = line.at;
                     line.eat_any(&["reported", "marked", "concluded"])
@@ -263,7 +271,7 @@ impl Line<'_> {
                 Some(Happening::with(&[Verb::Complete, Verb::Change], ended))
             }
             Topic::Trouble => self
-                .eat_any(&["seen", "caught", "thrown", "captured"])
+                .eat_any(&["seen", "caught", "thrown", "captured", "new"])
                 .then(|| Happening::plain(&[Verb::Create, Verb::Fire])),
             Topic::Talk => {
                 let start = self.at;
@@ -272,8 +280,69 @@ impl Line<'_> {
                 let _ = start;
                 Some(Happening::plain(&[Verb::Post, Verb::Create, Verb::Add]))
             }
+            Topic::Other if scope.noun == Noun::Sla => self
+                .eat_phrase(&["at high risk", "at risk"])
+                .then(|| Happening::plain(&[Verb::GoHighRisk, Verb::GoWarning])),
             Topic::Alert | Topic::Remark | Topic::Other => None,
         }
+    }
+
+    /// `occurs`, `goes critical`, `changes to warning`.
+    fn trouble_comes(&mut self, scope: Scope) -> Option<Happening> {
+        const OCCURS: &[&str] = &[
+            "occurs",
+            "happens",
+            "is seen",
+            "is caught",
+            "is thrown",
+            "shows up",
+            "comes in",
+            "arrives",
+            "pops up",
+        ];
+        if self.eat_phrase(OCCURS) {
+            return Some(Happening::plain(&[Verb::Create, Verb::Fire]));
+        }
+        matches!(scope.noun, Noun::MetricAlert | Noun::Alert).then_some(())?;
+        self.eat_any(&[
+            "goes",
+            "changes",
+            "turns",
+            "moves",
+            "rises",
+            "drops",
+            "becomes",
+            "reaches",
+            "switches",
+            "falls",
+            "gets",
+            "escalates",
+            "hits",
+        ])
+        .then_some(())?;
+        let start = self.at;
+        let mut values: Vec<String> = Vec::new();
+        loop {
+            self.eat_any(&["to", "into"]);
+            self.skip_any(&["a", "the"]);
+            let value = self.values()?;
+            values.extend(value);
+            self.eat_any(&["level", "status", "state", "threshold"]);
+            if !self.eat("or") {
+                break;
+            }
+        }
+        let known = |value: &String| matches!(value.as_str(), "critical" | "warning");
+        values.iter().all(known).then_some(())?;
+        let all = |wanted: &str| values.iter().all(|value| value == wanted);
+        if all("critical") {
+            return Some(Happening::plain(&[Verb::GoCritical]));
+        }
+        if all("warning") {
+            return Some(Happening::plain(&[Verb::GoWarning]));
+        }
+        let said = self.says(Says::Value(Some(Part::Severity), values), start);
+        Some(Happening::with(&[Verb::Fire], said))
     }
 
     fn in_progress(&self, scope: Scope) -> Happening {
@@ -314,6 +383,25 @@ impl Line<'_> {
         ]) {
             let said = Says::Test(is(Field::Conclusion, &["action_required"]));
             return Some(Happening::with(&[Verb::Complete], self.says(said, start)));
+        }
+        let either_way = scope.topic == Topic::Deployment
+            && matches!(
+                self.word(0),
+                "finishes" | "completes" | "ends" | "concludes"
+            )
+            && (self.at..self.tokens.len()).any(|at| {
+                matches!(
+                    self.word_at(at),
+                    "whether" | "regardless" | "whatever" | "matter"
+                )
+            });
+        if either_way {
+            self.at += 1;
+            let ended = is(Field::Conclusion, &["success", "failure", "error"]);
+            return Some(Happening::with(
+                &[Verb::Change],
+                self.says(Says::Test(ended), start),
+            ));
         }
         if scope.topic == Topic::Deployment {
             if self.eat_phrase(&[
@@ -368,7 +456,9 @@ impl Line<'_> {
         self.skip_any(&["a", "an", "the"]);
         self.eat_phrase(&["conclusion", "result of", "result", "status", "state"]);
         let from = self.at;
-        let said = self.attempt(|line| line.valued_complement(scope, from, "as"))?;
+        let said = self
+            .attempt(|line| line.valued_complement(scope, from, "as"))
+            .or_else(|| self.attempt(Self::ended_as))?;
         self.eat_any(&["result", "state", "status", "conclusion"]);
         Some(Happening::with(&[Verb::Complete, Verb::Change], said))
     }
@@ -467,7 +557,34 @@ impl Line<'_> {
             let names = line.proper_names(HOLDERS, false)?;
             HOLDERS.contains(&line.word(0)).then_some(names)
         });
-        let (field, word) = match self.word(0) {
+        let (field, word) = self.holder_word()?;
+        let mut words = vec![word];
+        while let Some((_, word)) = self.attempt(|line| {
+            line.eat("or").then_some(())?;
+            line.skip_any(&["a", "an", "another", "to", "the"]);
+            line.holder_word()
+        }) {
+            words.push(word);
+        }
+        let names = names.or_else(|| {
+            self.attempt(|line| {
+                line.eat_any(&["named", "called"]);
+                line.quoted_names(true)
+            })
+        });
+        let changed = self.says(Says::Test(is(Field::Changed, &words)), start);
+        let guard = match names {
+            Some(names) if words.len() == 1 => {
+                changed.and(self.says(Says::Test(Test::new(field, Op::Is, names)), start))
+            }
+            Some(_) => return None,
+            None => changed,
+        };
+        Some(Happening::with(&[Verb::Update], guard))
+    }
+
+    fn holder_word(&mut self) -> Option<(Field, &'static str)> {
+        let found = match self.word(0) {
             "project" => (Field::Project, "project"),
             "cycle" | "sprint" => (Field::Cycle, "cycle"),
             "milestone" => (Field::Milestone, "milestone"),
@@ -475,20 +592,7 @@ impl Line<'_> {
             _ => return None,
         };
         self.at += 1;
-        let names = names.or_else(|| {
-            self.attempt(|line| {
-                line.eat_any(&["named", "called"]);
-                line.quoted_names(true)
-            })
-        });
-        let changed = self.says(Says::Test(is(Field::Changed, &[word])), start);
-        let guard = match names {
-            Some(names) => {
-                changed.and(self.says(Says::Test(Test::new(field, Op::Is, names)), start))
-            }
-            None => changed,
-        };
-        Some(Happening::with(&[Verb::Update], guard))
+        Some(found)
     }
 
     /// `moved to Done`, `set to urgent`, `assigned to Ines Varga`, `labelled Bug`, `raised to high priority`.
@@ -590,6 +694,13 @@ impl Line<'_> {
         let start = self.at;
         let excluded = self.other_than();
         self.skip_any(&["the", "a", "an"]);
+        let of_type = self.attempt(Self::state_of_type);
+        if let Some(found) = of_type {
+            return Some(Happening::with(
+                &[Verb::Move],
+                if excluded { found.not() } else { found },
+            ));
+        }
         let priority = self.attempt(|line| {
             let before = line.eat("priority");
             let values = line.values()?;
@@ -619,6 +730,30 @@ impl Line<'_> {
             &[Verb::Move],
             if excluded { said.not() } else { said },
         ))
+    }
+
+    /// `a completed or canceled state`: a class of states, by the word that Linear has for it.
+    fn state_of_type(&mut self) -> Option<Guard> {
+        let start = self.at;
+        matches!(self.word_before(), "a" | "an" | "any").then_some(())?;
+        let mut values = Vec::new();
+        loop {
+            let value = match self.word(0) {
+                "cancelled" | "canceled" => "canceled",
+                "completed" => "completed",
+                "started" => "started",
+                "unstarted" => "unstarted",
+                _ => return None,
+            };
+            values.push(value);
+            self.at += 1;
+            if !self.eat("or") {
+                break;
+            }
+            self.skip_any(&["a", "an"]);
+        }
+        self.eat_any(&["state", "status"]).then_some(())?;
+        Some(self.says(Says::Test(is(Field::StateType, &values)), start))
     }
 
     /// `gets the Bug label`, `loses its assignee`, `gets a new comment`.

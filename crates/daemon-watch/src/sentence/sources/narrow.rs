@@ -4,7 +4,7 @@ use daemon_event::vocabulary::Noun;
 use daemon_event::{Field, Source};
 
 use super::subject::is_elsewhere;
-use super::topic::{Scope, Topic, takes_name};
+use super::topic::{Scope, Topic, takes_name, takes_quoted_name};
 use crate::filter::{Op, Test};
 use crate::normalise::TokenKind;
 use crate::sentence::atom::{Guard, Role, Says};
@@ -123,10 +123,16 @@ impl Line<'_> {
         let mut found = Formula::Always;
         loop {
             let more = self.attempt(|line| {
+                // Behind a verb and its object, what a comma sets apart rules the whole sentence.
+                let may_be_apart = !scope.is_verb && !line.is_object;
+                if !may_be_apart && line.is_mark(0, ",") {
+                    return None;
+                }
                 line.eat_mark(",");
                 let or = !found.is_always() && line.eat("or");
-                if !or {
-                    line.eat_phrase(&["but only", "and only", "and", "but"]);
+                if !or && !line.eat_phrase(&["but only", "and only", "and"]) && line.eat("but") {
+                    // `any emoji but :bug:`: what is left out.
+                    (line.kind(0) == Some(TokenKind::Word)).then_some(())?;
                 }
                 let start = line.at;
                 let more = line.narrowing(scope, on)?;
@@ -177,6 +183,7 @@ impl Line<'_> {
             .or_else(|| self.attempt(|line| line.saying(scope)))
             .or_else(|| self.attempt(Self::numbers))
             .or_else(|| self.attempt(|line| line.whichever(scope)))
+            .or_else(|| self.attempt(Self::whoever))
             .or_else(|| self.attempt(|line| line.on_message(scope)))
     }
 
@@ -200,6 +207,16 @@ impl Line<'_> {
         way(self).then_some(())?;
         self.eat("or").then_some(())?;
         way(self).then_some(Formula::Always)
+    }
+
+    /// `whoever assigns it`, `no matter who posted it`: anybody.
+    fn whoever(&mut self) -> Option<Guard> {
+        self.eat_phrase(&["whoever", "no matter who", "regardless of who"])
+            .then_some(())?;
+        self.eat_any(&["is", "was", "did", "does", "has"]);
+        let does = self.eat_sense(crate::lexicon::Sense::is_verb).is_some();
+        let object = self.eat_any(&["it", "them", "so"]);
+        (does || object || self.is_done()).then_some(Formula::Always)
     }
 
     /// `to a Slack message`, of a reaction.
@@ -241,13 +258,16 @@ impl Line<'_> {
     /// `in Linear`, `on Sentry`: the source that the noun already has.
     fn in_source(&mut self, scope: Scope) -> Option<Guard> {
         let start = self.at;
+        if matches!(scope.topic, Topic::Trouble | Topic::Remark) && self.eat("there") {
+            let source = self.last_source?;
+            return Some(self.says(Says::Source(source), start));
+        }
         self.eat_any(&["in", "on", "from", "inside", "within", "via"])
             .then_some(())?;
         self.skip_any(&["our", "the"]);
         let source = self.eat_sense(|sense| sense.source.is_some())?.source?;
         self.eat_any(&["workspace"]);
-        (!self.sees_sense(is_elsewhere)).then_some(())?;
-        let _ = scope;
+        (!self.sees_sense(is_elsewhere) && self.word(0) != "'s").then_some(())?;
         Some(self.says(Says::Source(source), start))
     }
 
@@ -266,7 +286,10 @@ impl Line<'_> {
             "titled",
         ]);
         self.skip_any(&["either"]);
-        let is_bare = !says && takes && self.word_at(start.wrapping_sub(1)) != "on";
+        let is_quoted = self.kind(0) == Some(TokenKind::Quoted);
+        let is_bare = !says
+            && (takes || is_quoted && takes_quoted_name(scope.noun))
+            && self.word_at(start.wrapping_sub(1)) != "on";
         (says || is_bare).then_some(())?;
         let values = self.quoted_names(says)?;
         if takes {
@@ -296,6 +319,16 @@ impl Line<'_> {
     }
 
     fn quoted_name(&mut self, is_led: bool) -> Option<String> {
+        if is_led
+            && self.kind(0) == Some(TokenKind::Word)
+            && self.kind(1) == Some(TokenKind::Mark)
+            && self.written(1) == "/"
+        {
+            // `ci/build`, of two plain words.
+            let range = self.at..self.at + 3;
+            self.at = range.end;
+            return Some(self.span(&range).of(self.text).to_owned());
+        }
         let is_name = match self.kind(0)? {
             TokenKind::Quoted => true,
             TokenKind::Code => {

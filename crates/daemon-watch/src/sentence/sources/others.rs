@@ -151,6 +151,57 @@ impl Line<'_> {
         self.all_done_to(&matters, &Happening::plain(BEGINS))
     }
 
+    /// `the bot is mentioned in #eng`, `the bot gets a direct message`, or both.
+    pub(super) fn app_is_told(&mut self) -> Option<Vec<Event>> {
+        self.app()?;
+        let mut events = self.app_told()?;
+        while let Some(more) = self.attempt(|line| {
+            line.eat_mark(",");
+            line.eat("or").then_some(())?;
+            line.app_told()
+        }) {
+            events.extend(more);
+        }
+        Some(events)
+    }
+
+    fn app_told(&mut self) -> Option<Vec<Event>> {
+        let start = self.at;
+        let letter = self.attempt(|line| {
+            line.eat_any(&["gets", "receives"]).then_some(())?;
+            line.skip_any(&["a", "any", "new"]);
+            line.eat_phrase(&["direct message", "dm", "private message", "direct messages"])
+                .then_some(())
+        });
+        let letter = letter.is_some()
+            || self.eat_phrase(&["is messaged directly", "is messaged privately", "is dmed"]);
+        if letter {
+            let matter = self.matter_of(Noun::DirectMessage, Source::Slack, start, Formula::Always);
+            return self.all_done_to(&[matter], &Happening::plain(&[Verb::Post]));
+        }
+        let mentioned = self.eat_phrase(&[
+            "is mentioned",
+            "gets mentioned",
+            "is pinged",
+            "gets pinged",
+            "gets a mention",
+            "is @mentioned",
+            "is tagged",
+        ]);
+        mentioned.then_some(())?;
+        self.attempt(|line| {
+            line.eat_phrase(&[
+                "in a slack channel",
+                "in any slack channel",
+                "in a channel",
+                "in any channel",
+            ])
+            .then_some(())
+        });
+        let matter = self.matter_of(Noun::Mention, Source::Slack, start, Formula::Always);
+        self.all_done_to(&[matter], &Happening::plain(&[Verb::Create]))
+    }
+
     fn a_message(&mut self) -> bool {
         self.attempt(|line| {
             line.skip_any(&["a", "an", "any", "the", "some", "slack"]);
@@ -213,6 +264,12 @@ impl Line<'_> {
             || self.eat_anyone();
         is_person.then_some(())?;
         self.eat("new");
+        if let Some(events) = self.attempt(|line| {
+            line.sees_any_team().then_some(())?;
+            line.goes_to_channel()
+        }) {
+            return Some(events);
+        }
         let verb = if self.eat_phrase(&[
             "is added to",
             "gets added to",
@@ -246,6 +303,10 @@ impl Line<'_> {
         let place = self.channels(start)?;
         let channel = self.matter_of(Noun::Channel, Source::Slack, start, place);
         self.all_done_to(&[channel], &Happening::plain(&[verb]))
+    }
+
+    fn sees_any_team(&self) -> bool {
+        (1..5).any(|ahead| matches!(self.word(ahead), "team" | "workspace" | "slack"))
     }
 
     /// `a new collaborator joins the repository`, `new collaborator on the repo`.

@@ -197,6 +197,18 @@ impl Line<'_> {
                 .then_some(())?;
         }
         let start = self.at;
+        if self.eat_phrase(&[
+            "any branch but",
+            "every branch but",
+            "all branches but",
+            "any branch except",
+            "every branch except",
+            "all branches except",
+        ]) {
+            let found = self.branches()?.not();
+            self.last_branch = Some(found.clone());
+            return Some(found);
+        }
         self.skip_any(&["a", "an", "the", "any", "our", "either"]);
         let word = self.word(0);
         let says = matches!(word, "branch" | "branches" | "default")
@@ -471,6 +483,9 @@ impl Line<'_> {
 
     /// States joined by `or`: quoted, known, or words with a capital.
     pub(super) fn states(&mut self, is_led: bool) -> Option<Vec<String>> {
+        if self.eat("there") {
+            return self.last_states.clone();
+        }
         let mut values = vec![self.state(is_led)?];
         while let Some(value) = self.attempt(|line| {
             let comma = line.eat_mark(",");
@@ -482,6 +497,7 @@ impl Line<'_> {
             values.push(value);
         }
         self.eat_any(&["state", "status", "column", "states"]);
+        self.last_states = Some(values.clone());
         Some(values)
     }
 

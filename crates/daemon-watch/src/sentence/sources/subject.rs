@@ -3,7 +3,7 @@
 use daemon_event::vocabulary::{Noun, Verb};
 use daemon_event::{Field, Source};
 
-use super::topic::{Scope, takes_name, topic};
+use super::topic::{Scope, takes_name, takes_quoted_name, topic};
 use crate::filter::{Op, Test};
 use crate::lexicon::{self, Class, Forms, Sense};
 use crate::normalise::TokenKind;
@@ -193,8 +193,18 @@ impl Line<'_> {
             ended: None,
             start: self.at,
         };
+        if let Some(last) = self.it_again(&matter) {
+            return Some(last);
+        }
         while self.before_matter(&mut matter) {}
         self.matter_noun(&mut matter)?;
+        let names_emoji = matter.guard.mentions(
+            &|atom| matches!(&atom.says, Says::Test(test) if test.field() == Field::Reaction),
+        );
+        if matter.nouns == [Noun::Reaction] && names_emoji {
+            // An emoji between colons is Slack's.
+            matter.source = matter.source.or(Some(Source::Slack));
+        }
         let scope = matter.scope()?;
         let start = self.at;
         let found = self.narrowings(scope, &mut matter.on);
@@ -203,6 +213,18 @@ impl Line<'_> {
             matter.require(found);
         }
         Some(matter)
+    }
+
+    /// `it`: what the clause before is about.
+    fn it_again(&mut self, matter: &Matter) -> Option<Matter> {
+        let [noun] = self.last.as_slice() else {
+            return None;
+        };
+        let mut again = matter.clone();
+        again.nouns = vec![*noun];
+        again.source = self.last_source;
+        again.scope()?;
+        self.eat_any(&["it", "them"]).then_some(again)
     }
 
     /// One word or phrase before the noun.
@@ -342,7 +364,7 @@ impl Line<'_> {
             start == matter.start || matches!(self.word_at(start.wrapping_sub(1)), "the" | "our");
         let mut values = vec![self.run_name(is_definite)?];
         loop {
-            if self.sees_run_noun() {
+            if self.sees_quotable_noun() {
                 let again = self.attempt(|line| {
                     line.eat_sense(is_elsewhere)?;
                     line.eat_mark(",");
@@ -370,12 +392,18 @@ impl Line<'_> {
         self.sees_sense(|sense| sense.nouns.iter().any(|noun| takes_name(*noun)))
     }
 
+    /// Whether a noun follows that quoted words before it name.
+    fn sees_quotable_noun(&self) -> bool {
+        self.sees_sense(|sense| sense.nouns.iter().any(|noun| takes_quoted_name(*noun)))
+    }
+
     /// One name before a noun that takes one: data, or words up to the noun or a joint.
     fn run_name(&mut self, is_definite: bool) -> Option<String> {
         if matches!(self.kind(0)?, TokenKind::Quoted | TokenKind::Code) {
             let value = self.value(0);
             self.at += 1;
-            let follows = self.sees_run_noun() || self.is_mark(0, ",") || self.word(0) == "or";
+            self.eat_sense(|sense| sense.source.is_some());
+            let follows = self.sees_quotable_noun() || self.is_mark(0, ",") || self.word(0) == "or";
             return follows.then_some(value);
         }
         let ends = |line: &Self, at: usize| {
@@ -460,7 +488,10 @@ impl Line<'_> {
         self.eat_any(&["on", "to", "in", "under", "of"])
             .then_some(())?;
         let issue = self.matter()?;
-        (issue.nouns == [Noun::Issue] && issue.guard.is_always()).then_some(())?;
+        let is_narrowed = issue
+            .guard
+            .mentions(&|atom| !matches!(atom.says, Says::Source(_)));
+        (issue.nouns == [Noun::Issue] && !is_narrowed).then_some(())?;
         issue.source
     }
 
@@ -482,6 +513,24 @@ impl Line<'_> {
                 matter.source = matter.source.or(Some(source));
                 return Some(());
             }
+        }
+        let in_linear =
+            matter.source == Some(Source::Linear) || self.source_ahead() == Some(Source::Linear);
+        if in_linear && self.eat_any(&["bug", "task", "story", "card", "bugs", "tasks"]) {
+            matter.nouns = vec![Noun::Issue];
+            matter.source = Some(Source::Linear);
+            return Some(());
+        }
+        let is_status = matches!(self.word(0), "status" | "statuses")
+            && (matches!(self.word(1), "named" | "called" | "with" | "whose")
+                || matter
+                    .guard
+                    .mentions(&|atom| matches!(atom.says, Says::Name(_))));
+        if is_status {
+            matter.is_plural = self.word(0) == "statuses";
+            matter.nouns = vec![Noun::Status];
+            self.at += 1;
+            return Some(());
         }
         let sense = self.eat_sense(is_elsewhere)?;
         matter.is_plural = sense.plural;

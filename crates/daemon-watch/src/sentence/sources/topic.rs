@@ -114,3 +114,19 @@ pub(super) fn takes_name(noun: Noun) -> bool {
             | Noun::CheckSuite
     )
 }
+
+/// Whether quoted words before the noun are its name: `the "p95 latency" metric alert`.
+pub(super) fn takes_quoted_name(noun: Noun) -> bool {
+    takes_name(noun)
+        || matches!(
+            noun,
+            Noun::MetricAlert
+                | Noun::IssueAlert
+                | Noun::Alert
+                | Noun::Milestone
+                | Noun::Package
+                | Noun::Project
+                | Noun::Initiative
+                | Noun::Document
+        )
+}

@@ -74,7 +74,10 @@ impl Line<'_> {
             "with", "of", "at", "in", "to", "for", "on", "as", "into", "from",
         ]);
         let lead = self.word_at(start).to_owned();
-        self.valued_complement(scope, start, if led { &lead } else { "" })
+        let found = self.valued_complement(scope, start, if led { &lead } else { "" })?;
+        // A bare value is one of what stands before it only beside the attribute that has it.
+        let names_part = found.mentions(&|atom| matches!(&atom.says, Says::Value(Some(_), _)));
+        (led || names_part).then_some(found)
     }
 
     pub(super) fn valued_complement(
@@ -83,27 +86,20 @@ impl Line<'_> {
         start: usize,
         lead: &str,
     ) -> Option<Guard> {
-        self.skip_any(&["a", "an", "the", "its"]);
+        let any_but = self.eats_any_but();
+        self.skip_any(&["a", "an", "the", "its", "any", "some", "another", "every"]);
         let before = self.attribute();
         if before.is_some() {
             self.skip_any(&["of", "is", "set", "to", "level"]);
         }
-        let negated = self.eat_phrase(OTHER_THAN)
-            || self.eat_phrase(&[
-                "anything other than",
-                "anything but",
-                "anything except",
-                "any result but",
-                "any other result than",
-            ]);
+        let negated = any_but || self.eat_phrase(OTHER_THAN) || self.eats_any_but();
         self.skip_any(&["a", "an", "the", "either"]);
         let reach = self.reach();
         if reach != Reach::Only {
             self.skip_any(&["a", "of"]);
         }
         let takes_names = matches!(before, Some(Part::Environment))
-            || scope.topic == Topic::Deployment
-                && matches!(lead, "to" | "in" | "on" | "for" | "into");
+            || scope.topic == Topic::Deployment && matches!(lead, "to" | "in" | "for" | "into");
         let values = self
             .attempt(Self::values)
             .or_else(|| {
@@ -143,6 +139,33 @@ impl Line<'_> {
         let part = part.or_else(|| takes_names.then_some(Part::Environment));
         let found = self.says(Says::Value(part, values), start);
         Some(if negated { found.not() } else { found })
+    }
+
+    /// `anything but`, `any result other than`: values that are left out.
+    fn eats_any_but(&mut self) -> bool {
+        self.eat_phrase(&[
+            "anything other than",
+            "anything but",
+            "anything except",
+            "any result but",
+            "any result other than",
+            "any result except",
+            "any conclusion but",
+            "any conclusion other than",
+            "any outcome but",
+            "any outcome other than",
+            "any status but",
+            "any status other than",
+            "any level but",
+            "any level except",
+            "any level other than",
+            "any severity but",
+            "any severity other than",
+            "any environment but",
+            "any environment other than",
+            "any environment except",
+            "any other result than",
+        ])
     }
 
     fn reach(&mut self) -> Reach {
@@ -221,11 +244,34 @@ impl Line<'_> {
         Some(names)
     }
 
+    /// One environment: data, a form that no plain word has, a usual name, or a word beside `environment`.
     fn environment_name(&mut self) -> Option<String> {
+        const USUAL: &[&str] = &[
+            "qa",
+            "dev",
+            "test",
+            "testing",
+            "sandbox",
+            "canary",
+            "beta",
+            "uat",
+            "preprod",
+            "demo",
+            "live",
+            "integration",
+            "development",
+            "nightly",
+        ];
+        let word = self.word(0);
         let is_name = match self.kind(0)? {
             TokenKind::Quoted | TokenKind::Code => true,
             TokenKind::Word => {
-                crate::lexicon::exact(self.word(0)).is_none_or(|sense| sense.is_value)
+                let has_form =
+                    word.contains(['-', '_']) || word.bytes().any(|b| b.is_ascii_digit());
+                let is_known = crate::lexicon::exact(word).is_some_and(|sense| sense.is_value);
+                let is_led = matches!(self.word_before(), "environment" | "env");
+                let is_named = is_led || matches!(self.word(1), "environment" | "env");
+                is_known || has_form || USUAL.contains(&word) || is_named
             }
             TokenKind::User
             | TokenKind::Channel
@@ -238,6 +284,20 @@ impl Line<'_> {
             self.at += 1;
             value
         })
+    }
+
+    /// `as failed`, `as cancelled`: how it ended, as a participle.
+    pub(super) fn ended_as(&mut self) -> Option<Guard> {
+        let start = self.at;
+        let value = match self.word(0) {
+            "failed" => "failure",
+            "passed" | "succeeded" => "success",
+            "cancelled" | "canceled" => "cancelled",
+            "skipped" => "skipped",
+            _ => return None,
+        };
+        self.at += 1;
+        Some(self.says(Says::Value(None, vec![value.to_owned()]), start))
     }
 
     /// `successfully`, `unsuccessfully`: how it ended, in one word.
