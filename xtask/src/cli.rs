@@ -13,9 +13,13 @@ usage: cargo xtask TASK
   bench [NAME...]      measure the rows of docs/PERFORMANCE.md beside their peers;
                        without a NAME all of them, and the page is written again
   docs                 write the parts of documents that come from code
-  simulate [--seeds N] [--seed S] [--days D]
-                       live N virtual lives of schedules under faults beside an oracle;
-                       a seed by itself is replayed and told in full
+  simulate [--seeds N] [--seed S] [--days D] [--threads T]
+                       live N virtual lives of schedules under faults beside an oracle
+  simulate --seed S [--day D]
+                       live one seed again and tell what led to its first violation,
+                       or what happened on a day of it
+  simulate --replays N
+                       live N seeds twice and compare their traces
   simulate --calendar N
                        compare N next occurrences with a slow calendar in every zone
   ci                   formatting, lints, tidy and tests, the cheap ones first
@@ -86,7 +90,15 @@ impl Task {
 
 /// Reports whether arguments are flags of the simulator, each with a number.
 fn are_flags(args: &[&str]) -> bool {
-    const FLAGS: [&str; 4] = ["--seeds", "--seed", "--days", "--calendar"];
+    const FLAGS: [&str; 7] = [
+        "--seeds",
+        "--seed",
+        "--days",
+        "--day",
+        "--threads",
+        "--replays",
+        "--calendar",
+    ];
     let is_pair = |pair: &[&str]| match pair {
         [flag, number] => FLAGS.contains(flag) && number.parse::<u64>().is_ok(),
         _ => false,

@@ -8,7 +8,11 @@ use anyhow::Result;
 use crate::shell;
 
 /// The lives and the comparisons of a night.
-const NIGHT: [&[&str]; 2] = [&["--seeds", "10000"], &["--calendar", "1000000"]];
+const NIGHT: [&[&str]; 3] = [
+    &["--seeds", "10000"],
+    &["--replays", "1000"],
+    &["--calendar", "1000000"],
+];
 
 /// Runs the simulator with its own arguments and returns its verdict.
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<ExitCode> {

@@ -69,6 +69,18 @@ impl Walls {
 }
 
 impl Zone {
+    /// Returns the minute of the hour that the clocks show, for whoever asks whether to look closer.
+    ///
+    /// None where clocks changed just then, where the offset has seconds, and outside the table of the zone: there
+    /// [`walls_at`](Self::walls_at) is to be asked.
+    pub fn minute_at(&self, instant: Timestamp) -> Option<u32> {
+        let second = second_of(instant)?;
+        let stretch = self.tabulated(second)?;
+        let wall = second + stretch.offset;
+        let is_plain = second >= stretch.settled && wall % 60 == 0;
+        u32::try_from(wall / 60 % 60).ok().filter(|_| is_plain)
+    }
+
     /// Tells what the clocks show in the minute an instant begins; none outside 1972 to 9998.
     pub fn walls_at(&self, instant: Timestamp) -> Option<Walls> {
         let second = second_of(instant)?;

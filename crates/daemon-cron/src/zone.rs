@@ -138,10 +138,13 @@ fn stretch_of(zone: &TimeZone, second: i64) -> Stretch {
         .map(|transition| transition.timestamp().as_second())
         .take_while(|transition| *transition > FIRST_SECOND - 366 * 86_400)
         .find(changed);
+    // A compiled zone without a rule for later years repeats its last transition for ever.
+    let mut last = second;
+    let mut is_onward = |transition: &i64| *transition > std::mem::replace(&mut last, *transition);
     let end = zone
         .following(at)
         .map(|transition| transition.timestamp().as_second())
-        .take_while(|transition| *transition <= LAST_SECOND)
+        .take_while(|transition| is_onward(transition) && *transition <= LAST_SECOND)
         .find(changed);
     let before = start.map_or(offset, |start| offset_at(start - 1));
     Stretch {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use daemon_event::{ActivationId, DaemonKey, InvalidId, Subject, TriggerKey};
 use daemon_schedule::Missed;
@@ -104,7 +105,7 @@ pub struct Trigger {
     /// Who asked, for a person's request.
     pub by: Option<String>,
     /// What a tick tells beside its instant; `None` for other reasons.
-    pub occasion: Option<Occasion>,
+    pub occasion: Option<Arc<Occasion>>,
     /// When it was recorded.
     pub recorded_at: Timestamp,
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// Reports that a text is not a valid identifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,14 +33,12 @@ pub fn ulid(unix_millis: u64, random: [u8; 10]) -> String {
     for (index, byte) in random.iter().enumerate() {
         wide |= u128::from(*byte) << (72 - 8 * index);
     }
-    (0..26)
-        .rev()
-        .map(|place| {
-            char::from(
-                ALPHABET[usize::try_from((wide >> (5 * place)) & 31).expect("five bits fit")],
-            )
-        })
-        .collect()
+    let mut text = String::with_capacity(26);
+    text.extend((0..26).rev().map(|place| {
+        let digit = usize::try_from((wide >> (5 * place)) & 31).expect("five bits fit");
+        char::from(ALPHABET[digit])
+    }));
+    text
 }
 
 fn is_ulid(text: &str) -> bool {
@@ -51,12 +50,12 @@ macro_rules! ulid_newtype {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(Box<str>);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Makes an identifier from a millisecond instant and 80 random bits.
             pub fn new(unix_millis: u64, random: [u8; 10]) -> Self {
-                Self(ulid(unix_millis, random).into_boxed_str())
+                Self(ulid(unix_millis, random).into())
             }
 
             /// Returns the 26 characters.
@@ -97,7 +96,7 @@ macro_rules! text_newtype {
     ($(#[$doc:meta])* $name:ident, $max:literal, $what:literal) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(Box<str>);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Returns the text.

@@ -246,7 +246,7 @@ pub async fn submit(
         }
     };
     let occasion = match key {
-        TriggerKey::Tick(at) => occasion(daemon, at),
+        TriggerKey::Tick(at) => occasion(daemon, at).map(Arc::new),
         TriggerKey::Event(_) | TriggerKey::Person(_) => None,
     };
     let trigger = NewTrigger {

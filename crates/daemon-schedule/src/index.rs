@@ -2,6 +2,7 @@
 //! "and" over five of them, a word of 64 expressions at a time.
 
 use daemon_cron::{CronExpr, Field, WallMinute, Walls, Zone};
+use jiff::Timestamp;
 
 const FIELDS: [Field; 5] = [
     Field::Minute,
@@ -97,7 +98,24 @@ impl ZoneIndex {
     }
 
     /// Appends the groups that fire at an instant, each once.
-    pub(crate) fn due(&self, walls: &Walls, acc: &mut Vec<u32>) {
+    pub(crate) fn due_at(&self, instant: Timestamp, acc: &mut Vec<u32>) {
+        // Most minutes are no expression's, and need no calendar.
+        let minute = self.zone.minute_at(instant);
+        if minute.is_some_and(|minute| self.is_nobodys(minute)) {
+            return;
+        }
+        if let Some(walls) = self.zone.walls_at(instant) {
+            self.due(&walls, acc);
+        }
+    }
+
+    fn is_nobodys(&self, minute: u32) -> bool {
+        let minute = usize::try_from(minute).expect("an hour has few minutes");
+        let [minutes, ..] = &self.by_value;
+        minutes[minute].iter().all(|word| *word == 0)
+    }
+
+    fn due(&self, walls: &Walls, acc: &mut Vec<u32>) {
         let mut hits = Bitmap::new();
         if let Some(shown) = walls.shown {
             let passes = if walls.is_repeated {

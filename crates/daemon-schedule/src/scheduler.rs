@@ -331,9 +331,7 @@ impl<K: Hash + Eq> Scheduler<K> {
         }
         for zone in &self.zones {
             for minute in since + 1..=minute {
-                if let Some(walls) = zone.zone().walls_at(instant(minute)) {
-                    zone.due(&walls, &mut due);
-                }
+                zone.due_at(instant(minute), &mut due);
             }
         }
         if minute - since > 1 {

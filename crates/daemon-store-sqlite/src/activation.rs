@@ -1,5 +1,7 @@
 //! Rows of activations.
 
+use std::sync::Arc;
+
 use daemon_engine::{Activation, HostEpoch, RunLease, Trigger};
 use daemon_event::{ActivationId, Subject, TriggerKey};
 use daemon_store::StoreError;
@@ -77,7 +79,7 @@ fn triggers(conn: &Connection, number: i64) -> Outcome<Vec<Trigger>> {
             by: row.get("asked_by")?,
             occasion: match row.get::<_, Option<String>>("occasion")? {
                 None => None,
-                Some(text) => Some(occasion::from_text(&text)?),
+                Some(text) => Some(Arc::new(occasion::from_text(&text)?)),
             },
             recorded_at: row.at("recorded_at")?,
         });

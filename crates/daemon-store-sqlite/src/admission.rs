@@ -117,7 +117,7 @@ fn put(
         micros(trigger.recorded_at),
         activation,
         integer(place),
-        trigger.occasion.as_ref().map(occasion::to_text),
+        trigger.occasion.as_deref().map(occasion::to_text),
     ])?;
     Ok(())
 }

@@ -4,8 +4,8 @@ use daemon_engine::{ActivationState, Admission, NewTrigger, SteppedBack};
 use daemon_event::{ActivationId, DaemonKey, RepoName, TriggerKey};
 use daemon_schedule::{Cancels, TickOutcome, TickRow};
 use daemon_store::decide::{
-    AdmittedTick, Role, SUPPLANTED, occupies_slot, recorded_ticks, retraction, superseded_ticks,
-    trigger_among, unrecorded_ticks,
+    AdmittedTick, Calendar, Role, SUPPLANTED, occupies_slot, recorded_ticks, retraction,
+    superseded_ticks, trigger_among, unrecorded_ticks,
 };
 use daemon_store::{Coverage, ScheduleText, StoredTick, TickActivations, TickCommit, TickResult};
 use jiff::Timestamp;
@@ -71,7 +71,9 @@ pub(crate) fn end_coverage(
     tx.prepare_cached("UPDATE coverage SET is_open = 0 WHERE lane = ?1 AND is_open = 1")?
         .execute([lane.0])?;
     if let Some(ended) = open {
-        let rows: Vec<TickRow> = superseded_ticks(ended, now).into_iter().collect();
+        let calendar = Calendar::of_system(&ended.schedule);
+        let row = superseded_ticks(calendar, ended.cursor, now);
+        let rows: Vec<TickRow> = row.into_iter().collect();
         for row in unrecorded(tx, lane, &ended.schedule, &rows)? {
             insert(tx, lane, Some(ended.number), &row, None, now)?;
         }
@@ -145,18 +147,19 @@ fn commit_one(tx: &Connection, commit: TickCommit) -> Outcome<TickResult> {
     tx.prepare_cached("UPDATE coverage SET cursor = ?3 WHERE lane = ?1 AND number = ?2")?
         .execute(params![lane.0, integer(commit.coverage), micros(commit.to)])?;
     let mut rows = unrecorded(tx, lane, &schedule, &commit.rows)?;
+    let calendar = Calendar::of_system(&schedule);
     let unfinished = activations_of(tx, lane)?;
     if commit.cancels == Cancels::Running {
         cancel_leased(tx, &unfinished.running, commit.now)?;
     }
     let trigger = commit
         .trigger
-        .and_then(|new| trigger_among(new, &mut rows, &schedule, &unfinished));
+        .and_then(|new| trigger_among(new, &mut rows, calendar, &unfinished));
     let admitted = match trigger {
         None => None,
         Some(new) => admit(tx, lane, new)?,
     };
-    for (row, activation) in recorded_ticks(&rows, &schedule, admitted.as_ref(), &unfinished) {
+    for (row, activation) in recorded_ticks(&rows, calendar, admitted.as_ref(), &unfinished) {
         insert(
             tx,
             lane,
@@ -213,7 +216,8 @@ pub(crate) fn enqueue(tx: &Connection, at: Timestamp, new: NewTrigger) -> Outcom
         let schedule = ScheduleText { expression, zone };
         let row = TickRow::one(at, TickOutcome::Enqueued);
         let unfinished = TickActivations::default();
-        for (row, id) in recorded_ticks(&[row], &schedule, Some(&admitted), &unfinished) {
+        let calendar = Calendar::of_system(&schedule);
+        for (row, id) in recorded_ticks(&[row], calendar, Some(&admitted), &unfinished) {
             insert(tx, lane, Some(number), &row, id.as_ref(), now)?;
         }
     }
@@ -267,7 +271,11 @@ fn unrecorded(
         while let Some(row) = found.next()? {
             recorded.push((row.at("first")?, row.at("scheduled_at")?));
         }
-        left.extend(unrecorded_ticks(*row, schedule, &recorded));
+        left.extend(unrecorded_ticks(
+            *row,
+            Calendar::of_system(schedule),
+            &recorded,
+        ));
     }
     Ok(left)
 }
@@ -336,7 +344,9 @@ pub(crate) fn retract(tx: &Connection, now: Timestamp) -> Outcome<u64> {
     }
     let mut n_retracted = 0;
     for (number, tick, schedule) in later_ticks(tx, now)? {
-        if let Some((kept, gone)) = retraction(&tick, schedule.as_ref(), now) {
+        if let Some((kept, gone)) =
+            retraction(&tick, schedule.as_ref().map(Calendar::of_system), now)
+        {
             divide(tx, number, &tick, kept, gone)?;
             n_retracted += 1;
         }

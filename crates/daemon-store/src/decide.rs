@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use daemon_cron::{Schedule, Zone};
+use daemon_cron::Schedule;
 use daemon_engine::{ActivationState, Admission, Conduct, NewTrigger, Trigger};
 use daemon_event::{ActivationId, DaemonKey, TriggerKey};
 use daemon_schedule::{Recurrence, TickOutcome, TickRow, retracted, superseded, unrecorded};
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::rows::{
     Coverage, DaemonRow, Identity, Registration, RegistryChange, ScheduleText, StoredTick,
     TickActivations, Validity,
 };
+use crate::zones::{SystemZones, Zones};
 
 /// Why `cancel_other` ends an activation.
 pub const SUPPLANTED: &str = "a later tick took its place";
@@ -132,30 +132,51 @@ pub fn cancel_reason(row: Option<&DaemonRow>) -> Option<&'static str> {
     }
 }
 
-/// Reads a stored schedule; `None` where its expression or zone cannot be read any more.
-pub fn recurrence(text: &ScheduleText) -> Option<Schedule> {
-    let zone = TimeZone::get(&text.zone).ok()?;
-    Some(Schedule::new(
-        text.expression.parse().ok()?,
-        Zone::new(zone),
-    ))
+/// A stored schedule and the zones to read it with; it is read where a range of ticks is to be divided, and not before.
+#[derive(Clone, Copy, Debug)]
+pub struct Calendar<'a> {
+    /// What is stored.
+    pub schedule: &'a ScheduleText,
+    /// What its zone's name means.
+    pub zones: &'a dyn Zones,
 }
 
-/// Works out the row of the ticks that the end of a coverage finds unrecorded, if there are any.
-pub fn superseded_ticks(coverage: &Coverage, now: Timestamp) -> Option<TickRow> {
-    superseded(&recurrence(&coverage.schedule)?, coverage.cursor, now)
+impl<'a> Calendar<'a> {
+    /// Joins a schedule and the zones of the system.
+    pub const fn of_system(schedule: &'a ScheduleText) -> Self {
+        Self {
+            schedule,
+            zones: &SystemZones,
+        }
+    }
+
+    /// Reads the schedule; `None` where its expression or zone cannot be read any more.
+    pub fn recurrence(&self) -> Option<Schedule> {
+        let zone = self.zones.zone(&self.schedule.zone)?;
+        Some(Schedule::new(self.schedule.expression.parse().ok()?, zone))
+    }
+}
+
+/// Works out the row of the ticks that the end of a coverage finds unrecorded, if there are any; `cursor` is where it
+/// ended.
+pub fn superseded_ticks(
+    calendar: Calendar<'_>,
+    cursor: Timestamp,
+    now: Timestamp,
+) -> Option<TickRow> {
+    superseded(&calendar.recurrence()?, cursor, now)
 }
 
 /// Cuts what is recorded already off a row; `recorded` are the spans of the rows that meet it, oldest first.
 pub fn unrecorded_ticks(
     row: TickRow,
-    schedule: &ScheduleText,
+    calendar: Calendar<'_>,
     recorded: &[(Timestamp, Timestamp)],
 ) -> Vec<TickRow> {
     if recorded.is_empty() {
         return vec![row];
     }
-    match recurrence(schedule) {
+    match calendar.recurrence() {
         Some(schedule) => unrecorded(row, &schedule, recorded.iter().copied()),
         None => Vec::new(),
     }
@@ -168,7 +189,7 @@ pub fn unrecorded_ticks(
 pub fn trigger_among(
     new: NewTrigger,
     rows: &mut Vec<TickRow>,
-    schedule: &ScheduleText,
+    calendar: Calendar<'_>,
     unfinished: &TickActivations,
 ) -> Option<NewTrigger> {
     let wakes =
@@ -186,7 +207,7 @@ pub fn trigger_among(
         let skipped = |row: &TickRow| row.outcome == TickOutcome::SkippedOverlap;
         let place = rows.iter().rposition(skipped)?;
         let last = rows[place].scheduled_at;
-        let mut parts = unrecorded_ticks(rows[place], schedule, &[(last, last)]);
+        let mut parts = unrecorded_ticks(rows[place], calendar, &[(last, last)]);
         parts.push(TickRow::one(last, TickOutcome::Enqueued));
         rows.splice(place..=place, parts);
     }
@@ -222,7 +243,7 @@ pub enum Role {
 /// Works out what is recorded of ticks once their trigger was admitted, and which activation each row names.
 pub fn recorded_ticks(
     rows: &[TickRow],
-    schedule: &ScheduleText,
+    calendar: Calendar<'_>,
     admitted: Option<&AdmittedTick>,
     unfinished: &TickActivations,
 ) -> Vec<(TickRow, Option<ActivationId>)> {
@@ -231,7 +252,7 @@ pub fn recorded_ticks(
         match (row.outcome, admitted) {
             (TickOutcome::Enqueued | TickOutcome::Coalesced, Some(admitted)) => {
                 let activation = admitted.admission.activation();
-                let parts = admitted.parts_of(row, schedule).into_iter();
+                let parts = admitted.parts_of(row, calendar).into_iter();
                 recorded.extend(parts.map(|part| (part, activation.cloned())));
             }
             (TickOutcome::SkippedOverlap, _) => {
@@ -249,7 +270,7 @@ pub fn recorded_ticks(
 
 impl AdmittedTick {
     /// Says what became of a row that the trigger stands for: of a range, only its last tick makes an activation.
-    fn parts_of(&self, row: &TickRow, schedule: &ScheduleText) -> Vec<TickRow> {
+    fn parts_of(&self, row: &TickRow, calendar: Calendar<'_>) -> Vec<TickRow> {
         let outcome = self.outcome_of(row);
         if outcome != TickOutcome::Enqueued || row.count == 1 {
             return vec![TickRow { outcome, ..*row }];
@@ -259,7 +280,7 @@ impl AdmittedTick {
             ..*row
         };
         let own = (row.scheduled_at, row.scheduled_at);
-        let mut parts = unrecorded_ticks(joined, schedule, &[own]);
+        let mut parts = unrecorded_ticks(joined, calendar, &[own]);
         parts.push(TickRow::one(row.scheduled_at, outcome));
         parts
     }
@@ -284,7 +305,7 @@ impl AdmittedTick {
 /// `None` where nothing of it is retracted.
 pub fn retraction(
     tick: &StoredTick,
-    schedule: Option<&ScheduleText>,
+    calendar: Option<Calendar<'_>>,
     now: Timestamp,
 ) -> Option<(Option<TickRow>, TickRow)> {
     if tick.outcome == TickOutcome::Retracted {
@@ -299,7 +320,7 @@ pub fn retraction(
     let (kept, gone) = if tick.first > now || tick.scheduled_at <= now {
         retracted(row, &Never, now)
     } else {
-        retracted(row, &schedule.and_then(recurrence)?, now)
+        retracted(row, &calendar?.recurrence()?, now)
     };
     gone.map(|gone| (kept, gone))
 }

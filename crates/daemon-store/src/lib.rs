@@ -63,6 +63,7 @@ pub mod memory;
 mod rows;
 mod ticker;
 mod traits;
+mod zones;
 
 #[cfg(feature = "internal-testing")]
 pub use canary::Canary;
@@ -78,3 +79,4 @@ pub use ticker::{
     Cursors, Loaded, Overdue, Round, Standing, TICK_SUBJECT, Ticker, Waking, occasion, tick_subject,
 };
 pub use traits::{Activations, Events, Hosting, Outbox, Registry, Store, Ticks, WantedFacts};
+pub use zones::{SystemZones, Zones};

@@ -1,6 +1,7 @@
 //! The tick loop without its clock and its store: what is due, what becomes of it, and what to commit.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use daemon_cron::{CronExpr, Schedule, Zone};
@@ -10,10 +11,10 @@ use daemon_schedule::{
     Cancels, ClockStep, ClockWatch, MAX_DRIFT, Missed, Passage, Plan, Policy, Scheduler,
     TickOutcome, TickRow, Unfinished,
 };
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::rows::{Coverage, TickCommit, TickResult};
+use crate::zones::{SystemZones, Zones};
 
 /// The subject by which the ticks of a daemon are told from its events: the two never join each other.
 pub const TICK_SUBJECT: &str = "schedule";
@@ -28,6 +29,7 @@ pub struct Ticker {
     scheduler: Scheduler<TickKey>,
     clock: ClockWatch,
     built_at: Timestamp,
+    zones: Arc<dyn Zones>,
     #[cfg(feature = "internal-testing")]
     canary: Option<crate::Canary>,
 }
@@ -107,12 +109,18 @@ pub enum Standing {
 }
 
 impl Ticker {
-    /// Makes a ticker without coverages; before `built_at`, no clock is believed.
+    /// Makes a ticker without coverages over the zones of the system; before `built_at`, no clock is believed.
     pub fn new(built_at: Timestamp) -> Self {
+        Self::with_zones(built_at, Arc::new(SystemZones))
+    }
+
+    /// Makes a ticker that reads zones from the given database whenever it loads.
+    pub fn with_zones(built_at: Timestamp, zones: Arc<dyn Zones>) -> Self {
         Self {
             scheduler: Scheduler::new(),
             clock: ClockWatch::default(),
             built_at,
+            zones,
             #[cfg(feature = "internal-testing")]
             canary: None,
         }
@@ -139,7 +147,7 @@ impl Ticker {
             let text = &coverage.schedule;
             let zone = zones
                 .entry(text.zone.clone())
-                .or_insert_with(|| TimeZone::get(&text.zone).ok().map(Zone::new));
+                .or_insert_with(|| self.zones.zone(&text.zone));
             match (text.expression.parse::<CronExpr>(), zone) {
                 (Ok(expr), Some(zone)) => {
                     let key = (coverage.daemon, coverage.number);
@@ -317,12 +325,12 @@ impl Overdue {
                 key: TriggerKey::Tick(at),
                 conditions: Vec::new(),
                 by: None,
-                occasion: Some(occasion(
+                occasion: Some(Arc::new(occasion(
                     waking.expression,
                     self.schedule.zone(),
                     at,
                     missed,
-                )),
+                ))),
                 recorded_at: now,
             },
             activation_id: waking.activation_id,
@@ -350,7 +358,9 @@ pub fn occasion(
 
 /// Returns the subject of every tick's activation.
 pub fn tick_subject() -> Subject {
-    TICK_SUBJECT.parse().expect("it is a subject")
+    static SUBJECT: LazyLock<Subject> =
+        LazyLock::new(|| TICK_SUBJECT.parse().expect("it is a subject"));
+    SUBJECT.clone()
 }
 
 fn last_enqueued(plan: &Plan) -> Option<usize> {

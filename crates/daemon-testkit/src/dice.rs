@@ -29,8 +29,13 @@ impl Dice {
     }
 
     pub(crate) fn of<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.place_in(items)]
+    }
+
+    /// Draws a place in a list.
+    pub(crate) fn place_in<T>(&mut self, items: &[T]) -> usize {
         let n = u64::try_from(items.len()).expect("a length fits");
-        &items[usize::try_from(self.below(n)).expect("below a length")]
+        usize::try_from(self.below(n)).expect("below a length")
     }
 
     /// Draws a waiting time in seconds, memoryless with the given mean.

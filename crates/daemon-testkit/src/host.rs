@@ -1,8 +1,10 @@
 //! One host of the simulation: a ticker, what it runs, and where it is to die.
 
+use std::sync::Arc;
+
 use daemon_engine::RunLease;
 use daemon_event::ActivationId;
-use daemon_store::{Canary, Ticker};
+use daemon_store::{Canary, Ticker, Zones};
 use jiff::Timestamp;
 
 /// A place between the steps of a transaction.
@@ -39,6 +41,16 @@ pub(crate) struct Attempt {
     pub(crate) number: u64,
     pub(crate) id: ActivationId,
     pub(crate) lease: RunLease,
+    pub(crate) fate: Fate,
+}
+
+/// How a provider behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It ends by itself.
+    Ends,
+    /// It says nothing more, until a limit ends it.
+    Hangs,
 }
 
 /// One process.
@@ -61,8 +73,8 @@ impl Host {
         self.ticker.is_some()
     }
 
-    pub(crate) fn start(&mut self, canary: Option<Canary>) {
-        let mut ticker = Ticker::new(Timestamp::UNIX_EPOCH);
+    pub(crate) fn start(&mut self, zones: Arc<dyn Zones>, canary: Option<Canary>) {
+        let mut ticker = Ticker::with_zones(Timestamp::UNIX_EPOCH, zones);
         if let Some(canary) = canary {
             ticker.plant(canary);
         }

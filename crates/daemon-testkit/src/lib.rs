@@ -9,7 +9,8 @@
 //! assert_eq!(simulate(&setup).trace, outcome.trace);
 //! ```
 //!
-//! [`simulate`] drives the real `Ticker`, the real decisions of the engine and the in-memory twin of the stores on one
+//! [`simulate`] lives a [`Setup`] and judges it; [`tell`] also says what happened, line by line, for whoever looks into
+//! a seed that failed. Both drive the real `Ticker`, the real decisions of the engine and the in-memory twin of the stores on one
 //! thread. The seed of a [`Setup`] decides everything: hosts that race and die between the steps of a transaction,
 //! clocks that are set, edits, removals, holds, providers that fail and hang. An oracle follows with its own calendar
 //! ([`SlowCron`], [`SlowZone`]) and compares what is recorded with what must be.
@@ -23,6 +24,7 @@
 //!
 //! The same setup gives the same trace. The oracle shares no code with `daemon-cron` and `daemon-schedule`.
 
+mod almanac;
 mod calendar;
 mod dice;
 mod differential;
@@ -31,6 +33,9 @@ mod oracle;
 mod random_expression;
 mod report;
 mod setup;
+mod story;
+mod tally;
+mod tzdb;
 mod world;
 mod zone;
 
@@ -39,5 +44,7 @@ pub use daemon_store::Canary;
 pub use differential::{Difference, Differential, compare_calendars, every_zone};
 pub use report::{Report, core_time};
 pub use setup::Setup;
-pub use world::{Outcome, Tally, simulate};
+pub use story::Line;
+pub use tally::Tally;
+pub use world::{Outcome, simulate, tell};
 pub use zone::SlowZone;

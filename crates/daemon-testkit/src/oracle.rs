@@ -1,7 +1,7 @@
 //! What must be recorded, worked out with another calendar.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use daemon_engine::{Activation, ActivationState};
 use daemon_event::{DaemonKey, TriggerKey};
@@ -9,48 +9,27 @@ use daemon_schedule::{Misfire, Overlap, TickOutcome};
 use daemon_store::StoredTick;
 use daemon_store::decide::SUPPLANTED;
 use daemon_store::memory::Model;
-use jiff::tz::TimeZone;
+use hashbrown::HashMap;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::calendar::SlowCron;
-use crate::setup::{Rules, TEXTS, Timetable, ZONES};
-use crate::zone::{SlowZone, new_year};
+use crate::almanac::{Almanac, Ticks};
+use crate::setup::{Rules, Timetable};
+use crate::zone::SlowZone;
 
-/// The years that any clock of a simulation shows.
-const YEARS: (i16, i16) = (2022, 2030);
 /// Steps back of no more than this may go unnoticed, so that what is recorded then stands.
 const UNNOTICED: i64 = 150;
 
 /// What was made within this time before the end may still be going on.
 const LAST_MOMENTS: i64 = 2 * 3600;
 
-/// Seconds since 1970 of every tick, oldest first.
-type Ticks = Arc<Vec<i64>>;
-
-/// Returns all ticks of a timetable; they are worked out once.
-fn ticks_of(table: Timetable) -> Ticks {
-    static KNOWN: OnceLock<Mutex<HashMap<Timetable, Ticks>>> = OnceLock::new();
-    let known = KNOWN.get_or_init(Mutex::default);
-    if let Some(ticks) = known.lock().expect("no holder panics").get(&table) {
-        return Arc::clone(ticks);
-    }
-    let zone = TimeZone::get(ZONES[table.zone]).expect("the zone is known");
-    let zone = SlowZone::new(&zone, YEARS.0, YEARS.1);
-    let cron = SlowCron::parse(TEXTS[table.text]).expect("the expression is right");
-    let ticks = Arc::new(cron.ticks(&zone, new_year(YEARS.0), new_year(YEARS.1 + 1)));
-    let mut known = known.lock().expect("no holder panics");
-    Arc::clone(known.entry(table).or_insert(ticks))
-}
-
 /// What is expected of one daemon.
 #[derive(Debug)]
 struct Expected {
     key: DaemonKey,
     rules: Rules,
-    /// The ticks of each coverage, by its number less one.
-    coverages: Vec<Ticks>,
-    /// The ticks of the open coverage, and the place of the first that the clock has not come to.
-    open: Option<(Ticks, usize)>,
+    /// The calendars of each coverage, by its number less one; a release of the zone adds one.
+    coverages: Vec<Vec<Ticks>>,
+    open: Option<Open>,
     /// The ticks that the clock passed, as it passed them last.
     passed: Vec<i64>,
     /// Ticks whose row may stand though the clock never came to them again.
@@ -58,20 +37,38 @@ struct Expected {
     n_seen: usize,
 }
 
-/// A broken promise, and in which tally it counts.
+/// The coverage that is open.
+#[derive(Debug)]
+struct Open {
+    table: Timetable,
+    ticks: Ticks,
+    /// The place of the first tick that the clock has not come to.
+    next: usize,
+}
+
+/// A broken promise, in words, and the instant that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Violation {
-    Duplicate(String),
-    Gap(String),
-    Other(String),
+pub(crate) struct Violation {
+    pub(crate) kind: Broken,
+    pub(crate) at: Timestamp,
+    pub(crate) text: String,
+}
+
+/// In which tally a violation counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Broken {
+    Duplicate,
+    Gap,
+    Other,
 }
 
 /// Follows the clock and the registry, and judges the store.
 #[derive(Debug)]
 pub(crate) struct Oracle {
     daemons: Vec<Expected>,
-    /// Events that were accepted, by the daemon they concern.
-    events: Vec<(usize, TriggerKey)>,
+    almanac: Almanac,
+    /// Events that were accepted, by the daemon they concern, and when.
+    events: Vec<(usize, TriggerKey, Timestamp)>,
     wall: i64,
     pub(crate) violations: Vec<Violation>,
 }
@@ -89,6 +86,7 @@ impl Oracle {
         });
         Self {
             daemons: daemons.collect(),
+            almanac: Almanac::default(),
             events: Vec::new(),
             wall,
             violations: Vec::new(),
@@ -110,18 +108,39 @@ impl Oracle {
 
     /// Notes a schedule that was registered, or that there is none.
     pub(crate) fn registered(&mut self, daemon: usize, table: Option<Timetable>) {
+        let ticks = table.map(|table| (table, self.almanac.ticks(table)));
         let daemon = &mut self.daemons[daemon];
-        daemon.open = table.map(|table| {
-            let ticks = ticks_of(table);
-            daemon.coverages.push(Arc::clone(&ticks));
+        daemon.open = ticks.map(|(table, ticks)| {
+            daemon.coverages.push(vec![Arc::clone(&ticks)]);
             let next = ticks.partition_point(|tick| *tick <= self.wall);
-            (ticks, next)
+            Open { table, ticks, next }
         });
     }
 
+    /// Returns the rules of a zone as they are known so far.
+    pub(crate) fn rules_of(&self, zone: usize) -> SlowZone {
+        self.almanac.zone(zone)
+    }
+
+    /// Notes new rules of a zone, which differ from an instant on. What lies behind a cursor is read by them, whenever it
+    /// was due; what a cursor has passed stays.
+    pub(crate) fn released(&mut self, zone: usize, rules: SlowZone, from: i64, store: &Model) {
+        self.almanac.release(zone, rules, from);
+        let cursors = store.coverages();
+        for daemon in &mut self.daemons {
+            let cursor = cursors.iter().find(|open| open.daemon == daemon.key);
+            if let Some(open) = daemon.open.as_ref().filter(|open| open.table.zone == zone)
+                && let Some(cursor) = cursor
+            {
+                let ticks = self.almanac.ticks(open.table);
+                daemon.read_by(ticks, cursor.cursor.as_second().min(self.wall));
+            }
+        }
+    }
+
     /// Notes an event that was accepted.
-    pub(crate) fn told(&mut self, daemon: usize, key: TriggerKey) {
-        self.events.push((daemon, key));
+    pub(crate) fn told(&mut self, daemon: usize, key: TriggerKey, now: Timestamp) {
+        self.events.push((daemon, key, now));
     }
 
     /// Demands a row of every tick that the clock has come to, at a moment when a host says that it is done.
@@ -137,7 +156,7 @@ impl Oracle {
             if store.standing_tick(&daemon.key, at(*last)).is_none() {
                 let (key, last, wall) = (&daemon.key, at(*last), at(self.wall));
                 let text = format!("G1: {key} has no row for {last} at {wall}");
-                self.violations.push(Violation::Gap(text));
+                self.violations.push(Broken::Gap.at(last, text));
             }
         }
     }
@@ -174,14 +193,14 @@ impl Oracle {
         store: &Model,
         acc: &mut Vec<Violation>,
     ) {
-        let mut keys = HashMap::new();
+        let mut keys = HashMap::with_capacity(activations.len());
         for activation in activations {
             for trigger in &activation.triggers {
                 let name = (&activation.daemon, &trigger.key);
                 if let Some(other) = keys.insert(name, &activation.id) {
                     let key = &trigger.key;
                     let text = format!("G2: {other} and {} both have {key}", activation.id);
-                    acc.push(Violation::Duplicate(text));
+                    acc.push(Broken::Duplicate.at(activation.created_at, text));
                 }
             }
             if activation.created_at.as_second() < self.wall - LAST_MOMENTS {
@@ -191,15 +210,25 @@ impl Oracle {
                 let row = store.standing_tick(&activation.daemon, tick);
                 if row.is_none_or(|row| row.activation.as_ref() != Some(&activation.id)) {
                     let text = format!("G3: no row tells of {} at {tick}", activation.id);
-                    acc.push(Violation::Other(text));
+                    acc.push(Broken::Other.at(tick, text));
                 }
             }
         }
-        for (daemon, key) in &self.events {
+        for (daemon, key, told_at) in &self.events {
             if !keys.contains_key(&(&self.daemons[*daemon].key, key)) {
                 let text = format!("G6: {key} woke nobody");
-                acc.push(Violation::Other(text));
+                acc.push(Broken::Other.at(*told_at, text));
             }
+        }
+    }
+}
+
+impl Broken {
+    const fn at(self, at: Timestamp, text: String) -> Violation {
+        Violation {
+            kind: self,
+            at,
+            text,
         }
     }
 }
@@ -209,7 +238,7 @@ fn judge_end(activation: &Activation, acc: &mut Vec<Violation>) {
     let (id, state) = (&activation.id, activation.state);
     if !state.is_final() {
         let text = format!("G4: {id} is {state} in the end");
-        acc.push(Violation::Other(text));
+        acc.push(Broken::Other.at(activation.created_at, text));
     }
     if state != ActivationState::Cancelled {
         return;
@@ -226,18 +255,31 @@ fn judge_end(activation: &Activation, acc: &mut Vec<Violation>) {
     };
     if !is_good {
         let text = format!("G4: {id} was cancelled: {reason}");
-        acc.push(Violation::Other(text));
+        acc.push(Broken::Other.at(activation.created_at, text));
     }
 }
 
 impl Expected {
     fn pass(&mut self, wall: i64) {
-        let Some((ticks, next)) = &mut self.open else {
+        let Some(open) = &mut self.open else {
             return;
         };
-        while let Some(tick) = ticks.get(*next).filter(|tick| **tick <= wall) {
+        while let Some(tick) = open.ticks.get(open.next).filter(|tick| **tick <= wall) {
             self.passed.push(*tick);
-            *next += 1;
+            open.next += 1;
+        }
+    }
+
+    /// Goes on by another calendar from what is recorded.
+    fn read_by(&mut self, ticks: Ticks, cursor: i64) {
+        while self.passed.pop_if(|last| *last > cursor).is_some() {}
+        self.n_seen = self.n_seen.min(self.passed.len());
+        if let Some(calendars) = self.coverages.last_mut() {
+            calendars.push(Arc::clone(&ticks));
+        }
+        if let Some(open) = &mut self.open {
+            open.next = ticks.partition_point(|tick| *tick <= cursor);
+            open.ticks = ticks;
         }
     }
 
@@ -248,8 +290,9 @@ impl Expected {
             }
         }
         self.n_seen = self.n_seen.min(self.passed.len());
-        if let Some((ticks, next)) = &mut self.open {
-            *next = (*next).min(ticks.partition_point(|tick| *tick <= wall));
+        if let Some(open) = &mut self.open {
+            let later = open.ticks.partition_point(|tick| *tick <= wall);
+            open.next = open.next.min(later);
         }
     }
 
@@ -259,13 +302,13 @@ impl Expected {
         for row in rows {
             match self.ticks_of_row(row) {
                 Ok(ticks) => recorded.extend(ticks.iter().map(|tick| (*tick, row.outcome))),
-                Err(text) => acc.push(Violation::Other(text)),
+                Err(text) => acc.push(Broken::Other.at(row.scheduled_at, text)),
             }
         }
         for pair in recorded.windows(2) {
             if pair[0].0 >= pair[1].0 {
                 let text = format!("G3: {} has two rows for {}", self.key, at(pair[1].0));
-                acc.push(Violation::Duplicate(text));
+                acc.push(Broken::Duplicate.at(at(pair[1].0), text));
             }
         }
         let mut known = recorded.iter().peekable();
@@ -275,7 +318,7 @@ impl Expected {
             }
             if known.next_if(|row| row.0 == *tick).is_none() {
                 let text = format!("G1: {} has no row for {}", self.key, at(*tick));
-                acc.push(Violation::Gap(text));
+                acc.push(Broken::Gap.at(at(*tick), text));
             }
         }
         known.for_each(|extra| self.judge_extra(*extra, acc));
@@ -285,17 +328,28 @@ impl Expected {
     fn judge_extra(&self, (tick, outcome): (i64, TickOutcome), acc: &mut Vec<Violation>) {
         if outcome != TickOutcome::Enqueued && !self.tolerated.contains(&tick) {
             let text = format!("G3: {} has a row {outcome} for {}", self.key, at(tick));
-            acc.push(Violation::Other(text));
+            acc.push(Broken::Other.at(at(tick), text));
         }
     }
 
-    /// Lists the instants that a row stands for, by the calendar of its coverage.
+    /// Lists the instants that a row stands for, by a calendar that its coverage was read by.
     fn ticks_of_row(&self, row: &StoredTick) -> Result<&[i64], String> {
         let number = row.coverage.and_then(|number| usize::try_from(number).ok());
-        let ticks = number.and_then(|number| self.coverages.get(number.checked_sub(1)?));
-        let Some(ticks) = ticks else {
+        let calendars = number.and_then(|number| self.coverages.get(number.checked_sub(1)?));
+        let Some(calendars) = calendars else {
             return Err(format!("P7: {} has a row of no coverage", self.key));
         };
+        let mut told = Err(String::new());
+        for ticks in calendars.iter().rev() {
+            told = self.ticks_in(ticks, row);
+            if told.is_ok() {
+                break;
+            }
+        }
+        told
+    }
+
+    fn ticks_in<'a>(&self, ticks: &'a [i64], row: &StoredTick) -> Result<&'a [i64], String> {
         let (first, last) = (row.first.as_second(), row.scheduled_at.as_second());
         let from = ticks.partition_point(|tick| *tick < first);
         let until = ticks.partition_point(|tick| *tick <= last);
@@ -352,7 +406,7 @@ impl Expected {
                 "G3: {} may not say {} under {policy:?}",
                 self.key, row.outcome
             );
-            acc.push(Violation::Other(format!("{text}: {row:?}")));
+            acc.push(Broken::Other.at(row.scheduled_at, format!("{text}: {row:?}")));
         }
     }
 }

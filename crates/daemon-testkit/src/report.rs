@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::world::{Outcome, Tally};
+use crate::tally::Tally;
+use crate::world::Outcome;
 
 /// The sum of many lives.
 #[derive(Clone, Debug, Default)]
@@ -68,10 +69,16 @@ impl fmt::Display for Report {
             t.ticks,
             t.activations
         )?;
+        let outcomes: Vec<String> = t
+            .outcomes()
+            .filter(|(_, count)| *count > 0)
+            .map(|(outcome, count)| format!("{count} {outcome}"))
+            .collect();
+        writeln!(f, "{}", outcomes.join(", "))?;
         writeln!(
             f,
-            "{} crashes, {} clock steps, {} edits, {} holds, {} removals, {} hangs, {} events",
-            t.crashes, t.steps, t.edits, t.holds, t.removals, t.hangs, t.events
+            "{} crashes, {} clock steps, {} edits, {} holds, {} removals, {} hangs, {} releases of the time zone database, {} events",
+            t.crashes, t.steps, t.edits, t.holds, t.removals, t.hangs, t.releases, t.events
         )?;
         writeln!(
             f,

@@ -1,5 +1,6 @@
 //! What one simulated life is made of, all of it drawn from a seed.
 
+use std::fmt;
 use std::time::Duration;
 
 use daemon_schedule::{Misfire, Overlap, Policy};
@@ -12,10 +13,14 @@ const DAYS: u32 = 400;
 /// How many daemons share the store.
 pub(crate) const N_DAEMONS: usize = 4;
 
-/// Expressions of about 24 ticks a day, of every kind that daylight saving tells apart.
-pub(crate) const TEXTS: [&str; 10] = [
+/// Expressions of about 24 ticks a day together, of every kind that daylight saving tells apart; one is dense enough to
+/// fill a queue while its daemon is held.
+pub(crate) const TEXTS: [&str; 13] = [
     "0 * * * *",
-    "30 * * * *",
+    "*/10 * * * *",
+    "0 0 * * *",
+    "30 2 * * 1-5",
+    "0 9 1,15 * *",
     "15 0-23 * * *",
     "0,30 0-11 * * *",
     "*/10 1-4 * * *",
@@ -25,6 +30,9 @@ pub(crate) const TEXTS: [&str; 10] = [
     "5 0-23 * * SUN-SAT",
     "30 1,2,3 * * *",
 ];
+
+/// The place of the zone that has no rules.
+pub(crate) const UTC: usize = 0;
 
 /// Zones that change their clocks by an hour, by half of one, at midnight, and never.
 pub(crate) const ZONES: [&str; 6] = [
@@ -78,7 +86,7 @@ impl Rules {
             2 => Overlap::CancelOther,
             _ => Overlap::BufferOne,
         };
-        let hours = *dice.of(&[24, 24, 24, 1]);
+        let hours = *dice.of(&[24, 24, 24, 1, 7 * 24]);
         Self {
             policy: Policy {
                 misfire,
@@ -90,6 +98,22 @@ impl Rules {
     }
 }
 
+impl fmt::Display for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Policy {
+            misfire,
+            window,
+            overlap,
+        } = self.policy;
+        write!(
+            f,
+            "misfire {misfire:?} within {} h, overlap {overlap:?}, jitter up to {} s",
+            window.as_secs() / 3600,
+            self.jitter.as_secs()
+        )
+    }
+}
+
 /// The place of an expression and a zone in their tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Timetable {
@@ -97,15 +121,48 @@ pub(crate) struct Timetable {
     pub(crate) zone: usize,
 }
 
+impl fmt::Display for Timetable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` {}", TEXTS[self.text], ZONES[self.zone])
+    }
+}
+
 impl Timetable {
     pub(crate) fn draw(dice: &mut Dice) -> Self {
-        let below = |dice: &mut Dice, n: usize| {
-            let n = u64::try_from(n).expect("a table is short");
-            usize::try_from(dice.below(n)).expect("below a length")
+        Self {
+            text: dice.place_in(&TEXTS),
+            zone: dice.place_in(&ZONES),
+        }
+    }
+}
+
+/// What the repository says of one daemon: when it runs, and a text that changes without changing that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Declared {
+    pub(crate) table: Timetable,
+    /// Rises with every edit.
+    pub(crate) text: u64,
+}
+
+impl Declared {
+    /// Draws an edit: of the expression, of the zone, of both, or of neither.
+    pub(crate) fn edited(self, dice: &mut Dice) -> Self {
+        let drawn = Timetable::draw(dice);
+        let table = match dice.below(5) {
+            0 => self.table,
+            1 => Timetable {
+                text: drawn.text,
+                ..self.table
+            },
+            2 => Timetable {
+                zone: drawn.zone,
+                ..self.table
+            },
+            _ => drawn,
         };
         Self {
-            text: below(dice, TEXTS.len()),
-            zone: below(dice, ZONES.len()),
+            table,
+            text: self.text + 1,
         }
     }
 }

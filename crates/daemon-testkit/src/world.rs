@@ -6,7 +6,7 @@ mod runs;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ops::AddAssign;
+use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_engine::{Gate, HostEpoch};
@@ -16,8 +16,11 @@ use jiff::Timestamp;
 
 use crate::dice::Dice;
 use crate::host::Host;
-use crate::oracle::{Oracle, Violation};
-use crate::setup::{N_DAEMONS, Rules, Setup, Timetable};
+use crate::oracle::{Broken, Oracle};
+use crate::setup::{Declared, N_DAEMONS, Rules, Setup, Timetable};
+use crate::story::{Line, Story};
+use crate::tally::Tally;
+use crate::tzdb::Tzdb;
 use crate::zone::new_year;
 
 const DAY: i64 = 86_400;
@@ -29,59 +32,12 @@ const QUIET_DAYS: i64 = 3;
 pub struct Outcome {
     /// The promises that were broken, in words; empty if none was.
     pub violations: Vec<String>,
+    /// The instant that the first of them is about, by the clock on the wall.
+    pub first_broken: Option<Timestamp>,
     /// A hash over everything that happened, in order.
     pub trace: u64,
     /// What happened, counted.
     pub tally: Tally,
-}
-
-/// What happened, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Virtual minutes.
-    pub minutes: u64,
-    /// Ticks that were recorded.
-    pub ticks: u64,
-    /// Activations that were made.
-    pub activations: u64,
-    /// Hosts that died.
-    pub crashes: u64,
-    /// Clocks that were set.
-    pub steps: u64,
-    /// Schedules that changed.
-    pub edits: u64,
-    /// Gates that were closed.
-    pub holds: u64,
-    /// Daemons that were removed.
-    pub removals: u64,
-    /// Providers that hung.
-    pub hangs: u64,
-    /// Events that were told.
-    pub events: u64,
-    /// Ticks recorded, or activations made, twice.
-    pub duplicates: u64,
-    /// Ticks without a row.
-    pub gaps: u64,
-    /// Other broken promises.
-    pub others: u64,
-}
-
-impl AddAssign for Tally {
-    fn add_assign(&mut self, other: Self) {
-        self.minutes += other.minutes;
-        self.ticks += other.ticks;
-        self.activations += other.activations;
-        self.crashes += other.crashes;
-        self.steps += other.steps;
-        self.edits += other.edits;
-        self.holds += other.holds;
-        self.removals += other.removals;
-        self.hangs += other.hangs;
-        self.events += other.events;
-        self.duplicates += other.duplicates;
-        self.gaps += other.gaps;
-        self.others += other.others;
-    }
 }
 
 /// Something that happens at an instant of real time.
@@ -96,6 +52,7 @@ enum Happening {
     Remove,
     Declare(usize),
     Hold,
+    Release,
     Go(usize),
     Event,
     /// A host reads the registry that another one changed.
@@ -113,25 +70,26 @@ enum Happening {
 
 /// Runs one life to its end and judges it.
 pub fn simulate(setup: &Setup) -> Outcome {
-    let mut world = World::new(setup);
-    let end = i64::from(setup.days) * DAY;
-    world.run_until(end);
-    world.calm();
-    world.run_until(end + QUIET_DAYS * DAY);
-    world.finish()
+    World::new(setup, Story::Silent).live().0
+}
+
+/// Runs one life to its end, judges it, and tells what happened.
+pub fn tell(setup: &Setup) -> (Outcome, Vec<Line>) {
+    World::new(setup, Story::Told(Vec::new())).live()
 }
 
 struct World {
     setup: Setup,
     dice: Dice,
+    tzdb: Arc<Tzdb>,
     store: Model,
     hosts: Vec<Host>,
     epoch: HostEpoch,
     keys: Vec<DaemonKey>,
     rules: Vec<Rules>,
     /// What the repository says, whether or not a host has read it.
-    declared: Vec<Option<Timetable>>,
-    registered: Vec<Option<Timetable>>,
+    declared: Vec<Option<Declared>>,
+    registered: Vec<Option<Declared>>,
     revision: u64,
     /// Seconds since the beginning, by a clock that never steps.
     real: i64,
@@ -148,10 +106,11 @@ struct World {
     oracle: Oracle,
     trace: u64,
     tally: Tally,
+    story: Story,
 }
 
 impl World {
-    fn new(setup: &Setup) -> Self {
+    fn new(setup: &Setup, story: Story) -> Self {
         let mut dice = Dice(setup.seed);
         let base = new_year(2026) + dice.between(0, 364) * DAY + dice.between(0, DAY - 1);
         let keys: Vec<DaemonKey> = ["ant", "bee", "cat", "dog"]
@@ -165,19 +124,25 @@ impl World {
         let rules: Vec<Rules> = keys.iter().map(|_| Rules::draw(&mut dice)).collect();
         let followed = keys.iter().cloned().zip(rules.iter().copied());
         let n_hosts = *dice.of(&[1, 1, 2, 2, 3]);
-        let mut store = Model::default();
+        let tzdb = Tzdb::published();
+        let zones = Arc::clone(&tzdb);
+        let mut store = Model::with_zones(zones);
         if let Some(canary) = setup.canary {
             store.plant(canary);
         }
         let mut world = Self {
             setup: *setup,
+            tzdb,
             store,
             hosts: (0..n_hosts).map(|_| Host::default()).collect(),
             epoch: HostEpoch(0),
             oracle: Oracle::new(followed.collect(), base),
             declared: keys
                 .iter()
-                .map(|_| Some(Timetable::draw(&mut dice)))
+                .map(|_| {
+                    let table = Timetable::draw(&mut dice);
+                    Some(Declared { table, text: 0 })
+                })
                 .collect(),
             registered: vec![None; keys.len()],
             revision: 1,
@@ -194,8 +159,10 @@ impl World {
             n_made: 0,
             trace: 0xcbf2_9ce4_8422_2325,
             tally: Tally::default(),
+            story,
             dice,
         };
+        world.introduce();
         for host in 0..n_hosts {
             world.start(host);
         }
@@ -205,12 +172,40 @@ impl World {
             Happening::Edit,
             Happening::Remove,
             Happening::Hold,
+            Happening::Release,
             Happening::Event,
         ] {
             world.again(happening);
         }
         world.after(3600, Happening::Sweep);
         world
+    }
+
+    fn introduce(&mut self) {
+        for daemon in 0..self.keys.len() {
+            self.say(|world| format!("{}: {}", world.keys[daemon].id, world.rules[daemon]));
+        }
+        self.say(|world| format!("{} hosts", world.hosts.len()));
+    }
+
+    fn live(mut self) -> (Outcome, Vec<Line>) {
+        let end = i64::from(self.setup.days) * DAY;
+        self.run_until(end);
+        self.calm();
+        self.run_until(end + QUIET_DAYS * DAY);
+        self.finish()
+    }
+
+    /// Adds a line to the story, if it is told.
+    fn say(&mut self, text: impl FnOnce(&Self) -> String) {
+        if matches!(self.story, Story::Silent) {
+            return;
+        }
+        let text = text(self);
+        let (day, wall) = (u32::try_from(self.real / DAY).unwrap_or(0), self.now());
+        if let Story::Told(lines) = &mut self.story {
+            lines.push(Line { day, wall, text });
+        }
     }
 
     fn now(&self) -> Timestamp {
@@ -278,6 +273,7 @@ impl World {
     /// Ends all faults: clocks are right, hosts run, gates are open.
     fn calm(&mut self) {
         self.is_calm = true;
+        self.say(|_| "no more faults".to_owned());
         self.set_clock(0);
         for host in 0..self.hosts.len() {
             self.hosts[host].doomed = None;
@@ -290,34 +286,38 @@ impl World {
         }
     }
 
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self) -> (Outcome, Vec<Line>) {
         self.oracle.judge(&self.store);
         self.tally.minutes = u64::try_from(self.real / 60).unwrap_or(0);
-        self.tally.ticks = self.store.all_ticks().map(|row| row.count).sum();
-        self.tally.activations = self.n_made;
-        let mut violations = Vec::new();
-        for violation in std::mem::take(&mut self.oracle.violations) {
-            let (count, text) = match violation {
-                Violation::Duplicate(text) => (&mut self.tally.duplicates, text),
-                Violation::Gap(text) => (&mut self.tally.gaps, text),
-                Violation::Other(text) => (&mut self.tally.others, text),
-            };
-            *count += 1;
-            violations.push(text);
+        for row in self.store.all_ticks() {
+            self.tally.add_row(row);
         }
-        Outcome {
+        self.tally.activations = u64::try_from(self.store.all_activations().count()).unwrap_or(0);
+        let (mut violations, mut first_broken) = (Vec::new(), None);
+        for violation in std::mem::take(&mut self.oracle.violations) {
+            *match violation.kind {
+                Broken::Duplicate => &mut self.tally.duplicates,
+                Broken::Gap => &mut self.tally.gaps,
+                Broken::Other => &mut self.tally.others,
+            } += 1;
+            first_broken = first_broken.or(Some(violation.at));
+            violations.push(violation.text);
+        }
+        let outcome = Outcome {
             violations,
+            first_broken,
             trace: self.trace,
             tally: self.tally,
-        }
+        };
+        (outcome, self.story.lines())
     }
 
     /// Adds to the hash of what happened.
     fn note(&mut self, what: &[i64]) {
         for number in [self.real, self.offset].iter().chain(what) {
-            for byte in number.to_le_bytes() {
-                self.trace = (self.trace ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-            }
+            // A word at a time: the upper half is folded in, so that no bit of it is lost to the multiplication.
+            let word = (self.trace ^ number.cast_unsigned()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            self.trace = word ^ (word >> 32);
         }
     }
 }

@@ -40,6 +40,21 @@ impl SlowZone {
         Self { stretches }
     }
 
+    /// Makes the same zone with one offset for good from an instant on.
+    pub(crate) fn settled(&self, from: i64, offset: i64) -> Self {
+        let mut stretches = self.stretches.clone();
+        stretches.retain(|(start, _)| *start < from);
+        if stretches.last().is_some_and(|(_, old)| *old != offset) {
+            stretches.push((from, offset));
+        }
+        Self { stretches }
+    }
+
+    /// Returns when each stretch begins, and its offset.
+    pub(crate) fn stretches(&self) -> &[(i64, i64)] {
+        &self.stretches
+    }
+
     /// Returns what clocks show at an instant, as seconds of a wall that knows no zone.
     pub(crate) fn wall(&self, instant: i64) -> i64 {
         let after = self

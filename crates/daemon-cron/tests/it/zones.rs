@@ -198,6 +198,36 @@ fn rules_beyond_the_table_hold_too() {
     );
 }
 
+/// A compiled zone of version 1: an hour ahead from 2020 on, by a transition and no rule.
+fn without_a_rule() -> Zone {
+    let mut file = b"TZif".to_vec();
+    file.extend([0; 16]);
+    for count in [0_u32, 0, 0, 1, 2, 4] {
+        file.extend(count.to_be_bytes());
+    }
+    file.extend(1_577_836_800_i32.to_be_bytes());
+    file.push(1);
+    for offset in [0_i32, 3600] {
+        file.extend(offset.to_be_bytes());
+        file.extend([0, 0]);
+    }
+    file.extend(b"-00\0");
+    Zone::new(TimeZone::tzif("Test/One", &file).unwrap())
+}
+
+#[test]
+fn a_zone_without_a_rule_keeps_its_last_offset() {
+    let schedule = Schedule::new(expr("0 9 * * *"), without_a_rule());
+    let after = at("2019-12-31T00:00:00Z");
+    let until = at("2020-01-02T00:00:00Z");
+    let expected = [at("2019-12-31T09:00:00Z"), at("2020-01-01T08:00:00Z")];
+    assert_eq!(ticks(&schedule, after, until), expected);
+    assert_eq!(
+        schedule.next_after(at("2150-01-01T08:00:00Z")),
+        Some(at("2150-01-02T08:00:00Z"))
+    );
+}
+
 #[test]
 fn counts_over_years_agree_with_the_calendar() {
     for (text, name, from, until, expected) in [

@@ -1,5 +1,7 @@
 //! Ticks where edits, steps of the clock and people meet what is recorded.
 
+use std::sync::Arc;
+
 use daemon_engine::{
     Activation, ActivationState, Admission, Joining, NewTrigger, Occasion, Trigger,
 };
@@ -251,7 +253,7 @@ pub(super) async fn a_fired_tick_has_its_row_and_keeps_the_one_it_has(store: &dy
 
 pub(super) async fn what_a_tick_tells_is_kept(store: &dyn Store) {
     scheduled_daemons(store, &["a"]).await;
-    let occasion = Some(Occasion {
+    let occasion = Some(Arc::new(Occasion {
         expression: "* * * * *".to_owned(),
         zone: "Europe/Berlin".to_owned(),
         local: "2026-01-01 01:01 +01:00".to_owned(),
@@ -261,7 +263,7 @@ pub(super) async fn what_a_tick_tells_is_kept(store: &dyn Store) {
             last: at(0),
             list: vec![at(-60), at(0)],
         }),
-    });
+    }));
     let mut telling = commit("a", 1, 0, 60);
     telling.trigger = telling.trigger.map(|new| NewTrigger {
         trigger: Trigger {

@@ -153,15 +153,18 @@ impl Model {
         }
         let place = self.runs.len();
         self.run_places.insert(run.id.clone(), place);
-        if let Some(activation) = &run.activation {
-            let places = self.runs_of.entry(activation.clone()).or_default();
-            places.push(place);
+        let of = run.activation.as_ref();
+        if let Some(activation) = of.and_then(|id| self.activation_places.get(id)) {
+            self.runs_of.insert((*activation, place));
         }
         self.runs.push(run);
     }
 
     fn close_runs(&mut self, activation: &ActivationId, state: &str, now: Timestamp) {
-        for place in self.runs_of.get(activation).into_iter().flatten() {
+        let Some(of) = self.activation_places.get(activation).copied() else {
+            return;
+        };
+        for (_, place) in self.runs_of.range((of, 0)..(of + 1, 0)) {
             let run = &mut self.runs[*place];
             if run.state == "running" {
                 state.clone_into(&mut run.state);
@@ -345,8 +348,11 @@ impl Model {
 
     /// Returns an activation's runs; see [`Activations::runs_of`](crate::Activations::runs_of).
     pub fn runs_of(&self, activation: &ActivationId) -> Vec<RunRow> {
-        let places = self.runs_of.get(activation).into_iter().flatten();
-        places.map(|place| self.runs[*place].clone()).collect()
+        let Some(of) = self.activation_places.get(activation).copied() else {
+            return Vec::new();
+        };
+        let places = self.runs_of.range((of, 0)..(of + 1, 0));
+        places.map(|(_, run)| self.runs[*run].clone()).collect()
     }
 
     /// Returns what a daemon remembers; see [`Activations::state`](crate::Activations::state).

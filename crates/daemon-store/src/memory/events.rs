@@ -135,10 +135,10 @@ impl Model {
             triggers: self
                 .triggers
                 .iter()
-                .filter(|row| row.trigger.key == key)
+                .filter(|row| row.key == key)
                 .map(|row| EventTrigger {
                     daemon: row.daemon.clone(),
-                    conditions: row.trigger.conditions.clone(),
+                    conditions: row.conditions.clone(),
                     activation: row.activation.clone(),
                 })
                 .collect(),

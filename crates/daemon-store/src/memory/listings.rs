@@ -33,7 +33,7 @@ impl Model {
         let reached = |daemon: &String| {
             self.triggers
                 .iter()
-                .any(|row| row.trigger.key == key && row.daemon.id.as_str() == daemon)
+                .any(|row| row.key == key && row.daemon.id.as_str() == daemon)
         };
         let named = |repo: &daemon_event::RepoName| {
             event

@@ -1,15 +1,21 @@
 //! The single-threaded model: rows in order, and admission.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use daemon_engine::{
     Activation, ActivationState, Admission, Conduct, FactState, Gate, HostEpoch, NewTrigger,
-    Output, OutputState, Standing, Trigger, WantedFact, admit,
+    Output, OutputState, Standing, WantedFact, admit,
 };
 use daemon_event::{ActivationId, DaemonKey, Event, EventId, Facts, RepoName, TriggerKey};
+use hashbrown::HashMap;
 use jiff::Timestamp;
 
-use crate::rows::{Counts, Coverage, DaemonRow, Matching, RefCursor, RunRow, StoredTick, Validity};
+use crate::decide::Calendar;
+use crate::rows::{
+    Counts, Coverage, DaemonRow, Matching, RefCursor, RunRow, ScheduleText, StoredTick, Validity,
+};
+use crate::zones::{SystemZones, Zones};
 
 /// The whole content of a store, with every operation as a plain method.
 ///
@@ -34,16 +40,18 @@ pub struct Model {
     /// The places of what has not ended, so that no operation looks at all that ever ran.
     pub(super) unfinished: BTreeSet<usize>,
     pub(super) triggers: Vec<StoredTrigger>,
-    pub(super) trigger_places: HashMap<(DaemonKey, TriggerKey), usize>,
+    pub(super) trigger_places: HashMap<DaemonKey, HashMap<TriggerKey, usize>>,
     pub(super) turns: HashMap<DaemonKey, u64>,
     pub(super) n_turns: u64,
     pub(super) runs: Vec<RunRow>,
     pub(super) run_places: HashMap<String, usize>,
-    pub(super) runs_of: HashMap<ActivationId, Vec<usize>>,
+    /// The places of an activation and of one of its runs.
+    pub(super) runs_of: BTreeSet<(usize, usize)>,
     pub(super) outputs: Vec<Output>,
     pub(super) values: BTreeMap<DaemonKey, BTreeMap<String, String>>,
     pub(super) host_gate: Gate,
     pub(super) epoch: HostEpoch,
+    zones: Arc<dyn Zones>,
     #[cfg(feature = "internal-testing")]
     canary: Option<crate::Canary>,
 }
@@ -65,7 +73,9 @@ pub(super) struct StoredIdentity {
 #[derive(Clone, Debug)]
 pub(super) struct StoredTrigger {
     pub(super) daemon: DaemonKey,
-    pub(super) trigger: Trigger,
+    pub(super) key: TriggerKey,
+    pub(super) conditions: Vec<u32>,
+    /// `None` where it was refused.
     pub(super) activation: Option<ActivationId>,
 }
 
@@ -91,11 +101,12 @@ impl Default for Model {
             n_turns: 0,
             runs: Vec::new(),
             run_places: HashMap::new(),
-            runs_of: HashMap::new(),
+            runs_of: BTreeSet::new(),
             outputs: Vec::new(),
             values: BTreeMap::new(),
             host_gate: Gate::Open,
             epoch: HostEpoch(0),
+            zones: Arc::new(SystemZones),
             #[cfg(feature = "internal-testing")]
             canary: None,
         }
@@ -103,6 +114,21 @@ impl Default for Model {
 }
 
 impl Model {
+    /// Makes an empty model that reads the zones of coverages from a database of its own.
+    pub fn with_zones(zones: Arc<dyn Zones>) -> Self {
+        Self {
+            zones,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn calendar<'a>(&'a self, schedule: &'a ScheduleText) -> Calendar<'a> {
+        Calendar {
+            schedule,
+            zones: &*self.zones,
+        }
+    }
+
     /// Admits one trigger; see [`Activations::enqueue`](crate::Activations::enqueue).
     pub fn enqueue(&mut self, new: NewTrigger) -> Admission {
         match new.trigger.key {
@@ -176,7 +202,8 @@ impl Model {
     fn standing(&self, new: &NewTrigger) -> Standing {
         let known = self
             .trigger_places
-            .get(&(new.daemon.clone(), new.trigger.key.clone()))
+            .get(&new.daemon)
+            .and_then(|places| places.get(&new.trigger.key))
             .and_then(|place| self.triggers[*place].activation.clone());
         #[cfg(feature = "internal-testing")]
         let known = known.filter(|_| !self.has(crate::Canary::UniqueIndexDropped));
@@ -215,14 +242,15 @@ impl Model {
     fn put_trigger(&mut self, new: &NewTrigger, activation: Option<ActivationId>) {
         let row = StoredTrigger {
             daemon: new.daemon.clone(),
-            trigger: new.trigger.clone(),
+            key: new.trigger.key.clone(),
+            conditions: new.trigger.conditions.clone(),
             activation,
         };
-        let name = (new.daemon.clone(), new.trigger.key.clone());
-        match self.trigger_places.get(&name) {
+        let places = self.trigger_places.entry(row.daemon.clone()).or_default();
+        match places.get(&row.key) {
             Some(place) => self.triggers[*place] = row,
             None => {
-                self.trigger_places.insert(name, self.triggers.len());
+                places.insert(row.key.clone(), self.triggers.len());
                 self.triggers.push(row);
             }
         }

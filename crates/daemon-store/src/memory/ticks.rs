@@ -70,11 +70,13 @@ impl Model {
         if commit.cancels == Cancels::Running {
             self.cancel_leased(&unfinished.running, commit.now);
         }
-        let admitted = commit
+        let calendar = self.calendar(&coverage.schedule);
+        let trigger = commit
             .trigger
-            .and_then(|new| trigger_among(new, &mut rows, &coverage.schedule, &unfinished))
-            .and_then(|new| self.admit_tick(new));
-        let rows = recorded_ticks(&rows, &coverage.schedule, admitted.as_ref(), &unfinished);
+            .and_then(|new| trigger_among(new, &mut rows, calendar, &unfinished));
+        let admitted = trigger.and_then(|new| self.admit_tick(new));
+        let calendar = self.calendar(&coverage.schedule);
+        let rows = recorded_ticks(&rows, calendar, admitted.as_ref(), &unfinished);
         for (row, activation) in rows {
             self.put_tick(&coverage, row, activation, commit.now);
         }
@@ -95,7 +97,12 @@ impl Model {
             let coverage = self.coverages[place].clone();
             let row = TickRow::one(at, TickOutcome::Enqueued);
             let unfinished = TickActivations::default();
-            let rows = recorded_ticks(&[row], &coverage.schedule, Some(&admitted), &unfinished);
+            let rows = recorded_ticks(
+                &[row],
+                self.calendar(&coverage.schedule),
+                Some(&admitted),
+                &unfinished,
+            );
             for (row, id) in rows {
                 self.put_tick(&coverage, row, id, now);
             }
@@ -139,7 +146,9 @@ impl Model {
 
     /// Records what the end of a coverage finds unrecorded.
     pub(super) fn supersede(&mut self, coverage: &Coverage, now: Timestamp) {
-        let rows: Vec<TickRow> = superseded_ticks(coverage, now).into_iter().collect();
+        let calendar = self.calendar(&coverage.schedule);
+        let row = superseded_ticks(calendar, coverage.cursor, now);
+        let rows: Vec<TickRow> = row.into_iter().collect();
         for row in self.unrecorded(coverage, &rows) {
             self.put_tick(coverage, row, None, now);
         }
@@ -157,7 +166,11 @@ impl Model {
                 .take_while(|tick| tick.first <= row.scheduled_at)
                 .map(|tick| (tick.first, tick.scheduled_at))
                 .collect();
-            left.extend(unrecorded_ticks(*row, &coverage.schedule, &recorded));
+            left.extend(unrecorded_ticks(
+                *row,
+                self.calendar(&coverage.schedule),
+                &recorded,
+            ));
         }
         left
     }
@@ -251,8 +264,8 @@ impl Model {
             let coverage = self.coverages.iter().find(|coverage| {
                 coverage.daemon == tick.daemon && Some(coverage.number) == tick.coverage
             });
-            let schedule = coverage.map(|coverage| &coverage.schedule);
-            if let Some((kept, gone)) = retraction(tick, schedule, now) {
+            let calendar = coverage.map(|coverage| self.calendar(&coverage.schedule));
+            if let Some((kept, gone)) = retraction(tick, calendar, now) {
                 self.divide_tick(number, kept, gone);
                 n_retracted += 1;
             }

@@ -1,5 +1,5 @@
-//! Lives many seeds and tells what came of them: `simulate [--seeds N] [--seed S] [--days D]`,
-//! or compares calendars: `simulate --calendar N [--seed S]`.
+//! Lives many seeds and tells what came of them: `simulate [--seeds N] [--seed S] [--days D] [--threads T]`,
+//! tells one: `simulate --seed S [--day D]`, or compares calendars: `simulate --calendar N [--seed S]`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -13,8 +13,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
-use daemon_testkit::{Report, Setup, compare_calendars, core_time, every_zone, simulate};
+use daemon_testkit::{
+    Line, Report, Setup, compare_calendars, core_time, every_zone, simulate, tell,
+};
 
+/// How many seconds before a violation its story begins.
+const EVE: i64 = 12 * 3600;
+/// How many lines of a story are printed.
+const MAX_LINES: usize = 400;
 /// How many seeds a run has unless it is told otherwise.
 const SEEDS: u64 = 300;
 
@@ -23,13 +29,20 @@ struct Wanted {
     seeds: Option<u64>,
     seed: Option<u64>,
     days: Option<u32>,
+    day: Option<u32>,
+    replays: Option<u64>,
+    threads: Option<usize>,
     calendar: Option<u64>,
 }
 
 fn main() -> ExitCode {
     let outcome = Wanted::read().and_then(|wanted| match wanted.calendar {
         Some(n) => compare(n, wanted.seed.unwrap_or(1)),
-        None => live(&wanted),
+        None => match (wanted.replays, wanted.seed, wanted.seeds) {
+            (Some(n), ..) => replay(n, &wanted),
+            (None, Some(seed), None) => Ok(tell_one(seed, &wanted)),
+            _ => live(&wanted),
+        },
     });
     match outcome {
         Ok(code) => code,
@@ -55,59 +68,46 @@ impl Wanted {
                 "--seeds" => wanted.seeds = Some(number),
                 "--seed" => wanted.seed = Some(number),
                 "--days" => wanted.days = Some(u32::try_from(number)?),
+                "--replays" => wanted.replays = Some(number),
+                "--day" => wanted.day = Some(u32::try_from(number)?),
+                "--threads" => wanted.threads = Some(usize::try_from(number)?),
                 "--calendar" => wanted.calendar = Some(number),
                 _ => bail!("no flag `{flag}`"),
             }
         }
         Ok(wanted)
     }
+
+    fn setup(&self, seed: u64) -> Setup {
+        let standard = Setup::of_seed(seed);
+        Setup {
+            days: self.days.unwrap_or(standard.days),
+            ..standard
+        }
+    }
 }
 
 fn live(wanted: &Wanted) -> Result<ExitCode> {
     let first = wanted.seed.unwrap_or(0);
-    // A seed by itself is one that is looked into.
-    let n_seeds = match wanted.seeds {
-        Some(n) => n,
-        None if wanted.seed.is_some() => 1,
-        None => SEEDS,
-    };
+    let n_seeds = wanted.seeds.unwrap_or(SEEDS);
     let started = Instant::now();
-    let next = AtomicU64::new(0);
     let report = Mutex::new(Report::default());
-    let n_threads = std::thread::available_parallelism()?.get();
-    std::thread::scope(|scope| {
-        for _ in 0..n_threads {
-            scope.spawn(|| {
-                loop {
-                    let place = next.fetch_add(1, Ordering::Relaxed);
-                    if place >= n_seeds {
-                        return;
-                    }
-                    let mut setup = Setup::of_seed(first + place);
-                    setup.days = wanted.days.unwrap_or(setup.days);
-                    let before = core_time();
-                    let outcome = simulate(&setup);
-                    let took = core_time().saturating_sub(before);
-                    if n_seeds == 1 {
-                        println!("seed {}: trace {:016x}", setup.seed, outcome.trace);
-                        for violation in &outcome.violations {
-                            println!("  {violation}");
-                        }
-                    }
-                    let mut report = report.lock().expect("no holder panics");
-                    report.add(setup.seed, &outcome, took);
-                    if report.n_seeds.is_multiple_of(100) {
-                        let failures = report.failures.len();
-                        eprintln!("{} of {n_seeds} seeds, {failures} failed", report.n_seeds);
-                    }
-                }
-            });
+    let (n_threads, n_cores) = on_threads(wanted, n_seeds, |place| {
+        let setup = wanted.setup(first + place);
+        let before = core_time();
+        let outcome = simulate(&setup);
+        let took = core_time().saturating_sub(before);
+        let mut report = report.lock().expect("no holder panics");
+        report.add(setup.seed, &outcome, took);
+        if report.n_seeds.is_multiple_of(100) {
+            let failures = report.failures.len();
+            eprintln!("{} of {n_seeds} seeds, {failures} failed", report.n_seeds);
         }
-    });
+    })?;
     let report = report.into_inner().expect("no holder panics");
     println!("{report}");
     println!(
-        "{:.1} s on {n_threads} cores",
+        "{:.1} s on {n_threads} of {n_cores} cores",
         started.elapsed().as_secs_f64()
     );
     if report.failures.is_empty() {
@@ -115,6 +115,79 @@ fn live(wanted: &Wanted) -> Result<ExitCode> {
     }
     println!("replay one with: cargo xtask simulate --seed S");
     Ok(ExitCode::FAILURE)
+}
+
+/// Does the work of each place from 0 to `n` − 1, and returns on how many threads, and how many cores there are.
+fn on_threads(wanted: &Wanted, n: u64, work: impl Fn(u64) + Sync) -> Result<(usize, usize)> {
+    let next = AtomicU64::new(0);
+    let n_cores = std::thread::available_parallelism()?.get();
+    let n_threads = wanted.threads.unwrap_or(n_cores).max(1);
+    std::thread::scope(|scope| {
+        for _ in 0..n_threads {
+            scope.spawn(|| {
+                loop {
+                    match next.fetch_add(1, Ordering::Relaxed) {
+                        place if place < n => work(place),
+                        _ => return,
+                    }
+                }
+            });
+        }
+    });
+    Ok((n_threads, n_cores))
+}
+
+/// Lives seeds twice and compares their traces.
+fn replay(n: u64, wanted: &Wanted) -> Result<ExitCode> {
+    let different = Mutex::new(Vec::new());
+    on_threads(wanted, n, |place| {
+        let setup = wanted.setup(wanted.seed.unwrap_or(0) + place);
+        let (one, other) = (simulate(&setup).trace, simulate(&setup).trace);
+        if one != other {
+            let mut different = different.lock().expect("no holder panics");
+            different.push(setup.seed);
+        }
+    })?;
+    let different = different.into_inner().expect("no holder panics");
+    let n_alike = n - u64::try_from(different.len())?;
+    println!("{n_alike} of {n} seeds have the same trace again");
+    if different.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("these do not: {different:?}");
+    Ok(ExitCode::FAILURE)
+}
+
+/// Lives one seed and tells of it: a day that was asked for, or what led to the first violation.
+fn tell_one(seed: u64, wanted: &Wanted) -> ExitCode {
+    let setup = wanted.setup(seed);
+    let before = core_time();
+    let (outcome, story) = tell(&setup);
+    let mut report = Report::default();
+    report.add(seed, &outcome, core_time().saturating_sub(before));
+    let is_told = |line: &&Line| match (wanted.day, outcome.first_broken) {
+        (Some(day), _) => line.day == day,
+        (None, Some(at)) => (-EVE..=EVE / 4).contains(&line.wall.duration_since(at).as_secs()),
+        (None, None) => false,
+    };
+    for line in story
+        .iter()
+        .take_while(|line| line.text.contains("misfire"))
+    {
+        println!("{}", line.text);
+    }
+    for line in story.iter().filter(is_told).take(MAX_LINES) {
+        println!("day {} {}  {}", line.day, line.wall, line.text);
+    }
+    println!("{report}");
+    for violation in outcome.violations.iter().skip(1).take(MAX_LINES) {
+        println!("seed {seed}: {violation}");
+    }
+    println!("trace {:016x}", outcome.trace);
+    if outcome.violations.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    ExitCode::FAILURE
 }
 
 fn compare(n: u64, seed: u64) -> Result<ExitCode> {

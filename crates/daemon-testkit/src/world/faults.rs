@@ -1,13 +1,16 @@
 //! What goes wrong: hosts die, clocks are set, files change, people hold daemons.
 
+use std::sync::Arc;
+
 use daemon_engine::{Gate, Joining, NewTrigger, Trigger};
 use daemon_event::{EventId, TriggerKey};
 use daemon_store::{DaemonRow, Modes, Registration, ScheduleText, Validity};
+use jiff::Timestamp;
 
 use super::rounds::activation_id;
 use super::{DAY, Happening, World};
 use crate::host::{Host, Point};
-use crate::setup::{TEXTS, Timetable, ZONES};
+use crate::setup::{Declared, TEXTS, Timetable, UTC, ZONES};
 
 const HOUR: i64 = 3_600;
 
@@ -20,6 +23,7 @@ impl World {
             Happening::Edit => 12 * DAY,
             Happening::Remove => 60 * DAY,
             Happening::Hold => 25 * DAY,
+            Happening::Release => 150 * DAY,
             _ => 8 * HOUR,
         };
         let wait = self.dice.wait(mean);
@@ -41,6 +45,7 @@ impl World {
             Happening::Edit => self.edit(),
             Happening::Remove => self.remove(),
             Happening::Hold => self.hold(),
+            Happening::Release => self.release(),
             _ => self.tell_event(),
         }
         self.again(fault);
@@ -60,6 +65,7 @@ impl World {
         }
         self.tally.crashes += 1;
         self.note(&[6, i64::try_from(host).unwrap_or(-1)]);
+        self.say(|_| format!("host {host} dies"));
         self.hosts[host].die();
         let down = match self.dice.below(10) {
             0 => self.dice.between(1, 3 * DAY),
@@ -75,7 +81,8 @@ impl World {
         if self.hosts[host].is_alive() {
             return;
         }
-        self.hosts[host].start(self.setup.canary);
+        let zones = Arc::clone(&self.tzdb);
+        self.hosts[host].start(zones, self.setup.canary);
         if self.hosts.len() == 1 {
             self.epoch = self.store.begin_epoch();
         }
@@ -83,6 +90,7 @@ impl World {
         self.sweep();
         self.register(host);
         self.note(&[7, i64::try_from(host).unwrap_or(-1)]);
+        self.say(|_| format!("host {host} starts"));
     }
 
     fn step_clock(&mut self) {
@@ -113,6 +121,7 @@ impl World {
         self.tally.steps += 1;
         self.offset = offset;
         self.note(&[8]);
+        self.say(|_| format!("the clock is set: {offset} s from what is right"));
         // After a suspend, whether leases are renewed or swept first is chance.
         if self.dice.once_in(2) {
             self.heartbeat();
@@ -123,9 +132,9 @@ impl World {
 
     fn edit(&mut self) {
         let daemon = self.any_daemon();
-        if self.declared[daemon].is_some() {
+        if let Some(declared) = self.declared[daemon] {
             self.tally.edits += 1;
-            self.declared[daemon] = Some(Timetable::draw(&mut self.dice));
+            self.declared[daemon] = Some(declared.edited(&mut self.dice));
             self.publish();
         }
     }
@@ -143,9 +152,42 @@ impl World {
     /// Puts a removed daemon back.
     pub(super) fn declare(&mut self, daemon: usize) {
         if self.declared[daemon].is_none() {
-            self.declared[daemon] = Some(Timetable::draw(&mut self.dice));
+            self.declared[daemon] = Some(Declared {
+                table: Timetable::draw(&mut self.dice),
+                text: 0,
+            });
             self.publish();
         }
+    }
+
+    /// A new time zone database: from some day on a zone keeps its offset for good, or another one. Every host that runs
+    /// reads it at once, as after an update of its machine.
+    fn release(&mut self) {
+        let of = self.any_daemon();
+        let zone = match self.declared[of] {
+            Some(declared) if declared.table.zone != UTC => declared.table.zone,
+            _ => 1 + self.dice.place_in(&ZONES[1..]),
+        };
+        // Now and then the database comes later than what it tells.
+        let ahead = match self.dice.below(4) {
+            0 => self.dice.between(-2 * DAY, 0),
+            _ => self.dice.between(HOUR, 60 * DAY),
+        };
+        let from = (self.base + self.real + ahead).div_euclid(60) * 60;
+        let rules = self.oracle.rules_of(zone);
+        let offset = rules.wall(from) - from + *self.dice.of(&[0, HOUR, -HOUR]);
+        let rules = rules.settled(from, offset);
+        self.tally.releases += 1;
+        self.tzdb.release(zone, &rules);
+        self.oracle.released(zone, rules, from, &self.store);
+        for host in &mut self.hosts {
+            host.is_stale = host.is_alive();
+        }
+        self.note(&[12, i64::try_from(zone).unwrap_or(-1), from, offset]);
+        self.say(|_| {
+            let from = Timestamp::from_second(from).expect("the years are in range");
+            format!("{} is {offset} s ahead for good from {from}", ZONES[zone])
+        });
     }
 
     fn hold(&mut self) {
@@ -161,6 +203,7 @@ impl World {
         let is_set = self.store.set_gate(&self.keys[daemon], gate).is_ok();
         self.is_claimable = true;
         self.note(&[9, i64::from(is_set)]);
+        self.say(|world| format!("{} is put to {gate:?}", world.keys[daemon].id));
     }
 
     fn any_daemon(&mut self) -> usize {
@@ -190,8 +233,14 @@ impl World {
         self.store.register(&registration);
         self.oracle.pass(self.wall());
         for daemon in 0..self.keys.len() {
-            if self.declared[daemon] != self.registered[daemon] {
-                self.oracle.registered(daemon, self.declared[daemon]);
+            let table = |declared: &[Option<Declared>]| declared[daemon].map(|one| one.table);
+            let (new, old) = (table(&self.declared), table(&self.registered));
+            if new != old {
+                self.oracle.registered(daemon, new);
+                self.say(|world| match new {
+                    Some(table) => format!("{} runs at {table}", world.keys[daemon].id),
+                    None => format!("{} is removed", world.keys[daemon].id),
+                });
             }
         }
         self.registered.clone_from(&self.declared);
@@ -207,13 +256,11 @@ impl World {
     }
 
     fn row(&self, daemon: usize) -> Option<DaemonRow> {
-        let table = self.declared[daemon]?;
-        let is_new = self.registered[daemon] != self.declared[daemon];
-        let rev = if is_new { self.revision } else { 0 };
+        let Declared { table, text } = self.declared[daemon]?;
         Some(DaemonRow {
             key: self.keys[daemon].clone(),
             path: String::new(),
-            rev: rev.to_string(),
+            rev: text.to_string(),
             commit: String::new(),
             purpose: String::new(),
             validity: Validity::Valid,
@@ -256,8 +303,9 @@ impl World {
             not_before: now,
             joining: Joining::Coalesce,
         });
-        self.oracle.told(daemon, key);
+        self.oracle.told(daemon, key, now);
         self.is_claimable = true;
         self.note(&[11, i64::try_from(daemon).unwrap_or(-1)]);
+        self.say(|world| format!("an event concerns {}", world.keys[daemon].id));
     }
 }

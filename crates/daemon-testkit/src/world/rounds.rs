@@ -38,7 +38,8 @@ impl World {
     /// What a host would commit.
     fn plan(&mut self, host: usize) -> Vec<TickCommit> {
         let (now, since_boot) = (self.now(), self.since_boot());
-        let host = &mut self.hosts[host];
+        let place = host;
+        let host = &mut self.hosts[place];
         let Some(ticker) = &mut host.ticker else {
             return Vec::new();
         };
@@ -59,6 +60,9 @@ impl World {
                 self.is_claimable = true;
                 host.is_stale = true;
                 self.note(&[1, i64::try_from(retracted).unwrap_or(-1)]);
+                self.say(|_| {
+                    format!("host {place} sees the clock go back: {retracted} rows retracted")
+                });
                 self.after(1, Happening::Look);
                 Vec::new()
             }
@@ -144,12 +148,32 @@ impl World {
                 self.note(&[row.scheduled_at.as_second(), count, outcome]);
             }
         }
+        self.say_rows(&batch);
         let results = self.store.commit_ticks(batch);
         for result in &results {
+            self.say(|_| format!("  {result:?}"));
             self.note(&[i64::from(matches!(result, TickResult::Recorded(_)))]);
             self.is_claimable |= matches!(result, TickResult::Recorded(Some(_)));
         }
         results
+    }
+
+    fn say_rows(&mut self, batch: &[TickCommit]) {
+        for commit in batch {
+            for row in &commit.rows {
+                self.say(|_| {
+                    format!(
+                        "{} {}: {} from {} to {} are {}",
+                        commit.daemon.id,
+                        commit.coverage,
+                        row.count,
+                        row.first,
+                        row.scheduled_at,
+                        row.outcome
+                    )
+                });
+            }
+        }
     }
 
     fn take_answers(&mut self, host: usize, names: &[(DaemonKey, u64)], results: &[TickResult]) {

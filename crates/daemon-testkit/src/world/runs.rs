@@ -4,10 +4,10 @@ use daemon_engine::{Activation, AttemptEnd, AttemptOutcome, Gate, LEASE};
 use daemon_store::{ClaimRequest, RunRow};
 
 use super::{Happening, World};
-use crate::host::Attempt;
+use crate::host::{Attempt, Fate};
 
-/// How long a provider that hangs is waited for.
-const WALL: i64 = 1_800;
+/// How long a provider that hangs is waited for: the limit of silence, and the limit of a run that is never silent.
+const LIMITS: [i64; 2] = [600, 1_800];
 
 impl World {
     /// Gives everything that is ready to hosts that are alive.
@@ -63,7 +63,7 @@ impl World {
             finished_at: None,
             object: String::new(),
         };
-        let lease = activation.run_lease;
+        let (id, lease) = (activation.id.clone(), activation.run_lease);
         if self
             .store
             .start_run(&activation.id, lease, run, now)
@@ -71,12 +71,11 @@ impl World {
         {
             return;
         }
-        let hangs = !self.is_calm && self.dice.once_in(30);
-        let takes = if hangs {
+        let (fate, takes) = if !self.is_calm && self.dice.once_in(30) {
             self.tally.hangs += 1;
-            WALL
+            (Fate::Hangs, *self.dice.of(&LIMITS))
         } else {
-            self.dice.between(5, 600)
+            (Fate::Ends, self.dice.between(5, 600))
         };
         self.n_queued += 1;
         let number = self.n_queued;
@@ -84,8 +83,15 @@ impl World {
             number,
             id: activation.id,
             lease,
+            fate,
         });
         self.note(&[3, takes]);
+        self.say(|_| {
+            format!(
+                "host {host} runs {} for {takes} s: it {fate:?}",
+                id.as_str()
+            )
+        });
         self.after(takes, Happening::AttemptEnds { host, number });
     }
 
@@ -99,6 +105,7 @@ impl World {
         let now = self.now();
         let reason = String::new;
         let outcome = match self.dice.below(40) {
+            _ if attempt.fate == Fate::Hangs => AttemptOutcome::Retryable { reason: reason() },
             _ if self.is_calm => AttemptOutcome::Done,
             0..3 => AttemptOutcome::Retryable { reason: reason() },
             3 => AttemptOutcome::Final { reason: reason() },
@@ -117,6 +124,10 @@ impl World {
         let ended = self.store.end_attempt(&attempt.id, attempt.lease, end);
         self.is_claimable = true;
         self.note(&[4, i64::from(ended.is_ok())]);
+        self.say(|_| match &ended {
+            Ok(ended) => format!("{} is {}", attempt.id, ended.activation.state),
+            Err(error) => format!("{}: {error}", attempt.id),
+        });
         if let Ok(ended) = ended
             && ended.gate == Gate::Tripped
         {
