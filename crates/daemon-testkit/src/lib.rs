@@ -10,10 +10,11 @@
 //! ```
 //!
 //! [`simulate`] lives a [`Setup`] and judges it; [`tell`] also says what happened, line by line, for whoever looks into
-//! a seed that failed. Both drive the real `Ticker`, the real decisions of the engine and the in-memory twin of the stores on one
-//! thread. The seed of a [`Setup`] decides everything: hosts that race and die between the steps of a transaction,
-//! clocks that are set, edits, removals, holds, providers that fail and hang. An oracle follows with its own calendar
-//! ([`SlowCron`], [`SlowZone`]) and compares what is recorded with what must be.
+//! a seed that failed. Both drive the real `Ticker`, the real decisions of the engine and the in-memory twin of the
+//! stores on one thread. The seed of a [`Setup`] decides everything: hosts that race and die between the steps of a
+//! transaction, clocks that are set, edits, removals, holds, providers that fail and hang, releases of the time zone
+//! database. An oracle follows with its own calendar ([`SlowCron`], [`SlowZone`]) and compares what is recorded with
+//! what must be.
 //!
 //! # What this crate does not do
 //!

@@ -7,6 +7,8 @@ use daemon_testkit::{Line, Outcome, Report, Setup, core_time, simulate, tell};
 const SEEDS: u64 = 300;
 /// How many tests share them, so that they run beside each other.
 const SHARES: u64 = 4;
+/// From how many seeds on every kind of fault and of outcome must be among them.
+const ENOUGH: u64 = 50;
 /// How many seeds are lived a second time.
 const REPLAYED: u64 = 200;
 
@@ -34,6 +36,9 @@ fn check(share: u64) {
     assert_eq!(report.failures, []);
     println!("{report}");
     let (tally, n) = (report.tally, report.n_seeds);
+    if n < ENOUGH {
+        return;
+    }
     let faults = [
         ("crashes", tally.crashes),
         ("clock steps", tally.steps),
@@ -75,7 +80,7 @@ fn a_fourth_share_of_seeds_keeps_every_promise() {
 }
 
 /// A seed in which a daemon is held until its queue is full.
-const FULL: u64 = 2;
+const FULL: u64 = 30;
 
 #[test]
 fn a_full_queue_refuses_ticks_and_says_so() {

@@ -2,4 +2,5 @@
 
 mod canaries;
 mod differential;
+mod guarantees;
 mod lives;
