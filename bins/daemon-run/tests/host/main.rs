@@ -12,6 +12,7 @@ mod serve_api;
 mod serve_control;
 mod serve_crash;
 mod serve_emanate;
+mod serve_emanate_ask;
 #[cfg(feature = "internal-testing")]
 mod serve_emanate_crash;
 mod serve_emanate_files;

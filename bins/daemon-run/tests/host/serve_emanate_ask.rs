@@ -1,0 +1,231 @@
+//! Messages to dispatched runs: queued, answered by the same session, announced.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::world::{World, eventually, processes_with};
+
+/// A stand-in for an agent: it names its session when it is told to, and ends when it is told to; it answers what it is asked
+/// when it is resumed, and hangs where the message says so.
+const AGENT: &str = r#"message=$(cat)
+wait_for() { while [ ! -e "$1" ]; do sleep 0.02; done; }
+case "$*" in
+*"--resume s-1"*)
+  echo "$*" > resumed
+  case "$message" in *hang*) sleep 1000;; esac
+  text="re: $message";;
+*) wait_for say; echo '{"type":"system","subtype":"init","session_id":"s-1"}'; wait_for go; text=first;;
+esac
+echo '{"type":"assistant","message":{"content":[{"type":"text","text":"Working."}]}}'
+echo "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"$text\"}"
+"#;
+
+fn world() -> World {
+    let world = World::pushed();
+    world.script(AGENT);
+    let text = format!(
+        "[[repo]]\npath = {:?}\nname = \"o/r\"\n\n[provider]\ndefault = \"claude\"\n\n[provider.claude]\ncommand = {:?}\n",
+        world.repo.display().to_string(),
+        world.beside("agent.sh").display().to_string(),
+    );
+    world.write_config(&text);
+    world
+}
+
+impl World {
+    fn allow(&self, name: &str) {
+        fs::write(self.desk().join(name), "").expect("a file");
+    }
+
+    fn ask(&self, id: &str, text: &str) -> (i32, Value) {
+        self.json(&["emanate", "ask", id, text])
+    }
+
+    /// Waits until a reply was announced, and returns the event.
+    fn replied(&self, id: &str, n: u32) -> Value {
+        let key = format!("daemon-followup:{id}:{n}");
+        eventually("the reply was announced", || {
+            let mut events = self.events().into_iter();
+            events.find(|event| event["idempotency_key"] == key.as_str())
+        })
+    }
+}
+
+#[test]
+fn a_message_waits_for_the_first_turn_and_is_answered_by_the_same_session() {
+    let world = world();
+    let _host = world.serve();
+    let run = world.dispatch_within(&["begin"], 5).remove(0);
+    let (code, reply) = world.ask(&run, "so?");
+    assert_eq!(
+        (code, &reply["error"]["message"]),
+        (75, &json!("still initializing"))
+    );
+    world.allow("say");
+    eventually("the session is known", || {
+        world.document(&run)["claude_session_id"]
+            .is_string()
+            .then_some(())
+    });
+    let (code, reply) = world.ask("em-1", "so?");
+    assert_eq!(
+        (code, reply),
+        (
+            0,
+            json!({"schema_version": 1, "status": "sent", "id": "em-1", "async": true, "queued": true})
+        )
+    );
+    let (code, reply) = world.ask(&run, "and?");
+    assert_eq!(
+        (code, &reply["status"], &reply["id"]),
+        (75, &json!("busy"), &json!(run))
+    );
+    assert!(
+        !world.desk().join("resumed").exists(),
+        "never two at once on a session"
+    );
+    world.allow("go");
+    let event = world.replied(&run, 1);
+    let text = world.file(&run, "followup-1.txt");
+    assert_eq!(fs::read_to_string(&text).expect("the reply"), "re: so?");
+    assert_eq!(
+        (&event["status"], &event["result_path"], &event["run_id"]),
+        (&json!("follow-up completed"), &json!(text), &json!(run))
+    );
+    let shown = world.check(&run);
+    assert_eq!(
+        (&shown["status"], &shown["result_preview"]),
+        (&json!("done"), &json!("first"))
+    );
+    assert_eq!(
+        json!([
+            shown["followups"][0]["n"],
+            shown["followups"][0]["state"],
+            shown["events"].as_array().map(Vec::len)
+        ]),
+        json!([1, "done", shown["events_total"]])
+    );
+    let order: Vec<&str> = shown["events"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|event| event["event"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(
+        order,
+        [
+            "daemon_start",
+            "cli_output",
+            "provider_terminal",
+            "cli_usage",
+            "daemon_done",
+            "ask_start",
+            "cli_output",
+            "ask_end"
+        ]
+    );
+    let keys: Vec<Value> = world
+        .events()
+        .iter_mut()
+        .map(|event| event["idempotency_key"].take())
+        .collect();
+    assert_eq!(
+        keys,
+        [
+            json!(format!("daemon-terminal:{run}")),
+            json!(format!("daemon-followup:{run}:1"))
+        ]
+    );
+}
+
+#[test]
+fn an_answer_that_takes_too_long_is_a_failed_one_and_a_reclaimed_one_is_silent() {
+    let world = world();
+    let host = world.serve();
+    fs::create_dir(world.desk()).expect("a directory");
+    world.allow("say");
+    world.allow("go");
+    let run = world.dispatch_within(&["begin"], 5).remove(0);
+    world.announced(&run);
+    let (_, reply) = world.ask(&run, "hang");
+    assert_eq!(
+        (&reply["status"], &reply["queued"]),
+        (&json!("sent"), &json!(false))
+    );
+    assert_eq!(world.ask(&run, "too many").0, 75);
+    let event = world.replied(&run, 1);
+    assert_eq!(
+        (&event["status"], &event["result_path"]),
+        (&json!("follow-up failed"), &Value::Null)
+    );
+    let body = event["body"].as_str().expect("a body");
+    assert!(body.contains("\nError: timeout: "), "{body}");
+    let marker = format!("DAEMON_RUN_ID={run}");
+    assert_eq!(processes_with(&marker), Vec::<u32>::new());
+
+    eventually("it takes messages again", || {
+        (world.ask(&run, "hang").1["status"] == "sent").then_some(())
+    });
+    eventually("it is resumed", || {
+        (!processes_with(&marker).is_empty()).then_some(())
+    });
+    let (_, reply) = world.json(&["emanate", "reclaim", &run]);
+    assert_eq!(
+        (&reply["cancelled"], &reply["pending"]),
+        (&json!(0), &json!(0))
+    );
+    assert_eq!(processes_with(&marker), Vec::<u32>::new());
+    let document = world.document(&run);
+    assert_eq!(
+        json!([
+            document["state"],
+            document["followups"][0]["state"],
+            document["followups"][1]["state"]
+        ]),
+        json!(["done", "timeout", "cancelled"])
+    );
+
+    drop(host.stop());
+    let _host = world.serve();
+    let (code, reply) = world.json(&["ask", &run, "still there?"]);
+    assert_eq!((code, &reply["queued"]), (0, &json!(false)), "{reply}");
+    let event = world.replied(&run, 3);
+    assert_eq!(
+        (&event["seq"], &event["status"]),
+        (&json!(3), &json!("follow-up completed"))
+    );
+    let argv = fs::read_to_string(world.desk().join("resumed")).expect("it was resumed");
+    assert!(
+        argv.contains("--resume s-1") && !argv.contains("--session-id"),
+        "{argv}"
+    );
+    assert_eq!(world.document(&run)["state"], "done");
+}
+
+#[test]
+fn a_program_without_a_conversation_takes_no_messages() {
+    let world = World::pushed();
+    let host = world.serve();
+    let run = world.dispatch(&["x"]).remove(0);
+    world.announced(&run);
+    let (code, reply) = world.ask(&run, "so?");
+    assert_eq!(
+        (code, &reply["error"]["message"]),
+        (64, &json!("not supported"))
+    );
+    let (code, reply) = world.ask(&run, " ");
+    assert_eq!(
+        (code, &reply["error"]["message"]),
+        (64, &json!("message is required"))
+    );
+    let (_, fired) = world.json(&["fire", "pusher"]);
+    let attempt = fired["runs"][0]["id"].as_str().expect("an id");
+    let (code, reply) = world.ask(attempt, "so?");
+    let words = format!(
+        "belongs to activation {}",
+        fired["activation"]["id"].as_str().expect("an id")
+    );
+    assert_eq!((code, &reply["error"]["message"]), (64, &json!(words)));
+    drop(host);
+}
