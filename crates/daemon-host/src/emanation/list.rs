@@ -14,24 +14,23 @@ pub(super) struct Room {
 
 /// Makes the reply from the entries of all runs, newest first.
 pub(super) fn reply(
-    entries: Vec<Map<String, Value>>,
+    entries: &[&Map<String, Value>],
     list: &List,
     room: Room,
 ) -> Map<String, Value> {
     let total = entries.len();
-    let is_running = |entry: &&Map<String, Value>| text(entry, "status") == Some("running");
+    let is_running = |entry: &&&Map<String, Value>| text(entry, "status") == Some("running");
     let running = room
         .running
         .unwrap_or_else(|| entries.iter().filter(is_running).count());
-    let matching: Vec<Map<String, Value>> = entries
-        .into_iter()
+    let matching: Vec<&&Map<String, Value>> = entries
+        .iter()
         .filter(|entry| matches(entry, list))
         .collect();
-    let matches = matching.len();
     let shown: Vec<Value> = matching
-        .into_iter()
+        .iter()
         .take(list.last)
-        .map(Value::Object)
+        .map(|entry| Value::Object(Map::clone(entry)))
         .collect();
     let mut reply = Map::new();
     for (name, value) in [
@@ -42,7 +41,7 @@ pub(super) fn reply(
         ("history_included", json!(list.history == History::Included)),
         ("index", json!("daemon_run_dirs")),
         ("total_before_filter", json!(total)),
-        ("total_matches", json!(matches)),
+        ("total_matches", json!(matching.len())),
     ] {
         reply.insert(name.to_owned(), value);
     }

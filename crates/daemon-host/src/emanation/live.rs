@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 use super::advisory::Repetitions;
 use super::find::Name;
 use super::publish::Publisher;
+use super::shelf::Index;
 
 /// What a host knows of the runs that it was asked for.
 #[derive(Debug, Default)]
@@ -20,6 +21,8 @@ pub(crate) struct Emanations {
     memory: Mutex<Memory>,
     /// Held while a batch is checked and begun, so that two batches cannot take one slot.
     pub(super) dispatching: tokio::sync::Mutex<()>,
+    /// What earlier lists read; none before the first.
+    pub(super) known: tokio::sync::Mutex<Option<Index>>,
     pub(super) tasks: TaskTracker,
     pub(super) publisher: Publisher,
 }

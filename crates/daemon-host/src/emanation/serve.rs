@@ -1,6 +1,5 @@
 //! The five actions, with a host and without one.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use serde_json::{Map, Value};
 use super::call::{self, Call, Caller, Check, List};
 use super::find::{self, unreadable};
 use super::list::Room;
-use super::shelf::{self, Keeper, Remembered};
+use super::shelf::{self, Index, Keeper, Remembered};
 use super::{ask, check, dispatch, fault, list, reclaim};
 use crate::driver::Inner;
 use crate::ops::{OpError, OpErrorKind};
@@ -74,13 +73,13 @@ pub fn offline(
     fault::refuse(&faults)?;
     match read {
         Some(Call::List(list)) => {
-            let entries = shelf::entries(runs, HashMap::new(), Keeper::Nobody, now)
+            let read = shelf::entries(runs, &Index::new(), Keeper::Nobody, now)
                 .map_err(|error| unreadable(&error))?;
             let room = Room {
                 running: None,
                 most,
             };
-            Ok(list::reply(entries, &list, room))
+            Ok(list::reply(&of(&read), &list, room))
         }
         Some(Call::Check(check)) => {
             let found = find::find(runs, &check.id, |_| None)?;
@@ -100,35 +99,43 @@ async fn listed(
     list: List,
     now: Timestamp,
 ) -> Result<Map<String, Value>, OpError> {
-    let index = index(inner).await?;
+    // One list at a time reads what none has read before.
+    let mut known = inner.emanations.known.lock().await;
+    let index = match known.take() {
+        Some(index) => index,
+        None => stored(inner).await?,
+    };
     let runs = inner.home.runs();
     let room = Room {
         running: Some(inner.emanations.running()),
         most: inner.config().limits.emanations,
     };
-    blocking(move || {
-        let entries =
-            shelf::entries(&runs, index, Keeper::Host, now).map_err(|error| unreadable(&error))?;
-        Ok(list::reply(entries, &list, room))
+    let (reply, index) = blocking(move || {
+        let read =
+            shelf::entries(&runs, &index, Keeper::Host, now).map_err(|error| unreadable(&error))?;
+        Ok((list::reply(&of(&read), &list, room), shelf::index(&read)))
     })
-    .await
+    .await?;
+    *known = Some(index);
+    Ok(reply)
+}
+
+/// Returns the entries of what was read.
+fn of(read: &[(daemon_run_folder::Folder, Remembered)]) -> Vec<&Map<String, Value>> {
+    read.iter().map(|(_, known)| &*known.entry).collect()
 }
 
 /// Reads what the store remembers of every run.
-async fn index(inner: &Inner) -> Result<HashMap<String, Remembered>, OpError> {
-    let mut index = HashMap::new();
+async fn stored(inner: &Inner) -> Result<Index, OpError> {
+    let mut index = Index::new();
     let mut query = Query {
         limit: PAGE,
         ..Query::default()
     };
     loop {
         let page = inner.store.runs(&query).await?;
-        for row in page.rows {
-            // A row of an earlier release remembers no entry; its folder is read.
-            if let Ok(remembered) = serde_json::from_str(&row.object) {
-                index.insert(row.id, remembered);
-            }
-        }
+        let rows = page.rows.into_iter();
+        index.extend(rows.filter_map(|row| Some((row.id, Remembered::of_row(&row.object)?))));
         match page.next {
             Some(next) => query.after = Some(next),
             None => return Ok(index),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use daemon_run_folder::{Document, Folder, Reading};
 use jiff::{SignedDuration, Timestamp};
@@ -28,11 +29,46 @@ impl Stamp {
     }
 }
 
-/// An entry that an index remembers.
-#[derive(Debug, Deserialize)]
+/// An entry with what its document was when it was made.
+#[derive(Clone, Debug)]
 pub(crate) struct Remembered {
     stamp: Option<Stamp>,
-    entry: Option<Map<String, Value>>,
+    pub(super) entry: Arc<Map<String, Value>>,
+}
+
+/// The entries that are known without reading a folder, by the names of the folders.
+pub(crate) type Index = HashMap<String, Remembered>;
+
+impl Remembered {
+    /// Reads an entry from a row of the store; a row of an earlier release holds none.
+    pub(super) fn of_row(object: &str) -> Option<Self> {
+        let row: Row = serde_json::from_str(object).ok()?;
+        Some(Self {
+            stamp: Some(row.stamp),
+            entry: Arc::new(row.entry),
+        })
+    }
+
+    fn is_running(&self) -> bool {
+        self.entry
+            .get("status")
+            .is_none_or(|status| status == "running")
+    }
+}
+
+/// What a row of the store holds beside the run's object.
+#[derive(Deserialize)]
+struct Row {
+    stamp: Stamp,
+    entry: Map<String, Value>,
+}
+
+/// Makes an index of what was read; what still runs is read again the next time.
+pub(super) fn index(read: &[(Folder, Remembered)]) -> Index {
+    let still = read.iter().filter(|(_, known)| !known.is_running());
+    still
+        .map(|(folder, known)| (folder.id().to_string(), known.clone()))
+        .collect()
 }
 
 /// Whether a host looks after the folders.
@@ -44,32 +80,26 @@ pub(crate) enum Keeper {
     Nobody,
 }
 
-/// Reads the entries of all folders, newest first; those that the index remembers as they are stay unread.
+/// Reads the entries of all folders, newest first; those that the index knows as they are stay unread.
 pub(crate) fn entries(
     runs: &Path,
-    mut index: HashMap<String, Remembered>,
+    index: &Index,
     keeper: Keeper,
     now: Timestamp,
-) -> Result<Vec<Map<String, Value>>, daemon_run_folder::FolderError> {
+) -> Result<Vec<(Folder, Remembered)>, daemon_run_folder::FolderError> {
     let folders = Folder::list(runs)?;
-    let mut wanted: Vec<(Folder, Option<Remembered>)> = folders
-        .into_iter()
-        .map(|folder| {
-            let known = index.remove(&folder.id().to_string());
-            (folder, known)
-        })
-        .collect();
     let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = wanted.len().div_ceil(n_threads).max(1);
+    let share = folders.len().div_ceil(n_threads).max(1);
     let read = std::thread::scope(|scope| {
-        let shares: Vec<_> = wanted
-            .chunks_mut(share)
+        let shares: Vec<_> = folders
+            .chunks(share)
             .map(|share| {
                 scope.spawn(move || {
-                    let read = |(folder, known): &mut (Folder, Option<Remembered>)| {
-                        one(folder, known.take(), keeper, now)
+                    let read = |folder: &Folder| {
+                        let known = one(folder, index, keeper, now)?;
+                        Some((folder.clone(), known))
                     };
-                    share.iter_mut().filter_map(read).collect::<Vec<_>>()
+                    share.iter().filter_map(read).collect::<Vec<_>>()
                 })
             })
             .collect();
@@ -84,25 +114,21 @@ pub(crate) fn entries(
 }
 
 /// Makes the entry of a folder; one that cannot be read has none.
-fn one(
-    folder: &Folder,
-    known: Option<Remembered>,
-    keeper: Keeper,
-    now: Timestamp,
-) -> Option<Map<String, Value>> {
-    if let Some(Remembered {
-        stamp: Some(stamp),
-        entry: Some(entry),
-    }) = known
-        && entry
-            .get("status")
-            .is_some_and(|status| status != "running")
-        && Stamp::of(folder) == Some(stamp)
+fn one(folder: &Folder, index: &Index, keeper: Keeper, now: Timestamp) -> Option<Remembered> {
+    // Read before the document is, so that a change in between is noticed the next time.
+    let stamp = Stamp::of(folder);
+    if let Some(known) = index.get(&folder.id().to_string())
+        && stamp.is_some()
+        && known.stamp == stamp
+        && !known.is_running()
     {
-        return Some(entry);
+        return Some(known.clone());
     }
     let document = mended(folder, now)?;
-    Some(shown(folder, &document, keeper, now))
+    Some(Remembered {
+        stamp,
+        entry: Arc::new(shown(folder, &document, keeper, now)),
+    })
 }
 
 /// Makes the entry of a document.
