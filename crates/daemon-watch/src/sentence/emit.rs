@@ -72,7 +72,8 @@ pub(super) fn emit(line: &Line<'_>, events: &[Event]) -> Option<Found> {
                 )?;
             }
         }
-        if !is_met {
+        // What is said of an event that no kind of it tells must not vanish with it.
+        if !is_met || groups.is_empty() {
             return None;
         }
         if event.raw.is_none()

@@ -5,13 +5,17 @@
 //! requests.
 
 mod acts;
+mod ends;
 mod facts;
 mod guards;
 mod happens;
+mod moves;
 mod narrow;
 mod others;
 mod places;
 mod subject;
+mod talk;
+mod tickets;
 mod topic;
 mod values;
 

@@ -358,7 +358,9 @@ impl Line<'_> {
                     let is_deed = line.sees_sense(|sense| {
                         sense.is_verb() && sense.forms.has(crate::lexicon::Forms::PAST)
                     });
-                    (!is_deed || !scope.is_verb).then_some(())?;
+                    let is_participle = line.word(0).ends_with("ed")
+                        && line.written(0).starts_with(char::is_lowercase);
+                    (!(is_deed || is_participle) || !scope.is_verb).then_some(())?;
                     let values = line.states(false)?;
                     Some(line.says(Says::Test(Test::new(Field::State, Op::Is, values)), start))
                 })

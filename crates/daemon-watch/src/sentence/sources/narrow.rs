@@ -359,7 +359,8 @@ impl Line<'_> {
         )
         .then_some(())?;
         let start = self.at;
-        if !scope.is_verb && self.eat_any(LABELLED) {
+        let is_joined = matches!(self.word_before(), "or" | "and" | "");
+        if !(scope.is_verb && is_joined) && self.eat_any(LABELLED) {
             self.skip_any(&["with", "as"]);
             return self.labels(label_test);
         }

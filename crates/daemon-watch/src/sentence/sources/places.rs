@@ -57,7 +57,8 @@ impl Line<'_> {
                 .attempt(Self::team_place)
                 .or_else(|| self.attempt(Self::project_place))
                 .or_else(|| self.attempt(Self::assigned_place))
-                .or_else(|| self.attempt(Self::state_place)),
+                .or_else(|| self.attempt(Self::state_place))
+                .or_else(|| self.attempt(Self::bare_team)),
             Topic::Trouble => self.attempt(Self::project_place),
             Topic::Remark | Topic::Other => self.attempt(Self::project_place),
         }
@@ -213,8 +214,11 @@ impl Line<'_> {
         let word = self.word(0);
         let says = matches!(word, "branch" | "branches" | "default")
             || (1..=3).any(|ahead| matches!(self.word(ahead), "branch" | "branches"));
+        let is_pattern = self.kind(0) == Some(TokenKind::Code)
+            && (self.value(0).contains('*')
+                || scope.topic == Topic::Run && self.value(0).contains('/'));
         let is_known = KNOWN_BRANCHES.contains(&word) && word != "release" && word != "integration"
-            || self.kind(0) == Some(TokenKind::Code) && self.value(0).contains('*');
+            || is_pattern;
         let may_be = says || is_known && (scope.topic == Topic::Run || word != "next");
         may_be.then_some(())?;
         self.at = start;
@@ -296,6 +300,26 @@ impl Line<'_> {
         }
         let found = self.teams(start)?;
         Some(if outside { found.not() } else { found })
+    }
+
+    /// `in Engineering`: a name behind `in` that is no state.
+    fn bare_team(&mut self) -> Option<Guard> {
+        let start = self.at;
+        self.eat("in").then_some(())?;
+        let is_name = self.kind(0) == Some(TokenKind::Word)
+            && self.word_sense(0).is_none()
+            && self.written(0).starts_with(char::is_uppercase);
+        is_name.then_some(())?;
+        let name = self.value(0);
+        self.at += 1;
+        let is_longer = self.written(0).starts_with(char::is_uppercase)
+            || self.sees_sense(|sense| !sense.nouns.is_empty() || sense.part.is_some());
+        (!is_longer).then(|| {
+            self.says(
+                Says::Test(Test::new(Field::Team, Op::Is, vec![name])),
+                start,
+            )
+        })
     }
 
     pub(super) fn teams(&mut self, start: usize) -> Option<Guard> {

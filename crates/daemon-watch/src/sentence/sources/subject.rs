@@ -8,7 +8,7 @@ use crate::filter::{Op, Test};
 use crate::lexicon::{self, Class, Forms, Sense};
 use crate::normalise::TokenKind;
 use crate::resolve::has_row;
-use crate::sentence::atom::{Guard, Role, Says};
+use crate::sentence::atom::{Atom, Guard, Role, Says};
 use crate::sentence::deeds::Event;
 use crate::sentence::formula::{Formula, is};
 use crate::sentence::line::Line;
@@ -205,6 +205,9 @@ impl Line<'_> {
             // An emoji between colons is Slack's.
             matter.source = matter.source.or(Some(Source::Slack));
         }
+        if matter.nouns == [Noun::Ci] {
+            self.name_with_noun(&mut matter.guard);
+        }
         let scope = matter.scope()?;
         let start = self.at;
         let found = self.narrowings(scope, &mut matter.on);
@@ -213,6 +216,26 @@ impl Line<'_> {
             matter.require(found);
         }
         Some(matter)
+    }
+
+    /// `the Nightly build`: its name may be `Nightly`, or both words.
+    fn name_with_noun(&self, guard: &mut Guard) {
+        let noun = self
+            .tokens
+            .get(self.at.wrapping_sub(1))
+            .map_or("", |token| token.span.of(self.text));
+        let named = guard.replace(false, &mut |atom: &Atom, negated| {
+            let mut atom = atom.clone();
+            if let Says::Name(names) = &mut atom.says {
+                let both: Vec<String> = names.iter().map(|name| format!("{name} {noun}")).collect();
+                names.extend(both);
+            }
+            let found = Formula::Atom(atom);
+            Some(if negated { found.not() } else { found })
+        });
+        if let Some(named) = named {
+            *guard = named;
+        }
     }
 
     /// `it`: what the clause before is about.
