@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use daemon_host::config::{Config, Provider as ProviderConfig};
+use daemon_host::config::Provider as ProviderConfig;
 use daemon_host::doctor::Check;
 use daemon_host::ops::chain;
 use daemon_process::{ByteCount, ExitStatus, Tool};
@@ -57,8 +57,8 @@ pub(crate) fn configure(
         }
         Some(other) => return Err(format!("`auth` is `{other}`; `login` is served")),
     };
-    if provider.input.is_some() || provider.require_result {
-        return Err("`input` and `require_result` are for commands".to_owned());
+    if provider.input.is_some() || provider.require_result || provider.resume.is_some() {
+        return Err("`input`, `require_result` and `resume` are for commands".to_owned());
     }
     Ok(config)
 }
@@ -91,11 +91,13 @@ pub(crate) fn confinement(is_confining: bool) -> Confinement {
     }
 }
 
-/// Examines the configured agents: whether each is there and knows every flag that it is given.
-pub(crate) fn examine(config: &Config, path: &OsString) -> Vec<Check> {
-    let named = config.provider.named.iter();
+/// Examines the agents among providers: whether each is there and knows every flag that it is given.
+pub(crate) fn examine<'c>(
+    providers: impl Iterator<Item = (&'c String, &'c ProviderConfig)>,
+    path: &OsString,
+) -> Vec<Check> {
     let agents =
-        named.filter_map(|(name, provider)| Some((name, provider, agent_of(name, provider)?)));
+        providers.filter_map(|(name, provider)| Some((name, provider, agent_of(name, provider)?)));
     agents
         .map(|(name, provider, agent)| {
             let check = format!("provider {name}");

@@ -6,21 +6,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use daemon_engine::{NewOutput, OutputKey, OutputState, Surface};
-use daemon_host::config::{self, Config, Period, Provider as ProviderConfig};
+use daemon_host::config::{self, Config, Period};
 use daemon_host::driver::repos::Watched;
 use daemon_host::driver::{Checked, Checker, Parts, Planner, Push, PushPermission, Wish};
 use daemon_host::ops::{OpError, OpErrorKind, chain};
 use daemon_host::serve::Compose;
 use daemon_process::Supervisor;
-use daemon_provider::Provider;
-use daemon_provider::builtin::Builtin;
-use daemon_provider_cli::{
-    Agent, AgentProvider, CommandConfig, CommandProvider, InputFormat, ResultRule,
-};
 use daemon_repo::{Discovery, Git, Problem, Remote, RemoteName, Repository, daemon_branch};
 use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
 
-use crate::agents;
 use crate::failure::{Exit, Failure};
 use crate::place::Place;
 use crate::services::services;
@@ -41,11 +35,11 @@ pub(crate) struct Overrides {
 /// Reads configuration and composes parts from it.
 pub(crate) struct Composer {
     config: Option<PathBuf>,
-    directory: PathBuf,
-    path: std::ffi::OsString,
+    pub(crate) directory: PathBuf,
+    pub(crate) path: std::ffi::OsString,
     store: Option<String>,
     overrides: Overrides,
-    supervisor: Mutex<Option<Supervisor>>,
+    pub(crate) supervisor: Mutex<Option<Supervisor>>,
 }
 
 impl Composer {
@@ -62,7 +56,7 @@ impl Composer {
     }
 
     /// Returns the directory that paths of the configuration are relative to.
-    fn home(&self) -> &Path {
+    pub(crate) fn home(&self) -> &Path {
         let home = self.config.as_deref().and_then(Path::parent);
         home.unwrap_or(&self.directory)
     }
@@ -125,6 +119,7 @@ impl Compose for Composer {
             checker: Arc::new(LintChecker),
             planner: Arc::new(BranchPlanner),
             providers: self.providers(config)?,
+            presets: self.presets(config)?,
             surfaces,
             facts: Arc::new(services(self.home(), config)?),
             repos,
@@ -165,167 +160,8 @@ fn configuration(path: &Path) -> Result<Config, OpError> {
     })
 }
 
-impl Composer {
-    fn providers(&self, config: &Config) -> Result<BTreeMap<String, Arc<dyn Provider>>, OpError> {
-        let mut providers: BTreeMap<String, Arc<dyn Provider>> = BTreeMap::new();
-        for (name, provider) in &config.provider.named {
-            providers.insert(name.clone(), self.provider(name, provider, config)?);
-        }
-        if !providers.contains_key("builtin") {
-            providers.insert("builtin".to_owned(), builtin(&ProviderConfig::default()));
-        }
-        if !providers.contains_key(&config.provider.default) {
-            return Err(not_configured(&config.provider.default));
-        }
-        Ok(providers)
-    }
-
-    /// Composes the provider that runs unless a policy says otherwise; none where it is `builtin`, which runs no model.
-    ///
-    /// # Errors
-    /// If the configuration names none, or one that cannot be run.
-    pub(crate) fn default_provider(
-        &self,
-        config: &Config,
-    ) -> Result<Option<Arc<dyn Provider>>, OpError> {
-        let name = &config.provider.default;
-        match config.provider.named.get(name) {
-            None if name == "builtin" => Ok(None),
-            None => Err(not_configured(name)),
-            Some(provider) if provider.kind.as_deref().unwrap_or(name) == "builtin" => Ok(None),
-            Some(provider) => self.provider(name, provider, config).map(Some),
-        }
-    }
-
-    fn provider(
-        &self,
-        name: &str,
-        provider: &ProviderConfig,
-        config: &Config,
-    ) -> Result<Arc<dyn Provider>, OpError> {
-        if let Some(agent) = agents::agent_of(name, provider) {
-            return self.agent(name, agent, provider, config);
-        }
-        let kind = match (provider.kind.as_deref(), name) {
-            (Some(kind), _) => kind,
-            (None, "builtin") => "builtin",
-            (None, _) => "command",
-        };
-        match kind {
-            "builtin" => Ok(builtin(provider)),
-            "command" => self.command(name, provider, config),
-            other => {
-                let message = format!(
-                    "provider.{name}.kind is `{other}`; `builtin`, `command`, `claude`, `codex` and `opencode` are served"
-                );
-                Err(OpError::new(
-                    OpErrorKind::Config,
-                    "unknown-provider-kind",
-                    message,
-                ))
-            }
-        }
-    }
-}
-
-/// Says which provider is configured wrongly.
-fn wrong_provider(name: &str, message: &str) -> OpError {
-    OpError::new(
-        OpErrorKind::Config,
-        "config-invalid",
-        format!("provider.{name}: {message}"),
-    )
-}
-
-impl Composer {
-    /// Examines the agents of a configuration.
-    pub(crate) fn examine_agents(&self, config: &Config) -> Vec<daemon_host::doctor::Check> {
-        agents::examine(config, &self.path)
-    }
-
-    fn agent(
-        &self,
-        name: &str,
-        agent: Agent,
-        provider: &ProviderConfig,
-        config: &Config,
-    ) -> Result<Arc<dyn Provider>, OpError> {
-        let mut found = agents::configure(name, agent, provider, &self.path)
-            .map_err(|message| wrong_provider(name, &message))?;
-        found.untrusted = self.untrusted(config);
-        found.confinement = agents::confinement(is_confining(config));
-        found
-            .resolve()
-            .map_err(|error| wrong_provider(name, &chain(&error)))?;
-        Ok(Arc::new(AgentProvider::new(self.supervisor()?, found)))
-    }
-
-    /// Returns the directories that no program is taken from.
-    fn untrusted(&self, config: &Config) -> Vec<PathBuf> {
-        let repos = config.repo.iter();
-        repos.map(|repo| self.directory.join(&repo.path)).collect()
-    }
-
-    fn command(
-        &self,
-        name: &str,
-        provider: &ProviderConfig,
-        config: &Config,
-    ) -> Result<Arc<dyn Provider>, OpError> {
-        let wrong = |message: String| wrong_provider(name, &message);
-        agents::refuse_agent_keys(provider).map_err(wrong)?;
-        let program = provider
-            .command
-            .as_ref()
-            .ok_or_else(|| wrong("`command` is missing".to_owned()))?;
-        let mut command = CommandConfig::new(name, program);
-        command.args.clone_from(&provider.args);
-        command.search.clone_from(&self.path);
-        command.input = match provider.input.as_deref() {
-            None | Some("text") => InputFormat::Prompt,
-            Some("json") => InputFormat::Json,
-            Some(other) => {
-                return Err(wrong(format!(
-                    "`input` is `{other}`; `text` and `json` are served"
-                )));
-            }
-        };
-        command.result = if provider.require_result {
-            ResultRule::Required
-        } else {
-            ResultRule::Optional
-        };
-        command.untrusted = self.untrusted(config);
-        command.confinement = agents::confinement(is_confining(config));
-        command.resolve().map_err(|error| wrong(chain(&error)))?;
-        Ok(Arc::new(CommandProvider::new(self.supervisor()?, command)))
-    }
-
-    /// Returns the one thread that forks children, starting it when the first provider needs it.
-    fn supervisor(&self) -> Result<Supervisor, OpError> {
-        let mut supervisor = self.supervisor.lock().expect("no holder panics");
-        if let Some(running) = &*supervisor {
-            return Ok(running.clone());
-        }
-        let started = Supervisor::start().map_err(|error| {
-            OpError::new(
-                OpErrorKind::Unavailable,
-                "supervisor",
-                format!("children cannot be supervised: {error}"),
-            )
-        })?;
-        *supervisor = Some(started.clone());
-        Ok(started)
-    }
-}
-
-fn not_configured(name: &str) -> OpError {
-    let message = format!("provider.default names `{name}`, which is not configured");
-    OpError::new(OpErrorKind::Config, "unknown-provider", message)
-}
-
 /// Reports whether policy asks for a sandbox that confines files.
-fn is_confining(config: &Config) -> bool {
+pub(crate) fn is_confining(config: &Config) -> bool {
     let single = config
         .policy
         .daemon
@@ -344,14 +180,6 @@ pub(crate) fn sandbox(config: &Config) -> (u8, String) {
     }
     let level = report.level.number().min(1);
     (level, "clean environment, limits, process group".to_owned())
-}
-
-fn builtin(provider: &ProviderConfig) -> Arc<dyn Provider> {
-    Arc::new(if provider.repair {
-        Builtin::repairing()
-    } else {
-        Builtin::reporting()
-    })
 }
 
 /// Opens the repositories of a configuration.

@@ -21,11 +21,13 @@ mod dispatch;
 mod event_input;
 mod failure;
 mod known;
+mod llm;
 mod local;
 mod logs;
 mod mcp;
 mod out;
 mod place;
+mod providers;
 #[cfg(doctest)]
 mod readme;
 mod services;

@@ -97,6 +97,8 @@ pub struct Inner {
     pub(crate) registering: tokio::sync::RwLock<()>,
     /// The runs that callers dispatched.
     pub(crate) emanations: Emanations,
+    /// What model calls may spend in a day.
+    pub(crate) purse: Arc<crate::money::DayPurse>,
     runtime: RwLock<Arc<Runtime>>,
     state: Mutex<State>,
     backlog: std::sync::atomic::AtomicU64,
@@ -134,6 +136,7 @@ impl Inner {
             broken: CancellationToken::new(),
             registering: tokio::sync::RwLock::new(()),
             emanations: Emanations::default(),
+            purse: Arc::default(),
             runtime: RwLock::new(Arc::new(runtime)),
             state: Mutex::new(State::default()),
             backlog: std::sync::atomic::AtomicU64::new(0),

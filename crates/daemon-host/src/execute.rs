@@ -18,6 +18,8 @@ pub(crate) use place::environment;
 use crate::defect::guarded;
 use crate::driver::Inner;
 use crate::driver::repos::Watched;
+use crate::money::Wallet;
+use crate::policy::micros;
 use crate::random;
 use grants::RunGrants;
 
@@ -137,7 +139,13 @@ async fn work(
     stopped: &mut tokio::sync::watch::Receiver<Option<daemon_provider::CancelReason>>,
 ) -> Result<(AttemptEnd, Worktree), Refusal> {
     let prepared = place::prepare(inner, activation, provider).await?;
-    let grants = Arc::new(RunGrants::new(prepared.state.clone(), prepared.capability));
+    let wallet = Wallet::new(
+        prepared.money,
+        Arc::clone(&inner.purse),
+        inner.config().budget.day_usd.map(micros),
+    );
+    let grants = RunGrants::new(prepared.state.clone(), prepared.capability, wallet);
+    let grants = Arc::new(grants);
     let supervised =
         supervise::run(inner, activation, &prepared, Arc::clone(&grants), stopped).await?;
     let end = collect::end(inner, activation, &prepared, &grants, supervised).await;

@@ -40,6 +40,7 @@ pub mod fire;
 pub mod home;
 pub mod http;
 pub mod intake;
+mod money;
 pub mod ops;
 pub mod policy;
 pub mod random;

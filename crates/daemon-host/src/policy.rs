@@ -63,18 +63,22 @@ impl RunPolicy {
     }
 }
 
+/// Turns dollars into millionths.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a budget is checked to be finite and not negative"
+)]
+pub(crate) fn micros(usd: f64) -> MicroUsd {
+    MicroUsd((usd * 1_000_000.0) as u64)
+}
+
 fn limits(config: &Config) -> Limits {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a budget is checked to be finite and not negative"
-    )]
-    let budget = MicroUsd((config.budget.activation_usd * 1_000_000.0) as u64);
     Limits {
         wall: config.limits.wall.unsigned(),
         idle: Some(config.limits.idle.unsigned()),
         max_turns: None,
-        budget: Some(budget),
+        budget: Some(micros(config.budget.activation_usd)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::Access;
+use crate::config::{Access, SecretPlaces};
 use crate::random;
 
 /// A token that is configured and not there.
@@ -45,15 +45,31 @@ pub fn service_token(
     source: &str,
     access: Access<'_>,
 ) -> Result<Option<String>, TokenError> {
-    let (key, text) = if let Some(file) = access.token_file {
-        let key = format!("sources.{source}.token_file");
+    let places = SecretPlaces {
+        file: access.token_file,
+        env: access.token_env,
+    };
+    configured(home, &format!("sources.{source}.token"), places)
+}
+
+/// Reads what the keys `<key>_file` and `<key>_env` of the configuration name; `None` where neither is set.
+///
+/// # Errors
+/// If one is set and cannot be read.
+pub fn configured(
+    home: &Path,
+    key: &str,
+    places: SecretPlaces<'_>,
+) -> Result<Option<String>, TokenError> {
+    let (key, text) = if let Some(file) = places.file {
+        let key = format!("{key}_file");
         let path = home.join(file);
         match std::fs::read_to_string(&path) {
             Ok(text) => (key, text),
             Err(source) => return Err(TokenError::Unreadable { key, path, source }),
         }
-    } else if let Some(name) = access.token_env {
-        let key = format!("sources.{source}.token_env");
+    } else if let Some(name) = places.env {
+        let key = format!("{key}_env");
         let value = random::environment(name).and_then(|value| value.into_string().ok());
         match value {
             Some(text) => (key, text),

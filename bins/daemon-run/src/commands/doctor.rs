@@ -157,7 +157,7 @@ fn parts(composer: &Composer, config: &Config) -> Vec<Check> {
     };
     let names: Vec<&str> = parts.providers.keys().map(String::as_str).collect();
     let mut checks = vec![Check::ok("providers", names.join(", "))];
-    checks.extend(composer.examine_agents(config));
+    checks.extend(composer.examine_providers(config));
     checks.extend(parts.repos.iter().map(|repo| {
         let detail = repo.repository.common_dir().display().to_string();
         Check::ok(format!("repository {}", repo.name), detail)

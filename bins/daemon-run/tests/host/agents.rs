@@ -97,7 +97,8 @@ fn a_wrongly_configured_agent_is_refused_by_its_key() {
         ("permissions = \"all\"", "permissions"),
         ("auth = \"token\"", "auth"),
         ("input = \"json\"", "input"),
-        ("kind = \"gemini\"", "gemini"),
+        ("kind = \"cobol\"", "cobol"),
+        ("key_env = \"KEY\"", "key_env"),
         ("kind = \"command\"\nmodel = \"m\"", "model"),
     ] {
         let (code, answer) = world(WORKS, more).json(&["fire", "pusher", "--repo", "repo"]);

@@ -5,6 +5,7 @@
 mod agents;
 mod emanating;
 mod http;
+mod llm;
 mod rpc;
 mod world;
 

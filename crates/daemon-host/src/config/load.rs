@@ -119,7 +119,15 @@ fn check(config: &Config) -> Result<(), (String, String)> {
             "`budget.day_usd` must not be negative".to_owned(),
         ));
     }
-    for name in config.provider.named.keys() {
+    check_providers(config)
+}
+
+fn check_providers(config: &Config) -> Result<(), (String, String)> {
+    for (name, provider) in &config.provider.named {
+        if provider.price.is_some_and(|price| !price.is_valid()) {
+            let message = format!("`provider.{name}.price` must not be negative");
+            return Err(("price".to_owned(), message));
+        }
         let shaped = !name.is_empty()
             && name.len() <= 64
             && name

@@ -5,14 +5,16 @@
 mod duration;
 mod load;
 mod model;
+mod provider;
 
 pub use duration::{InvalidPeriod, Period, Retention};
 pub use load::{ConfigError, parse, schema};
 pub use model::{
     Access, Budget, Capability, Config, DaemonPolicy, GitSurface, HookConfig, Host, Limits,
-    LinearConfig, Log, LogFormat, Misfire, Overlap, Policy, Provider, Providers, Repo, Retain,
-    Schedule, SecretPlaces, SourceConfig, Sources, Surfaces, Uds,
+    LinearConfig, Log, LogFormat, Misfire, Overlap, Policy, Repo, Retain, Schedule, SecretPlaces,
+    SourceConfig, Sources, Surfaces, Uds,
 };
+pub use provider::{Price, Provider, Providers};
 
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::duration::{Period, Retention};
+use super::provider::Providers;
 
 /// The whole configuration.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -176,55 +177,6 @@ pub enum Overlap {
     BufferAll,
     /// The unfinished one is cancelled.
     CancelOther,
-}
-
-/// Providers by name.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(default)]
-pub struct Providers {
-    /// The one that runs unless a policy says otherwise.
-    pub default: String,
-    /// Each by its name.
-    #[serde(flatten)]
-    pub named: BTreeMap<String, Provider>,
-}
-
-impl Default for Providers {
-    fn default() -> Self {
-        Self {
-            default: "builtin".to_owned(),
-            named: BTreeMap::new(),
-        }
-    }
-}
-
-/// One provider.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Provider {
-    /// `builtin`, `command`, `claude`, `codex` or `opencode`; by default the provider's name where it is one of them, else
-    /// `command`.
-    pub kind: Option<String>,
-    /// The program.
-    pub command: Option<String>,
-    /// Its arguments.
-    pub args: Vec<String>,
-    /// For agents: the model, as the agent names it.
-    pub model: Option<String>,
-    /// For agents: `bypass` switches their own checks off; by default they may do what the run may do.
-    pub permissions: Option<String>,
-    /// For agents: `login` uses the login of the host's user; by default they have only what `env` names.
-    pub auth: Option<String>,
-    /// Names of environment variables that it may see.
-    pub env: Vec<String>,
-    /// `text` (default) or `json`: what it reads from its standard input.
-    pub input: Option<String>,
-    /// Whether ending without a result is a failure.
-    pub require_result: bool,
-    /// The most bytes of context that it takes.
-    pub context_bytes: Option<u64>,
-    /// For `builtin`: whether it repairs links that have exactly one candidate.
-    pub repair: bool,
 }
 
 /// What runs may do.

@@ -92,6 +92,8 @@ pub struct Parts {
     pub planner: Arc<dyn Planner>,
     /// Providers by name.
     pub providers: BTreeMap<String, Arc<dyn Provider>>,
+    /// Providers by the names of the home's presets.
+    pub presets: BTreeMap<String, Arc<dyn Provider>>,
     /// Surfaces by name.
     pub surfaces: BTreeMap<String, Arc<dyn Surface>>,
     /// What fetches facts that payloads and local git lack.

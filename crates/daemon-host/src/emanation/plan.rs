@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use daemon_provider::inputs::{self, McpRegistration};
 use daemon_provider::redact::{Redactor, is_secret_name};
-use daemon_provider::{FollowUps, Limits, Options, Provider, RunId, RunRequest, SessionId};
+use daemon_provider::{
+    FollowUps, Limits, MicroUsd, Options, Provider, RunId, RunRequest, SessionId,
+};
 use serde_json::{Map, Value, json};
 
 use super::call::{Caller, Emanate, Task};
@@ -18,7 +20,8 @@ use super::prompt::{self, Parts};
 use super::tools::{self, Toolbox, Tools};
 use crate::config::{Capability, Config};
 use crate::driver::Inner;
-use crate::policy::{RunPolicy, permissions};
+use crate::money::{DayPurse, MoneyOnly, Wallet};
+use crate::policy::{RunPolicy, micros, permissions};
 use crate::runs::{Record, environment_secrets};
 
 /// What the runs of a batch have in common.
@@ -32,6 +35,9 @@ pub(super) struct Common {
     pub(super) capability: Capability,
     pub(super) sandbox: (u8, String),
     pub(super) environment: BTreeMap<OsString, OsString>,
+    pub(super) purse: Arc<DayPurse>,
+    /// What model calls of the whole host may cost in a day.
+    pub(super) day: Option<MicroUsd>,
 }
 
 /// One run that may begin.
@@ -81,6 +87,8 @@ pub(super) fn common(
             budget: policy.limits.budget,
         },
         environment: crate::execute::environment(config, &policy.provider),
+        purse: Arc::clone(&inner.purse),
+        day: config.budget.day_usd.map(micros),
         capability: policy.capability,
         backend: policy.provider,
         provider,
@@ -223,10 +231,16 @@ impl Common {
             .expect("a run's id is one for providers too");
         // Without a directory of its caller's it works in its own.
         let cwd: PathBuf = cwd.map_or_else(|| record.home(), Path::to_owned);
+        let mut environment = self.environment.clone();
+        environment
+            .entry("TMPDIR".into())
+            .or_insert_with(|| record.home().into_os_string());
+        let wallet = Wallet::new(self.limits.budget, Arc::clone(&self.purse), self.day);
         RunRequest {
             task: task.to_owned(),
             home: record.home(),
-            environment: self.environment.clone(),
+            grants: Arc::new(MoneyOnly(wallet)),
+            environment,
             limits: self.limits,
             permissions: permissions(self.capability),
             tools: Some(tools.given.clone()),

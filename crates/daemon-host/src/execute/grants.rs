@@ -9,11 +9,14 @@ use daemon_provider::{GrantError, Grants, MicroUsd, Reservation, Verdict};
 use serde_json::Value;
 
 use crate::config::Capability;
+use crate::money::Wallet;
+use crate::random;
 
 /// The grants of one run.
 #[derive(Debug)]
 pub(super) struct RunGrants {
     capability: Capability,
+    wallet: Wallet,
     state: Mutex<Pending>,
 }
 
@@ -23,7 +26,6 @@ struct Pending {
     changes: Vec<StateChange>,
     proposals: Vec<Proposal>,
     refused: Vec<(String, String)>,
-    reservations: u64,
 }
 
 /// What a run proposed and changed.
@@ -36,9 +38,14 @@ pub(super) struct Granted {
 }
 
 impl RunGrants {
-    pub(super) fn new(values: BTreeMap<String, String>, capability: Capability) -> Self {
+    pub(super) fn new(
+        values: BTreeMap<String, String>,
+        capability: Capability,
+        wallet: Wallet,
+    ) -> Self {
         Self {
             capability,
+            wallet,
             state: Mutex::new(Pending {
                 values,
                 ..Pending::default()
@@ -135,26 +142,36 @@ impl Grants for RunGrants {
         Ok(self.take(&output.to_string()))
     }
 
-    async fn reserve(&self, _: MicroUsd) -> Result<Reservation, GrantError> {
-        let mut pending = self.pending();
-        pending.reservations += 1;
-        Ok(Reservation(pending.reservations))
+    async fn reserve(&self, cost: MicroUsd) -> Result<Reservation, GrantError> {
+        self.wallet.reserve(cost, random::now())
     }
 
-    async fn settle(&self, _: Reservation, _: MicroUsd) -> Result<(), GrantError> {
+    async fn settle(&self, reservation: Reservation, cost: MicroUsd) -> Result<(), GrantError> {
+        self.wallet.settle(reservation, cost, random::now());
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::RunGrants;
     use crate::config::Capability;
+    use crate::money::Wallet;
     use daemon_provider::{Grants as _, Verdict};
     use serde_json::json;
 
+    fn wallet() -> Wallet {
+        Wallet::new(None, Arc::default(), None)
+    }
+
     fn refusal(capability: Capability, lines: &[&str]) -> Vec<String> {
-        let grants = RunGrants::new([("seen".to_owned(), "1".to_owned())].into(), capability);
+        let grants = RunGrants::new(
+            [("seen".to_owned(), "1".to_owned())].into(),
+            capability,
+            wallet(),
+        );
         let verdicts = lines.iter().map(|line| grants.take(line));
         verdicts
             .map(|verdict| {
@@ -211,6 +228,7 @@ mod tests {
         let grants = RunGrants::new(
             [("seen".to_owned(), "1".to_owned())].into(),
             Capability::Propose,
+            wallet(),
         );
         assert_eq!(grants.state_get("seen").await, Ok(Some(json!(1))));
         assert_eq!(grants.state_set("seen", json!(2)).await, Ok(()));

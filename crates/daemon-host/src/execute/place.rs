@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use daemon_engine::Activation;
 use daemon_event::{Field, TriggerKey};
-use daemon_provider::{Limits, Provider, RunId, RunRequest};
+use daemon_provider::{FollowUps, Limits, MicroUsd, Provider, RunId, RunRequest};
 use daemon_repo::{ObjectId, Worktree};
 use daemon_store::{EventRow, StoreError};
 
@@ -16,10 +16,13 @@ use crate::config::{Capability, Config};
 use crate::context::Built;
 use crate::driver::Inner;
 use crate::driver::repos::Watched;
-use crate::policy::{RunPolicy, permissions};
+use crate::policy::{RunPolicy, micros, permissions};
 use crate::random;
 use crate::registry::Registered;
 use crate::runs::Record;
+
+/// How many turns a model may take that nobody gave a number.
+const USUAL_TURNS: u32 = 100;
 
 /// What an attempt needs before its provider begins.
 pub(crate) struct Prepared {
@@ -28,6 +31,8 @@ pub(crate) struct Prepared {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) capability: Capability,
     pub(crate) limits: Limits,
+    /// What is left of the activation's budget after earlier attempts.
+    pub(crate) money: Option<MicroUsd>,
     pub(crate) environment: BTreeMap<std::ffi::OsString, std::ffi::OsString>,
     pub(crate) state: BTreeMap<String, String>,
     pub(crate) events: Vec<EventRow>,
@@ -45,13 +50,17 @@ impl Prepared {
             .id()
             .parse()
             .expect("a run's id is one for providers too");
+        let mut environment = self.environment.clone();
+        environment
+            .entry("TMPDIR".into())
+            .or_insert_with(|| record.home().into_os_string());
         RunRequest {
             task: self.context.task.clone(),
             prompt: self.context.bytes.clone(),
             home: record.home(),
             context: Some(record.context()),
             outputs: Some(record.spool()),
-            environment: self.environment.clone(),
+            environment,
             files: self.files(),
             renames: Vec::new(),
             limits: self.limits,
@@ -136,6 +145,11 @@ pub(super) async fn prepare(
         crate::context::build(&parts).map_err(|error| Refusal::final_(error.to_string()))?;
     let worktree = worktree(inner, &repo, activation, &events, &daemon).await?;
     crate::failpoint::hit("R2");
+    let mut limits = policy.limits;
+    if provider.follow_ups() == FollowUps::Joins {
+        // What takes messages into its loop counts turns.
+        limits.max_turns.get_or_insert(USUAL_TURNS);
+    }
     Ok(Prepared {
         environment: environment(config, name),
         state: state.values,
@@ -145,7 +159,11 @@ pub(super) async fn prepare(
         repo,
         provider,
         capability: policy.capability,
-        limits: policy.limits,
+        money: limits.budget.map(|budget| {
+            let spent = micros(activation.cost_usd.unwrap_or(0.0));
+            MicroUsd(budget.0.saturating_sub(spent.0))
+        }),
+        limits,
         events,
         worktree,
         context,
@@ -205,19 +223,24 @@ pub(crate) async fn trigger_events(
     Ok(events)
 }
 
-/// Takes the variables that the configuration lets a provider see.
+/// Returns the variables that a provider sees: where programs are, the language, and what the configuration names.
 pub(crate) fn environment(
     config: &Config,
     provider: &str,
 ) -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {
-    let Some(provider) = config.provider.named.get(provider) else {
-        return BTreeMap::new();
-    };
-    let named = provider
-        .env
-        .iter()
+    let usual = [
+        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+        ("LANG", "C.UTF-8"),
+    ];
+    let usual = usual.map(|(name, usual)| {
+        let value = random::environment(name).unwrap_or_else(|| usual.into());
+        (std::ffi::OsString::from(name), value)
+    });
+    let named = config.provider.named.get(provider).into_iter();
+    let named = named
+        .flat_map(|provider| &provider.env)
         .filter_map(|name| Some((name.into(), random::environment(name)?)));
-    named.collect()
+    usual.into_iter().chain(named).collect()
 }
 
 async fn worktree(

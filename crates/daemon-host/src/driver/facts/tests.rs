@@ -173,6 +173,7 @@ fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) 
         checker: Arc::new(Nothing),
         planner: Arc::new(Nothing),
         providers: BTreeMap::new(),
+        presets: BTreeMap::new(),
         surfaces: BTreeMap::new(),
         facts: Arc::clone(script) as Arc<dyn daemon_engine::Facts>,
         repos: Vec::new(),

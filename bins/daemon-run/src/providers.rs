@@ -1,0 +1,251 @@
+//! Composition of providers.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use daemon_host::config::{Config, Provider as ProviderConfig};
+use daemon_host::doctor::Check;
+use daemon_host::ops::{OpError, OpErrorKind, chain};
+use daemon_process::Supervisor;
+use daemon_provider::Provider;
+use daemon_provider::builtin::Builtin;
+use daemon_provider_cli::{
+    Agent, AgentProvider, CommandConfig, CommandProvider, InputFormat, ResultRule,
+};
+use daemon_provider_llm::{Api, LlmProvider};
+
+use crate::compose::{Composer, is_confining};
+use crate::{agents, llm};
+
+impl Composer {
+    /// Composes every provider that the configuration names.
+    ///
+    /// # Errors
+    /// One is configured wrongly, or the default is none.
+    pub(crate) fn providers(
+        &self,
+        config: &Config,
+    ) -> Result<BTreeMap<String, Arc<dyn Provider>>, OpError> {
+        let mut providers: BTreeMap<String, Arc<dyn Provider>> = BTreeMap::new();
+        let plain = ProviderConfig::default();
+        let unwritten = unwritten_agents(config).map(|name| (name, &plain));
+        for (name, provider) in config.provider.named.iter().chain(unwritten) {
+            providers.insert(name.clone(), self.provider(name, provider, config)?);
+        }
+        if !providers.contains_key("builtin") {
+            providers.insert("builtin".to_owned(), builtin(&plain));
+        }
+        if !providers.contains_key(&config.provider.default) {
+            return Err(not_configured(&config.provider.default));
+        }
+        Ok(providers)
+    }
+
+    /// Composes the presets of the home.
+    ///
+    /// # Errors
+    /// Children cannot be supervised.
+    pub(crate) fn presets(
+        &self,
+        config: &Config,
+    ) -> Result<BTreeMap<String, Arc<dyn Provider>>, OpError> {
+        if !self.home().join("presets").is_dir() {
+            return Ok(BTreeMap::new());
+        }
+        let supervisor = self.supervisor()?;
+        Ok(llm::presets(self.home(), is_confining(config), &supervisor))
+    }
+
+    /// Composes the provider that runs unless a policy says otherwise; none where it is `builtin`, which runs no model.
+    ///
+    /// # Errors
+    /// If the configuration names none, or one that cannot be run.
+    pub(crate) fn default_provider(
+        &self,
+        config: &Config,
+    ) -> Result<Option<Arc<dyn Provider>>, OpError> {
+        let name = &config.provider.default;
+        match config.provider.named.get(name) {
+            None if name == "builtin" => Ok(None),
+            None if is_agent(name) => self
+                .provider(name, &ProviderConfig::default(), config)
+                .map(Some),
+            None => Err(not_configured(name)),
+            Some(provider) if provider.kind.as_deref().unwrap_or(name) == "builtin" => Ok(None),
+            Some(provider) => self.provider(name, provider, config).map(Some),
+        }
+    }
+
+    /// Examines the agents and model APIs of a configuration.
+    pub(crate) fn examine_providers(&self, config: &Config) -> Vec<Check> {
+        let plain = ProviderConfig::default();
+        let unwritten = unwritten_agents(config).map(|name| (name, &plain));
+        let all = config.provider.named.iter().chain(unwritten);
+        let mut checks = agents::examine(all, &self.path);
+        checks.extend(llm::examine(config, self.home()));
+        checks
+    }
+
+    fn provider(
+        &self,
+        name: &str,
+        provider: &ProviderConfig,
+        config: &Config,
+    ) -> Result<Arc<dyn Provider>, OpError> {
+        if let Some(api) = llm::api_of(name, provider) {
+            return self.model_api(name, api, provider, config);
+        }
+        let apis = || Api::names().collect::<Vec<_>>().join("`, `");
+        if name == "llm" && provider.kind.is_none() {
+            let message = format!("`kind` is missing: one of `{}`", apis());
+            return Err(wrong_provider(name, &message));
+        }
+        if let Some(agent) = agents::agent_of(name, provider) {
+            return self.agent(name, agent, provider, config);
+        }
+        match (provider.kind.as_deref(), name) {
+            (Some("builtin"), _) | (None, "builtin") => Ok(builtin(provider)),
+            (Some("command") | None, _) => self.command(name, provider, config),
+            (Some(other), _) => {
+                let message = format!(
+                    "provider.{name}.kind is `{other}`; `builtin`, `command`, `claude`, `codex`, `opencode` and the model APIs `{}` are served",
+                    apis()
+                );
+                Err(OpError::new(
+                    OpErrorKind::Config,
+                    "unknown-provider-kind",
+                    message,
+                ))
+            }
+        }
+    }
+
+    fn model_api(
+        &self,
+        name: &str,
+        api: Api,
+        provider: &ProviderConfig,
+        config: &Config,
+    ) -> Result<Arc<dyn Provider>, OpError> {
+        let wrong = |message: String| wrong_provider(name, &message);
+        let mut found = llm::configure(self.home(), name, api, provider).map_err(wrong)?;
+        found.is_confined = is_confining(config);
+        let made = LlmProvider::new(self.supervisor()?, found);
+        Ok(Arc::new(made.map_err(|error| wrong(chain(&error)))?))
+    }
+
+    fn agent(
+        &self,
+        name: &str,
+        agent: Agent,
+        provider: &ProviderConfig,
+        config: &Config,
+    ) -> Result<Arc<dyn Provider>, OpError> {
+        llm::refuse_api_keys(provider).map_err(|message| wrong_provider(name, &message))?;
+        let mut found = agents::configure(name, agent, provider, &self.path)
+            .map_err(|message| wrong_provider(name, &message))?;
+        found.untrusted = self.untrusted(config);
+        found.confinement = agents::confinement(is_confining(config));
+        found
+            .resolve()
+            .map_err(|error| wrong_provider(name, &chain(&error)))?;
+        Ok(Arc::new(AgentProvider::new(self.supervisor()?, found)))
+    }
+
+    /// Returns the directories that no program is taken from.
+    fn untrusted(&self, config: &Config) -> Vec<PathBuf> {
+        let repos = config.repo.iter();
+        repos.map(|repo| self.directory.join(&repo.path)).collect()
+    }
+
+    fn command(
+        &self,
+        name: &str,
+        provider: &ProviderConfig,
+        config: &Config,
+    ) -> Result<Arc<dyn Provider>, OpError> {
+        let wrong = |message: String| wrong_provider(name, &message);
+        llm::refuse_api_keys(provider).map_err(wrong)?;
+        agents::refuse_agent_keys(provider).map_err(wrong)?;
+        let program = provider
+            .command
+            .as_ref()
+            .ok_or_else(|| wrong("`command` is missing".to_owned()))?;
+        let mut command = CommandConfig::new(name, program);
+        command.args.clone_from(&provider.args);
+        command.resume.clone_from(&provider.resume);
+        command.search.clone_from(&self.path);
+        command.input = match provider.input.as_deref() {
+            None | Some("text") => InputFormat::Prompt,
+            Some("json") => InputFormat::Json,
+            Some(other) => {
+                return Err(wrong(format!(
+                    "`input` is `{other}`; `text` and `json` are served"
+                )));
+            }
+        };
+        command.result = if provider.require_result {
+            ResultRule::Required
+        } else {
+            ResultRule::Optional
+        };
+        command.untrusted = self.untrusted(config);
+        command.confinement = agents::confinement(is_confining(config));
+        command.resolve().map_err(|error| wrong(chain(&error)))?;
+        Ok(Arc::new(CommandProvider::new(self.supervisor()?, command)))
+    }
+
+    /// Returns the one thread that forks children, starting it when the first provider needs it.
+    fn supervisor(&self) -> Result<Supervisor, OpError> {
+        let mut supervisor = self.supervisor.lock().expect("no holder panics");
+        if let Some(running) = &*supervisor {
+            return Ok(running.clone());
+        }
+        let started = Supervisor::start().map_err(|error| {
+            OpError::new(
+                OpErrorKind::Unavailable,
+                "supervisor",
+                format!("children cannot be supervised: {error}"),
+            )
+        })?;
+        *supervisor = Some(started.clone());
+        Ok(started)
+    }
+}
+
+fn is_agent(name: &str) -> bool {
+    agents::agent_of(name, &ProviderConfig::default()).is_some()
+}
+
+/// Returns the agents that the configuration names as providers without a section of their own.
+fn unwritten_agents(config: &Config) -> impl Iterator<Item = &String> {
+    let policies = config.policy.daemon.values();
+    let named = policies.filter_map(|policy| policy.provider.as_ref());
+    std::iter::once(&config.provider.default)
+        .chain(named)
+        .filter(|name| is_agent(name) && !config.provider.named.contains_key(*name))
+}
+
+/// Says which provider is configured wrongly.
+fn wrong_provider(name: &str, message: &str) -> OpError {
+    OpError::new(
+        OpErrorKind::Config,
+        "config-invalid",
+        format!("provider.{name}: {message}"),
+    )
+}
+
+fn not_configured(name: &str) -> OpError {
+    let message = format!("provider.default names `{name}`, which is not configured");
+    OpError::new(OpErrorKind::Config, "unknown-provider", message)
+        .with_help(format!("write a section `[provider.{name}]`"))
+}
+
+fn builtin(provider: &ProviderConfig) -> Arc<dyn Provider> {
+    Arc::new(if provider.repair {
+        Builtin::repairing()
+    } else {
+        Builtin::reporting()
+    })
+}

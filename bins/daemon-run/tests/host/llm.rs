@@ -1,0 +1,221 @@
+//! A model API as the provider: an activation through it, what its folder holds, and what its budget stops.
+
+use std::fs;
+
+use daemon_fakes::{Message, ModelApi, Reply, Tokens};
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// A world whose provider is a model API on loopback, with more of its configuration.
+fn world(api: &ModelApi, more: &str) -> World {
+    let world = World::pushed();
+    fs::write(world.home.join("key"), "sk-test-0123456789\n").expect("the key");
+    let text = format!(
+        "[[repo]]\npath = {:?}\nname = \"o/r\"\n\n[provider]\ndefault = \"llm\"\n\n[provider.llm]\nkind = \"openai\"\nmodel = \"m\"\n\
+         base_url = {:?}\nkey_file = \"key\"\n{more}\n",
+        world.repo.display().to_string(),
+        api.base_url(),
+    );
+    world.write_config(&text);
+    world
+}
+
+fn jsonl(path: &str) -> Vec<Value> {
+    let text = fs::read_to_string(path).expect(path);
+    let lines = text.lines().map(serde_json::from_str);
+    lines.collect::<Result<_, _>>().expect("every line is JSON")
+}
+
+fn tokens(input: u64, cached: u64, output: u64) -> Tokens {
+    Tokens {
+        input,
+        cached,
+        output,
+    }
+}
+
+#[test]
+fn a_model_does_the_work_of_an_activation_and_its_folder_tells_every_turn() {
+    let api = ModelApi::replaying([
+        Reply::Message(
+            Message::text("Noting.")
+                .and_call("write", json!({"path": "NOTE.md", "content": "note\n"}))
+                .and_call("read", json!({"path": "../x"}))
+                .and_call("state_set", json!({"key": "seen", "value": 3}))
+                .with_tokens(tokens(100, 20, 10)),
+        ),
+        Reply::Message(Message::text("Noted.").with_tokens(tokens(200, 0, 20))),
+    ])
+    .expect("a port");
+    let world = world(&api, "price = {input = 10, output = 100}");
+    let (code, fired) = world.json(&["fire", "pusher", "--repo", "repo"]);
+    assert_eq!(
+        (code, &fired["activation"]["state"]),
+        (0, &json!("succeeded")),
+        "{fired}"
+    );
+    assert_eq!(world.branches().len(), 1);
+    let run = &fired["runs"][0];
+    let seen = [
+        "provider",
+        "state",
+        "turn",
+        "tool_call_count",
+        "result_preview",
+        "tokens",
+    ]
+    .map(|key| run[key].clone());
+    assert_eq!(
+        json!(seen),
+        json!(["llm", "done", 2, 3, "Noted.", {"input": 300, "output": 30}])
+    );
+    // 300 tokens read at 10 USD a million, 20 cached and 30 written at 100.
+    assert_eq!(fired["activation"]["cost_usd"], json!(0.008));
+    assert_eq!(fired["activation"]["tokens"], json!(330));
+    let folder = run["folder"].as_str().expect("a folder");
+    let history = jsonl(&format!("{folder}/history/chat_history.jsonl"));
+    let said: Vec<Value> = history
+        .iter()
+        .map(|row| json!([row["role"], row["kind"], row["turn"]]))
+        .collect();
+    assert_eq!(
+        json!(said),
+        json!([
+            ["user", "task", 0],
+            ["assistant", null, 1],
+            ["user", "tool_results", 1],
+            ["assistant", null, 2],
+        ])
+    );
+    assert_eq!(
+        history[0]["text"],
+        api.received()[0].body["messages"][0]["content"]
+    );
+    let ledger = jsonl(&format!("{folder}/logs/token_ledger.jsonl"));
+    let counts: Vec<Value> = ledger
+        .iter()
+        .map(|row| {
+            json!([
+                row["input"],
+                row["cached"],
+                row["output"],
+                row["model"],
+                row["endpoint"]
+            ])
+        })
+        .collect();
+    let endpoint = api.base_url();
+    assert_eq!(
+        json!(counts),
+        json!([[100, 20, 10, "m", endpoint], [200, 0, 20, "m", endpoint]])
+    );
+    assert_eq!(
+        jsonl(
+            &world
+                .home
+                .join("logs/token_ledger.jsonl")
+                .display()
+                .to_string()
+        ),
+        ledger
+    );
+    let document = fs::read_to_string(format!("{folder}/daemon.json")).expect("it is there");
+    let document: Value = serde_json::from_str(&document).expect("it is JSON");
+    let seen = ["model", "max_turns", "tokens", "cli_tokens"].map(|key| document[key].clone());
+    assert_eq!(
+        json!(seen),
+        json!(["m", 100, {"input": 300, "output": 30, "thinking": 0, "cached": 20},
+            {"input": 0, "output": 0, "thinking": 0, "cached": 0, "calls": 0}])
+    );
+    assert_eq!(api.received()[0].key.as_deref(), Some("sk-test-0123456789"));
+}
+
+#[test]
+fn a_model_that_would_cost_more_than_its_budget_is_not_called() {
+    let api = ModelApi::replaying([Reply::text("late")]).expect("a port");
+    let world = world(&api, "[budget]\nactivation_usd = 0.0001");
+    let (code, fired) = world.json(&["fire", "pusher", "--repo", "repo"]);
+    assert_eq!(code, 1, "{fired}");
+    let run = &fired["runs"][0];
+    assert_eq!(
+        json!([run["state"], run["error"]["type"]]),
+        json!(["failed", "budget"])
+    );
+    assert_eq!(api.received().len(), 0);
+}
+
+#[test]
+fn the_doctor_shows_a_model_api_and_never_its_key() {
+    let api = ModelApi::replaying([]).expect("a port");
+    let world = world(&api, "");
+    let (_, report) = world.json(&["doctor"]);
+    let check = report["checks"].as_array().expect("a list");
+    let check = check
+        .iter()
+        .find(|check| check["name"] == "provider llm")
+        .expect("it is examined");
+    let detail = format!("openai, m, at {}, with a key", api.base_url());
+    assert_eq!(
+        json!([check["status"], check["detail"]]),
+        json!(["ok", detail])
+    );
+    assert!(!report.to_string().contains("sk-test"));
+    assert_eq!(api.received().len(), 0);
+}
+
+#[test]
+fn what_is_wrong_with_a_model_api_is_named_by_its_key() {
+    let api = ModelApi::replaying([]).expect("a port");
+    for (old, new, problem) in [
+        ("kind = \"openai\"\n", "", "`kind` is missing"),
+        (
+            "kind = \"openai\"",
+            "kind = \"gpt\"",
+            "provider.llm.kind is `gpt`",
+        ),
+        ("model = \"m\"", "", "`model` is missing"),
+        (
+            "\"key\"",
+            "\"absent\"",
+            "provider.llm.key_file: cannot read",
+        ),
+        ("key_file = \"key\"", "bash = true", "sandbox of level 2"),
+        (
+            "key_file = \"key\"",
+            "price = {input = -1, output = 1}",
+            "must not be negative",
+        ),
+    ] {
+        let world = world(&api, "");
+        let text = fs::read_to_string(world.home.join("config.toml")).expect("it is there");
+        world.write_config(&text.replace(old, new));
+        let (code, answer) = world.json(&["fire", "pusher", "--repo", "repo"]);
+        assert_eq!(code, 78, "{new}: {answer}");
+        let message = answer["error"]["message"].to_string();
+        assert!(message.contains(problem), "{new}: {message}");
+    }
+}
+
+#[test]
+fn a_default_without_a_section_is_an_agent_or_says_that_the_section_is_wanted() {
+    let world = World::pushed();
+    let configure = |name: &str| {
+        let path = world.repo.display().to_string();
+        world.write_config(&format!(
+            "[[repo]]\npath = {path:?}\nname = \"o/r\"\n[provider]\ndefault = {name:?}\n"
+        ));
+        world.json(&["fire", "pusher", "--repo", "repo"])
+    };
+    let (code, answer) = configure("mine");
+    assert_eq!(code, 78, "{answer}");
+    assert_eq!(answer["error"]["help"], "write a section `[provider.mine]`");
+    // No agent lies in the search path of a test: it is looked for by its own name.
+    let (code, answer) = configure("codex");
+    assert_eq!(code, 78, "{answer}");
+    let message = answer["error"]["message"].to_string();
+    assert!(
+        message.contains("provider.codex: ") && message.contains("cannot run `codex`"),
+        "{message}"
+    );
+}
