@@ -12,6 +12,9 @@ usage: cargo xtask TASK
                        more cases of each property test
   bench [NAME...]      measure the rows of docs/PERFORMANCE.md beside their peers;
                        without a NAME all of them, and the page is written again
+  agents [NAME...]     install the real claude, codex and opencode from npm and drive a
+                       whole activation, a follow-up and a stop through each, against a
+                       model API on loopback; opt-in, since it downloads a gigabyte
   docs                 write the parts of documents that come from code
   simulate [--seeds N] [--seed S] [--days D] [--threads T]
                        live N virtual lives of schedules under faults beside an oracle
@@ -36,6 +39,8 @@ pub(crate) enum Task {
     Test(Tier),
     /// Measure the named rows, or all.
     Bench(Vec<String>),
+    /// Drive the named agents, or all.
+    Agents(Vec<String>),
     /// Write the documents that come from code.
     Docs,
     /// Live seeds of the simulator with these arguments.
@@ -79,6 +84,9 @@ impl Task {
             ["test", "--tier", tier] => parse_tier(tier).map(Self::Test),
             ["bench", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => Ok(
                 Self::Bench(names.iter().map(|&name| name.to_owned()).collect()),
+            ),
+            ["agents", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => Ok(
+                Self::Agents(names.iter().map(|&name| name.to_owned()).collect()),
             ),
             ["simulate", flags @ ..] if are_flags(flags) => Ok(Self::Simulate(
                 flags.iter().map(|&flag| flag.to_owned()).collect(),
@@ -151,6 +159,10 @@ mod tests {
         assert_eq!(
             parse("bench parse cron"),
             Ok(Task::Bench(vec!["parse".to_owned(), "cron".to_owned()]))
+        );
+        assert_eq!(
+            parse("agents codex"),
+            Ok(Task::Agents(vec!["codex".to_owned()]))
         );
         assert_eq!(parse("docs"), Ok(Task::Docs));
         assert_eq!(parse("ci"), Ok(Task::Ci));

@@ -1,10 +1,11 @@
-//! Workspace tasks: `cargo xtask tidy|test|bench|docs|simulate|ci|help`.
+//! Workspace tasks: `cargo xtask tidy|test|bench|agents|docs|simulate|ci|help`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a task talks to its terminal"
 )]
 
+mod agents;
 mod bench;
 mod ci;
 mod cli;
@@ -53,6 +54,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Tidy => tidy::run(root),
         Task::Test(tier) => test::run(root, tier),
         Task::Bench(names) => bench::run(root, &names),
+        Task::Agents(names) => agents::run(root, &names),
         Task::Docs => docs::run(root),
         Task::Simulate(args) => simulate::run(root, &args),
         Task::Ci => ci::run(root),

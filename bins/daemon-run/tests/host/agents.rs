@@ -107,3 +107,43 @@ fn a_wrongly_configured_agent_is_refused_by_its_key() {
         assert!(message.contains(key), "{more}: {message}");
     }
 }
+
+/// A run that goes on only when its folder shows what it has said.
+const WATCHES: &str = r#"cat > /dev/null
+shows() { until grep -q "$1" "$HOME/../daemon.json"; do sleep 0.05; done; }
+echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}'
+shows '"claude_session_id": "11111111-2222-4333-8444-555555555555"'
+echo '{"type":"assistant","message":{"content":[{"type":"text","text":"Writing."},{"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"NOTES.md"}}]}}'
+shows '"current_tool": "Write"'
+echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1"}]}}'
+shows '"current_tool": null'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"Noted.","usage":{"input_tokens":9}}'
+"#;
+
+#[test]
+fn an_agents_session_and_its_tool_are_on_disk_while_it_works() {
+    let world = world(WATCHES, "\n[limits]\nidle = \"40s\"");
+    let (code, fired) = world.json(&["fire", "pusher", "--repo", "repo"]);
+    assert_eq!(code, 0, "{fired}");
+    let folder = fired["runs"][0]["folder"].as_str().expect("a folder");
+    let events = fs::read_to_string(format!("{folder}/logs/events.jsonl")).expect("it is there");
+    let events: Vec<Value> = events
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("it is JSON")["event"].take())
+        .collect();
+    assert_eq!(
+        json!(events),
+        json!([
+            "daemon_start",
+            "cli_output",
+            "tool_call",
+            "tool_result",
+            "provider_terminal",
+            "cli_usage",
+            "daemon_done"
+        ])
+    );
+    // What a program says that it used is in no ledger.
+    assert!(!std::path::Path::new(&format!("{folder}/logs/token_ledger.jsonl")).exists());
+    assert!(!world.home.join("logs/token_ledger.jsonl").exists());
+}

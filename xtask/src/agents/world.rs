@@ -1,0 +1,184 @@
+//! A repository with a daemon, a home, and a host that serves them.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use daemon_fakes::ModelApi;
+use serde_json::Value;
+
+use super::agent::Agent;
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+const DAEMON: &str = "---\nid: noter\npurpose: Keeps notes in order.\nwatch:\n  - when a commit is pushed to main\nroutines:\n  - \
+    Write one line to NOTE.md.\ndeny:\n  - Delete files.\n---\n\n# Policy\n\nBe brief.\n\n# Limits\n\nOne note.\n\n# Output \
+    format\n\nA branch.\n";
+
+/// Where one agent is driven.
+pub(crate) struct World {
+    binary: PathBuf,
+    root: PathBuf,
+    environment: Vec<(&'static str, String)>,
+}
+
+impl World {
+    /// Makes an empty world beside the programs, with one daemon and one provider.
+    pub(crate) fn new(
+        agent: &Agent,
+        binary: &Path,
+        programs: &Path,
+        api: &ModelApi,
+    ) -> Result<Self> {
+        let root = programs.join("../../world").join(agent.name);
+        if root.exists() {
+            fs::remove_dir_all(&root)?;
+        }
+        for name in ["home", "repo/.agents/daemons/noter", "cwd", "user"] {
+            fs::create_dir_all(root.join(name))?;
+        }
+        let root = root.canonicalize()?;
+        let path = std::env::var("PATH").context("there is no PATH")?;
+        let mut environment = agent.environment(api);
+        environment.push(("PATH", path));
+        environment.push(("HOME", root.join("user").display().to_string()));
+        let world = Self {
+            binary: binary.to_owned(),
+            root,
+            environment,
+        };
+        fs::write(world.path("repo/.agents/daemons/noter/DAEMON.md"), DAEMON)?;
+        world.git(&["init", "--quiet", "--initial-branch=main"])?;
+        world.git(&["add", "--all"])?;
+        let who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"];
+        world.git(&[&who[..], &["commit", "--quiet", "--message", "begin"]].concat())?;
+        let program = programs.join(agent.name).display().to_string();
+        let repo = world.path("repo").display().to_string();
+        let config = format!(
+            "[[repo]]\npath = {repo:?}\nname = \"o/r\"\n\n[host]\nlisten = \"127.0.0.1:0\"\n\n[provider]\ndefault = {:?}\n\n{}",
+            agent.name,
+            agent.section(&program, api)
+        );
+        fs::write(world.path("home/config.toml"), config)?;
+        Ok(world)
+    }
+
+    /// Returns a path of the world.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Runs git in the repository.
+    pub(crate) fn git(&self, args: &[&str]) -> Result<String> {
+        let output = self
+            .cleared("git")
+            .args(args)
+            .current_dir(self.path("repo"))
+            .output()?;
+        ensure!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
+    fn cleared(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (*name, value)))
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.cleared(&self.binary);
+        command
+            .arg("--home")
+            .arg(self.path("home"))
+            .args(args)
+            .arg("--json")
+            .current_dir(self.path("cwd"));
+        command
+    }
+
+    /// Runs `daemon-run` to its end and returns its object.
+    pub(crate) fn json(&self, args: &[&str]) -> Result<Value> {
+        let output = self.command(args).output()?;
+        let shown = || {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let stdout = String::from_utf8_lossy(&output.stdout);
+            format!("daemon-run {args:?}: {stdout}{stderr}")
+        };
+        serde_json::from_slice(&output.stdout).with_context(shown)
+    }
+
+    /// Starts the host, and waits until it is ready.
+    pub(crate) fn serve(&self) -> Result<Host> {
+        let log = fs::File::create(self.path("serve.log"))?;
+        let mut child = self
+            .command(&["serve"])
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()?;
+        let stdout = child.stdout.take().context("standard output was piped")?;
+        let host = Host { child };
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        ensure!(
+            line.contains("\"ready\":true"),
+            "the host is not ready: {line}"
+        );
+        Ok(host)
+    }
+}
+
+/// A host that is stopped when it is dropped.
+pub(crate) struct Host {
+    child: Child,
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let stopped = Command::new("kill")
+            .arg(self.child.id().to_string())
+            .status();
+        if !stopped.is_ok_and(|status| status.success()) {
+            self.child.kill().unwrap_or_default();
+        }
+        self.child.wait().map(drop).unwrap_or_default();
+    }
+}
+
+/// Asks until there is an answer.
+pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = ask()? {
+            return Ok(found);
+        }
+        if Instant::now() > deadline {
+            bail!("waited in vain until {what}");
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Returns the processes whose environment holds the marker of a run, or of a part of it.
+pub(crate) fn processes_of(run: &str) -> Vec<String> {
+    let marker = format!("DAEMON_RUN_ID={run}");
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter(|process| {
+            let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+            let mut variables = environment.split(|byte| *byte == 0);
+            variables.any(|variable| variable.starts_with(marker.as_bytes()))
+        })
+        .map(|process| process.file_name().to_string_lossy().into_owned())
+        .collect()
+}
