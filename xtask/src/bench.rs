@@ -68,6 +68,8 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Result<ExitCode> {
         "-p",
         "daemon-lint",
         "-p",
+        "daemon-run",
+        "-p",
         "daemon-bench",
     ];
     shell::run(&mut shell::cargo(root, &build))?;

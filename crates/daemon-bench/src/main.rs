@@ -6,9 +6,11 @@
 )]
 
 mod fixtures;
+mod host;
 mod kit;
 mod machine;
 mod report;
+mod repositories;
 mod rows;
 
 use std::process::ExitCode;

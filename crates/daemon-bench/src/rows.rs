@@ -2,6 +2,7 @@
 
 mod cron;
 mod discovery;
+mod host;
 mod lint;
 mod parse;
 mod schedule;
@@ -52,6 +53,18 @@ const ROWS: &[Entry] = &[
     Entry {
         name: "discovery",
         measure: discovery::measure,
+    },
+    Entry {
+        name: "ticks-10k",
+        measure: host::ticks,
+    },
+    Entry {
+        name: "outage",
+        measure: host::outage,
+    },
+    Entry {
+        name: "idle-10k",
+        measure: host::idle,
     },
     Entry {
         name: "watch-interpret",

@@ -19,6 +19,7 @@ use std::time::Duration;
 use daemon_engine::{HostEpoch, RunLease, Surface};
 use daemon_event::{ActivationId, RepoName};
 use daemon_provider::CancelReason;
+use daemon_repo::RefsFingerprint;
 use daemon_store::Store;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -78,6 +79,8 @@ pub struct RepoState {
     /// Why it cannot be read.
     pub problem: Option<String>,
     is_forced: bool,
+    /// What its refs looked like before it was read at the start.
+    first_seen: Option<RefsFingerprint>,
 }
 
 /// What the tasks of a host share.
@@ -319,6 +322,16 @@ impl Inner {
         self.state().repos.entry(repo.clone()).or_default().commit = Some(commit.to_owned());
     }
 
+    fn note_first_seen(&self, repo: &RepoName, fingerprint: Option<RefsFingerprint>) {
+        let mut state = self.state();
+        state.repos.entry(repo.clone()).or_default().first_seen = fingerprint;
+    }
+
+    /// Returns what the refs of a repository looked like when it was read at the start.
+    pub(crate) fn first_seen(&self, repo: &RepoName) -> Option<RefsFingerprint> {
+        self.state().repos.get(repo)?.first_seen
+    }
+
     pub(crate) fn note_repo(&self, repo: &RepoName, problem: Option<String>) {
         self.state().repos.entry(repo.clone()).or_default().problem = problem;
     }
@@ -328,6 +341,7 @@ impl Inner {
         for state in self.state().repos.values_mut() {
             state.is_forced = true;
             state.commit = None;
+            state.first_seen = None;
         }
         self.signals.repos.notify_waiters();
     }
@@ -380,7 +394,7 @@ impl Inner {
         for repo in &watched {
             let rows = stored.iter().filter(|row| row.key.repo == *repo).cloned();
             self.registry
-                .replace(repo, rows.map(crate::registry::Registered::new).collect());
+                .replace(repo, rows.map(|row| self.registry.compile(row)).collect());
         }
         self.read_repos().await
     }
@@ -391,10 +405,14 @@ impl Inner {
     /// If the store fails. A repository that cannot be read is noted.
     pub async fn read_repos(&self) -> Result<(), daemon_store::StoreError> {
         for repo in &self.runtime().parts.repos {
+            let fingerprint = repo.repository.refs_fingerprint().ok();
             let problem = repos::sync(self, repo)
                 .await
                 .err()
                 .map(|error| crate::ops::chain(&error));
+            if problem.is_none() {
+                self.note_first_seen(&repo.name, fingerprint);
+            }
             self.note_repo(&repo.name, problem);
         }
         Ok(())

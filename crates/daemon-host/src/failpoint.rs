@@ -1,30 +1,7 @@
-//! Places where a test makes the process die.
+//! Places where a test makes the process die; without the feature `internal-testing`, places where nothing happens.
 
-/// Ends the process by SIGKILL if the environment asks for it at this place: `DAEMON_FAILPOINT=O2`; `panic:O2` panics there,
-/// once.
-///
-/// Without the feature `internal-testing` it does nothing.
 #[cfg(feature = "internal-testing")]
-pub(crate) fn hit(name: &str) {
-    use std::sync::OnceLock;
-    use std::sync::atomic::{AtomicBool, Ordering};
-    static WANTED: OnceLock<Option<String>> = OnceLock::new();
-    static HAS_PANICKED: AtomicBool = AtomicBool::new(false);
-    let wanted = WANTED.get_or_init(|| std::env::var("DAEMON_FAILPOINT").ok());
-    let wanted = wanted.as_deref().unwrap_or_default();
-    let to_panic = wanted.strip_prefix("panic:");
-    assert!(
-        to_panic != Some(name) || HAS_PANICKED.swap(true, Ordering::Relaxed),
-        "asked for at {name}"
-    );
-    if wanted == name {
-        let own = rustix::process::getpid();
-        if rustix::process::kill_process(own, rustix::process::Signal::KILL).is_ok() {
-            std::thread::park();
-        }
-    }
-}
+pub(crate) use daemon_store::failpoint::hit;
 
-/// Does nothing.
 #[cfg(not(feature = "internal-testing"))]
 pub(crate) fn hit(_: &str) {}

@@ -44,6 +44,7 @@ mod money;
 pub mod ops;
 pub mod policy;
 pub mod random;
+pub mod readings;
 pub mod registration;
 pub mod registry;
 mod runs;

@@ -8,7 +8,7 @@ use daemon_engine::Gate;
 use daemon_event::{DaemonKey, Event, Need, RepoName, Source};
 use daemon_repo::DaemonSource;
 use daemon_store::{DaemonRow, Validity};
-use daemon_watch::{Interpretation, MatchIndex, Verdict, interpret};
+use daemon_watch::{Interpretation, MatchIndex, Verdict};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::explain::{Decided, indexed};
 use crate::ops::{OpError, OpErrorKind};
+use crate::readings::Readings;
 use crate::wire::VerdictObject;
 
 /// What the store keeps of a daemon beside its row, as JSON.
@@ -48,7 +49,7 @@ pub struct Registered {
     /// Its conditions and support tree.
     pub definition: Definition,
     /// How its conditions are read, in their order.
-    pub readings: Vec<Interpretation>,
+    pub readings: Vec<Arc<Interpretation>>,
     /// Its schedule, if it has a valid one.
     pub schedule: Option<Schedule>,
     /// Its file and support tree, once its repository was read.
@@ -58,12 +59,14 @@ pub struct Registered {
 impl Registered {
     /// Compiles a row.
     pub fn new(row: DaemonRow) -> Self {
+        Self::read_with(row, &Readings::default())
+    }
+
+    /// Compiles a row whose lines may have been read for other daemons.
+    pub fn read_with(row: DaemonRow, known: &Readings) -> Self {
         let definition: Definition = serde_json::from_str(&row.definition).unwrap_or_default();
-        let readings = definition
-            .watch
-            .iter()
-            .map(|condition| interpret(condition))
-            .collect();
+        let lines = definition.watch.iter();
+        let readings = lines.map(|line| known.of(line)).collect();
         let schedule = row.schedule.as_ref().and_then(|text| {
             let zone = TimeZone::get(&text.zone).ok()?;
             Some(Schedule::new(
@@ -301,14 +304,21 @@ impl Registry {
 pub struct SharedRegistry {
     current: Arc<RwLock<Arc<Registry>>>,
     index: Arc<RwLock<MatchIndex<DaemonKey>>>,
+    readings: Arc<Readings>,
 }
 
 impl SharedRegistry {
     /// Makes a registry of rows that a store holds.
     pub fn of(rows: Vec<DaemonRow>) -> Self {
         let shared = Self::default();
-        shared.change(|_| true, rows.into_iter().map(Registered::new).collect());
+        let daemons = rows.into_iter().map(|row| shared.compile(row)).collect();
+        shared.change(|_| true, daemons);
         shared
+    }
+
+    /// Compiles a row; a line that a registered daemon has is not read again.
+    pub fn compile(&self, row: DaemonRow) -> Registered {
+        Registered::read_with(row, &self.readings)
     }
 
     /// Returns the daemons as they are.

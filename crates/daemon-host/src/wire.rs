@@ -275,6 +275,8 @@ pub struct TickObject {
     pub daemon_id: String,
     /// Its repository.
     pub repo: String,
+    /// The first instant of a range; none where there is one instant.
+    pub first: Option<String>,
     /// The instant, or the last of the range.
     pub scheduled_at: String,
     /// When it was recorded.
@@ -293,6 +295,7 @@ impl TickObject {
         Self {
             daemon_id: tick.daemon.id.to_string(),
             repo: tick.daemon.repo.to_string(),
+            first: (tick.count > 1).then(|| instant(tick.first)),
             scheduled_at: instant(tick.scheduled_at),
             recorded_at: instant(tick.recorded_at),
             outcome: tick.outcome.as_str(),

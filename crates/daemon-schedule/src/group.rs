@@ -26,6 +26,12 @@ impl Group {
         hasher.hash_one((self.schedule.expr(), self.zone))
     }
 
+    /// Tells that no member has a tick between its cursor and an instant.
+    pub(crate) fn is_recorded_until(&self, to: Timestamp) -> bool {
+        let latest = self.schedule.latest_until(to);
+        latest.is_none_or(|latest| self.n_odd == 0 && latest <= self.cursor)
+    }
+
     pub(crate) fn cursor_of(&self, slot: u32, odd: &OddCursors) -> Timestamp {
         if self.n_odd == 0 {
             return self.cursor;

@@ -1,5 +1,7 @@
 //! The scheduler: keys go in with their schedules, `now` goes in, due keys come out.
 
+mod load;
+
 use std::hash::{BuildHasher as _, Hash};
 
 use daemon_cron::{CronExpr, Schedule, Zone};
@@ -11,6 +13,8 @@ use crate::index::ZoneIndex;
 
 /// A longer absence is searched expression by expression instead of minute by minute.
 const MAX_STEPS: i64 = 64;
+/// Fewer keys are sorted faster than all groups are gone through.
+const MANY: usize = 64;
 
 /// Knows the schedules of many keys and tells which are due.
 ///
@@ -222,37 +226,78 @@ impl<K: Hash + Eq> Scheduler<K> {
     fn report_behind(&mut self, minute: i64, report: &mut impl FnMut(Due<'_, K>)) {
         let to = instant(minute);
         let mut behind = std::mem::take(&mut self.behind);
+        if behind.len() >= MANY && behind.len() > self.slots.len() / 8 {
+            self.report_many_behind(&behind, to, report);
+            return;
+        }
+        let slots = &self.slots;
+        let group_of = |slot: &u32| slots[at(*slot)].group;
+        behind.sort_unstable_by_key(|slot| (group_of(slot), *slot));
+        behind.dedup();
+        let mut rest = &behind[..];
+        while let Some(first) = rest.first() {
+            let group = self.slots[at(*first)].group;
+            let n_alike = rest.partition_point(|slot| self.slots[at(*slot)].group == group);
+            let (alike, others) = rest.split_at(n_alike);
+            self.report_members(group, alike, to, report);
+            rest = others;
+        }
+    }
+
+    /// The lists of the groups are in order already: going through them costs less than sorting.
+    fn report_many_behind(
+        &mut self,
+        behind: &[u32],
+        to: Timestamp,
+        report: &mut impl FnMut(Due<'_, K>),
+    ) {
+        let mut is_behind = vec![false; self.slots.len()];
+        behind.iter().for_each(|slot| is_behind[at(*slot)] = true);
+        for position in 0..self.groups.len() {
+            let group = &self.groups[position];
+            if group.members.is_empty() || group.is_recorded_until(to) {
+                continue;
+            }
+            let members = group.members.iter().copied();
+            let slots: Vec<u32> = members.filter(|slot| is_behind[at(*slot)]).collect();
+            self.report_members(index(position), &slots, to, report);
+        }
+    }
+
+    /// Reports those members of a group that have a tick later than their cursor.
+    fn report_members(
+        &mut self,
+        group: u32,
+        slots: &[u32],
+        to: Timestamp,
+        report: &mut impl FnMut(Due<'_, K>),
+    ) {
         let Self {
             slots: entries,
             groups,
             odd_cursors,
             ..
         } = self;
-        let group_of = |slot: &u32| entries[at(*slot)].group;
-        behind.sort_unstable_by_key(|slot| (group_of(slot), *slot));
-        behind.dedup();
-        for slots in behind.chunk_by(|one, other| group_of(one) == group_of(other)) {
-            let group = &mut groups[at(entries[at(slots[0])].group)];
-            let Some(latest) = group.schedule.latest_until(to) else {
-                continue;
-            };
-            let mut due = Vec::new();
-            for slot in slots {
-                let from = group.cursor_of(*slot, odd_cursors);
-                if latest > from {
-                    let (key, schedule) = (&entries[at(*slot)].key, &group.schedule);
-                    report(Due {
-                        key,
-                        schedule,
-                        from,
-                        after: from,
-                        to,
-                    });
-                    due.push(*slot);
-                }
+        let group = &mut groups[at(group)];
+        let Some(latest) = group.schedule.latest_until(to) else {
+            return;
+        };
+        let mut due = Vec::new();
+        for slot in slots {
+            let from = group.cursor_of(*slot, odd_cursors);
+            if latest > from {
+                let (key, schedule) = (&entries[at(*slot)].key, &group.schedule);
+                report(Due {
+                    key,
+                    schedule,
+                    from,
+                    after: from,
+                    to,
+                });
+                due.push(*slot);
             }
-            group.record(&due, to, odd_cursors);
         }
+        group.record(&due, to, odd_cursors);
     }
 
     /// Reports the members of a group that fires later than minute `since`.

@@ -42,6 +42,7 @@ mod claim;
 mod column;
 mod event;
 mod facts;
+mod failpoint;
 mod failure;
 mod hosting;
 mod lane;

@@ -16,7 +16,7 @@ use crate::tick;
 
 pub(crate) fn register(tx: &Connection, registration: &Registration) -> Outcome<RegistryChange> {
     let repo = &registration.repo;
-    let stored = rows(tx, "WHERE repo = ?1", Some(repo))?;
+    let stored = daemons_of(tx, repo)?;
     let newest: i64 = tx.query_row("SELECT coalesce(max(seq), 0) FROM event", [], |row| {
         row.get(0)
     })?;
@@ -87,6 +87,10 @@ fn valid_row<'a>(rows: &'a [DaemonRow], key: &DaemonKey) -> Option<&'a DaemonRow
 
 pub(crate) fn daemons(conn: &Connection) -> Outcome<Vec<DaemonRow>> {
     rows(conn, "WHERE ?1 IS NULL", None)
+}
+
+pub(crate) fn daemons_of(conn: &Connection, repo: &RepoName) -> Outcome<Vec<DaemonRow>> {
+    rows(conn, "WHERE repo = ?1", Some(repo))
 }
 
 fn rows(conn: &Connection, condition: &str, repo: Option<&RepoName>) -> Outcome<Vec<DaemonRow>> {

@@ -103,7 +103,7 @@ impl WantedFacts for SqliteStore {
 #[async_trait]
 impl Registry for SqliteStore {
     async fn register(&self, registration: Registration) -> Result<RegistryChange, StoreError> {
-        self.write("register daemons", move |tx| {
+        self.write_alone("register daemons", move |tx| {
             registry::register(tx, &registration)
         })
         .await
@@ -111,6 +111,12 @@ impl Registry for SqliteStore {
 
     async fn daemons(&self) -> Result<Vec<DaemonRow>, StoreError> {
         self.read("read daemons", registry::daemons).await
+    }
+
+    async fn daemons_of(&self, repo: &RepoName) -> Result<Vec<DaemonRow>, StoreError> {
+        let repo = repo.clone();
+        self.read("read daemons", move |tx| registry::daemons_of(tx, &repo))
+            .await
     }
 
     async fn set_gate(&self, daemon: &DaemonKey, gate: Gate) -> Result<(), StoreError> {
@@ -149,12 +155,12 @@ impl Ticks for SqliteStore {
     }
 
     async fn commit_ticks(&self, commits: Vec<TickCommit>) -> Result<Vec<TickResult>, StoreError> {
-        self.write("record ticks", move |tx| tick::commit(tx, commits))
+        self.write_alone("record ticks", move |tx| tick::commit(tx, commits))
             .await
     }
 
     async fn retract(&self, now: Timestamp) -> Result<u64, StoreError> {
-        self.write("retract ticks", move |tx| tick::retract(tx, now))
+        self.write_alone("retract ticks", move |tx| tick::retract(tx, now))
             .await
     }
 

@@ -60,6 +60,19 @@ impl SqliteStore {
         self.writer.run(context, operation).await
     }
 
+    /// Writes much, in a transaction that nothing else shares.
+    pub(crate) async fn write_alone<T, F>(
+        &self,
+        context: &'static str,
+        operation: F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+    {
+        self.writer.run_alone(context, operation).await
+    }
+
     pub(crate) async fn read<T, F>(&self, context: &'static str, read: F) -> Result<T, StoreError>
     where
         T: Send + 'static,

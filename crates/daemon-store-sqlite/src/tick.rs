@@ -15,6 +15,7 @@ use crate::activation;
 use crate::admission;
 use crate::attempt;
 use crate::column::{Columns as _, integer, micros};
+use crate::failpoint;
 use crate::failure::{Outcome, damaged};
 use crate::lane::{self, Lane};
 
@@ -127,10 +128,13 @@ fn activations_of(conn: &Connection, lane: Lane) -> Outcome<TickActivations> {
 }
 
 pub(crate) fn commit(tx: &Connection, commits: Vec<TickCommit>) -> Outcome<Vec<TickResult>> {
-    commits
+    failpoint::hit("T2");
+    let results = commits
         .into_iter()
         .map(|commit| commit_one(tx, commit))
-        .collect()
+        .collect();
+    failpoint::hit("T3");
+    results
 }
 
 fn commit_one(tx: &Connection, commit: TickCommit) -> Outcome<TickResult> {

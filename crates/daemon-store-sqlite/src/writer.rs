@@ -1,6 +1,8 @@
 //! The one writer: operations queue, transactions take what queued during the last one.
 //!
-//! Each operation runs under a savepoint of its own, so one that fails takes back only itself. Nobody is told before the
+//! Each operation runs under a savepoint of its own, so one that fails takes back only itself. One that writes much has a
+//! transaction of its own instead: under a savepoint, every statement with a trigger goes through all that the operation
+//! has written before, and the pages are copied twice. Nobody is told before the
 //! commit has returned. There is no timer: an idle store commits an operation at once, a busy one commits up to
 //! [`BATCH`] together.
 
@@ -33,6 +35,7 @@ impl Writer {
         let desk = Desk {
             conn,
             operations,
+            next: None,
             broken: None,
         };
         let thread = std::thread::Builder::new()
@@ -58,9 +61,36 @@ impl Writer {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
     {
+        self.queue(context, Company::Others, operation).await
+    }
+
+    /// Runs an operation that writes much, inside a transaction of its own.
+    pub(crate) async fn run_alone<T, F>(
+        &self,
+        context: &'static str,
+        operation: F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+    {
+        self.queue(context, Company::None, operation).await
+    }
+
+    async fn queue<T, F>(
+        &self,
+        context: &'static str,
+        company: Company,
+        operation: F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+    {
         let (reply, answer) = oneshot::channel();
         let queued = Box::new(Queued {
             context,
+            company,
             operation: Some(operation),
             result: None,
             reply,
@@ -92,10 +122,18 @@ impl Drop for Writer {
 /// An operation on its way through the writer.
 trait Operation: Send {
     fn context(&self) -> &'static str;
+    fn company(&self) -> Company;
     /// Runs it; the result is kept for the reply.
     fn run(&mut self, conn: &Connection) -> Kept;
     /// Tells the sender.
     fn reply(self: Box<Self>, end: End);
+}
+
+/// With what an operation shares its transaction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Company {
+    None,
+    Others,
 }
 
 /// Whether the writes of an operation are kept.
@@ -114,6 +152,7 @@ enum End {
 
 struct Queued<T, F> {
     context: &'static str,
+    company: Company,
     operation: Option<F>,
     result: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
@@ -126,6 +165,10 @@ where
 {
     fn context(&self) -> &'static str {
         self.context
+    }
+
+    fn company(&self) -> Company {
+        self.company
     }
 
     fn run(&mut self, conn: &Connection) -> Kept {
@@ -158,6 +201,8 @@ where
 struct Desk {
     conn: Connection,
     operations: mpsc::Receiver<Box<dyn Operation>>,
+    /// What has left the queue and waits for its own transaction.
+    next: Option<Box<dyn Operation>>,
     /// What was being tried when the disk failed.
     broken: Option<String>,
 }
@@ -165,7 +210,7 @@ struct Desk {
 impl Desk {
     fn work(mut self) {
         let mut batch: Vec<Box<dyn Operation>> = Vec::with_capacity(BATCH);
-        while let Some(first) = self.operations.blocking_recv() {
+        while let Some(first) = self.next.take().or_else(|| self.operations.blocking_recv()) {
             batch.push(first);
             self.transact(&mut batch);
         }
@@ -214,6 +259,11 @@ impl Desk {
 
     fn try_commit(&mut self, batch: &mut Vec<Box<dyn Operation>>) -> Result<(), Trouble> {
         self.statement("BEGIN IMMEDIATE")?;
+        if let Some(first) = batch.first_mut()
+            && first.company() == Company::None
+        {
+            return self.run_whole(first.as_mut());
+        }
         let mut n_run = 0;
         while let Some(operation) = batch.get_mut(n_run) {
             n_run += 1;
@@ -221,12 +271,25 @@ impl Desk {
             // Those just answered send their next while this transaction works; taking them along keeps one half of
             // the senders from waiting for the other half's sync.
             while batch.len() < BATCH
+                && self.next.is_none()
                 && let Ok(next) = self.operations.try_recv()
             {
-                batch.push(next);
+                match next.company() {
+                    Company::Others => batch.push(next),
+                    Company::None => self.next = Some(next),
+                }
             }
         }
         self.statement("COMMIT")
+    }
+
+    /// Runs the one operation of a transaction.
+    fn run_whole(&self, operation: &mut dyn Operation) -> Result<(), Trouble> {
+        match operation.run(&self.conn) {
+            Kept::Disk(failure) => Err(Trouble::of(failure, operation.context())),
+            Kept::No => self.statement("ROLLBACK"),
+            Kept::Yes => self.statement("COMMIT"),
+        }
     }
 
     fn run_one(&self, operation: &mut dyn Operation) -> Result<(), Trouble> {

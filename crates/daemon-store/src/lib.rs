@@ -58,6 +58,8 @@ mod canary;
 pub mod conformance;
 pub mod decide;
 mod error;
+#[cfg(feature = "internal-testing")]
+pub mod failpoint;
 mod listing;
 pub mod memory;
 mod rows;

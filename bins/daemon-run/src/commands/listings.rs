@@ -92,6 +92,7 @@ pub(crate) const TICKS: Kind = Kind {
     plural: "ticks",
     columns: &[
         column("DAEMON", "/daemon_id"),
+        column("SINCE", "/first"),
         column("SCHEDULED", "/scheduled_at"),
         column("COUNT", "/count"),
         column("OUTCOME", "/outcome"),
@@ -247,8 +248,8 @@ fn identity(kind: &Kind, row: &Value) -> String {
     match row[name].as_str() {
         Some(id) => format!("{}{id}", row["repo"]),
         None => format!(
-            "{}{}{}",
-            row["daemon_id"], row["scheduled_at"], row["outcome"]
+            "{}{}{}{}",
+            row["repo"], row["daemon_id"], row["scheduled_at"], row["outcome"]
         ),
     }
 }

@@ -50,8 +50,10 @@ pub(crate) async fn run(args: &Next, place: &Place, out: Out) -> Result<(), Fail
         out.note(&format!("no daemon in `{}` has a schedule", root.display()));
     }
     out.text(&texts)?;
-    match &args.id {
-        Some(id) if args.cron.is_none() => last_ticks(id, place, out).await,
+    match &told.answers[..] {
+        [(Some(id), answer)] if !told.is_all => {
+            last_ticks(id, answer.schedule.zone(), place, out).await
+        }
         _ => Ok(()),
     }
 }
@@ -178,7 +180,7 @@ impl Zones {
 }
 
 /// Tells a person the last ticks of a daemon, where a home has recorded some.
-async fn last_ticks(id: &str, place: &Place, out: Out) -> Result<(), Failure> {
+async fn last_ticks(id: &str, zone: &Zone, place: &Place, out: Out) -> Result<(), Failure> {
     let has_store = place
         .home
         .as_deref()
@@ -192,23 +194,32 @@ async fn last_ticks(id: &str, place: &Place, out: Out) -> Result<(), Failure> {
     let answer = session.call("tick/list", params).await?;
     let mut text = String::new();
     for tick in answer["ticks"].as_array().into_iter().flatten() {
-        let told = |name: &str| tick[name].as_str().unwrap_or_default().to_owned();
-        put!(
-            text,
-            "  last  {}  {}",
-            told("scheduled_at"),
-            told("outcome")
-        );
-        let count = tick["count"].as_u64().unwrap_or(1);
-        if count > 1 {
-            put!(text, "  {count} ticks");
-        }
-        if let Some(activation) = tick["activation_id"].as_str() {
-            put!(text, "  {activation}");
-        }
-        text.push('\n');
+        put!(text, "  last  {}\n", last_tick(tick, zone));
     }
     out.text(&text)
+}
+
+/// Tells what became of a tick, or of the ticks of a range.
+fn last_tick(tick: &Value, zone: &Zone) -> String {
+    let told = |name: &str| tick[name].as_str().unwrap_or_default();
+    let instant = |name: &str| told(name).parse::<Timestamp>().ok();
+    let scheduled = instant("scheduled_at");
+    let at = scheduled.map_or_else(String::new, |at| moment(at, zone));
+    let mut text = format!("{at}  {}", told("outcome"));
+    if let Some(first) = instant("first") {
+        let since = first.strftime("%Y-%m-%d %H:%M UTC");
+        put!(text, "  {} ticks since {since}", tick["count"]);
+    }
+    if let Some(activation) = tick["activation_id"].as_str() {
+        put!(text, "  {activation}");
+    }
+    if let (Some(scheduled), Some(recorded)) = (scheduled, instant("recorded_at")) {
+        let minutes = recorded.duration_since(scheduled).as_mins();
+        if minutes > 0 {
+            put!(text, "  recorded {minutes} min late");
+        }
+    }
+    text
 }
 
 /// Reads an instant as the command line gives it.
@@ -278,18 +289,7 @@ fn text(answer: &Answer, from: Timestamp) -> String {
         text.push_str("  never: no such date\n");
     }
     for at in &answer.times {
-        let utc = at.strftime("%Y-%m-%d %H:%M UTC");
-        if zone.name() == "UTC" {
-            put!(text, "  {utc}  {}\n", at.strftime("%a"));
-        } else {
-            let local = at.to_zoned(zone.time_zone().clone());
-            put!(
-                text,
-                "  {utc}  {} {}\n",
-                local.strftime("%a %Y-%m-%d %H:%M %:z"),
-                zone.name()
-            );
-        }
+        put!(text, "  {}\n", moment(*at, zone));
     }
     for note in notes(&answer.expression, zone, from).unwrap_or_default() {
         put!(text, "  note[{}]: {note}", note.code());
@@ -299,4 +299,41 @@ fn text(answer: &Answer, from: Timestamp) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Writes an instant in UTC and as clocks of the zone show it.
+fn moment(at: Timestamp, zone: &Zone) -> String {
+    let utc = at.strftime("%Y-%m-%d %H:%M UTC");
+    if zone.name() == "UTC" {
+        return format!("{utc}  {}", at.strftime("%a"));
+    }
+    let local = at.to_zoned(zone.time_zone().clone());
+    let local = local.strftime("%a %Y-%m-%d %H:%M %:z");
+    format!("{utc}  {local} {}", zone.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use daemon_cron::Zone;
+    use jiff::tz::TimeZone;
+    use serde_json::json;
+
+    use super::last_tick;
+
+    #[test]
+    fn a_past_tick_is_told_by_the_clocks_of_its_zone_with_what_became_of_it() {
+        let zone = Zone::new(TimeZone::get("America/New_York").unwrap());
+        let one = json!({"scheduled_at": "2026-11-01T05:30:00Z", "recorded_at": "2026-11-01T05:30:00.4Z", "first": null,
+            "count": 1, "outcome": "enqueued", "activation_id": "01M7"});
+        assert_eq!(
+            last_tick(&one, &zone),
+            "2026-11-01 05:30 UTC  Sun 2026-11-01 01:30 -04:00 America/New_York  enqueued  01M7"
+        );
+        let range = json!({"scheduled_at": "2026-11-01T05:30:00Z", "recorded_at": "2026-11-01T07:30:00Z",
+            "first": "2026-10-30T05:30:00Z", "count": 3, "outcome": "missed_window", "activation_id": null});
+        assert_eq!(
+            last_tick(&range, &Zone::utc()),
+            "2026-11-01 05:30 UTC  Sun  missed_window  3 ticks since 2026-10-30 05:30 UTC  recorded 120 min late"
+        );
+    }
 }

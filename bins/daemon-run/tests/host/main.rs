@@ -22,6 +22,7 @@ mod serve_facts;
 #[cfg(feature = "internal-testing")]
 mod serve_failpoints;
 mod serve_hooks;
+mod serve_outage;
 mod serve_replay;
 mod serve_runs;
 mod serve_schedule;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -227,6 +228,27 @@ impl World {
             Ok(_) => (Some(0), "it became ready".to_owned()),
             Err(status) => (status.code(), status.to_string()),
         }
+    }
+
+    /// Starts a host that is to die at a place by itself, ready or not, and returns how it ended.
+    #[cfg(feature = "internal-testing")]
+    pub(crate) fn dies_at(&self, place: &str) -> Option<i32> {
+        match Host::start(self, &[], &[("DAEMON_FAILPOINT", place)]) {
+            Ok(mut host) => host.wait().0,
+            Err(status) => status.code(),
+        }
+    }
+
+    /// Makes the ticks of all schedules unrecorded since an instant, while no host serves.
+    pub(crate) fn rewind(&self, cursor: Timestamp) {
+        let store = rusqlite::Connection::open(self.home.join("state.db")).expect("the store");
+        let cursor = cursor.as_microsecond();
+        store
+            .execute(
+                "UPDATE coverage SET cursor = ?1 WHERE is_open = 1",
+                [cursor],
+            )
+            .expect("a cursor can be set");
     }
 
     /// Returns what hosts of this home logged.
@@ -456,15 +478,6 @@ impl Host {
     pub(crate) fn stop(mut self) -> (Option<i32>, String) {
         self.signal(rustix::process::Signal::TERM);
         self.wait()
-    }
-
-    /// Reports whether it has not ended yet.
-    #[cfg(feature = "internal-testing")]
-    pub(crate) fn is_alive(&mut self) -> bool {
-        self.child
-            .try_wait()
-            .expect("it can be waited for")
-            .is_none()
     }
 
     /// Waits for its end, and returns how it ended and what it printed after its first line.

@@ -133,6 +133,7 @@ fn every_listing_is_an_envelope_of_its_objects() {
                 "activation_id",
                 "count",
                 "daemon_id",
+                "first",
                 "outcome",
                 "recorded_at",
                 "repo",

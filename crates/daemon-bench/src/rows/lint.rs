@@ -66,18 +66,10 @@ fn write_repository(root: &Path) -> Result<Vec<PathBuf>> {
         let folder = root.join(".agents/daemons").join(&id);
         std::fs::create_dir_all(&folder)?;
         let path = folder.join("DAEMON.md");
-        std::fs::write(&path, with_id(text, &id)?)?;
+        std::fs::write(&path, fixtures::with_id(text, &id)?)?;
         paths.push(path);
     }
     Ok(paths)
-}
-
-fn with_id(text: &str, id: &str) -> Result<String> {
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("id:"))
-        .context("a typical file has an id")?;
-    Ok(text.replacen(line, &format!("id: {id}"), 1))
 }
 
 fn lint(linter: &Path, repository: &Path, stdout: Stdio) -> Result<Child> {
@@ -126,18 +118,4 @@ fn resident_kib(status: &Path) -> Option<u64> {
     let text = std::fs::read_to_string(status).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.split_whitespace().next()?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_copy_has_its_own_id_and_is_otherwise_the_same() {
-        let text = "---\r\nid: \"a\" # first\r\npurpose: a\r\n";
-        assert_eq!(
-            with_id(text, "b").unwrap(),
-            "---\r\nid: b\r\npurpose: a\r\n"
-        );
-    }
 }

@@ -84,7 +84,7 @@ pub(super) async fn run(inner: Arc<Inner>, repo: Arc<Watched>, stop: Cancellatio
         .remote
         .is_none()
         .then(|| watch(&repo, Arc::clone(&moved)));
-    let mut seen = None;
+    let mut seen = inner.first_seen(&repo.name);
     while !stop.is_cancelled() {
         let fingerprint = repo.repository.refs_fingerprint().ok();
         let is_forced = inner.take_forced(&repo.name);
@@ -352,7 +352,7 @@ async fn register(inner: &Inner, repo: &Arc<Watched>, found: Found) -> Result<()
         .map_err(|source| store_failed(repo, source))?;
     let stored = inner
         .store
-        .daemons()
+        .daemons_of(&repo.name)
         .await
         .map_err(|source| store_failed(repo, source))?;
     let known = inner.registry.get();
@@ -361,25 +361,20 @@ async fn register(inner: &Inner, repo: &Arc<Watched>, found: Found) -> Result<()
         .into_iter()
         .map(|source| (source.path(), source))
         .collect();
-    let daemons = stored
-        .into_iter()
-        .filter(|row| row.key.repo == repo.name)
-        .map(|row| {
-            let source = sources.remove(&row.path);
-            let daemon = match known.find_key(&row.key) {
-                Some(old) if old.row.rev == row.rev && old.row.schedule == row.schedule => {
-                    Registered {
-                        row,
-                        ..Registered::clone(old)
-                    }
-                }
-                _ => Registered::new(row),
-            };
-            match source {
-                Some(source) => daemon.with_source(source),
-                None => daemon,
-            }
-        });
+    let daemons = stored.into_iter().map(|row| {
+        let source = sources.remove(&row.path);
+        let daemon = match known.find_key(&row.key) {
+            Some(old) if old.row.rev == row.rev && old.row.schedule == row.schedule => Registered {
+                row,
+                ..Registered::clone(old)
+            },
+            _ => inner.registry.compile(row),
+        };
+        match source {
+            Some(source) => daemon.with_source(source),
+            None => daemon,
+        }
+    });
     inner.registry.replace(&repo.name, daemons.collect());
     inner.note_registered(&repo.name, tip.as_str());
     tracing::info!(

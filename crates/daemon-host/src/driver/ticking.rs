@@ -131,6 +131,11 @@ async fn record(
         commits.extend(due.commits(&policy, known.unfinished(), now, waking));
     }
     crate::failpoint::hit("T1");
+    // What a batch waited for the ones before it belongs to its lateness.
+    let recorded_at = random::now().max(now);
+    for commit in &mut commits {
+        commit.now = recorded_at;
+    }
     let results = inner.store.commit_ticks(commits.clone()).await?;
     crate::failpoint::hit("T4");
     let mut standing = Standing::Current;

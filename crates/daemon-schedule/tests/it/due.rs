@@ -256,6 +256,10 @@ enum Step {
         text: usize,
         zone: usize,
     },
+    /// Many keys at once, some of them known, some twice.
+    Load {
+        entries: Vec<(u8, usize, usize)>,
+    },
     Remove {
         key: u8,
     },
@@ -272,6 +276,8 @@ fn steps() -> impl Strategy<Value = Step> {
     prop_oneof![
         2 => (0..6_u8, 0..TEXTS.len(), 0..ZONES.len())
             .prop_map(|(key, text, zone)| Step::Insert { key, text, zone }),
+        1 => prop::collection::vec((0..120_u8, 0..TEXTS.len(), 0..ZONES.len()), 0..150)
+            .prop_map(|entries| Step::Load { entries }),
         1 => (0..6_u8).prop_map(|key| Step::Remove { key }),
         6 => prop_oneof![1..90_i64, 1..7_200_i64, 1..2_000_000_i64]
             .prop_map(|seconds| Step::Advance { seconds }),
@@ -299,6 +305,15 @@ proptest! {
                     let (expr, zone) = (expr(TEXTS[text]), &zones[zone]);
                     scheduler.insert(key, expr, zone, now);
                     model.insert(key, (Schedule::new(expr, zone.clone()), now));
+                }
+                Step::Load { entries } => {
+                    let entries = entries.into_iter();
+                    let read = entries.map(|(key, text, zone)| (key, expr(TEXTS[text]), &zones[zone], now));
+                    let entries: Vec<_> = read.collect();
+                    scheduler.insert_all(entries.iter().copied());
+                    for (key, expr, zone, now) in entries {
+                        model.insert(key, (Schedule::new(expr, zone.clone()), now));
+                    }
                 }
                 Step::Remove { key } => {
                     let expected = model.remove(&key).map(|(_, cursor)| cursor);

@@ -77,6 +77,41 @@ fn a_failing_operation_takes_back_only_itself() {
 }
 
 #[test]
+fn one_that_has_a_transaction_to_itself_takes_back_only_itself_in_the_midst_of_others() {
+    let (folder, writer) = started();
+    let writer = std::sync::Arc::new(writer);
+    block_on(async {
+        let mut senders = JoinSet::new();
+        for n in 0..60_i64 {
+            let writer = std::sync::Arc::clone(&writer);
+            senders.spawn(async move {
+                let work = move |tx: &Connection| {
+                    note(tx, n, "kept")?;
+                    if n % 3 == 0 {
+                        return Err(Failure::Store(StoreError::LeaseLost));
+                    }
+                    Ok(n)
+                };
+                let result = match n % 4 {
+                    0 => writer.run_alone("note", work).await,
+                    _ => writer.run("note", work).await,
+                };
+                match result {
+                    Ok(answer) => assert!(n % 3 != 0 && answer == n),
+                    Err(StoreError::LeaseLost) => assert_eq!(n % 3, 0),
+                    Err(error) => panic!("{n}: {error}"),
+                }
+            });
+        }
+        while let Some(result) = senders.join_next().await {
+            result.unwrap();
+        }
+    });
+    let kept: Vec<i64> = (0..60).filter(|n| n % 3 != 0).collect();
+    assert_eq!(notes(&folder.path().join("store.db")), kept);
+}
+
+#[test]
 fn a_broken_rule_of_a_table_is_the_operations_own() {
     let (folder, writer) = started();
     block_on(async {

@@ -1,7 +1,7 @@
 //! The registry: what a commit holds, and what follows from its change.
 
 use daemon_engine::{ActivationState, Gate};
-use daemon_event::DaemonKey;
+use daemon_event::{DaemonKey, RepoName};
 
 use super::scene::{
     activation_id, at, claimed, daemon, done, enqueue, fail_one, new_event, read, registered,
@@ -20,6 +20,10 @@ async fn register(store: &dyn Store, rows: Vec<DaemonRow>, seconds: i64) -> Regi
 
 async fn daemons(store: &dyn Store) -> Vec<DaemonRow> {
     store.daemons().await.expect("reads")
+}
+
+async fn of_repo(store: &dyn Store, repo: &RepoName) -> Vec<DaemonRow> {
+    store.daemons_of(repo).await.expect("reads")
 }
 
 fn keys(ids: &[&str]) -> Vec<DaemonKey> {
@@ -47,6 +51,12 @@ pub(super) async fn a_new_daemon_begins_after_the_newest_event(store: &dyn Store
         ..row("new")
     };
     assert_eq!(daemons(store).await, [new, row("old")]);
+    assert_eq!(
+        of_repo(store, &row("old").key.repo).await,
+        daemons(store).await
+    );
+    let other = "elsewhere/entirely".parse().expect("a name");
+    assert_eq!(of_repo(store, &other).await, []);
 }
 
 pub(super) async fn a_registration_keeps_gate_failures_and_age(store: &dyn Store) {
@@ -154,7 +164,7 @@ pub(super) async fn two_files_of_one_id_are_both_invalid(store: &dyn Store) {
 
 pub(super) async fn one_repository_never_touches_another(store: &dyn Store) {
     registered(store, &["a"]).await;
-    let repo: daemon_event::RepoName = "o/other".parse().expect("a valid name");
+    let repo: RepoName = "o/other".parse().expect("a valid name");
     let key = DaemonKey {
         repo: repo.clone(),
         id: daemon("a").id,

@@ -108,6 +108,12 @@ impl Registry for MemoryStore {
         Ok(self.model().daemons())
     }
 
+    async fn daemons_of(&self, repo: &RepoName) -> Result<Vec<DaemonRow>, StoreError> {
+        let mut rows = self.model().daemons();
+        rows.retain(|row| row.key.repo == *repo);
+        Ok(rows)
+    }
+
     async fn set_gate(&self, daemon: &DaemonKey, gate: Gate) -> Result<(), StoreError> {
         self.model().set_gate(daemon, gate)
     }

@@ -1,0 +1,253 @@
+//! The real host: a home, the repositories that it watches, and its process.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, Permissions};
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use rusqlite::{Connection, OpenFlags};
+use tempfile::TempDir;
+
+use crate::fixtures;
+use crate::repositories::{SEARCH, find_git, write};
+
+/// A provider that ends as soon as it has begun.
+const AGENT: &str = "#!/bin/sh\necho '{\"daemon\":\"result\",\"ok\":true,\"text\":\"done\"}'\n";
+/// How long a host may take to end when it is told to.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A home and repositories of one hundred daemons each; the files are copies of `fixtures/daemons`.
+pub(crate) struct World {
+    scratch: TempDir,
+}
+
+impl World {
+    /// Makes a world whose daemons all have one schedule.
+    pub(crate) fn new(n_repositories: usize, schedule: &str) -> Result<Self> {
+        let world = Self {
+            scratch: tempfile::tempdir()?,
+        };
+        let git = find_git()?;
+        let files = fixtures::daemon_files()?;
+        let mut config = String::new();
+        for repository in 0..n_repositories {
+            let path = world.beside(&format!("repository-{repository:03}"));
+            let mut daemons = Vec::with_capacity(100);
+            for (n, file) in files.iter().cycle().take(100).enumerate() {
+                let id = format!("daemon-{repository:03}-{n:03}");
+                let text = fixtures::with_id(std::str::from_utf8(file)?, &id)?;
+                daemons.push((id, fixtures::with_schedule(&text, schedule)?.into_bytes()));
+            }
+            write(&git, &path, daemons)?;
+            write!(
+                config,
+                "[[repo]]\npath = {path:?}\nname = \"bench/r{repository:03}\"\n\n"
+            )?;
+        }
+        let agent = world.beside("agent.sh");
+        fs::write(&agent, AGENT)?;
+        fs::set_permissions(&agent, Permissions::from_mode(0o755))?;
+        write!(
+            config,
+            "[provider]\ndefault = \"sh\"\n\n[provider.sh]\ncommand = {agent:?}\n"
+        )?;
+        fs::create_dir(world.home())?;
+        fs::write(world.home().join("config.toml"), config)?;
+        Ok(world)
+    }
+
+    fn beside(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    fn home(&self) -> PathBuf {
+        self.beside("home")
+    }
+
+    /// Returns the file of the store.
+    fn store_file(&self) -> PathBuf {
+        self.home().join("state.db")
+    }
+
+    /// Opens the store for reading.
+    pub(crate) fn store(&self) -> Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let store = Connection::open_with_flags(self.store_file(), flags)?;
+        store.busy_timeout(PATIENCE)?;
+        Ok(store)
+    }
+
+    /// Keeps the store as a host that has ended left it.
+    pub(crate) fn keep_store(&self) -> Result<()> {
+        fs::copy(self.store_file(), self.beside("kept.db"))?;
+        Ok(())
+    }
+
+    /// Puts the kept store back, and makes all schedules unrecorded since an instant.
+    pub(crate) fn restore_store(&self, cursor: jiff::Timestamp) -> Result<()> {
+        for name in ["state.db-wal", "state.db-shm"] {
+            match fs::remove_file(self.home().join(name)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => bail!(error),
+                Err(_) | Ok(()) => {}
+            }
+        }
+        fs::copy(self.beside("kept.db"), self.store_file())?;
+        let store = Connection::open(self.store_file())?;
+        let cursor = cursor.as_microsecond();
+        store.execute(
+            "UPDATE coverage SET cursor = ?1 WHERE is_open = 1",
+            [cursor],
+        )?;
+        Ok(())
+    }
+
+    /// Starts a host and waits until it is ready.
+    pub(crate) fn serve(&self) -> Result<Host> {
+        let program = program()?;
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.beside("serve.log"))?;
+        let began = Instant::now();
+        let mut child = Command::new(&program)
+            .args(["serve", "--listen", "127.0.0.1:0", "--json", "--home"])
+            .arg(self.home())
+            .env_clear()
+            .env("PATH", SEARCH)
+            .current_dir(self.scratch.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .with_context(|| format!("failed to start `{}`", program.display()))?;
+        let stdout = child.stdout.take().expect("it is piped");
+        let mut host = Host {
+            child,
+            stdout: BufReader::new(stdout),
+            took: Duration::ZERO,
+        };
+        let mut line = String::new();
+        host.stdout.read_line(&mut line)?;
+        host.took = began.elapsed();
+        ensure!(
+            line.contains("\"ready\":true"),
+            "the host did not become ready: {}",
+            tail(&self.beside("serve.log"))
+        );
+        Ok(host)
+    }
+}
+
+/// Returns the end of a log.
+fn tail(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().rev().take(5).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+}
+
+/// Cargo puts the programs of the workspace beside each other.
+fn program() -> Result<PathBuf> {
+    let path = std::env::current_exe()?
+        .with_file_name(format!("daemon-run{}", std::env::consts::EXE_SUFFIX));
+    ensure!(
+        path.is_file(),
+        "`{}` is not built; build it with the same profile",
+        path.display()
+    );
+    Ok(path)
+}
+
+/// A host that serves; killed where it is dropped.
+pub(crate) struct Host {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    /// How long it took from its start until it was ready.
+    pub(crate) took: Duration,
+}
+
+impl Host {
+    /// Reads what the kernel tells of the process.
+    pub(crate) fn usage(&self) -> Result<Usage> {
+        let of = |file: &str| fs::read_to_string(format!("/proc/{}/{file}", self.child.id()));
+        Usage::read(&of("stat")?, &of("status")?).context("the kernel tells no usage of a process")
+    }
+
+    /// Tells it to stop and waits for its end.
+    pub(crate) fn stop(mut self) -> Result<()> {
+        let pid = i32::try_from(self.child.id())?;
+        let pid = rustix::process::Pid::from_raw(pid).context("a process has a number")?;
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait()? {
+                ensure!(status.success(), "the host ended with {status}");
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        bail!("the host did not stop");
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed, which is as good.
+        self.child.kill().unwrap_or_default();
+        self.child.wait().expect("a child can be waited for");
+    }
+}
+
+/// What a process has used.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Usage {
+    /// The processor time, that of its children that have ended too.
+    pub(crate) time: Duration,
+    /// The resident memory.
+    pub(crate) resident_kib: u64,
+    /// The most it ever was.
+    pub(crate) peak_kib: u64,
+}
+
+impl Usage {
+    fn read(stat: &str, status: &str) -> Option<Self> {
+        // The name may hold blanks; the fields begin behind its parenthesis, the third of all.
+        let (_, fields) = stat.rsplit_once(')')?;
+        let ticks = fields.split_whitespace().skip(11).take(4);
+        let ticks: Vec<u64> = ticks.map_while(|text| text.parse().ok()).collect();
+        let ticks: u64 = (ticks.len() == 4).then(|| ticks.iter().sum())?;
+        let kib = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse().ok()
+        };
+        Some(Self {
+            time: Duration::from_millis(ticks * 1_000 / rustix::param::clock_ticks_per_second()),
+            resident_kib: kib("VmRSS:")?,
+            peak_kib: kib("VmHWM:")?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_process_used_is_read_behind_its_name() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194304 9 0 0 0 100 50 30 20 20 0 1 0 5 1 1";
+        let status = "Name:\ta) b\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n";
+        assert_eq!(
+            Usage::read(stat, status),
+            Some(Usage {
+                time: Duration::from_secs(200)
+                    / u32::try_from(rustix::param::clock_ticks_per_second()).unwrap(),
+                resident_kib: 1024,
+                peak_kib: 2048,
+            })
+        );
+        assert_eq!(Usage::read("", status), None);
+    }
+}

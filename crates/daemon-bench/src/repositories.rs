@@ -1,0 +1,58 @@
+//! Git repositories full of daemons.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use daemon_process::{ByteCount, ExitStatus, Tool};
+use daemon_repo::Git;
+
+/// Where programs are looked for.
+pub(crate) const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Finds git.
+pub(crate) fn find_git() -> Result<Git> {
+    Ok(Git::find(OsStr::new(SEARCH))?)
+}
+
+/// Makes a repository whose one commit holds daemon files by id.
+pub(crate) fn write(
+    git: &Git,
+    path: &Path,
+    daemons: impl IntoIterator<Item = (String, Vec<u8>)>,
+) -> Result<()> {
+    for (id, file) in daemons {
+        let folder: PathBuf = path.join(".agents/daemons").join(id);
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join("DAEMON.md"), file)?;
+    }
+    run(git, path, &["init", "-q", "-b", "main"])?;
+    run(git, path, &["add", "-A"])?;
+    run(git, path, &["commit", "-q", "-m", "daemons"])?;
+    run(git, path, &["gc", "-q"])
+}
+
+/// Runs git in a repository.
+pub(crate) fn run(git: &Git, path: &Path, args: &[&str]) -> Result<()> {
+    let people = [
+        "GIT_AUTHOR_NAME",
+        "GIT_AUTHOR_EMAIL",
+        "GIT_COMMITTER_NAME",
+        "GIT_COMMITTER_EMAIL",
+    ];
+    let output = Tool::new(git.program())
+        .env("PATH", SEARCH)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .envs(people.map(|name| (name, "bench")))
+        .cwd(path)
+        .args(args)
+        .run(Duration::from_secs(60), ByteCount(64 << 20))?;
+    ensure!(
+        output.status == ExitStatus::Code(0),
+        "git {args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(())
+}

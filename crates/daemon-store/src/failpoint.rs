@@ -1,0 +1,31 @@
+//! Places where a test makes the process die.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Ends the process by SIGKILL if the environment asks for it at this place: `DAEMON_FAILPOINT=O2`; `panic:O2` panics there,
+/// once.
+///
+/// # Panics
+/// If it is asked to.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test reaches into a process that it started by nothing but its environment"
+)]
+pub fn hit(name: &str) {
+    static WANTED: OnceLock<Option<String>> = OnceLock::new();
+    static HAS_PANICKED: AtomicBool = AtomicBool::new(false);
+    let wanted = WANTED.get_or_init(|| std::env::var("DAEMON_FAILPOINT").ok());
+    let wanted = wanted.as_deref().unwrap_or_default();
+    let to_panic = wanted.strip_prefix("panic:");
+    assert!(
+        to_panic != Some(name) || HAS_PANICKED.swap(true, Ordering::Relaxed),
+        "asked for at {name}"
+    );
+    if wanted == name {
+        let own = rustix::process::getpid();
+        if rustix::process::kill_process(own, rustix::process::Signal::KILL).is_ok() {
+            std::thread::park();
+        }
+    }
+}
