@@ -10,7 +10,7 @@ use super::idioms::{Idiom, Voice};
 use super::line::Line;
 use super::predicate::Behind;
 use super::things::{Thing, is_comment};
-use crate::filter::{Op, Test};
+use crate::filter::Op;
 use crate::lexicon::Forms;
 use crate::normalise::TokenKind;
 use crate::resolve::has_row;
@@ -46,7 +46,7 @@ impl Line<'_> {
     }
 
     /// A verb of more than one word, or one that says a deed of some things only: `cuts a branch`.
-    fn idiomatic(&mut self, forms: Forms) -> Option<Vec<Event>> {
+    pub(super) fn idiomatic(&mut self, forms: Forms) -> Option<Vec<Event>> {
         let at = self.at;
         for (idiom, n_words) in self.idioms_here(&[Voice::Done], forms) {
             self.at = at + n_words;
@@ -111,126 +111,6 @@ impl Line<'_> {
         Some(events)
     }
 
-    /// `comments "/x" on a PR`, `leaves a comment saying "x" on it`, `replies to a review comment`
-    pub(super) fn commenting(&mut self) -> Option<Vec<Event>> {
-        let start = self.at;
-        if self.eat_any(&["replies", "replied", "replying", "reply", "responds"]) {
-            self.eat_any(&["to", "in", "on", "under"]).then_some(())?;
-            let mut things = self.object()?;
-            let is_parent = |thing: &Thing| matches!(thing.noun, Noun::PullRequest | Noun::Issue);
-            if things.iter().all(is_parent) {
-                return self.finish(&things, &deed(Verb::Comment, Formula::Always));
-            }
-            let at = self.at;
-            for thing in &mut things {
-                matches!(thing.noun, Noun::ReviewComment | Noun::ReviewThread).then_some(())?;
-                // A bare thread may be one of chat.
-                let is_named = (thing.start..at).any(|at| {
-                    matches!(
-                        self.word_at(at),
-                        "review" | "inline" | "diff" | "code" | "line"
-                    )
-                });
-                (is_named || !thing.on.is_empty()).then_some(())?;
-                thing.noun = Noun::ReviewComment;
-                thing.on = vec![Noun::PullRequest];
-                let reply = self.says(Says::Test(is(Field::Reply, &["true"])), start);
-                thing.guard = thing.guard.clone().and(reply);
-            }
-            return self.finish(&things, &deed(Verb::Create, Formula::Always));
-        }
-        let writes = self.eat_any(&[
-            "posts", "writes", "says", "posted", "writing", "post", "write", "leaves", "types",
-            "issues", "uses", "enters", "runs", "invokes", "sends", "answers",
-        ]);
-        if !writes {
-            self.eat_any(&["comments", "comment", "commenting", "commented", "remarks"])
-                .then_some(())?;
-        }
-        let mut guard = Formula::Always;
-        if let Some(text) = self.attempt(Self::said) {
-            guard = guard.and(text);
-        } else if writes {
-            let wrote = self.word_at(self.at - 1);
-            let is_plain =
-                wrote.starts_with("post") || wrote.starts_with("wri") || wrote == "answers";
-            (is_plain && matches!(self.word(0), "on" | "in" | "under")).then_some(())?;
-        }
-        let mut on = Vec::new();
-        if let Some((nouns, parent)) = self.attempt(|line| {
-            line.eat_any(&["on", "in", "under", "upon", "to"])
-                .then_some(())?;
-            line.parents()
-        }) {
-            on = nouns;
-            guard = guard.and(parent);
-        }
-        if let Some(text) = self.attempt(Self::said) {
-            guard = guard.and(text);
-        }
-        if !on.is_empty() {
-            self.last.clone_from(&on);
-        }
-        let mut thing = self.any_pull_request(start);
-        thing.noun = match on.as_slice() {
-            [Noun::Discussion] => Noun::DiscussionComment,
-            [Noun::Commit] => Noun::CommitComment,
-            _ => Noun::Comment,
-        };
-        thing.on = on;
-        self.finish(&[thing], &deed(Verb::Create, guard))
-    }
-
-    /// What is said: a command, or a text.
-    pub(super) fn said(&mut self) -> Option<Guard> {
-        let start = self.at;
-        self.eat_any(&["with", "saying", "containing", "of"]);
-        self.eat_any(&["the", "a"]);
-        self.eat_any(&["command", "text", "word", "words"]);
-        let mut commands = Vec::new();
-        let mut texts = Vec::new();
-        loop {
-            let is_quoted = self.kind(0) == Some(TokenKind::Quoted);
-            let is_code = self.kind(0) == Some(TokenKind::Code) && self.value(0).starts_with('/');
-            if !is_quoted && !is_code {
-                break;
-            }
-            let value = self.value(0);
-            self.at += 1;
-            if value.starts_with('/') {
-                commands.push(value);
-            } else {
-                texts.push(value);
-            }
-            let joined = self.attempt(|line| {
-                let comma = line.eat_mark(",");
-                let or = line.eat("or");
-                (comma || or).then_some(())?;
-                matches!(line.kind(0), Some(TokenKind::Quoted | TokenKind::Code)).then_some(())
-            });
-            if joined.is_none() {
-                break;
-            }
-        }
-        if !commands.is_empty() {
-            self.eat_any(&["command", "commands"]);
-        }
-        let text =
-            |line: &Self, values| line.says(Says::Text(Place::Own, Op::Contains, values), start);
-        let command = |line: &Self, values| {
-            line.says(
-                Says::Test(Test::new(Field::Comment, Op::Command, values)),
-                start,
-            )
-        };
-        match (commands.is_empty(), texts.is_empty()) {
-            (true, true) => None,
-            (true, false) => Some(text(self, texts)),
-            (false, true) => Some(command(self, commands)),
-            (false, false) => Some(command(self, commands).or(text(self, texts))),
-        }
-    }
-
     /// `pushes commits to main`, `force-pushes to a PR`, `adds a commit to it`
     pub(super) fn pushing(&mut self, forms: Forms) -> Option<Vec<Event>> {
         let start = self.at;
@@ -271,11 +151,11 @@ impl Line<'_> {
                 "one",
                 "or",
             ]);
-            line.eat_any(&["commits", "commit", "code", "changes"])
+            line.eat_any(&["commits", "commit", "code", "changes", "change"])
                 .then_some(())
         });
         let files = self.attempt(|line| {
-            (line.word_at(line.at - 1) == "changes").then_some(())?;
+            matches!(line.word_at(line.at - 1), "changes" | "change").then_some(())?;
             line.eat_any(&["in", "under", "to", "inside", "within", "outside"])
                 .then_some(())?;
             line.at -= usize::from(line.word_at(line.at - 1) == "outside");
@@ -337,7 +217,7 @@ impl Line<'_> {
     }
 
     /// `withdraws a review request for X on a PR`
-    fn withdrawing(&mut self) -> Option<Vec<Event>> {
+    pub(super) fn withdrawing(&mut self) -> Option<Vec<Event>> {
         let start = self.at;
         self.eat_any(&[
             "withdraws",
@@ -380,7 +260,16 @@ impl Line<'_> {
         if self.eat_any(&["changes"]) {
             let things = self.attempt(|line| {
                 line.eat_any(&["on", "in", "to", "for"]).then_some(())?;
-                line.object()
+                let was = line.last.clone();
+                // Behind a comment `it` is what the comment is on.
+                if line.last.iter().all(|noun| is_comment(*noun)) && !line.last_on.is_empty() {
+                    line.last.clone_from(&line.last_on);
+                }
+                let found = line.object();
+                if found.is_none() {
+                    line.last = was;
+                }
+                found
             });
             let things = things.unwrap_or_else(|| vec![self.any_pull_request(start)]);
             return self.finish(&things, &deed(Verb::RequestChanges, Formula::Always));
@@ -560,7 +449,7 @@ impl Line<'_> {
     }
 
     /// `merges into main`, `merges something into main`: what is merged is a pull request.
-    fn merged_object(&mut self, verbs: &[&[Verb]]) -> Option<Vec<Thing>> {
+    pub(super) fn merged_object(&mut self, verbs: &[&[Verb]]) -> Option<Vec<Thing>> {
         let merges = verbs.iter().all(|verbs| verbs.contains(&Verb::Merge));
         merges.then_some(())?;
         self.eat_any(&["something", "anything", "work", "changes", "code", "stuff"]);

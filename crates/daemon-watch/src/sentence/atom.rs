@@ -224,7 +224,19 @@ impl Atom {
         op: Op,
         values: &[String],
     ) -> Option<Formula<Literal>> {
-        let one = |field| self.literal(Test::new(field, op, values.to_vec()));
+        let is_command = op == Op::Begins
+            && values
+                .iter()
+                .all(|value| value.len() > 1 && value.starts_with('/'));
+        let one = |field| {
+            // What begins a comment with a slash is a command.
+            let op = if is_command && field == Field::Comment {
+                Op::Command
+            } else {
+                op
+            };
+            self.literal(Test::new(field, op, values.to_vec()))
+        };
         let speaks = event.speaks() && !self.of_parent;
         Some(match place {
             Place::Title => one(Field::Title),

@@ -234,8 +234,8 @@ impl Line<'_> {
             self.at = start;
         }
         // `…, is not a draft, and changes docs/`
-        if comma && self.sees_stative() {
-            let found = self.attempt(|line| line.predicates(Behind::Noun(noun)));
+        if comma && (self.sees_stative() || matches!(self.word(0), "it" | "its" | "they")) {
+            let found = self.attempt(|line| line.stative(Behind::Noun(noun)));
             if let Some(found) = found {
                 return Some((found, true));
             }
@@ -323,6 +323,9 @@ impl Line<'_> {
         if !negated {
             let after = self.eat("after") && self.word(0) == "it";
             (after || self.eat_phrase(IFS)).then_some(())?;
+            if let Some(found) = self.attempt(Self::somebody_did_it) {
+                return Some(found);
+            }
             // `when a review is requested` is another event.
             if matches!(
                 self.word(0),

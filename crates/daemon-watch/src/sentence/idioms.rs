@@ -173,7 +173,7 @@ static IDIOMS: &[Idiom] = &[
         COMMENTS,
         Verb::Create,
         Voice::Done,
-        "drop | make | put | place | give | send | record | hand in | type | receive | provide | add | leave | \
+        "drop | make | put | place | send | record | hand in | type | receive | add | leave | \
          pen | log | write | post | submit | offer | share | put in | turn in",
     ),
     idiom(

@@ -1,15 +1,14 @@
 //! Labels, branches, texts and numbers: literals, the words around them, and how they are joined.
 
 use daemon_event::Field;
-use daemon_event::vocabulary::Noun;
 
-use super::atom::{Guard, Place, Says};
+use super::atom::{Guard, Says};
 use super::formula::{Formula, is};
 use super::line::Line;
 use super::people::OTHER_THAN;
 use crate::filter::{Op, Test};
 use crate::grammar::literals::NOT_A_BRANCH;
-use crate::lexicon::{self, Class, KNOWN_BRANCHES, Part};
+use crate::lexicon::{self, Class, KNOWN_BRANCHES};
 use crate::normalise::TokenKind;
 
 /// Words without a sense that never are a label or a branch.
@@ -139,7 +138,7 @@ impl Line<'_> {
             })
     }
 
-    fn is_label_word(&self, ahead: usize) -> bool {
+    pub(super) fn is_label_word(&self, ahead: usize) -> bool {
         self.is_free_word(ahead) || LABEL_WORDS.contains(&self.word(ahead))
     }
 
@@ -183,7 +182,11 @@ impl Line<'_> {
     }
 
     /// Labels joined by commas, `or`, `and`; `and` asks for all of them.
-    fn label_list(&mut self, make: &impl Fn(Vec<String>) -> Test, both: bool) -> Option<Guard> {
+    pub(super) fn label_list(
+        &mut self,
+        make: &impl Fn(Vec<String>) -> Test,
+        both: bool,
+    ) -> Option<Guard> {
         let start = self.at;
         let mut values = vec![self.label()?];
         let mut is_all = both;
@@ -217,7 +220,7 @@ impl Line<'_> {
     }
 
     /// One label: data, a word, or words up to `label`.
-    fn label(&mut self) -> Option<String> {
+    pub(super) fn label(&mut self) -> Option<String> {
         match self.kind(0)? {
             TokenKind::Quoted | TokenKind::Code | TokenKind::User => {
                 let value = self.value(0);
@@ -270,8 +273,8 @@ impl Line<'_> {
     pub(super) fn branches(&mut self) -> Option<Guard> {
         self.attempt(|line| {
             let start = line.at;
-            let negated =
-                line.eat("not") || line.eat_phrase(&["anything other than", "anything but"]);
+            let negated = line.eat_any(&["not", "neither"])
+                || line.eat_phrase(&["anything other than", "anything but"]);
             let repo = line.attempt(|line| {
                 let is_repo = line.is_repository();
                 let value = line.value(0);
@@ -330,9 +333,11 @@ impl Line<'_> {
     }
 
     /// What is said behind `branch`: `other than X`, `that does not start with Y`, `under Z`.
-    fn branch_described(&mut self, start: usize) -> Option<Guard> {
+    pub(super) fn branch_described(&mut self, start: usize) -> Option<Guard> {
+        let is_any = self.word_at(self.at.wrapping_sub(2)) == "any";
         if self.eat_phrase(OTHER_THAN)
             || self.eat_phrase(&["that is not", "that are not", "which is not"])
+            || is_any && self.eat("but")
         {
             return self.branches().map(Formula::not);
         }
@@ -376,7 +381,7 @@ impl Line<'_> {
         )
     }
 
-    fn default_branch(&mut self) -> bool {
+    pub(super) fn default_branch(&mut self) -> bool {
         self.attempt(|line| {
             line.skip_any(&["repository", "repo", "project", "'s"]);
             line.eat("default branch").then_some(())
@@ -402,7 +407,7 @@ impl Line<'_> {
         Some(self.says(says, start))
     }
 
-    fn prefix(&mut self) -> Option<String> {
+    pub(super) fn prefix(&mut self) -> Option<String> {
         let is_data = matches!(self.kind(0)?, TokenKind::Quoted | TokenKind::Code);
         let is_word = self.kind(0) == Some(TokenKind::Word) && self.is_free_word(0);
         if !is_data && !is_word {
@@ -413,7 +418,7 @@ impl Line<'_> {
         Some(value.trim_end_matches('*').to_owned())
     }
 
-    fn branch_list(&mut self, start: usize) -> Option<Guard> {
+    pub(super) fn branch_list(&mut self, start: usize) -> Option<Guard> {
         let mut values = vec![self.branch()?];
         while let Some(value) = self.attempt(|line| {
             let comma = line.eat_mark(",");
@@ -446,7 +451,7 @@ impl Line<'_> {
     }
 
     /// One branch: data, a name that everybody knows, or a word that nothing else claims.
-    fn branch(&mut self) -> Option<String> {
+    pub(super) fn branch(&mut self) -> Option<String> {
         let is_branch = match self.kind(0)? {
             TokenKind::Quoted => !self.value(0).contains(' '),
             TokenKind::Code => {
@@ -477,166 +482,5 @@ impl Line<'_> {
             self.at += 1;
         }
         Some(value)
-    }
-
-    /// `containing "x"`, behind the word that says so: the texts, and where they stand.
-    pub(super) fn texts(&mut self, place: Option<Place>, op: Op) -> Option<Guard> {
-        self.attempt(|line| {
-            let start = line.at;
-            line.skip_any(&["the", "a", "either"]);
-            line.eat_any(&[
-                "text", "word", "words", "phrase", "string", "command", "prefix",
-            ]);
-            let neither = line.eat("neither");
-            let mut values = vec![line.text_value().or_else(|| line.bare_text())?];
-            let mut is_all = false;
-            while let Some((value, all)) = line.attempt(|line| {
-                let comma = line.eat_mark(",");
-                let or = line.eat_any(&["or", "nor"]);
-                let and = !or && line.eat("and");
-                let value = line.text_value()?;
-                (or || and || comma).then_some((value, and))
-            }) {
-                values.push(value);
-                is_all |= all;
-            }
-            let place = match (place, line.attempt(Self::in_place)) {
-                (_, Some(place)) => place,
-                (Some(place), None) => place,
-                (None, None) => Place::Own,
-            };
-            let one = |values: Vec<String>| line.text_test(place, op, values, start);
-            if neither {
-                return Some(one(values).not());
-            }
-            Some(if is_all {
-                let each = values.into_iter().map(|value| one(vec![value]));
-                each.fold(Formula::Always, Formula::and)
-            } else {
-                one(values)
-            })
-        })
-    }
-
-    fn text_test(&self, place: Place, op: Op, values: Vec<String>, start: usize) -> Guard {
-        self.says(Says::Text(place, op, values), start)
-    }
-
-    /// A single word that nothing claims, and nothing behind it: `mentions lint`.
-    fn bare_text(&mut self) -> Option<String> {
-        self.attempt(|line| {
-            let is_said = matches!(
-                line.word_at(line.at.wrapping_sub(1)),
-                "mentions"
-                    | "mention"
-                    | "says"
-                    | "say"
-                    | "contains"
-                    | "contain"
-                    | "mentioning"
-                    | "saying"
-                    | "containing"
-                    | "word"
-            );
-            is_said.then_some(())?;
-            (line.kind(0)? == TokenKind::Word && line.is_free_word(0)).then_some(())?;
-            let value = line.value(0);
-            line.at += 1;
-            (line.sees_end() || line.word(0) == "in").then_some(value)
-        })
-    }
-
-    fn text_value(&mut self) -> Option<String> {
-        let value = match self.kind(0)? {
-            TokenKind::Quoted => self.value(0),
-            TokenKind::Code if self.value(0).starts_with('/') => self.value(0),
-            TokenKind::User => format!("@{}", self.value(0)),
-            TokenKind::Code
-            | TokenKind::Word
-            | TokenKind::Channel
-            | TokenKind::Reference
-            | TokenKind::Number
-            | TokenKind::Mark => return None,
-        };
-        self.at += 1;
-        Some(value)
-    }
-
-    /// `in its title or body`, `in the commit message`
-    pub(super) fn in_place(&mut self) -> Option<Place> {
-        self.eat_any(&["in", "anywhere"]).then_some(())?;
-        self.eat("in");
-        self.place_named()
-    }
-
-    /// `the title or the description`
-    pub(super) fn place_named(&mut self) -> Option<Place> {
-        self.skip_any(&["its", "the", "their", "a", "commit", "comment"]);
-        let first = self.place_word()?;
-        let second = self.attempt(|line| {
-            line.eat_any(&["or", "and"]).then_some(())?;
-            line.skip_any(&["its", "the", "in"]);
-            line.place_word()
-        });
-        match second {
-            None => Some(first),
-            Some(second) if second != first => Some(Place::Own),
-            Some(_) => None,
-        }
-    }
-
-    fn place_word(&mut self) -> Option<Place> {
-        let sense = self.eat_sense(|sense| {
-            matches!(sense.part, Some(Part::Title | Part::Body))
-                || sense.nouns.contains(&Noun::Message)
-        })?;
-        Some(match sense.part {
-            Some(Part::Title) => Place::Title,
-            Some(_) => Place::Body,
-            None => Place::Message,
-        })
-    }
-
-    /// `#41`, `#41 or #42`
-    pub(super) fn numbers(&mut self) -> Option<Guard> {
-        self.attempt(|line| {
-            let start = line.at;
-            line.eat("number");
-            let mut values = Vec::new();
-            loop {
-                let is_number = line.kind(0) == Some(TokenKind::Reference)
-                    || line.kind(0) == Some(TokenKind::Number)
-                        && (!values.is_empty()
-                            || matches!(
-                                line.word_at(line.at.wrapping_sub(1)),
-                                "number"
-                                    | "numbers"
-                                    | "issue"
-                                    | "issues"
-                                    | "pr"
-                                    | "prs"
-                                    | "request"
-                                    | "requests"
-                            ));
-                if !is_number {
-                    break;
-                }
-                values.push(line.value(0));
-                line.at += 1;
-                let goes_on = line.attempt(|line| {
-                    line.eat_mark(",");
-                    line.eat_any(&["or", "and"]);
-                    let joined = !line.word_at(line.at - 1).is_empty();
-                    let is_number = line.kind(0) == Some(TokenKind::Reference)
-                        || joined && line.kind(0) == Some(TokenKind::Number);
-                    is_number.then_some(())
-                });
-                if goes_on.is_none() {
-                    break;
-                }
-            }
-            let test = Test::new(Field::Number, Op::Is, values.clone());
-            (!values.is_empty()).then(|| line.says(Says::Test(test), start))
-        })
     }
 }

@@ -152,7 +152,16 @@ impl Line<'_> {
             let found = line.paths()?;
             let except = line.attempt(Self::excepted);
             let is_all = both || found.is_all && !plural;
-            let guard = line.joined(start, found.globs, except, only, is_outside, is_all)?;
+            // `docs/ but not docs/old.md`: that must not be touched; `except` only takes it out.
+            let (except, untouched) = match except {
+                Some((globs, true)) if !only && !is_outside => (None, globs),
+                Some((globs, _)) => (Some(globs), Vec::new()),
+                None => (None, Vec::new()),
+            };
+            let mut guard = line.joined(start, found.globs, except, only, is_outside, is_all)?;
+            if !untouched.is_empty() {
+                guard = guard.and(line.says(Says::Files(Op::None, untouched), start));
+            }
             Some(if no { guard.not() } else { guard })
         })
     }
@@ -219,11 +228,12 @@ impl Line<'_> {
     }
 
     /// `except G`, `but not G`, `other than G`
-    fn excepted(&mut self) -> Option<Vec<String>> {
+    fn excepted(&mut self) -> Option<(Vec<String>, bool)> {
         let bracket = self.eat_mark("(");
         if !bracket {
             self.eat_mark(",");
         }
+        let is_strict = self.sees("but not") || self.word(0) == "not";
         self.eat("but");
         self.eat_phrase(&["that is", "that are", "which are", "which is"]);
         let says = self.eat_phrase(OTHER_THAN) || self.eat_any(&["not", "outside", "without"]);
@@ -231,7 +241,7 @@ impl Line<'_> {
             return None;
         }
         let found = self.paths()?;
-        (!bracket || self.eat_mark(")")).then_some(found.globs)
+        (!bracket || self.eat_mark(")")).then_some((found.globs, is_strict))
     }
 
     /// Paths joined by commas, `or`, `and`, with the words around them.

@@ -373,7 +373,18 @@ impl Line<'_> {
         } else {
             self.who_joined(role)?
         };
-        Some(if negated { found.not() } else { found })
+        let found = if negated { found.not() } else { found };
+        // `and is not a bot`
+        let more = self.attempt(|line| {
+            line.eat_any(&["and", "but"]).then_some(())?;
+            line.eat("who");
+            let also = matches!(line.word(0), "is" | "are" | "was");
+            also.then(|| line.relative_person(role))?
+        });
+        Some(match more {
+            Some(more) => found.and(more),
+            None => found,
+        })
     }
 
     pub(super) fn eat_anyone(&mut self) -> bool {

@@ -8,7 +8,6 @@ use super::formula::{Formula, is};
 use super::line::Line;
 use super::people::OTHER_THAN;
 use crate::filter::{Op, Test};
-use crate::normalise::TokenKind;
 
 /// How a modifier stands to the words before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,10 +147,23 @@ impl Line<'_> {
                 continue;
             }
             let more = self.attempt(|line| {
-                line.eat_mark(",");
+                let comma = line.eat_mark(",");
                 let or = !found.is_always() && line.eat("or");
-                if !or {
-                    line.eat_phrase(&["but only", "and only", "and", "but"]);
+                let but = !or && line.eat_phrase(&["but only", "and only", "and", "but"]);
+                // Set apart from the noun, who is named has acted.
+                let is_noun = matches!(behind, Behind::Noun(_));
+                if is_noun && (comma || but) && line.sees_by() {
+                    return None;
+                }
+                // `is opened labelled bug`
+                if let (Behind::Verb(noun), false, false, false) = (behind, comma, or, but)
+                    && matches!(noun, Noun::PullRequest | Noun::Issue)
+                    && LABELLED.contains(&line.word(0))
+                {
+                    let was = std::mem::replace(&mut line.is_headline, false);
+                    let found = line.label_modifier();
+                    line.is_headline = was;
+                    return found.map(|found| (found, false));
                 }
                 let more = line.modifier(behind)?;
                 // What always holds is no alternative.
@@ -160,6 +172,14 @@ impl Line<'_> {
             let Some((more, or)) = more else { return found };
             found = if or { found.or(more) } else { found.and(more) };
         }
+    }
+
+    /// `by X`, `not by X`, `except by X`
+    pub(super) fn sees_by(&self) -> bool {
+        self.word(0) == "by"
+            || self.word(1) == "by"
+                && matches!(self.word(0), "not" | "only" | "except" | "but" | "never")
+            || self.word(2) == "by" && self.word(0) == "other"
     }
 
     /// Reads one modifier.
@@ -252,6 +272,17 @@ impl Line<'_> {
         })
         .or_else(|| self.attempt(|line| line.plain_modifier(behind)))
         .or_else(|| self.attempt(|line| line.complement_one(behind)))
+        .or_else(|| {
+            // `except nightly-* ones`
+            self.attempt(|line| {
+                let found = match behind.noun() {
+                    Noun::Branch => line.branches()?,
+                    Noun::Tag => line.tags(line.at)?,
+                    _ => return None,
+                };
+                line.eat_any(&["ones", "branches", "tags"]).then_some(found)
+            })
+        })
         .or_else(|| {
             self.attempt(|line| {
                 // A thing is not a person: who is left out acts.
@@ -464,100 +495,6 @@ impl Line<'_> {
         };
         Some(if not { found.not() } else { found })
     }
-
-    /// Reads a condition of a guard: `it is a draft`, `the author is a bot`, `still open and non-draft`.
-    pub(super) fn condition(&mut self, behind: Behind) -> Option<Guard> {
-        let mut found = self.simple_condition(behind)?;
-        while let Some((more, or)) = self.attempt(|line| {
-            let comma = line.eat_mark(",");
-            let or = line.eat("or");
-            let and = !or && line.eat_phrase(&["but", "and"]);
-            (comma || or || and).then_some(())?;
-            line.skip_any(&["if", "unless"]);
-            Some((line.simple_condition(behind)?, or))
-        }) {
-            found = if or { found.or(more) } else { found.and(more) };
-        }
-        Some(found)
-    }
-
-    /// `a bot opened it`
-    pub(super) fn wrote_it(&mut self) -> Option<Guard> {
-        let who = self.who(Role::Author).filter(|who| !who.is_always())?;
-        self.eat_any(WRITTEN).then_some(())?;
-        self.eat_any(&["it", "them"]).then_some(who)
-    }
-
-    /// `"WIP" appears in its title`
-    pub(super) fn text_appears(&mut self) -> Option<Guard> {
-        (self.kind(0) == Some(TokenKind::Quoted)).then_some(())?;
-        let start = self.at;
-        let value = self.value(0);
-        self.at += 1;
-        let not = self.eat_phrase(&["does not appear", "is not", "does not occur"]);
-        if !not {
-            self.eat_any(&["appears", "is", "occurs", "stands"])
-                .then_some(())?;
-        }
-        let place = self.in_place()?;
-        let found = self.says(Says::Text(place, Op::Contains, vec![value]), start);
-        Some(if not { found.not() } else { found })
-    }
-
-    pub(super) fn simple_condition(&mut self, behind: Behind) -> Option<Guard> {
-        self.attempt(|line| line.part_predicate(behind))
-            .or_else(|| self.attempt(|line| line.comment_predicate(behind)))
-            .or_else(|| self.attempt(Self::wrote_it))
-            .or_else(|| self.attempt(Self::text_appears))
-            .or_else(|| {
-                self.attempt(|line| {
-                    let only = line.eat("only");
-                    let found = line.touched(only)?;
-                    let among = line.attempt(|line| {
-                        line.eat_any(&["is", "are"]).then_some(())?;
-                        let not = line.eat("not");
-                        line.among_the_changes().then_some(not)
-                    });
-                    if let Some(not) = among {
-                        return Some(if not { found.not() } else { found });
-                    }
-                    line.eat_phrase(&[
-                        "are touched",
-                        "are changed",
-                        "change",
-                        "changes",
-                        "is changed",
-                        "is touched",
-                        "are modified",
-                        "changed",
-                    ])
-                    .then_some(found)
-                })
-            })
-            .or_else(|| {
-                self.attempt(|line| {
-                    line.subject_again(behind.noun());
-                    line.predicates(behind)
-                })
-            })
-            .or_else(|| self.attempt(|line| line.complement(behind)))
-    }
-
-    /// `it`, `the pull request`, `this one`
-    pub(super) fn subject_again(&mut self, noun: Noun) {
-        if self.eat_any(&["it", "they", "that", "this"]) {
-            self.eat_sense(|sense| sense.nouns.contains(&noun));
-            return;
-        }
-        self.attempt(|line| {
-            line.eat_any(&["the", "a"]).then_some(())?;
-            line.eat_sense(|sense| {
-                sense.nouns.contains(&noun)
-                    || sense.nouns.contains(&Noun::PullRequest)
-                    || sense.nouns.contains(&Noun::Issue)
-            })
-        });
-    }
 }
 
 /// Makes labels that were read speak of the event's own label.
@@ -571,9 +508,4 @@ pub(super) fn the_label(guard: &Guard) -> Option<Guard> {
         let found = Formula::Atom(atom);
         Some(if negated { found.not() } else { found })
     })
-}
-
-/// Whether a list of values still begins.
-pub(super) fn values_begin(line: &Line<'_>, start: usize) -> bool {
-    line.at == start
 }

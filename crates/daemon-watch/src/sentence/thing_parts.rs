@@ -9,7 +9,7 @@ use super::formula::Formula;
 use super::line::Line;
 use super::literals::PREFIXED;
 use super::people::OTHER_THAN;
-use super::predicate::{Behind, label_test, the_label, values_begin};
+use super::predicate::{Behind, label_test, the_label};
 use crate::filter::{Op, Test};
 use crate::normalise::TokenKind;
 
@@ -148,6 +148,7 @@ impl Line<'_> {
 
     pub(super) fn tag_predicate(&mut self, behind: Behind) -> Option<Guard> {
         let noun = behind.noun();
+        self.skip_any(&["its", "the"]);
         let is_tag =
             self.eat_phrase(&["tag name", "tag"]) || matches!(noun, Noun::Tag | Noun::Release);
         let is_named = self.eat("name") || is_tag;
@@ -156,14 +157,7 @@ impl Line<'_> {
             return self.branch_predicate();
         }
         is_tag.then_some(())?;
-        let start = self.at;
-        if self.eat_phrase(&["starts with", "begins with"]) {
-            return self.prefixes(Field::Tag);
-        }
-        let negated = self.eat("does not");
-        self.eat_phrase(&["is", "matches", "match"]).then_some(())?;
-        let found = self.tags(start)?;
-        Some(if negated { found.not() } else { found })
+        self.tag_says()
     }
 
     /// `starts with v`, `does not match v1.*`, `is not nightly`
@@ -174,7 +168,8 @@ impl Line<'_> {
             return Some(if negated { found.not() } else { found });
         }
         let is = self.eat_any(BE);
-        let not = is && self.eat("not");
+        let neither = is && self.eat("neither");
+        let not = is && self.eat("not") || neither;
         let named = self.eat_any(&["named", "called", "like", "matching"]);
         (is || named || self.eat_any(&["matches", "match"])).then_some(())?;
         let found = self.tags(self.at)?;
@@ -183,27 +178,28 @@ impl Line<'_> {
 
     /// `v1.*`, `"nightly"`: the names of tags.
     pub(super) fn tags(&mut self, start: usize) -> Option<Guard> {
-        let mut values = Vec::new();
+        let mut values = vec![self.tag()?];
         while let Some(value) = self.attempt(|line| {
-            if line.at > start && !values_begin(line, start) {
-                line.eat_mark(",");
-                line.eat_any(&["or"]);
-            }
-            let is_data = matches!(line.kind(0)?, TokenKind::Quoted | TokenKind::Code)
-                || line.kind(0) == Some(TokenKind::Word)
-                    && crate::lexicon::exact(line.word(0)).is_none_or(|sense| sense.is_value)
-                    && !line.sees_be();
-            is_data.then(|| line.value(0)).inspect(|_| ())
+            let comma = line.eat_mark(",");
+            (line.eat_any(&["or", "nor", "and"]) || comma).then_some(())?;
+            line.tag()
         }) {
-            self.at += usize::from(self.word(0) == "or" || self.is_mark(0, ","));
-            self.at += usize::from(self.word(0) == "or");
-            self.at += 1;
             values.push(value);
         }
         let is_glob = values.iter().any(|value| value.contains(['*', '?', '{']));
         let op = if is_glob { Op::Matches } else { Op::Is };
-        (!values.is_empty())
-            .then(|| self.says(Says::Test(Test::new(Field::Tag, op, values)), start))
+        Some(self.says(Says::Test(Test::new(Field::Tag, op, values)), start))
+    }
+
+    fn tag(&mut self) -> Option<String> {
+        let is_word = self.kind(0)? == TokenKind::Word
+            && crate::lexicon::exact(self.word(0)).is_none_or(|sense| sense.is_value)
+            && !matches!(self.word(0), "ones" | "one" | "nor" | "neither")
+            && !self.sees_be();
+        let is_data = matches!(self.kind(0)?, TokenKind::Quoted | TokenKind::Code);
+        let value = (is_data || is_word).then(|| self.value(0))?;
+        self.at += 1;
+        Some(value)
     }
 
     /// `is main`, `is not develop`, `starts with hotfix/`, `matches release/*`
