@@ -1,6 +1,7 @@
 //! What must be recorded, worked out with another calendar.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use daemon_engine::{Activation, ActivationState};
@@ -34,6 +35,10 @@ struct Expected {
     passed: Vec<i64>,
     /// Ticks whose row may stand though the clock never came to them again.
     tolerated: BTreeSet<i64>,
+    /// Spans that were recorded before their zone got new rules for them.
+    reread: Vec<Range<i64>>,
+    /// Parts of them in which a range may have been divided by the new rules, since the clock stepped back into them.
+    divided: Vec<Range<i64>>,
     n_seen: usize,
 }
 
@@ -44,6 +49,8 @@ struct Open {
     ticks: Ticks,
     /// The place of the first tick that the clock has not come to.
     next: usize,
+    /// What the clock showed when it was opened.
+    began: i64,
 }
 
 /// A broken promise, in words, and the instant that it is about.
@@ -82,6 +89,8 @@ impl Oracle {
             open: None,
             passed: Vec::new(),
             tolerated: BTreeSet::new(),
+            reread: Vec::new(),
+            divided: Vec::new(),
             n_seen: 0,
         });
         Self {
@@ -113,7 +122,13 @@ impl Oracle {
         daemon.open = ticks.map(|(table, ticks)| {
             daemon.coverages.push(vec![Arc::clone(&ticks)]);
             let next = ticks.partition_point(|tick| *tick <= self.wall);
-            Open { table, ticks, next }
+            let began = self.wall;
+            Open {
+                table,
+                ticks,
+                next,
+                began,
+            }
         });
     }
 
@@ -133,7 +148,7 @@ impl Oracle {
                 && let Some(cursor) = cursor
             {
                 let ticks = self.almanac.ticks(open.table);
-                daemon.read_by(ticks, cursor.cursor.as_second().min(self.wall));
+                daemon.read_by(ticks, from, cursor.cursor.as_second().min(self.wall));
             }
         }
     }
@@ -265,13 +280,21 @@ impl Expected {
             return;
         };
         while let Some(tick) = open.ticks.get(open.next).filter(|tick| **tick <= wall) {
-            self.passed.push(*tick);
+            // The clock had shown it before there was a coverage, and went back so little that nobody noticed.
+            if (open.began - UNNOTICED..=open.began).contains(tick) {
+                self.tolerated.insert(*tick);
+            } else {
+                self.passed.push(*tick);
+            }
             open.next += 1;
         }
     }
 
-    /// Goes on by another calendar from what is recorded.
-    fn read_by(&mut self, ticks: Ticks, cursor: i64) {
+    /// Goes on by another calendar, which differs from an instant on, from what is recorded.
+    fn read_by(&mut self, ticks: Ticks, from: i64, cursor: i64) {
+        if from <= cursor {
+            self.reread.push(from..cursor);
+        }
         while self.passed.pop_if(|last| *last > cursor).is_some() {}
         self.n_seen = self.n_seen.min(self.passed.len());
         if let Some(calendars) = self.coverages.last_mut() {
@@ -290,6 +313,8 @@ impl Expected {
             }
         }
         self.n_seen = self.n_seen.min(self.passed.len());
+        let into = self.reread.iter().filter(|span| span.contains(&wall));
+        self.divided.extend(into.map(|span| span.start..wall + 1));
         if let Some(open) = &mut self.open {
             let later = open.ticks.partition_point(|tick| *tick <= wall);
             open.next = open.next.min(later);
@@ -316,7 +341,7 @@ impl Expected {
             while let Some(extra) = known.next_if(|row| row.0 < *tick) {
                 self.judge_extra(*extra, acc);
             }
-            if known.next_if(|row| row.0 == *tick).is_none() {
+            if known.next_if(|row| row.0 == *tick).is_none() && !self.is_divided(*tick) {
                 let text = format!("G1: {} has no row for {}", self.key, at(*tick));
                 acc.push(Broken::Gap.at(at(*tick), text));
             }
@@ -326,10 +351,15 @@ impl Expected {
 
     /// A row of an instant that the clock did not pass stands only if it made an activation before the clock went back.
     fn judge_extra(&self, (tick, outcome): (i64, TickOutcome), acc: &mut Vec<Violation>) {
-        if outcome != TickOutcome::Enqueued && !self.tolerated.contains(&tick) {
+        let is_known = self.tolerated.contains(&tick) || self.is_divided(tick);
+        if outcome != TickOutcome::Enqueued && !is_known {
             let text = format!("G3: {} has a row {outcome} for {}", self.key, at(tick));
             acc.push(Broken::Other.at(at(tick), text));
         }
+    }
+
+    fn is_divided(&self, tick: i64) -> bool {
+        self.divided.iter().any(|span| span.contains(&tick))
     }
 
     /// Lists the instants that a row stands for, by a calendar that its coverage was read by.

@@ -93,6 +93,19 @@ fn a_full_queue_refuses_ticks_and_says_so() {
     assert!(refused.is_some_and(|(_, count)| count > 0));
 }
 
+/// The clock steps back into a range that was recorded before its zone got other rules for it; a schedule is registered
+/// three seconds behind a tick, and the clock is twenty seconds late after that.
+#[test]
+fn what_nobody_can_know_is_not_demanded() {
+    for seed in [976, 1248] {
+        assert_eq!(
+            simulate(&Setup::of_seed(seed)).violations,
+            [""; 0],
+            "seed {seed}"
+        );
+    }
+}
+
 #[test]
 fn the_same_seed_lives_the_same_life() {
     let of = |seed| Setup {
