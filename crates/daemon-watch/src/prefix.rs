@@ -101,7 +101,7 @@ fn may_begin_the_rest(word: &Token) -> bool {
         "seem", "needs", "need", "feels", "goes",
     ];
     // `a thumbs-up reaction`: a noun upon a noun.
-    let is_noun =
-        lexicon::exact(&word.text).is_some_and(|sense| !sense.nouns.is_empty() && !sense.is_verb());
+    let is_noun = lexicon::exact(&word.text)
+        .is_some_and(|sense| (!sense.nouns.is_empty() || sense.part.is_some()) && !sense.is_verb());
     word.kind == TokenKind::Word && !is_noun && !VERBS.contains(&word.text.as_str())
 }

@@ -83,7 +83,7 @@ pub(super) static KINDS: &[&EventKind] = &[
             row(
                 "resolved",
                 N::SecretAlert,
-                &[V::Resolve, V::Fix, V::Close],
+                &[V::Resolve, V::Fix, V::Close, V::Dismiss],
                 &[],
             ),
             row("reopened", N::SecretAlert, &[V::Reopen], &[]),

@@ -75,6 +75,8 @@ pub(super) struct Line<'l> {
     pub(super) last_source: Option<Source>,
     /// What `there` stands for.
     pub(super) last_channel: Option<Guard>,
+    /// The source that the clause says acts: `Sentry reports an issue`.
+    pub(super) acting_source: Option<Source>,
     pub(super) last_states: Option<Vec<String>>,
     /// Participles behind a noun are its verb: `pull request opened by a bot`.
     pub(super) is_headline: bool,
@@ -98,6 +100,7 @@ impl<'l> Line<'l> {
             last_on: Vec::new(),
             last_source: None,
             last_channel: None,
+            acting_source: None,
             last_states: None,
             last_branch: None,
             last_person: Vec::new(),

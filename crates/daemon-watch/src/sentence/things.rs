@@ -434,7 +434,16 @@ impl Line<'_> {
         // A person named by the thing is no thing.
         let names_other = matches!(
             self.word(0),
-            "author" | "authors" | "owner" | "template" | "count" | "size" | "alert" | "alerts"
+            "author"
+                | "authors"
+                | "owner"
+                | "template"
+                | "count"
+                | "size"
+                | "alert"
+                | "alerts"
+                | "status"
+                | "statuses"
         );
         let is_counted = self.word(0) == "number" && self.kind(1) != Some(TokenKind::Number);
         (!names_other && !is_counted).then_some(())

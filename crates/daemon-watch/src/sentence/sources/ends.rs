@@ -99,6 +99,9 @@ impl Line<'_> {
             );
             return Some(Happening::with(&[Verb::Complete], said.not()));
         }
+        if scope.topic == Topic::Run && self.eat_phrase(&["errors out", "errors"]) {
+            return Some(Happening::plain(&[Verb::Fail]));
+        }
         if self.eat_phrase(&[
             "requires action",
             "needs action",

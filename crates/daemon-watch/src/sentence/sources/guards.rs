@@ -470,6 +470,15 @@ impl Line<'_> {
             let found = test(self, Field::Project, names)?;
             return Some(if others { found.not() } else { found });
         }
+        let is_text = matches!(part, Some(Part::Title | Part::Body));
+        if is_text && self.eat_any(&["empty", "missing", "blank"]) {
+            let field = if part == Some(Part::Title) {
+                Field::Title
+            } else {
+                Field::Body
+            };
+            return Some(self.says(Says::Test(Test::new(field, Op::Absent, Vec::new())), start));
+        }
         let others = self.other_than();
         let found = match part? {
             Part::Priority
@@ -608,6 +617,13 @@ impl Line<'_> {
                     &mut on,
                 );
                 (line.at > start && on.is_empty() && !found.is_always()).then_some(found)
+            })
+        })
+        .or_else(|| {
+            // `except on draft pull requests`
+            self.attempt(|line| {
+                is_led.then_some(())?;
+                line.on_pull_request(scope, &mut Vec::new())
             })
         })
         .or_else(|| self.attempt(|line| line.complement_elsewhere(scope)))

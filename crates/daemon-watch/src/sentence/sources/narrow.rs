@@ -234,7 +234,8 @@ impl Line<'_> {
         let start = self.at;
         let is_written = self.eat_any(WRITTEN);
         let is_caused = !is_written && self.eat_phrase(CAUSED);
-        if (is_written || is_caused) && scope.is_verb {
+        let is_joined = matches!(self.word_at(start.wrapping_sub(1)), "or" | "and" | "");
+        if (is_written || is_caused && is_joined) && scope.is_verb {
             return None;
         }
         self.eat("only");
@@ -262,7 +263,7 @@ impl Line<'_> {
             let source = self.last_source?;
             return Some(self.says(Says::Source(source), start));
         }
-        self.eat_any(&["in", "on", "from", "inside", "within", "via"])
+        self.eat_any(&["in", "on", "from", "inside", "within", "via", "to"])
             .then_some(())?;
         self.skip_any(&["our", "the"]);
         let source = self.eat_sense(|sense| sense.source.is_some())?.source?;

@@ -99,7 +99,10 @@ impl Line<'_> {
         {
             return Some(events);
         }
-        let mut matters = self.matters()?;
+        let was = self.acting_source.replace(source);
+        let matters = self.matters();
+        self.acting_source = was;
+        let mut matters = matters?;
         for matter in &mut matters {
             matter.source = matter.source.or(Some(source));
             matter.start = start;
@@ -217,6 +220,54 @@ impl Line<'_> {
             .or_else(|| self.attempt(Self::environment_happens))
             .or_else(|| self.attempt(Self::person_to_channel))
             .or_else(|| self.attempt(Self::collaborator))
+            .or_else(|| self.attempt(Self::member_of_organization))
+            .or_else(|| self.attempt(Self::board_item))
+    }
+
+    /// `a member is added to the organization`, `somebody leaves the organization`.
+    fn member_of_organization(&mut self) -> Option<Vec<Event>> {
+        let start = self.at;
+        self.skip_any(&["a", "an", "any", "new"]);
+        (self.eat_any(&["member", "user", "person"]) || self.eat_anyone()).then_some(())?;
+        let joins = self.eat_phrase(&[
+            "is added to",
+            "gets added to",
+            "joins",
+            "becomes a member of",
+        ]);
+        let leaves = !joins && self.eat_phrase(&["is removed from", "gets removed from", "leaves"]);
+        (joins || leaves).then_some(())?;
+        self.skip_any(&["the", "our", "github"]);
+        self.eat_any(&["organization", "organisation", "org"])
+            .then_some(())?;
+        let verb = if joins { Verb::Add } else { Verb::Remove };
+        let member = self.matter_of(
+            Noun::OrganizationMember,
+            Source::Github,
+            start,
+            Formula::Always,
+        );
+        self.all_done_to(&[member], &Happening::plain(&[verb]))
+    }
+
+    /// `an item is added to the project board`.
+    fn board_item(&mut self) -> Option<Vec<Event>> {
+        let start = self.at;
+        self.skip_any(&["a", "an", "any", "new"]);
+        self.eat_any(&["item", "items", "card"]).then_some(())?;
+        let verb = if self.eat_phrase(&["is added to", "gets added to", "is put on", "lands on"]) {
+            Verb::Create
+        } else if self.eat_phrase(&["is removed from", "is deleted from", "gets removed from"]) {
+            Verb::Delete
+        } else {
+            self.eat_phrase(&["is moved on", "moves on", "is edited on", "changes on"])
+                .then_some(Verb::Edit)?
+        };
+        self.skip_any(&["a", "the", "our", "github"]);
+        self.eat_any(&["project"]).then_some(())?;
+        self.eat_any(&["board"]);
+        let item = self.matter_of(Noun::ProjectItem, Source::Github, start, Formula::Always);
+        self.all_done_to(&[item], &Happening::plain(&[verb]))
     }
 
     fn repository_happens(&mut self) -> Option<Vec<Event>> {

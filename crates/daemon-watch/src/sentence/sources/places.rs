@@ -272,6 +272,11 @@ impl Line<'_> {
         self.eat_any(&["on", "for", "of", "in", "against", "from"])
             .then_some(())?;
         let start = self.at;
+        if self.last == [Noun::PullRequest] && self.eat_any(&["it", "them"]) {
+            on.push(Noun::PullRequest);
+            let present = Test::new(Field::PullRequests, Op::Present, Vec::new());
+            return Some(self.says(Says::Test(present), start));
+        }
         let was = std::mem::replace(&mut self.is_object, false);
         let things = self.things();
         self.is_object = was;

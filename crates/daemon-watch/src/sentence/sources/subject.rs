@@ -559,7 +559,7 @@ impl Line<'_> {
         matter.is_plural = sense.plural;
         matter.nouns = sense.nouns.clone();
         if matter.source.is_none() && matches!(matter.nouns.as_slice(), [Noun::Issue]) {
-            matter.source = self.source_ahead();
+            matter.source = self.source_ahead().or(self.acting_source);
         }
         if matter.nouns == [Noun::Comment]
             && let Some(source) = self.attempt(Self::on_issue_elsewhere)
