@@ -1,6 +1,6 @@
 //! Emanations: runs that a caller dispatches, lists, checks, asks and reclaims, and the notices of their ends.
 //!
-//! Each file holds one thing: the call as it is read ([`call`], `fields`, `options`, `tools`), what a run is given (`plan`,
+//! Each file holds one thing: the call as it is read (`call`, `fields`, `options`, `tools`), what a run is given (`plan`,
 //! `prompt`), its course (`dispatch`, `running`, `live`), what is told of it (`entry`, `shelf`, `list`, `check`, `notice`),
 //! and what a dead host left (`boot`).
 
