@@ -219,3 +219,53 @@ fn a_default_without_a_section_is_an_agent_or_says_that_the_section_is_wanted() 
         "{message}"
     );
 }
+
+#[test]
+fn a_dispatched_run_uses_a_preset_and_an_unknown_one_is_named() {
+    let api = ModelApi::replaying([Reply::text("small, but mine")]).expect("a port");
+    let world = world(&api, "");
+    let presets = world.home.join("presets");
+    fs::create_dir(&presets).expect("a directory");
+    let preset = format!(
+        "kind = \"anthropic\"\nmodel = \"small\"\nbase_url = {:?}\nkey_file = \"key\"\ntools = [\"file\"]\n",
+        api.base_url()
+    );
+    fs::write(presets.join("mine.toml"), preset).expect("a preset");
+    let _host = world.serve();
+    let call =
+        |preset: &str| json!({"action": "emanate", "tasks": [{"task": "greet", "preset": preset}]});
+    let (code, refused) = world.tool(&call("absent"));
+    assert_eq!(code, 64, "{refused}");
+    assert!(
+        refused.to_string().contains("tasks[0].preset: unknown"),
+        "{refused}"
+    );
+    let (code, reply) = world.tool(&call("mine"));
+    assert_eq!(code, 0, "{reply}");
+    let run = world.announced(reply["run_ids"][0].as_str().expect("an id"));
+    assert_eq!(
+        json!([run["status"], run["result_preview"], run["turn"]]),
+        json!(["done", "small, but mine", 1]),
+        "{run}"
+    );
+    let folder = run["path"].as_str().expect("a folder");
+    let document = fs::read_to_string(format!("{folder}/daemon.json")).expect("it is there");
+    let document: Value = serde_json::from_str(&document).expect("it is JSON");
+    let seen = [
+        "backend",
+        "model",
+        "preset_name",
+        "preset_provider",
+        "preset_model",
+        "tools",
+    ];
+    assert_eq!(
+        json!(seen.map(|key| document[key].clone())),
+        json!(["llm", "small", "mine", "llm", "small", ["file"]])
+    );
+    assert_eq!(
+        api.received()[0].tools(),
+        ["read", "list", "search", "write", "edit"]
+    );
+    assert_eq!(api.received()[0].body["model"], "small");
+}

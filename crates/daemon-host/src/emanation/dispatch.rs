@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use daemon_run_folder::{Folder, GroupId, Handle, Start};
+use daemon_run_folder::{Folder, GroupId, Handle, Preset, Start};
 use serde_json::{Map, Value, json};
 
 use super::call::{Caller, Emanate};
@@ -127,6 +127,11 @@ fn begin_one(inner: &Arc<Inner>, group: GroupId, plan: Plan) -> Result<Begun, St
     start.group_id = Some(group);
     start.tools.clone_from(&plan.tools.asked);
     start.call_parameters = plan.call_parameters();
+    start.preset = plan.task.preset.as_ref().map(|name| Preset {
+        name: name.clone(),
+        provider: common.provider.name().to_owned(),
+        model: common.provider.model().unwrap_or_default().to_owned(),
+    });
     start.permissions = common.capability.as_str().to_owned();
     bound(
         &mut start,

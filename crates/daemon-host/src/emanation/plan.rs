@@ -35,6 +35,9 @@ pub(super) struct Common {
     pub(super) capability: Capability,
     pub(super) sandbox: (u8, String),
     pub(super) environment: BTreeMap<OsString, OsString>,
+    /// The home's presets, and where they lie.
+    pub(super) presets: BTreeMap<String, Arc<dyn Provider>>,
+    pub(super) presets_in: PathBuf,
     pub(super) purse: Arc<DayPurse>,
     /// What model calls of the whole host may cost in a day.
     pub(super) day: Option<MicroUsd>,
@@ -87,6 +90,8 @@ pub(super) fn common(
             budget: policy.limits.budget,
         },
         environment: crate::execute::environment(config, &policy.provider),
+        presets: runtime.parts.presets.clone(),
+        presets_in: inner.home.below(Path::new("presets")),
         purse: Arc::clone(&inner.purse),
         day: config.budget.day_usd.map(micros),
         capability: policy.capability,
@@ -101,10 +106,11 @@ pub(super) fn plan(
     config: &Config,
     common: &Common,
     index: usize,
-    task: Task,
+    mut task: Task,
     faults: &mut Vec<Fault>,
 ) -> Plan {
     let at = format!("tasks[{index}]");
+    let common = &with_preset(&at, common, &mut task, faults);
     let taken = common.provider.options();
     let toolbox = toolbox(config, common);
     let tools = tools::choose(&at, task.tools.as_deref(), &toolbox, faults);
@@ -136,6 +142,29 @@ pub(super) fn plan(
     }
 }
 
+/// Takes the provider of the preset that a task names, and its tools where the task names none; a program has no presets.
+fn with_preset(at: &str, common: &Common, task: &mut Task, faults: &mut Vec<Fault>) -> Common {
+    let mut common = common.clone();
+    if common.provider.follow_ups() != FollowUps::Joins {
+        task.preset = None;
+    }
+    let Some(name) = &task.preset else {
+        return common;
+    };
+    match (
+        common.presets.get(name),
+        inputs::preset(&common.presets_in, name),
+    ) {
+        (Some(provider), Ok(Some(preset))) => {
+            common.provider = Arc::clone(provider);
+            task.tools = task.tools.take().or(preset.tools);
+        }
+        (_, Err(fault)) => faults.push(Fault::argument(format!("{at}.{fault}"))),
+        _ => faults.push(Fault::argument(format!("{at}.preset: unknown"))),
+    }
+    common
+}
+
 /// Returns inputs, or none and what is wrong with them.
 fn found<T>(at: &str, read: Result<Vec<T>, Vec<inputs::Fault>>, faults: &mut Vec<Fault>) -> Vec<T> {
     read.unwrap_or_else(|wrong| {
@@ -146,10 +175,15 @@ fn found<T>(at: &str, read: Result<Vec<T>, Vec<inputs::Fault>>, faults: &mut Vec
 }
 
 /// Returns where the tools of a run come from.
-fn toolbox(_: &Config, common: &Common) -> Toolbox {
+fn toolbox(config: &Config, common: &Common) -> Toolbox {
     match (common.provider.options(), common.provider.follow_ups()) {
         (Options::Taken { .. }, _) => Toolbox::Own,
-        (Options::Ignored, FollowUps::Joins) => Toolbox::Served(vec!["file", "mcp"]),
+        (Options::Ignored, FollowUps::Joins) => {
+            let mut served = vec!["file", "mcp"];
+            let provider = config.provider.named.get(common.provider.name());
+            served.extend(provider.filter(|provider| provider.bash).map(|_| "bash"));
+            Toolbox::Served(served)
+        }
         (Options::Ignored, _) => Toolbox::Served(vec!["file"]),
     }
 }
