@@ -25,6 +25,8 @@ usage: cargo xtask TASK
                        live N seeds twice and compare their traces
   simulate --calendar N
                        compare N next occurrences with a slow calendar in every zone
+  inspector            let MCP clients from npm list and call the tools of
+                       `daemon-run mcp`; skipped where there is no npm
   ci                   formatting, lints, tidy and tests, the cheap ones first
   help                 this text";
 
@@ -45,6 +47,8 @@ pub(crate) enum Task {
     Docs,
     /// Live seeds of the simulator with these arguments.
     Simulate(Vec<String>),
+    /// Let clients that are not ours use the tools.
+    Inspector,
     /// Everything a change must pass.
     Ci,
 }
@@ -80,6 +84,7 @@ impl Task {
             ["tidy"] => Ok(Self::Tidy),
             ["docs"] => Ok(Self::Docs),
             ["ci"] => Ok(Self::Ci),
+            ["inspector"] => Ok(Self::Inspector),
             ["test"] => Ok(Self::Test(Tier::Change)),
             ["test", "--tier", tier] => parse_tier(tier).map(Self::Test),
             ["bench", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => Ok(

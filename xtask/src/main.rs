@@ -1,4 +1,4 @@
-//! Workspace tasks: `cargo xtask tidy|test|bench|agents|docs|simulate|ci|help`.
+//! Workspace tasks: `cargo xtask tidy|test|bench|agents|inspector|docs|simulate|ci|help`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -11,6 +11,7 @@ mod ci;
 mod cli;
 mod docs;
 mod examples;
+mod inspector;
 mod shell;
 mod simulate;
 mod tally;
@@ -57,6 +58,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Agents(names) => agents::run(root, &names),
         Task::Docs => docs::run(root),
         Task::Simulate(args) => simulate::run(root, &args),
+        Task::Inspector => inspector::run(root),
         Task::Ci => ci::run(root),
     }
 }

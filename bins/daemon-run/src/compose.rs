@@ -116,6 +116,8 @@ impl Compose for Composer {
         let branches = GitBranch::new(places(config, &repos)?);
         surfaces.insert(branches.name().to_owned(), Arc::new(branches));
         Ok(Parts {
+            // A program that was replaced while it runs has no place any more; runs then go without its tools.
+            program: std::env::current_exe().ok(),
             checker: Arc::new(LintChecker),
             planner: Arc::new(BranchPlanner),
             providers: self.providers(config)?,

@@ -3,9 +3,11 @@
 mod answer;
 mod calls;
 mod daemon;
+mod granted;
 mod manual;
 mod table;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -22,7 +24,13 @@ pub(crate) struct Mcp {
     /// Serves only what changes nothing
     #[arg(long)]
     pub(crate) read_only: bool,
+    /// Serves a run of the host that listens here what it was granted, by the token in DAEMON_RUN_TOKEN
+    #[arg(long, value_name = "SOCKET", conflicts_with = "read_only", hide = true)]
+    pub(crate) run: Option<PathBuf>,
 }
+
+/// The version of the program.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What a model is told before it uses the tools.
 const INSTRUCTIONS: &str = "Daemons are agents that a repository describes in .agents/daemons/<id>/DAEMON.md and that wake on \
@@ -32,6 +40,10 @@ const INSTRUCTIONS: &str = "Daemons are agents that a repository describes in .a
 
 /// Serves the tools on standard input and output until the input ends.
 pub(crate) async fn serve(args: &Mcp, place: &Place) -> Result<(), Failure> {
+    if let Some(socket) = &args.run {
+        let granted = granted::Granted::read(socket, place)?;
+        return speak(Server::new("daemon-run", VERSION, Arc::new(granted))).await;
+    }
     let served = if args.read_only {
         Served::Reading
     } else {
@@ -41,9 +53,13 @@ pub(crate) async fn serve(args: &Mcp, place: &Place) -> Result<(), Failure> {
         place: place.clone(),
         served,
     };
-    let server = Server::new("daemon-run", env!("CARGO_PKG_VERSION"), Arc::new(tools))
+    let server = Server::new("daemon-run", VERSION, Arc::new(tools))
         .with_instructions(INSTRUCTIONS)
         .with_resources(manual::resources());
+    speak(server).await
+}
+
+async fn speak(server: Server) -> Result<(), Failure> {
     let served = server.serve(tokio::io::stdin(), tokio::io::stdout()).await;
     served.map_err(|error| {
         let message = daemon_host::ops::chain(&error);

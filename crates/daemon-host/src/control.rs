@@ -2,10 +2,14 @@
 
 mod client;
 mod connection;
+mod run_client;
+mod run_tokens;
 mod server;
 mod wire;
 
 pub use client::{CallError, Client};
+pub(crate) use run_tokens::RunToken;
+pub use run_tokens::RunTokens;
 pub use server::{Control, bind, serve};
 pub use wire::{
     ClientMessage, ErrorBody, ErrorData, RequestId, ServerMessage, ServerNotification,

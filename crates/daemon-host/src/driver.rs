@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
+use crate::control::RunTokens;
 use crate::defect::guarded;
 use crate::emanation::{self, Emanations};
 use crate::home::Home;
@@ -98,6 +99,8 @@ pub struct Inner {
     pub(crate) broken: CancellationToken,
     /// Held for reading by what decides with the registry, for writing by what replaces it.
     pub(crate) registering: tokio::sync::RwLock<()>,
+    /// The tokens of runs that may ask for what they were granted.
+    pub(crate) tokens: RunTokens,
     /// The runs that callers dispatched.
     pub(crate) emanations: Emanations,
     /// What model calls may spend in a day.
@@ -138,6 +141,7 @@ impl Inner {
             finished: CancellationToken::new(),
             broken: CancellationToken::new(),
             registering: tokio::sync::RwLock::new(()),
+            tokens: RunTokens::default(),
             emanations: Emanations::default(),
             purse: Arc::default(),
             runtime: RwLock::new(Arc::new(runtime)),

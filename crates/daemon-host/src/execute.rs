@@ -3,6 +3,7 @@
 mod collect;
 mod folder;
 mod grants;
+mod host_tools;
 mod place;
 mod supervise;
 

@@ -181,6 +181,7 @@ pub async fn serve<F: Future<Output = Signal>>(
         actor: "owner".to_owned(),
         started,
         clients,
+        tokens: inner.tokens.clone(),
         events: inner.emanations.events(),
     };
 

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use daemon_process::{ChildLimits, Supervisor};
 use daemon_provider::{
-    FollowUps, Options, Permissions, Provider, ProviderError, ProviderErrorKind, Run, RunRequest,
+    FollowUps, McpUse, Options, Permissions, Provider, ProviderError, ProviderErrorKind, Run,
+    RunRequest,
 };
 
 use crate::program::{Confinement, Given, Program, SEARCH};
@@ -232,6 +233,10 @@ impl Provider for AgentProvider {
         Options::Taken {
             reserved: self.config.agent.reserved(),
         }
+    }
+
+    fn mcp(&self) -> McpUse {
+        McpUse::ByProgram
     }
 
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use daemon_process::Supervisor;
-use daemon_provider::{FollowUps, Provider, ProviderError, ProviderErrorKind, Run, RunRequest};
+use daemon_provider::{
+    FollowUps, McpUse, Provider, ProviderError, ProviderErrorKind, Run, RunRequest,
+};
 
 use crate::config::LlmConfig;
 use crate::model::Model;
@@ -115,6 +117,10 @@ impl Provider for LlmProvider {
 
     fn follow_ups(&self) -> FollowUps {
         FollowUps::Joins
+    }
+
+    fn mcp(&self) -> McpUse {
+        McpUse::ByProvider
     }
 
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {

@@ -53,4 +53,4 @@ pub use grants::{GrantError, Grants, NoGrants, Reservation, Verdict};
 pub use id::{InvalidId, RunId, SessionId};
 pub use outcome::{CancelReason, Class, Failure, FailureKind, Outcome, UnknownReason};
 pub use request::{Limits, MicroUsd, Permissions, RunRequest};
-pub use seam::{Asked, FollowUps, Options, Provider, Run};
+pub use seam::{Asked, FollowUps, McpUse, Options, Provider, Run};

@@ -26,6 +26,11 @@ pub trait Provider: Send + Sync {
         FollowUps::None
     }
 
+    /// Returns who uses the MCP servers of [`RunRequest::mcp`].
+    fn mcp(&self) -> McpUse {
+        McpUse::Nobody
+    }
+
     /// Returns what becomes of the options that a caller adds for its program.
     fn options(&self) -> Options {
         Options::Ignored
@@ -41,6 +46,17 @@ pub enum FollowUps {
     Resumes,
     /// It joins the run while that goes on; see [`Run::ask`].
     Joins,
+}
+
+/// Who uses the MCP servers that a run is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum McpUse {
+    /// Nobody: the run has no tools of its own.
+    Nobody,
+    /// The provider itself, so that what the servers are given stays with it.
+    ByProvider,
+    /// The provider's program, which is told of them and starts them.
+    ByProgram,
 }
 
 /// What becomes of the options that a caller adds for a provider's program.

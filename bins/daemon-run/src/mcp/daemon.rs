@@ -4,9 +4,9 @@ use daemon_mcp::{Answer, Call};
 use serde_json::{Map, Value, json};
 
 use super::Served;
+use crate::commands::emanate;
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::session;
 
 /// What the tool is for.
 pub(super) const DESCRIPTION: &str = "Dispatches one-off runs and looks after them. `emanate` starts a batch: each task says what to do, and \
@@ -81,11 +81,9 @@ pub(super) async fn call(call: Call, served: Served, place: &Place) -> Answer {
 
 async fn asked(call: Call, place: &Place) -> Result<Map<String, Value>, Failure> {
     let mut given = call.arguments;
+    emanate::say_where(&mut given, &place.directory);
     given.insert("parent_addr".to_owned(), json!(address(&call.client)));
-    let live = session::live(place).await?;
-    let mut host = live.ok_or_else(session::no_host_runs)?;
-    let reply = host.call("run/call", given).await;
-    reply.map_err(session::call_failure)
+    emanate::call_tool(given, place).await
 }
 
 fn refused(message: &str) -> Answer {

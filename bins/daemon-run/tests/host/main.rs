@@ -7,6 +7,7 @@ mod emanating;
 mod http;
 mod llm;
 mod rpc;
+mod secrets;
 mod world;
 
 mod serve_api;
@@ -22,6 +23,7 @@ mod serve_facts;
 #[cfg(feature = "internal-testing")]
 mod serve_failpoints;
 mod serve_hooks;
+mod serve_mcp;
 mod serve_outage;
 mod serve_replay;
 mod serve_runs;

@@ -168,7 +168,7 @@ impl World {
     }
 
     /// Prepares a command of the binary in this home.
-    fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = cleared(env!("CARGO_BIN_EXE_daemon-run"));
         command
             .current_dir(self.scratch.path())

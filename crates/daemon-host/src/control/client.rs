@@ -39,6 +39,18 @@ impl Client {
     /// # Errors
     /// If nobody listens, or the host speaks another version.
     pub async fn connect(socket: &Path) -> Result<Self, CallError> {
+        Self::introduce(socket, None).await
+    }
+
+    /// Connects as a process of a run, with the token of that run.
+    ///
+    /// # Errors
+    /// If nobody listens, or the run is over.
+    pub async fn connect_as_run(socket: &Path, token: &str) -> Result<Self, CallError> {
+        Self::introduce(socket, Some(token)).await
+    }
+
+    async fn introduce(socket: &Path, token: Option<&str>) -> Result<Self, CallError> {
         let stream = UnixStream::connect(socket)
             .await
             .map_err(CallError::Unreachable)?;
@@ -52,9 +64,12 @@ impl Client {
             "protocol_version": PROTOCOL_VERSION,
             "client": {"name": "daemon-run", "version": env!("CARGO_PKG_VERSION")},
         });
-        let Value::Object(hello) = hello else {
+        let Value::Object(mut hello) = hello else {
             unreachable!("it is written as an object")
         };
+        if let Some(token) = token {
+            hello.insert("token".to_owned(), json!(token));
+        }
         client.call("initialize", hello).await?;
         Ok(client)
     }

@@ -28,9 +28,12 @@ const REPLY_BYTES: usize = 1024 * 1024;
 const SLOW_READER: Duration = Duration::from_secs(10);
 
 /// One line from a client.
-enum Line {
+pub(super) enum Line {
+    /// All of it.
     Whole(Vec<u8>),
+    /// It goes on beyond what is taken.
     TooLong,
+    /// The client left.
     End,
 }
 
@@ -248,20 +251,20 @@ impl Replies {
 }
 
 /// The lines of a client; a wait that is given up loses nothing of them.
-struct Lines<'r, R> {
+pub(super) struct Lines<'r, R> {
     reading: &'r mut R,
     begun: Vec<u8>,
 }
 
 impl<'r, R: AsyncBufRead + Unpin> Lines<'r, R> {
-    fn new(reading: &'r mut R) -> Self {
+    pub(super) fn new(reading: &'r mut R) -> Self {
         Self {
             reading,
             begun: Vec::new(),
         }
     }
 
-    async fn next(&mut self) -> std::io::Result<Line> {
+    pub(super) async fn next(&mut self) -> std::io::Result<Line> {
         loop {
             let available = self.reading.fill_buf().await?;
             if available.is_empty() {
@@ -284,7 +287,7 @@ impl<'r, R: AsyncBufRead + Unpin> Lines<'r, R> {
     }
 }
 
-fn read_message(bytes: &[u8]) -> Result<ClientMessage, Box<ServerMessage>> {
+pub(super) fn read_message(bytes: &[u8]) -> Result<ClientMessage, Box<ServerMessage>> {
     let refuse =
         |id, code, word, text: String| Err(Box::new(ServerMessage::error(id, code, word, text)));
     let value: Value = match serde_json::from_slice(bytes) {

@@ -13,6 +13,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connection::{Stopping, serve_client};
+use super::run_client::serve_run;
+use super::run_tokens::RunTokens;
 use crate::ops::Operations;
 
 /// What the control socket serves.
@@ -28,6 +30,8 @@ pub struct Control {
     pub started: Instant,
     /// How many clients may be connected.
     pub clients: usize,
+    /// The tokens of runs that may ask for what they were granted.
+    pub tokens: RunTokens,
     /// What every client that has introduced itself is told unasked.
     pub events: broadcast::Sender<Arc<serde_json::Value>>,
 }
@@ -61,6 +65,7 @@ pub async fn serve(
     finished: CancellationToken,
 ) {
     let clients = TaskTracker::new();
+    control.tokens.serve();
     let places = Arc::new(Semaphore::new(control.clients));
     loop {
         let accepted = tokio::select! {
@@ -75,10 +80,13 @@ pub async fn serve(
                 continue;
             }
         };
-        if let Err(reason) = admit(&stream) {
-            tracing::warn!(reason, "a control client was refused");
-            continue;
-        }
+        let peer = match peer(&stream) {
+            Ok(peer) => peer,
+            Err(reason) => {
+                tracing::warn!(reason, "a control client was refused");
+                continue;
+            }
+        };
         // Over the limit a client is let go at once: it may come again.
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
             continue;
@@ -89,7 +97,10 @@ pub async fn serve(
             finished: finished.clone(),
         };
         clients.spawn(async move {
-            serve_client(stream, control, stopping).await;
+            match peer {
+                Peer::Owner => serve_client(stream, control, stopping).await,
+                Peer::Run => serve_run(stream, control, stopping).await,
+            }
             drop(place);
         });
     }
@@ -97,21 +108,28 @@ pub async fn serve(
     clients.wait().await;
 }
 
-/// Lets in the owner of the home, unless the host itself started the process that calls.
-fn admit(stream: &UnixStream) -> Result<(), &'static str> {
+/// Who calls.
+enum Peer {
+    /// The owner of the home.
+    Owner,
+    /// A process that the host itself started: what the owner may do is not for it.
+    Run,
+}
+
+/// Tells who calls; only processes of the home's owner may.
+fn peer(stream: &UnixStream) -> Result<Peer, &'static str> {
     let Ok(peer) = stream.peer_cred() else {
         return Err("its credentials cannot be read");
     };
     if peer.uid() != rustix::process::geteuid().as_raw() {
         return Err("it belongs to another user");
     }
-    if peer
-        .pid()
-        .is_some_and(|pid| is_marked(pid) || is_below(pid))
-    {
-        return Err("it belongs to a run of this host");
-    }
-    Ok(())
+    let is_of_run = |pid: i32| is_marked(pid) || is_below(pid);
+    Ok(if peer.pid().is_some_and(is_of_run) {
+        Peer::Run
+    } else {
+        Peer::Owner
+    })
 }
 
 /// Reports whether a process carries the marker of a run in its environment.

@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::Refusal;
 use super::grants::RunGrants;
+use super::host_tools::HostTools;
 use super::place::Prepared;
 use crate::defect::guarded;
 use crate::driver::Inner;
@@ -35,10 +36,17 @@ pub(super) async fn run(
     grants: Arc<RunGrants>,
     stopped: &mut watch::Receiver<Option<CancelReason>>,
 ) -> Result<Supervised, Refusal> {
-    let mut record = super::folder::begin(inner, activation, prepared).map_err(|error| {
+    // Taken back when the run is over: whoever still holds the token can do nothing more.
+    let host_tools = HostTools::of(inner, prepared, &grants);
+    let secret = host_tools.as_ref().map(HostTools::secret);
+    let begun = super::folder::begin(inner, activation, prepared, secret);
+    let mut record = begun.map_err(|error| {
         Refusal::retryable(format!("the run folder: {}", crate::ops::chain(&error)))
     })?;
-    let request = prepared.request(&record, Arc::clone(&grants));
+    let mut request = prepared.request(&record, Arc::clone(&grants));
+    if let Some(host_tools) = &host_tools {
+        host_tools.mount(&mut request, &record);
+    }
     crate::failpoint::hit("R3");
     let started = prepared.provider.start(request).await;
     crate::failpoint::hit("R4");

@@ -168,6 +168,11 @@ impl Record {
         self.writer.folder().context()
     }
 
+    /// Returns the directory for what holds secrets, which goes when the run ends.
+    pub(crate) fn private(&self) -> PathBuf {
+        self.writer.folder().private()
+    }
+
     /// Returns the file that a child appends proposals to.
     pub(crate) fn spool(&self) -> PathBuf {
         self.writer.folder().outputs()

@@ -1,0 +1,215 @@
+//! Secrets of a run's MCP servers and options reach the program, and nothing that is kept or told.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// One for each field that can hold a secret; some need escapes in JSON or in an address.
+const CANARIES: [&str; 8] = [
+    "canary-env/\"quoted\"+1",
+    "canary-argument-2",
+    "canary-assigned-3",
+    "canary-header/4+\"x\"",
+    "canary-user-5",
+    "canary-password-6",
+    "canary-query-7",
+    "canary-option-8",
+];
+
+/// Prints everything it was given, in every form, where a program prints, and keeps it where its caller looks.
+const LEAKS: &str = r#"cat > /dev/null
+while [ $# -gt 0 ]; do [ "$1" = --mcp-config ] && config=$2; given="$given $1"; shift; done
+{ env; printf '%s\n' "$given"; [ -n "$config" ] && cat "$config"; } > seen
+begin
+cat seen; cat seen >&2
+while IFS= read -r canary; do
+  printf '%s' "$canary" | base64 -w0; echo
+  printf 'user:%s' "$canary" | base64 -w0; echo
+  printf '%s' "$canary" | od -An -v -tx1 | tr -d ' \n' | sed 's/../%&/g'; echo
+done < canaries
+told=$(tr '\n' ' ' < escaped)
+"#;
+/// How each agent begins, and tells a result that holds every secret.
+const AGENTS: [(&str, &str, &str); 3] = [
+    (
+        "claude",
+        r#"begin() { echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}'; }"#,
+        r#"printf '{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Read","input":{"k":"%s"}}]}}\n' "$told"
+printf '{"type":"result","subtype":"success","is_error":false,"result":"%s","usage":{}}\n' "$told""#,
+    ),
+    (
+        "codex",
+        r#"begin() { echo '{"type":"thread.started","thread_id":"t-1"}'; }"#,
+        r#"printf '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"%s"}}\n' "$told"
+echo '{"type":"turn.completed","usage":{}}'"#,
+    ),
+    (
+        "opencode",
+        r#"begin() { echo '{"type":"step_start","sessionID":"ses_1","part":{}}'; }"#,
+        r#"printf '{"type":"text","sessionID":"ses_1","part":{"messageID":"m","text":"%s"}}\n' "$told"
+echo '{"type":"step_finish","sessionID":"ses_1","part":{"id":"p","reason":"stop"}}'"#,
+    ),
+];
+
+fn escaped(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted
+        .get(1..quoted.len() - 1)
+        .expect("it is quoted")
+        .to_owned()
+}
+
+fn base64(text: &str) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    // Whole groups only: what is left of the last one depends on what follows.
+    let groups = text.as_bytes().chunks_exact(3);
+    let characters = groups.flat_map(|group| {
+        let bits = group
+            .iter()
+            .fold(0_usize, |acc, byte| acc << 8 | usize::from(*byte));
+        [18, 12, 6, 0].map(|shift| char::from(ALPHABET[bits >> shift & 63]))
+    });
+    characters.collect()
+}
+
+/// Returns the forms in which a secret must not appear.
+fn forms(canary: &str) -> Vec<String> {
+    let percent: String = canary.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    vec![
+        canary.to_owned(),
+        escaped(canary),
+        escaped(&escaped(canary)),
+        base64(canary),
+        base64(&format!("user:{canary}")[6..]),
+        percent,
+    ]
+}
+
+fn leaks(given: &[&str], text: &str) -> Vec<String> {
+    let all = given.iter().flat_map(|canary| forms(canary));
+    all.filter(|form| text.contains(form.as_str())).collect()
+}
+
+/// Reads every file below a directory, without what a program wrote into its own home.
+fn walk(directory: &Path, found: &mut Vec<(String, String, u32)>) {
+    for entry in fs::read_dir(directory).expect("it is readable") {
+        let path = entry.expect("it is readable").path();
+        let meta = fs::symlink_metadata(&path).expect("it is there");
+        if meta.is_dir() {
+            if path.file_name().is_some_and(|name| name != "session") {
+                walk(&path, found);
+            }
+        } else if meta.is_file() {
+            let text =
+                String::from_utf8_lossy(&fs::read(&path).expect("it is readable")).into_owned();
+            found.push((
+                path.display().to_string(),
+                text,
+                meta.permissions().mode() & 0o777,
+            ));
+        }
+    }
+}
+
+/// Returns the secrets that an agent is given: one that takes addresses as arguments gets none that holds a secret.
+fn given(agent: &str) -> Vec<&'static str> {
+    let is_of_address = |canary: &&str| {
+        ["user", "password", "query"]
+            .iter()
+            .any(|part| canary.contains(part))
+    };
+    let all = CANARIES.into_iter();
+    all.filter(|canary| agent != "codex" || !is_of_address(canary))
+        .collect()
+}
+
+fn registrations(agent: &str) -> Value {
+    let url = match agent {
+        "codex" => "http://127.0.0.1:1/mcp".to_owned(),
+        _ => format!(
+            "http://{}:{}@127.0.0.1:1/mcp?key={}",
+            CANARIES[4], CANARIES[5], CANARIES[6]
+        ),
+    };
+    json!([
+        {"name": "local", "command": "server", "args": ["--token", CANARIES[1], format!("--api-key={}", CANARIES[2])],
+         "env": {"MODE": CANARIES[0]}},
+        {"name": "remote", "type": "http", "url": url, "headers": {"X-Key": CANARIES[3]}},
+    ])
+}
+
+#[test]
+fn secrets_reach_the_program_and_stand_in_no_form_in_what_is_kept_or_told() {
+    for (agent, begin, end) in AGENTS {
+        let world = World::pushed();
+        world.script(&format!("{begin}\n{LEAKS}\n{end}\n"));
+        let program = world.beside("agent.sh").display().to_string();
+        world.configure(&format!("[provider.{agent}]\ncommand = {program:?}\n"));
+        let host = world.serve();
+        let desk = world.desk();
+        fs::create_dir_all(&desk).expect("a directory");
+        let given = given(agent);
+        fs::write(desk.join("canaries"), given.join("\n") + "\n").expect("a file");
+        let all = given.iter().map(|canary| escaped(canary));
+        let all = all.collect::<Vec<_>>().join("\n");
+        fs::write(desk.join("escaped"), all + "\n").expect("a file");
+        let call = json!({"action": "emanate", "backend": agent, "tasks": [
+            {"task": "Leak.", "mcp": registrations(agent), "backend_options": {"some-token": CANARIES[7]}}]});
+        let (code, reply) = world.tool(&call);
+        assert_eq!(code, 0, "{reply}");
+        let id = reply["run_ids"][0].as_str().expect("an id").to_owned();
+        let checked = world.announced(&id);
+        assert_eq!(checked["status"], "done", "{agent}: {checked}");
+
+        let seen = fs::read_to_string(desk.join("seen")).expect("the program ran");
+        for canary in &given {
+            let has_reached = seen.contains(canary) || seen.contains(&escaped(canary));
+            assert!(has_reached, "{agent}: {canary} is not in {seen}");
+        }
+        let (_, listed) = world.json(&["emanate", "list"]);
+        let (_, shown) = world.json(&["run", &id]);
+        for (what, told) in [
+            ("reply", &reply),
+            ("check", &checked),
+            ("list", &listed),
+            ("run", &shown),
+        ] {
+            assert_eq!(
+                leaks(&given, &told.to_string()),
+                Vec::<String>::new(),
+                "{agent}: {what}: {told}"
+            );
+        }
+        host.stop();
+        assert_eq!(
+            leaks(&given, &world.log()),
+            Vec::<String>::new(),
+            "{agent}: {}",
+            world.log()
+        );
+        let mut files = Vec::new();
+        walk(&world.home, &mut files);
+        for (path, text, mode) in &files {
+            assert_eq!(
+                leaks(&given, text),
+                Vec::<String>::new(),
+                "{agent}: {path}: {text}"
+            );
+            let is_of_run = path.contains(&id);
+            assert!(!is_of_run || mode & 0o077 == 0, "{path} has mode {mode:o}");
+        }
+        let prompt = fs::read_to_string(world.file(&id, ".prompt")).expect("it is there");
+        assert!(
+            prompt.contains("## Parent-provided MCP registrations"),
+            "{prompt}"
+        );
+        assert!(prompt.contains("\"MODE\": \"<redacted>\""), "{prompt}");
+        let result = fs::read_to_string(world.file(&id, "result.txt")).expect("it is there");
+        assert!(result.contains("<redacted>"), "{result}");
+        assert!(!world.file(&id, "private").exists());
+    }
+}

@@ -1,0 +1,286 @@
+//! Tools over the Model Context Protocol: those of a live host, and those that a host gives its own runs.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdout, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::world::{Host, World, eventually};
+
+/// A client of `daemon-run mcp`.
+struct Client {
+    child: Child,
+    reading: BufReader<ChildStdout>,
+    next: u32,
+}
+
+impl Client {
+    fn start(world: &World) -> Self {
+        let mut command = world.command(&["mcp"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let reading = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut client = Self {
+            child,
+            reading,
+            next: 0,
+        };
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "An Editor", "version": "1"}});
+        client.ask("initialize", &hello);
+        client
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.next += 1;
+        let request =
+            json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
+        let writing = self.child.stdin.as_mut().expect("a pipe");
+        writeln!(writing, "{request}").expect("the program reads");
+        let mut line = String::new();
+        self.reading.read_line(&mut line).expect("an answer");
+        serde_json::from_str(&line).expect("an answer is JSON")
+    }
+
+    /// Calls a tool; returns whether it failed, and the object.
+    fn call(&mut self, tool: &str, arguments: &Value) -> (bool, Value) {
+        let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
+        let result = &answer["result"];
+        (
+            result["isError"] == true,
+            result["structuredContent"].clone(),
+        )
+    }
+
+    fn end(mut self) -> Option<i32> {
+        drop(self.child.stdin.take());
+        self.child.wait().expect("the program ends").code()
+    }
+}
+
+#[test]
+fn an_agent_fires_a_daemon_and_sees_its_end() {
+    let world = World::pushed();
+    let host = world.serve();
+    let mut client = Client::start(&world);
+    let (is_error, fired) = client.call("fire", &json!({"id": "pusher"}));
+    assert_eq!(
+        (is_error, &fired["activation"]["state"]),
+        (false, &json!("succeeded")),
+        "{fired}"
+    );
+    assert_eq!(fired["runs"][0]["state"], "done");
+    let (_, listed) = client.call("activations", &json!({}));
+    assert_eq!(listed["activations"][0]["id"], fired["activation"]["id"]);
+    assert_eq!(client.end(), Some(0));
+    host.stop();
+}
+
+#[test]
+fn an_agent_dispatches_checks_and_reclaims_in_its_own_name() {
+    let world = World::pushed();
+    let host = world.serve();
+    let mut client = Client::start(&world);
+    let desk = world.desk();
+    std::fs::create_dir_all(&desk).expect("a directory");
+    let tasks = json!([{"task": "Note.", "cwd": desk.display().to_string()}]);
+    let (is_error, reply) = client.call("daemon", &json!({"action": "emanate", "tasks": tasks}));
+    assert_eq!(
+        (is_error, &reply["ids"]),
+        (false, &json!(["em-1"])),
+        "{reply}"
+    );
+    let id = reply["run_ids"][0].as_str().expect("an id").to_owned();
+    let checked = eventually("the run is over", || {
+        let (_, checked) = client.call("daemon", &json!({"action": "check", "id": "em-1"}));
+        (checked["status"] != "running").then_some(checked)
+    });
+    assert_eq!(
+        (&checked["status"], &checked["run_id"]),
+        (&json!("done"), &json!(id))
+    );
+    assert_eq!(world.document(&id)["parent_addr"], "mcp:An-Editor");
+    let (is_error, reply) = client.call("daemon", &json!({"action": "emanate", "tasks": []}));
+    assert_eq!(
+        (is_error, reply),
+        (
+            true,
+            json!({"status": "error", "message": "No tasks provided"})
+        )
+    );
+    let (_, reply) = client.call("daemon", &json!({"action": "reclaim"}));
+    assert_eq!(reply["status"], "reclaimed");
+    host.stop();
+    let (is_error, listed) = client.call("daemon", &json!({"action": "list"}));
+    assert_eq!(
+        (is_error, &listed["emanations"][0]["run_id"]),
+        (false, &json!(id))
+    );
+    let (is_error, reply) = client.call(
+        "daemon",
+        &json!({"action": "ask", "id": "em-1", "message": "x"}),
+    );
+    let message = "No host is running for this home";
+    assert_eq!(
+        (is_error, reply),
+        (true, json!({"status": "error", "message": message}))
+    );
+    assert_eq!(client.end(), Some(0));
+}
+
+/// A stand-in for `claude` that speaks to the server it is given, keeps the answers beside it, and leaves the way back in.
+const SPEAKS: &str = r#"cat > /dev/null
+echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}'
+here=$(dirname "$0")
+while [ $# -gt 0 ]; do [ "$1" = --mcp-config ] && config=$2; shift; done
+field() { sed -n "s|.*\"$1\":\"\([^\"]*\)\".*|\1|p" "$config"; }
+token=$(field DAEMON_RUN_TOKEN); program=$(field command); socket=$(sed -n 's|.*"--run","\([^"]*\)".*|\1|p' "$config")
+mkfifo "$HOME/said" "$HOME/told"
+DAEMON_RUN_TOKEN=$token "$program" mcp --run "$socket" < "$HOME/said" > "$HOME/told" 2> "$here/trouble" &
+exec 3> "$HOME/said" 4< "$HOME/told"
+ask() { printf '%s\n' "$1" >&3; read -r line <&4; printf '%s\n' "$line" >> "$here/answers"; }
+ask '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}'
+ask '{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}'
+call() { ask "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"$1\",\"arguments\":$2}}"; }
+call state_set '{"key":"seen","value":{"n":1}}'
+call state_get '{"key":"seen"}'
+call propose_output '{"output":{"v":1,"verb":"no_op","reason":"clean"}}'
+call propose_output '{"output":{"v":1,"verb":"merge","target":"github:o/r#1"}}'
+exec 3>&-
+printf '%s\n%s\n%s\n' "$program" "$socket" "$token" > "$here/way"
+echo "the token is $token"
+echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","usage":{}}'
+"#;
+
+fn speaking() -> World {
+    let world = World::pushed();
+    world.script(SPEAKS);
+    world.write_config(&format!(
+        "[[repo]]\npath = {:?}\nname = \"o/r\"\n\n[provider]\ndefault = \"claude\"\n\n[provider.claude]\ncommand = {:?}\n",
+        world.repo.display().to_string(),
+        world.beside("agent.sh").display().to_string(),
+    ));
+    world
+}
+
+fn lines(world: &World, name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(world.beside(name)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn fire(host: &Host, world: &World) -> Value {
+    let (_, fired) = world.json(&["fire", "pusher"]);
+    assert_eq!(
+        fired["activation"]["state"],
+        "succeeded",
+        "{fired} {}",
+        host.address()
+    );
+    fired
+}
+
+#[test]
+fn a_run_reads_and_sets_state_and_proposes_through_the_hosts_own_server() {
+    let world = speaking();
+    let host = world.serve();
+    let fired = fire(&host, &world);
+    let answers: Vec<Value> = lines(&world, "answers")
+        .iter()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let tools = answers[1]["result"]["tools"].as_array().expect("a list");
+    let names: Vec<&str> = tools
+        .iter()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect();
+    assert_eq!(
+        names,
+        ["state_get", "state_set", "propose_output"],
+        "{:?}",
+        lines(&world, "trouble")
+    );
+    assert_eq!(answers[2]["result"]["isError"], false, "{answers:?}");
+    assert_eq!(
+        answers[3]["result"]["structuredContent"],
+        json!({"value": {"n": 1}})
+    );
+    assert_eq!(answers[4]["result"]["isError"], false, "{answers:?}");
+    assert_eq!(answers[5]["result"]["isError"], true, "{answers:?}");
+    let message = &answers[5]["result"]["structuredContent"]["message"];
+    assert_eq!(message, "no surface here serves the verb `merge`");
+    // What it set is there for the next run.
+    let again = fire(&host, &world);
+    let folder = again["runs"][0]["folder"].as_str().expect("a folder");
+    let state =
+        std::fs::read_to_string(format!("{folder}/context/state.json")).expect("it is there");
+    assert_eq!(
+        serde_json::from_str::<Value>(&state).expect("JSON")["values"]["seen"],
+        json!({"n": 1}),
+        "{state}"
+    );
+
+    let way = lines(&world, "way");
+    let token = &way[2];
+    let folder = fired["runs"][0]["folder"].as_str().expect("a folder");
+    for file in ["daemon.json", "logs/events.jsonl"] {
+        let text = std::fs::read_to_string(format!("{folder}/{file}")).expect("it is there");
+        assert!(!text.contains(token.as_str()), "{text}");
+    }
+    assert!(!std::path::Path::new(&format!("{folder}/private")).exists());
+    host.stop();
+}
+
+#[test]
+fn a_process_of_a_run_can_do_nothing_without_the_token_of_a_run_that_goes_on() {
+    let world = speaking();
+    let host = world.serve();
+    fire(&host, &world);
+    let way = lines(&world, "way");
+    for token in [way[2].as_str(), "", "0000"] {
+        let mut command = world.command(&["mcp", "--run", &way[1]]);
+        command
+            .env("DAEMON_RUN_TOKEN", token)
+            .env("DAEMON_RUN_ID", "em-1");
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut reading = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut writing = child.stdin.take().expect("a pipe");
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+        let mut line = String::new();
+        for (id, method, params) in [
+            (1, "initialize", hello),
+            (
+                2,
+                "tools/call",
+                json!({"name": "state_get", "arguments": {"key": "seen"}}),
+            ),
+        ] {
+            writeln!(
+                writing,
+                "{}",
+                json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+            )
+            .expect("it reads");
+            line.clear();
+            reading.read_line(&mut line).expect("an answer");
+        }
+        let answer: Value = serde_json::from_str(&line).expect("JSON");
+        let message = &answer["result"]["structuredContent"]["message"];
+        assert_eq!(
+            message, "a process of a run shows the token of its run first",
+            "{answer}"
+        );
+        drop(writing);
+        child.wait().expect("it ends");
+    }
+    // Neither does the owner's door open for it.
+    let mut command = world.command(&["hold", "--json"]);
+    let output = command
+        .env("DAEMON_RUN_ID", "em-1")
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(77), "{output:?}");
+    host.stop();
+}

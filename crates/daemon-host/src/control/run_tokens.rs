@@ -1,0 +1,180 @@
+//! What a run may ask over the socket: what it was granted, by a token of its own.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use daemon_provider::{GrantError, Grants, Verdict};
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use crate::ops::{OpError, OpErrorKind, Params};
+use crate::random;
+
+/// The bytes of a token.
+const TOKEN_BYTES: usize = 32;
+
+type TokenHash = [u8; 32];
+
+/// The grants of the runs that may ask, by the hashes of their tokens: a token that is looked for is not compared byte by
+/// byte, so that the time it takes tells nothing.
+#[derive(Clone, Default)]
+pub struct RunTokens {
+    held: Arc<Mutex<BTreeMap<TokenHash, Arc<dyn Grants>>>>,
+    is_served: Arc<AtomicBool>,
+}
+
+impl fmt::Debug for RunTokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RunTokens({})", self.all().len())
+    }
+}
+
+/// The token of one run; dropping it takes the token back.
+pub(crate) struct RunToken {
+    text: String,
+    tokens: RunTokens,
+}
+
+impl RunTokens {
+    /// Notes that there is a socket where tokens are taken.
+    pub(super) fn serve(&self) {
+        self.is_served.store(true, Ordering::Release);
+    }
+
+    /// Makes a token for what a run was granted; none where nobody would take it.
+    pub(crate) fn issue(&self, grants: Arc<dyn Grants>) -> Option<RunToken> {
+        if !self.is_served.load(Ordering::Acquire) {
+            return None;
+        }
+        let text = random::hex(TOKEN_BYTES);
+        self.all().insert(hash(&text), grants);
+        Some(RunToken {
+            text,
+            tokens: self.clone(),
+        })
+    }
+
+    /// Returns what the run of a token was granted, while it goes on.
+    fn grants(&self, token: &str) -> Option<Arc<dyn Grants>> {
+        self.all().get(&hash(token)).cloned()
+    }
+
+    /// Reports whether a token is that of a run that goes on.
+    pub(super) fn knows(&self, token: &str) -> bool {
+        self.grants(token).is_some()
+    }
+
+    fn all(&self) -> std::sync::MutexGuard<'_, BTreeMap<TokenHash, Arc<dyn Grants>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RunToken {
+    /// Returns the token, which is a secret.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl Drop for RunToken {
+    fn drop(&mut self) {
+        self.tokens.all().remove(&hash(&self.text));
+    }
+}
+
+fn hash(token: &str) -> TokenHash {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+/// Does what a run asks: reads and sets its daemon's state, and proposes outputs.
+///
+/// # Errors
+/// It is not granted, or the method is none that a run has.
+pub(super) async fn call(
+    tokens: &RunTokens,
+    token: &str,
+    method: &str,
+    params: Map<String, Value>,
+) -> Result<Map<String, Value>, OpError> {
+    // Looked up each time: once the run is over its connection can do nothing more.
+    let grants = tokens
+        .grants(token)
+        .ok_or_else(|| OpError::new(OpErrorKind::Forbidden, "run-over", "the run is over"))?;
+    let mut params = Params::new(params);
+    let mut answer = Map::new();
+    match method {
+        "grant/state_get" => {
+            let key = params.required("key")?;
+            params.finish()?;
+            let value = grants.state_get(&key).await.map_err(refused)?;
+            answer.insert("value".to_owned(), value.unwrap_or(Value::Null));
+        }
+        "grant/state_set" => {
+            let key = params.required("key")?;
+            let value = params.value("value").unwrap_or(Value::Null);
+            params.finish()?;
+            grants.state_set(&key, value).await.map_err(refused)?;
+        }
+        "grant/propose" => {
+            let output = params
+                .value("output")
+                .ok_or_else(|| OpError::invalid("`output` is missing"))?;
+            params.finish()?;
+            if let Verdict::Refused(reason) = grants.propose(output).await.map_err(refused)? {
+                return Err(OpError::new(OpErrorKind::Forbidden, "refused", reason));
+            }
+        }
+        _ => {
+            let message = "a run may ask for what it was granted, and for nothing else";
+            return Err(OpError::new(OpErrorKind::Forbidden, "forbidden", message));
+        }
+    }
+    Ok(answer)
+}
+
+fn refused(error: GrantError) -> OpError {
+    let (kind, code) = match error {
+        GrantError::Stale => (OpErrorKind::Conflict, "lease-lost"),
+        GrantError::Unavailable { .. } => (OpErrorKind::Unavailable, "unavailable"),
+        _ => (OpErrorKind::Forbidden, "refused"),
+    };
+    OpError::new(kind, code, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use daemon_provider::NoGrants;
+    use serde_json::json;
+
+    use super::*;
+
+    async fn asked(tokens: &RunTokens, token: &str, method: &str) -> String {
+        let params = Map::from_iter([("key".to_owned(), json!("k"))]);
+        let error = call(tokens, token, method, params).await.unwrap_err();
+        error.code
+    }
+
+    #[tokio::test]
+    async fn a_token_opens_what_was_granted_for_as_long_as_it_is_held() {
+        let tokens = RunTokens::default();
+        assert!(tokens.issue(Arc::new(NoGrants)).is_none());
+        tokens.serve();
+        let (one, other) = (
+            tokens.issue(Arc::new(NoGrants)).unwrap(),
+            tokens.issue(Arc::new(NoGrants)).unwrap(),
+        );
+        assert_ne!(one.text(), other.text());
+        let text = one.text().to_owned();
+        assert_eq!(asked(&tokens, &text, "grant/state_get").await, "refused");
+        assert_eq!(asked(&tokens, &text, "host/hold").await, "forbidden");
+        assert_eq!(asked(&tokens, "", "grant/state_get").await, "run-over");
+        drop(one);
+        assert_eq!(asked(&tokens, &text, "grant/state_get").await, "run-over");
+        assert_eq!(
+            asked(&tokens, other.text(), "grant/state_get").await,
+            "refused"
+        );
+    }
+}
