@@ -18,8 +18,7 @@ mod tally;
 mod test;
 mod tidy;
 
-use std::path::Path;
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use anyhow::{Context as _, Result};
 
@@ -34,13 +33,10 @@ fn main() -> ExitCode {
             return ExitCode::from(64);
         }
     };
-    match run(task) {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("xtask: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    run(task).unwrap_or_else(|error| {
+        eprintln!("xtask: {error:#}");
+        ExitCode::FAILURE
+    })
 }
 
 fn run(task: Task) -> Result<ExitCode> {
