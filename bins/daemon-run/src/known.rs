@@ -36,6 +36,7 @@ impl KnownEvent {
             (Need::ChangedFiles, fired.enrichment.changed_files.is_some()),
             (Need::PullRequests, fired.enrichment.pull_requests.is_some()),
             (Need::ChannelName, fired.enrichment.channel_name.is_some()),
+            (Need::LabelName, fired.enrichment.label_names.is_some()),
         ];
         let event = fired.event(now)?;
         let mut known = Self {

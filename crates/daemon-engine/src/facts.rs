@@ -44,6 +44,8 @@ pub enum FactOrigin {
     LocalGit,
     /// At the API of the service.
     Api,
+    /// In events that came before.
+    Events,
 }
 
 impl FactOrigin {
@@ -52,6 +54,7 @@ impl FactOrigin {
         match self {
             Self::LocalGit => "local_git",
             Self::Api => "api",
+            Self::Events => "events",
         }
     }
 }
@@ -60,10 +63,12 @@ impl FromStr for FactOrigin {
     type Err = InvalidId;
 
     fn from_str(text: &str) -> Result<Self, InvalidId> {
-        [Self::LocalGit, Self::Api]
+        [Self::LocalGit, Self::Api, Self::Events]
             .into_iter()
             .find(|origin| origin.as_str() == text)
-            .ok_or_else(|| InvalidId::new(text, "where a fact was found (local_git or api)"))
+            .ok_or_else(|| {
+                InvalidId::new(text, "where a fact was found (local_git, api or events)")
+            })
     }
 }
 

@@ -82,6 +82,8 @@ fields! {
     LabelAdded = "label_added": Texts,
     /// The labels that this event removed.
     LabelRemoved = "label_removed": Texts,
+    /// The ids of the labels that this event removed, where the payload gives no names.
+    LabelRemovedId = "label_removed_id": Texts,
     /// Whether it is a draft.
     Draft = "draft": Flag,
     /// Whether it is merged.

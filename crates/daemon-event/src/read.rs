@@ -1,9 +1,10 @@
 //! Reads a payload into the facts that decide conditions.
 
 mod derive;
+mod labels;
 mod tree;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use jiff::Timestamp;
@@ -15,6 +16,8 @@ use crate::ids::{RepoName, Subject};
 use crate::vocabulary::{self, EventKind};
 use tree::{Found, Tree, walk};
 
+pub use labels::label_names;
+
 /// What the host found out beside the payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Enrichment {
@@ -24,6 +27,8 @@ pub struct Enrichment {
     pub pull_requests: Option<Vec<PullRequestFact>>,
     /// The name of the channel, without its `#`.
     pub channel_name: Option<String>,
+    /// The names of labels by their ids; Linear tells of a label that is gone by its id only.
+    pub label_names: Option<BTreeMap<String, String>>,
 }
 
 /// A pull request that a check or a status belongs to, or that a comment is on.

@@ -227,8 +227,10 @@ impl Registry {
         let place = (repo.unwrap_or_default(), event.source, kind.name);
         // Of a push the files are known: nobody's conditions are decided a second time.
         let may_lack = |need: &Need| match need {
-            Need::ChangedFiles | Need::ChannelName => event.facts.get(need.field()).is_none(),
-            Need::PullRequests | Need::LabelName => true,
+            Need::ChangedFiles | Need::ChannelName | Need::LabelName => {
+                event.facts.get(need.field()).is_none()
+            }
+            Need::PullRequests => true,
         };
         let keys = self.needing.get(&place).into_iter().flatten();
         let keys = keys.filter(|(_, needs)| needs.iter().any(may_lack));

@@ -17,9 +17,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: score [CORPUS.jsonl PAYLOADS [ANSWERS.jsonl]]".into());
     };
     let conditions = corpus::conditions(&std::fs::read_to_string(corpus_path)?)?;
+    let mut envelopes = Vec::new();
+    for path in paths_of(payload_dir)? {
+        envelopes.push(corpus::envelope(&std::fs::read_to_string(&path)?)?);
+    }
+    corpus::learn_label_names(&mut envelopes);
     let mut payloads = BTreeMap::new();
-    for path in envelopes(payload_dir)? {
-        let envelope = corpus::envelope(&std::fs::read_to_string(&path)?)?;
+    for envelope in envelopes {
         payloads.insert(envelope.id.clone(), envelope.event()?);
     }
     let (score, answers) = corpus::score(&conditions, &payloads, daemon_watch::interpret);
@@ -55,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn envelopes(dir: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
+fn paths_of(dir: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
     let derived = dir.join("derived");
     let dir = if derived.is_dir() {
         derived

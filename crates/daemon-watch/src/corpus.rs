@@ -70,6 +70,8 @@ pub struct EnvelopeFacts {
     pub pull_requests: Option<Vec<EnvelopePullRequest>>,
     /// The channel's name.
     pub channel_name: Option<String>,
+    /// The names of labels by their ids.
+    pub label_names: Option<BTreeMap<String, String>>,
 }
 
 /// A pull request, as an envelope writes it.
@@ -115,6 +117,7 @@ impl From<EnvelopeFacts> for Enrichment {
                 .pull_requests
                 .map(|found| found.into_iter().map(pull_request).collect()),
             channel_name: facts.channel_name,
+            label_names: facts.label_names,
         }
     }
 }
@@ -189,6 +192,25 @@ pub fn conditions(text: &str) -> Result<Vec<Labelled>, CorpusError> {
 /// When the text is not an envelope.
 pub fn envelope(text: &str) -> Result<Envelope, CorpusError> {
     serde_json::from_str(text).map_err(CorpusError::Envelope)
+}
+
+/// Gives the envelopes of a corpus the names of labels that others among them tell.
+///
+/// That is what a host does, which has stored the events that came before. Names that an envelope brings stay.
+pub fn learn_label_names(envelopes: &mut [Envelope]) {
+    let of_linear = |envelope: &&Envelope| envelope.source == Source::Linear.as_str();
+    let bodies = envelopes
+        .iter()
+        .filter(of_linear)
+        .map(|envelope| envelope.body.get());
+    let learnt: BTreeMap<String, String> = bodies
+        .flat_map(|body| daemon_event::label_names(body.as_bytes()))
+        .collect();
+    for envelope in envelopes {
+        if envelope.source == Source::Linear.as_str() && envelope.enrichment.label_names.is_none() {
+            envelope.enrichment.label_names = Some(learnt.clone());
+        }
+    }
 }
 
 impl Envelope {

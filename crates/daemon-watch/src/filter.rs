@@ -234,10 +234,6 @@ impl Test {
                 None => FilterVerdict::Fail,
             };
         };
-        let asks_name = !matches!(self.op, Op::Present | Op::Absent);
-        if asks_name && Need::of(self.field, kind) == Some(Need::LabelName) {
-            return FilterVerdict::Missing;
-        }
         if self.holds(value) {
             FilterVerdict::Pass
         } else {

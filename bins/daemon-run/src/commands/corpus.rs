@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use daemon_event::Event;
-use daemon_watch::corpus::{Answer, conditions, envelope, score};
+use daemon_watch::corpus::{Answer, CorpusError, conditions, envelope, learn_label_names, score};
 use daemon_watch::interpret;
 use serde_json::Value;
 
@@ -75,7 +75,7 @@ fn write_answers(path: &Path, given: &[Answer]) -> std::io::Result<()> {
 
 /// Reads the envelopes of a directory, or of `derived/` in it.
 fn read_payloads(directory: &Path) -> Result<BTreeMap<String, Event>, Failure> {
-    let mut events = BTreeMap::new();
+    let mut envelopes = Vec::new();
     let derived = directory.join("derived");
     let directory = if derived.is_dir() {
         derived
@@ -93,17 +93,23 @@ fn read_payloads(directory: &Path) -> Result<BTreeMap<String, Event>, Failure> {
         }
         let text =
             std::fs::read_to_string(&path).map_err(|error| Failure::unreadable(&path, &error))?;
-        let read =
-            envelope(&text).and_then(|envelope| Ok((envelope.id.clone(), envelope.event()?)));
-        let (id, event) = read.map_err(|error| {
-            let message = format!("`{}`: {}", path.display(), daemon_host::ops::chain(&error));
-            Failure::new(Exit::Invalid, "invalid-payload", message)
-        })?;
-        events.insert(id, event);
+        envelopes.push(envelope(&text).map_err(|error| invalid(&path.display(), &error))?);
     }
-    if events.is_empty() {
+    if envelopes.is_empty() {
         let message = format!("`{}` holds no payloads", directory.display());
         return Err(Failure::new(Exit::NoInput, "no-payloads", message));
     }
-    Ok(events)
+    learn_label_names(&mut envelopes);
+    let events = envelopes.into_iter().map(|envelope| {
+        let event = envelope.event();
+        let event = event.map_err(|error| invalid(&envelope.id, &error))?;
+        Ok((envelope.id, event))
+    });
+    events.collect()
+}
+
+/// Reports a payload that cannot be read, by its file or its name.
+fn invalid(what: &dyn std::fmt::Display, error: &CorpusError) -> Failure {
+    let message = format!("`{what}`: {}", daemon_host::ops::chain(error));
+    Failure::new(Exit::Invalid, "invalid-payload", message)
 }

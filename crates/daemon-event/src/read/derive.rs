@@ -71,6 +71,18 @@ fn enrich(kind: &str, enrichment: &Enrichment, facts: &mut Facts) {
     if let Some(files) = &enrichment.changed_files {
         facts.set_texts(Field::ChangedFiles, files.iter().map(String::as_str));
     }
+    if let Some(names) = &enrichment.label_names {
+        let removed = facts
+            .get(Field::LabelRemovedId)
+            .into_iter()
+            .flat_map(FieldValue::texts);
+        let named: Option<Vec<&str>> = removed
+            .map(|id| names.get(id).map(String::as_str))
+            .collect();
+        if let Some(named) = named.filter(|named| !named.is_empty()) {
+            facts.set_texts(Field::LabelRemoved, named);
+        }
+    }
     if let Some(channel) = &enrichment.channel_name {
         facts.set_text(Field::Channel, channel.trim_start_matches('#'));
     }
@@ -406,10 +418,15 @@ fn linear_issue(raw: &Raw<'_, '_>, facts: &mut Facts) {
         .filter(|(id, _)| !before.contains(id));
     facts.set_texts(Field::LabelAdded, added.map(|(_, name)| *name));
     // The payload gives a removed label's id only; its name is a fact to be had elsewhere.
-    facts.set_texts(
-        Field::LabelRemoved,
-        before.iter().filter(|id| !ids.contains(id)).copied(),
-    );
+    let removed: Vec<&str> = before
+        .iter()
+        .filter(|id| !ids.contains(id))
+        .copied()
+        .collect();
+    facts.set_texts(Field::LabelRemovedId, removed.iter().copied());
+    if removed.is_empty() {
+        facts.set_texts(Field::LabelRemoved, []);
+    }
 }
 
 /// Subtypes of messages that nobody wrote: they tell what happened to a channel or to an older message.

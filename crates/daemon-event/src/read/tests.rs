@@ -97,6 +97,7 @@ fn a_linear_update_names_what_changed_and_which_labels_came() {
         labels: Leak, Old
         label_added: Leak
         label_removed: 
+        label_removed_id: 
         priority: urgent
         assignees: 
         assignee: 
@@ -263,7 +264,7 @@ fn what_the_host_found_out_is_a_fact() {
             is_current_head: Some(true),
             ..Default::default()
         }]),
-        channel_name: None,
+        ..Enrichment::default()
     };
     let body =
         br#"{"state":"failure","context":"ci/pump","sha":"b2","branches":[{"name":"drip"}]}"#;

@@ -111,7 +111,7 @@ pub(super) static KINDS: &[&EventKind] = &[
                 "update",
                 N::Issue,
                 &[V::Unlabel],
-                &[Present(F::LabelRemoved)],
+                &[Present(F::LabelRemovedId)],
             ),
             row(
                 "update",

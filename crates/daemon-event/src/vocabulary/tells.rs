@@ -104,7 +104,12 @@ impl EventKind {
             (self.name, field),
             (
                 "Issue",
-                F::Priority | F::Assignee | F::Assignees | F::LabelAdded | F::LabelRemoved,
+                F::Priority
+                    | F::Assignee
+                    | F::Assignees
+                    | F::LabelAdded
+                    | F::LabelRemoved
+                    | F::LabelRemovedId,
             ) | ("Issue" | "Project", F::Archived)
                 | ("Comment", F::CommentOn | F::Reply | F::StateType)
                 | ("Cycle", F::StateType)

@@ -4,9 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use daemon_engine::{Fact, FactError, FactErrorKind, FactState, NewTrigger, Patience, WantedFact};
-use daemon_event::{DaemonKey, Event, EventId, Need, Source, enriched};
-use daemon_store::{EventRow, FoundFact, StoreError, TriedFact};
+use daemon_engine::{
+    Fact, FactError, FactErrorKind, FactOrigin, FactState, NewTrigger, Patience, WantedFact,
+};
+use daemon_event::{
+    DaemonKey, Enrichment, Event, EventId, Field, FieldValue, Need, Source, enriched, label_names,
+};
+use daemon_store::{EventRow, FoundFact, MAX_PAGE, Query, StoreError, TriedFact};
 use jiff::Timestamp;
 use tokio::task::{Id, JoinSet};
 
@@ -17,6 +21,8 @@ use crate::random;
 
 /// How many events may be asked about at once.
 const PLACES: usize = 8;
+/// How many pages of the newest events are searched for the name of a label.
+const LABEL_PAGES: usize = 4;
 /// How long the loop sleeps when nothing wakes it.
 const IDLE: Duration = Duration::from_secs(30);
 /// The shortest sleep.
@@ -206,6 +212,10 @@ async fn fetch(
         Ok(fact) => return Ok(fact),
         Err(missed) => missed,
     };
+    if need == Need::LabelName {
+        let message = missed.unwrap_or_else(|| "no event names the label".to_owned());
+        return Err(FactError::new(FactErrorKind::Retryable, message));
+    }
     let told = |error: FactError| match missed {
         Some(missed) => error.after(missed),
         None => error,
@@ -232,9 +242,8 @@ async fn fetch(
 async fn local(inner: &Inner, event: &Event, need: Need) -> Result<Fact, Option<String>> {
     let watched = match (&event.repo, need) {
         (Some(repo), Need::ChangedFiles) => inner.repo(repo).ok_or(None)?,
-        (_, Need::ChangedFiles | Need::PullRequests | Need::ChannelName | Need::LabelName) => {
-            return Err(None);
-        }
+        (_, Need::LabelName) => return named_labels(inner, event).await.map_err(Some),
+        (_, Need::ChangedFiles | Need::PullRequests | Need::ChannelName) => return Err(None),
     };
     let event = event.clone();
     let looked =
@@ -244,6 +253,55 @@ async fn local(inner: &Inner, event: &Event, need: Need) -> Result<Fact, Option<
         Ok(Err(missed)) => Err(Some(chain(&missed))),
         Err(error) => Err(Some(format!("looking into local git panicked: {error}"))),
     }
+}
+
+/// Finds the names of the labels that an event removed in what other stored events tell.
+async fn named_labels(inner: &Inner, event: &Event) -> Result<Fact, String> {
+    let ids = event.facts.get(Field::LabelRemovedId);
+    let mut unknown: BTreeSet<&str> = ids.into_iter().flat_map(FieldValue::texts).collect();
+    let mut names = BTreeMap::new();
+    let mut query = Query {
+        limit: MAX_PAGE,
+        ..Query::default()
+    };
+    for _ in 0..LABEL_PAGES {
+        let page = inner
+            .store
+            .events(&query)
+            .await
+            .map_err(|error| chain(&error))?;
+        for row in page
+            .rows
+            .iter()
+            .filter(|row| row.event.source == event.source)
+        {
+            for (id, name) in label_names(&row.event.payload) {
+                if unknown.remove(id.as_str()) {
+                    names.insert(id, name);
+                }
+            }
+        }
+        if unknown.is_empty() {
+            let found = Enrichment {
+                label_names: Some(names),
+                ..Enrichment::default()
+            };
+            return Ok(Fact {
+                found,
+                origin: FactOrigin::Events,
+                note: None,
+            });
+        }
+        query.after = page.next;
+        if query.after.is_none() {
+            break;
+        }
+    }
+    let ids: Vec<&str> = unknown.into_iter().collect();
+    Err(format!(
+        "no stored event names the label {}",
+        ids.join(", ")
+    ))
 }
 
 /// Stores what came of a try, with what it wakes.

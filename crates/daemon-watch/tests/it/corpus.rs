@@ -15,7 +15,7 @@ pub(crate) fn fixtures() -> std::path::PathBuf {
 
 pub(crate) fn payloads() -> BTreeMap<String, daemon_event::Event> {
     let dir = std::fs::read_dir(fixtures().join("payloads")).expect("the fixtures hold payloads");
-    dir.map(|entry| {
+    let read = dir.map(|entry| {
         let path = entry.expect("the folder can be read").path();
         let text = std::fs::read_to_string(&path).expect("a payload is UTF-8");
         let envelope = corpus::envelope(&text).expect("a payload is an envelope");
@@ -23,12 +23,17 @@ pub(crate) fn payloads() -> BTreeMap<String, daemon_event::Event> {
             path.file_stem().and_then(|stem| stem.to_str()),
             Some(envelope.id.as_str())
         );
+        envelope
+    });
+    let mut envelopes: Vec<corpus::Envelope> = read.collect();
+    corpus::learn_label_names(&mut envelopes);
+    let events = envelopes.into_iter().map(|envelope| {
         let event = envelope
             .event()
-            .unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
+            .unwrap_or_else(|error| panic!("{}: {error:?}", envelope.id));
         (envelope.id, event)
-    })
-    .collect()
+    });
+    events.collect()
 }
 
 /// The labelled conditions of one file.

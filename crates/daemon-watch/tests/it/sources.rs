@@ -319,7 +319,7 @@ fn issues_of_linear_are_read_with_what_changed_in_them() {
             left over: from Ana Silva
         when someone takes the "bug" label off a Linear issue
             mapped
-            linear:Issue.update [label_removed present; label_removed is bug]
+            linear:Issue.update [label_removed_id present; label_removed is bug]
         when a Linear issue is added to the "Q3 Launch" project
             mapped
             linear:Issue.update [changed is project; project is "Q3 Launch"]

@@ -137,5 +137,6 @@ fn enrichment(known: &Enrichment) -> Value {
         "changed_files": known.changed_files,
         "pull_requests": pull_requests.map(|all| all.iter().map(pull_request).collect::<Vec<_>>()),
         "channel_name": known.channel_name,
+        "label_names": known.label_names,
     })
 }

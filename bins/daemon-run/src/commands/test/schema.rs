@@ -84,6 +84,11 @@ fn envelope() -> Value {
                 "properties": {
                     "changed_files": {"type": ["array", "null"], "items": {"type": "string"}},
                     "channel_name": {"type": ["string", "null"]},
+                    "label_names": {
+                        "type": ["object", "null"],
+                        "description": "Names of labels by their ids.",
+                        "additionalProperties": {"type": "string"},
+                    },
                     "pull_requests": {
                         "type": ["array", "null"],
                         "items": {

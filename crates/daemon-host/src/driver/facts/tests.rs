@@ -103,6 +103,7 @@ impl Rig {
         let fired = FiredEvent {
             source: match kind {
                 "message" => Source::Slack,
+                "Issue" => Source::Linear,
                 _ => Source::Github,
             },
             kind: kind.to_owned(),
@@ -429,6 +430,30 @@ async fn two_facts_of_one_event_have_their_own_times_and_stand_beside_each_other
     let facts = rig.row(&id).await.event.facts;
     let told = [Field::Base, Field::ChangedFiles].map(|field| facts.text(field));
     assert_eq!(told, [Some("main"), Some("docs/a.md")]);
+}
+
+#[tokio::test]
+async fn a_label_that_is_gone_has_the_name_that_another_event_tells() {
+    let line = "when the bug label is removed from a Linear issue";
+    let rig = Rig::new(&[("ops", line)], Vec::new());
+    let body = |labels: &str, before: &str| {
+        format!(
+            r#"{{"action":"update","type":"Issue","createdAt":"2026-01-02T03:04:05Z",
+               "data":{{"id":"i1","identifier":"ENG-1","title":"x","labels":[{labels}]}},
+               "updatedFrom":{{"labelIds":[{before}]}}}}"#
+        )
+    };
+    let removed = rig.told("Issue", &body("", r#""l-1""#)).await;
+    rig.try_at(0).await;
+    assert_eq!(
+        rig.facts(&removed).await,
+        ["label_name waiting 1 no stored event names the label l-1"]
+    );
+    rig.told("Issue", &body(r#"{"id":"l-1","name":"Bug"}"#, ""))
+        .await;
+    rig.try_at(3600).await;
+    assert_eq!(rig.woken(&removed).await, ["ops"]);
+    assert_eq!(rig.asked(), 0, "no service is asked");
 }
 
 #[tokio::test]
