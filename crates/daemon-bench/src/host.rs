@@ -83,6 +83,10 @@ impl World {
 
     /// Keeps the store as a host that has ended left it.
     pub(crate) fn keep_store(&self) -> Result<()> {
+        let store = Connection::open(self.store_file())?;
+        // A store whose log was left behind is refused, so the log goes into the file first.
+        store.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        store.close().map_err(|(_, error)| error)?;
         fs::copy(self.store_file(), self.beside("kept.db"))?;
         Ok(())
     }
@@ -135,7 +139,7 @@ impl World {
         host.took = began.elapsed();
         ensure!(
             line.contains("\"ready\":true"),
-            "the host did not become ready: {}",
+            "the host did not become ready: {line}{}",
             tail(&self.beside("serve.log"))
         );
         Ok(host)
