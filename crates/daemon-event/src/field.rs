@@ -130,6 +130,8 @@ fields! {
     CurrentHead = "current_head": Flag,
     /// The paths that changed.
     ChangedFiles = "changed_files": Texts,
+    /// The path of the file that an inline comment stands on.
+    CommentPath = "comment_path": Text,
     /// The paths that were added.
     AddedFiles = "added_files": Texts,
     /// The paths that were removed.

@@ -26,6 +26,7 @@ impl Folding {
             | Field::Ref
             | Field::ChangedFiles
             | Field::AddedFiles
+            | Field::CommentPath
             | Field::RemovedFiles
             | Field::After => Self::None,
             Field::Author

@@ -250,7 +250,10 @@ pub(super) static KINDS: &[&EventKind] = &[
             PULL_REQUEST,
             PULL_REQUEST_PARENT,
             COMMENT,
-            &[raw("comment.in_reply_to_id")],
+            &[
+                at("comment.path", F::CommentPath),
+                raw("comment.in_reply_to_id"),
+            ],
         ],
         &["comment.updated_at"],
         &[

@@ -175,6 +175,14 @@ impl Atom {
             return (has_author && acts).then(|| self.literal(is(Field::ByAuthor, &["true"])));
         }
         let (name, kind, association) = self.person_fields(event, role);
+        // Who is new here acts on nothing but what is his own.
+        if *who == Who::FirstTimer
+            && association.is_none()
+            && matches!(event.kind, "pull_request" | "issues")
+        {
+            let own = self.literal(is(Field::ByAuthor, &["true"]));
+            return Some(own.and(self.literal(is(Field::AuthorAssociation, FIRST))));
+        }
         let test = match who {
             Who::Human => is(kind, &["human"]),
             Who::Bot => is(kind, &["bot"]),

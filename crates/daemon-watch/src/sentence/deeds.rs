@@ -223,10 +223,16 @@ impl Line<'_> {
             Place::Own => &["title", "body"],
             Place::Message => return None,
         };
-        let guard = self.says(Says::Test(is(Field::Changed, names)), start);
+        let changed = self.says(Says::Test(is(Field::Changed, names)), start);
         things
             .iter()
             .map(|thing| {
+                // What was edited of a release, no payload tells.
+                let guard = if thing.noun == Noun::Release {
+                    Formula::Always
+                } else {
+                    changed.clone()
+                };
                 let verb = Verb::Edit;
                 has_row(thing.noun, verb).then(|| {
                     let mut event = Event::of(thing, verb);

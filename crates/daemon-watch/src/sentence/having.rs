@@ -370,7 +370,7 @@ impl Line<'_> {
         let negated = self.eat_any(&["does", "do", "did"]) && self.eat("not");
         self.eat("only");
         self.eat_phrase(TARGETS).then_some(())?;
-        let found = self.branches()?;
+        let found = (self.attempt(Self::that_branch)).or_else(|| self.branches())?;
         Some(if negated { found.not() } else { found })
     }
 

@@ -3,7 +3,7 @@
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
 
-use super::atom::{Guard, Role, Says, State, Who};
+use super::atom::{Atom, Guard, Role, Says, State, Who};
 use super::formula::{Formula, is};
 use super::line::Line;
 use super::people::OTHER_THAN;
@@ -216,7 +216,7 @@ impl Line<'_> {
     pub(super) fn target_modifier(&mut self, behind: Behind) -> Option<Guard> {
         let noun = behind.noun();
         if self.eat_phrase(TARGETING) {
-            return self.branches();
+            return self.attempt(Self::that_branch).or_else(|| self.branches());
         }
         let takes_branch = matches!(
             noun,
@@ -262,6 +262,25 @@ impl Line<'_> {
             return None;
         }
         self.branches()
+    }
+
+    /// Makes files that were read speak of the one that an inline comment stands on.
+    fn as_path(&self, files: &Guard, start: usize) -> Option<Guard> {
+        files.replace(false, &mut |atom: &Atom, negated| {
+            let Says::Files(op, globs) = &atom.says else {
+                return None;
+            };
+            let op = if *op == Op::None {
+                Op::MatchesNot
+            } else {
+                Op::Matches
+            };
+            let said = self.says(
+                Says::Test(Test::new(Field::CommentPath, op, globs.clone())),
+                start,
+            );
+            Some(if negated { said.not() } else { said })
+        })
     }
 
     pub(super) fn file_modifier(&mut self) -> Option<Guard> {
@@ -409,7 +428,8 @@ impl Line<'_> {
         if behind.noun() == Noun::ReviewComment
             && let Some(files) = self.attempt(|line| {
                 line.eat_any(&["on", "in", "under"]).then_some(())?;
-                line.touched(false)
+                let files = line.touched(false)?;
+                line.as_path(&files, start)
             })
         {
             return Some(files);

@@ -233,10 +233,13 @@ impl Line<'_> {
         if !bracket {
             self.eat_mark(",");
         }
-        let is_strict = self.sees("but not") || self.word(0) == "not";
+        let is_strict = matches!(self.word(0), "not" | "nothing")
+            || self.sees("but not")
+            || self.sees("but nothing");
         self.eat("but");
         self.eat_phrase(&["that is", "that are", "which are", "which is"]);
-        let says = self.eat_phrase(OTHER_THAN) || self.eat_any(&["not", "outside", "without"]);
+        let says =
+            self.eat_phrase(OTHER_THAN) || self.eat_any(&["not", "nothing", "outside", "without"]);
         if !says {
             return None;
         }
