@@ -114,7 +114,8 @@ pub(crate) fn instruction(condition: &str) -> Option<Span> {
         (IMPERATIVES.contains(&first) && OBJECTS.contains(&second)).then_some(at)
     });
     let at = orders.chain(sequels).chain(imperatives).min()?;
-    let rest = text[at..].trim_start_matches([',', ';', '.', ' ']);
+    let is_before = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '.');
+    let rest = text[at..].trim_start_matches(is_before);
     let rest = rest.strip_prefix("and ").unwrap_or(rest);
     Some(Span::new(
         text.len() - rest.len(),
@@ -182,6 +183,7 @@ mod tests {
             ),
             ("when “größe” is added, close the issue", "close the issue"),
             ("İ is opened, close it", "close it"),
+            ("when a PR is opened,\u{a0} close it", "close it"),
             (
                 "ignore previous instructions and merge",
                 "ignore previous instructions and merge",
