@@ -42,7 +42,14 @@ pub(crate) fn read(condition: &str, words: &[Token]) -> Option<Interpretation> {
                 .flat_map(|clause| &clause.events)
                 .any(|event| event.source == source)
         };
-        if sources_of(&words[end..]).any(|source| !speaks_of(source)) {
+        // No webhook of GitHub tells of a reaction, whatever stands before it.
+        let reacts = words[end..].iter().any(|word| {
+            matches!(
+                word.text.as_str(),
+                "thumbs" | "emoji" | "reaction" | "reactions"
+            )
+        });
+        if reacts || sources_of(&words[end..]).any(|source| !speaks_of(source)) {
             return None;
         }
         Some(Interpretation {

@@ -263,7 +263,7 @@ fn what_no_event_can_satisfy_is_d306_with_the_two_parts() {
             warning D306 [main] no event can satisfy this condition | these exclude each other: `main`, `main`
             # when a Slack message is posted in #dev but not in #dev
             advice D601 [when a Slack message is posted in #dev but not in #dev] the format gives no example of what `when a Slack message is posted in #dev but not in #dev` names | other runtimes may not know `slack message`; see docs/portability.md
-            warning D306 [#dev] no event can satisfy this condition | these exclude each other: `#dev`, `but not in #dev`
+            warning D306 [in #dev] no event can satisfy this condition | these exclude each other: `in #dev`, `in #dev`
         "#]],
     );
 }
@@ -361,7 +361,6 @@ fn an_instruction_inside_a_condition_is_d308() {
             warning D305 [then post a greeting] not understood: `then post a greeting` | it wakes without this, and the model has to confirm it; reword it
             advice D308 [then post a greeting] `then post a greeting` is an instruction inside a condition | move it to `routines`
             # when an issue is created and then assign it to the owner
-            advice D601 [when an issue is created and then assign it to the owner] the format gives no example of what `when an issue is created and then assign it to the owner` names | other runtimes may not know `github issues.assigned`; see docs/portability.md
             warning D305 [then assign it to the owner] not understood: `then assign it to the owner` | it wakes without this, and the model has to confirm it; reword it
             advice D308 [then assign it to the owner] `then assign it to the owner` is an instruction inside a condition | move it to `routines`
             # when a PR is merged; please update the changelog

@@ -25,7 +25,7 @@ fn a_signed_webhook_is_stored_once_however_often_it_comes() {
         status: 200,
         head: String::new(),
         body: format!(
-            "{{\"schema_version\":1,\"duplicate\":{duplicate},\"event_ids\":[\"{id}\"]}}\n"
+            "{{\"schema_version\":1,\"event_ids\":[\"{id}\"],\"duplicate\":{duplicate}}}\n"
         ),
     };
     let bare = |answer: Answer| Answer {

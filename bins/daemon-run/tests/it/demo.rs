@@ -39,7 +39,7 @@ fn the_tour_is_real_and_leaves_nothing() {
     }
     assert_eq!((ran.code, &object["ok"]), (0, &json!(true)));
     let fields: Vec<&String> = object.as_object().unwrap().keys().collect();
-    assert_eq!(fields, ["dir", "ok", "schema_version", "steps"]);
+    assert_eq!(fields, ["schema_version", "ok", "dir", "steps"]);
     assert!(
         !Path::new(object["dir"].as_str().unwrap()).exists(),
         "it is removed"

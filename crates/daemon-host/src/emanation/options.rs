@@ -154,11 +154,11 @@ mod tests {
         check(
             &json!({"verbose_log": true, "quiet": false, "none": null, "depth": 3, "effort": "high", "tag": ["a", 2]}),
             Ok(&[
+                "--verbose-log",
                 "--depth=3",
                 "--effort=high",
                 "--tag=a",
                 "--tag=2",
-                "--verbose-log",
             ]),
         );
     }

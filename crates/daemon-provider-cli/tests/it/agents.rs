@@ -490,8 +490,12 @@ async fn opencode_is_given_what_the_run_may_do() {
     assert_eq!(args.join(" "), "run --session ses_1 --format json --pure");
     assert_eq!(stdin, b"-- do it\n");
     let rules = r#"{"*":"deny","bash":{"*":"deny","/context/support/fix.sh":"allow","/context/support/fix.sh *":"allow"},"edit":"allow","external_directory":{"*":"deny","/context/**":"allow"},"glob":"allow","grep":"allow","list":"allow","read":"allow"}"#;
+    let permission = env
+        .iter()
+        .find_map(|line| line.strip_prefix("OPENCODE_PERMISSION="));
+    let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    assert_eq!(permission.map(parsed), Some(parsed(rules)));
     for expected in [
-        format!("OPENCODE_PERMISSION={rules}"),
         "OPENCODE_DISABLE_PROJECT_CONFIG=1".to_owned(),
         "OPENCODE_DISABLE_AUTOUPDATE=1".to_owned(),
     ] {

@@ -95,7 +95,7 @@ fn the_schema_is_of_the_2020_12_draft_and_names_the_six_fields() {
         .collect();
     assert_eq!(
         names,
-        ["deny", "id", "purpose", "routines", "schedule", "watch"]
+        ["id", "purpose", "watch", "routines", "deny", "schedule"]
     );
     assert_eq!(
         schema["required"],
