@@ -99,6 +99,8 @@ pub struct Inner {
     pub(crate) broken: CancellationToken,
     /// Held for reading by what decides with the registry, for writing by what replaces it.
     pub(crate) registering: tokio::sync::RwLock<()>,
+    /// Held while the ticks of a round are recorded: what is claimed meanwhile would take the processor from them.
+    pub(crate) recording: tokio::sync::Mutex<()>,
     /// The tokens of runs that may ask for what they were granted.
     pub(crate) tokens: RunTokens,
     /// The runs that callers dispatched.
@@ -141,6 +143,7 @@ impl Inner {
             finished: CancellationToken::new(),
             broken: CancellationToken::new(),
             registering: tokio::sync::RwLock::new(()),
+            recording: tokio::sync::Mutex::new(()),
             tokens: RunTokens::default(),
             emanations: Emanations::default(),
             purse: Arc::default(),

@@ -49,6 +49,7 @@ async fn claim_ready(
     let config = inner.config();
     let slots = usize::try_from(config.limits.host).expect("a limit fits");
     while attempts.len() < slots && !inner.stop.is_cancelled() {
+        drop(inner.recording.lock().await);
         let Some(activation) = inner.store.claim(&inner.claim_request(&config)).await? else {
             break;
         };

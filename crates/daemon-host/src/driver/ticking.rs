@@ -91,39 +91,22 @@ async fn round(
     }
 }
 
-/// Records what is due in batches, and lets claims begin behind the last one.
-///
-/// What starts would take the processor from what is still to be recorded.
+/// Records what is due in batches; nothing is claimed until the last one is recorded.
 async fn record_all(
     inner: &Inner,
     ticker: &mut Ticker,
     overdue: &[Overdue],
     now: Timestamp,
 ) -> Result<Standing, StoreError> {
-    let mut standing = Ok(Standing::Current);
-    let mut made = Made::Nothing;
+    let recording = inner.recording.lock().await;
+    let mut standing = Standing::Current;
     for batch in overdue.chunks(BATCH) {
-        match record(inner, ticker, batch, now, &mut made).await {
-            Ok(Standing::Current) => {}
-            stale_or_failed => standing = stale_or_failed,
-        }
-        if standing.is_err() {
-            break;
+        if record(inner, ticker, batch, now).await? == Standing::Stale {
+            standing = Standing::Stale;
         }
     }
-    if made == Made::Activations {
-        inner.signals.claims.notify_one();
-    }
-    standing
-}
-
-/// What the batches of a round made.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Made {
-    /// Nothing that can be claimed.
-    Nothing,
-    /// Activations.
-    Activations,
+    drop(recording);
+    Ok(standing)
 }
 
 /// Makes the ticker hold what is stored, after the store took back what is later than now.
@@ -149,7 +132,6 @@ async fn record(
     ticker: &mut Ticker,
     batch: &[Overdue],
     now: Timestamp,
-    made: &mut Made,
 ) -> Result<Standing, StoreError> {
     let config = inner.config();
     let keys: Vec<DaemonKey> = batch.iter().map(|due| due.daemon.clone()).collect();
@@ -169,14 +151,13 @@ async fn record(
     let results = inner.store.commit_ticks(commits.clone()).await?;
     crate::failpoint::hit("T4");
     let mut standing = Standing::Current;
+    let mut is_claimable = false;
     for (commit, result) in commits.iter().zip(&results) {
         if ticker.recorded(&commit.daemon, commit.coverage, result) == Standing::Stale {
             standing = Standing::Stale;
         }
         if let TickResult::Recorded(activation) = result {
-            if activation.is_some() {
-                *made = Made::Activations;
-            }
+            is_claimable |= activation.is_some();
             note(commit);
             if commit.cancels == Cancels::Running {
                 let place = keys.iter().position(|key| *key == commit.daemon);
@@ -185,6 +166,9 @@ async fn record(
         }
     }
     crate::failpoint::hit("T5");
+    if is_claimable {
+        inner.signals.claims.notify_one();
+    }
     Ok(standing)
 }
 
