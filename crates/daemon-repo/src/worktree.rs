@@ -77,7 +77,9 @@ impl Repository {
     /// # Errors
     /// [`GitError`] when something of it cannot be removed.
     pub fn remove_worktree(&self, dir: &Path) -> Result<(), GitError> {
-        remove_tree(dir).map_err(|source| self.unwritable(dir, source))?;
+        remove_tree(dir)
+            .and_then(|()| self.forget_half_made(dir))
+            .map_err(|source| self.unwritable(dir, source))?;
         let is_recorded = match dir.parent() {
             Some(parent) if parent.exists() => {
                 let parent =
@@ -92,6 +94,30 @@ impl Repository {
                 .args(["remove", "--force", "--force"])
                 .operand(dir)
                 .stdout()?;
+        }
+        Ok(())
+    }
+
+    /// Removes the record of a work tree whose making was killed: with an empty `commondir` in one record, git refuses
+    /// every `worktree` command of the repository.
+    fn forget_half_made(&self, dir: &Path) -> io::Result<()> {
+        let records = match fs::read_dir(self.common_dir().join("worktrees")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            records => records?,
+        };
+        let parent = dir
+            .parent()
+            .and_then(|parent| fs::canonicalize(parent).ok());
+        let name = dir.file_name().unwrap_or_default();
+        let own = parent.map(|parent| parent.join(name).join(".git"));
+        for record in records {
+            let record = record?.path();
+            let told = fs::read(record.join("gitdir")).unwrap_or_default();
+            let told = Path::new(std::ffi::OsStr::from_bytes(told.trim_ascii_end()));
+            let is_whole = fs::metadata(record.join("commondir")).is_ok_and(|file| file.len() > 0);
+            if !is_whole && (told == dir.join(".git") || Some(told) == own.as_deref()) {
+                fs::remove_dir_all(&record)?;
+            }
         }
         Ok(())
     }

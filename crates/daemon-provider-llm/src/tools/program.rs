@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use daemon_process::{
-    ChildEvent, ChildLimits, ExitStatus, Launch, Sandbox, SupervisedChild, Supervisor,
+    ChildEvent, ChildLimits, ExitStatus, Launch, Sandbox, SpawnError, SupervisedChild, Supervisor,
 };
 use daemon_provider::{Permissions, RunRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 use super::{read, spec};
 use crate::toolbox::{ToolError, ToolOutput, ToolSource, ToolSpec};
@@ -33,6 +34,25 @@ pub(crate) struct Programs {
     n_started: AtomicU32,
     /// Children whose call was given up; they are being stopped.
     left: Mutex<Vec<SupervisedChild>>,
+    /// Starts whose call was given up before the child was there.
+    starting: Mutex<Vec<JoinHandle<Spawned>>>,
+}
+
+type Spawned = Result<SupervisedChild, SpawnError>;
+
+/// A start that goes to those that were left when its call is given up.
+struct Starting<'p> {
+    programs: &'p Programs,
+    handle: Option<JoinHandle<Spawned>>,
+}
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        if let Some(handle) = self.handle.take() {
+            let mut starting = self.programs.starting.lock().expect("no holder panics");
+            starting.push(handle);
+        }
+    }
 }
 
 /// A child that goes to those that were left when its call is given up.
@@ -81,6 +101,7 @@ impl Programs {
             run: request.run_id.to_string(),
             n_started: AtomicU32::new(0),
             left: Mutex::new(Vec::new()),
+            starting: Mutex::new(Vec::new()),
         }
     }
 
@@ -107,7 +128,14 @@ impl Programs {
             ..self.launch.clone()
         };
         let supervisor = self.supervisor.clone();
-        let spawned = tokio::task::spawn_blocking(move || supervisor.spawn(launch)).await;
+        let handle = tokio::task::spawn_blocking(move || supervisor.spawn(launch));
+        let mut starting = Starting {
+            programs: self,
+            handle: Some(handle),
+        };
+        let handle = starting.handle.as_mut().expect("it is there until here");
+        let spawned = handle.await;
+        starting.handle = None;
         let child = spawned
             .map_err(|error| ToolError::new(format!("the program could not be started: {error}")))?
             .map_err(|error| ToolError::new(format!("{error}: {}", error.source)))?;
@@ -120,6 +148,13 @@ impl Programs {
 
     /// Waits until everything that was left has died.
     async fn close(&self) {
+        let starting = std::mem::take(&mut *self.starting.lock().expect("no holder panics"));
+        for handle in starting {
+            if let Ok(Ok(child)) = handle.await {
+                child.stop();
+                self.left.lock().expect("no holder panics").push(child);
+            }
+        }
         loop {
             let Some(mut child) = self.left.lock().expect("no holder panics").pop() else {
                 return;

@@ -276,6 +276,30 @@ fn leftover_work_trees_are_found_and_removed_whatever_is_left_of_them() {
 }
 
 #[test]
+fn a_work_tree_whose_making_was_killed_does_not_stop_the_repository() {
+    let scratch = Scratch::new();
+    let base = scratch.commit("first");
+    let repository = scratch.open();
+    let parent = scratch.beside("worktrees");
+    fs::create_dir(&parent).unwrap();
+    let dir = parent.join("killed");
+    // What `git worktree add` has written where SIGKILL meets it before it has written `commondir`.
+    let record = repository.common_dir().join("worktrees/killed");
+    fs::create_dir_all(&record).unwrap();
+    fs::write(record.join("locked"), "initializing").unwrap();
+    fs::write(record.join("gitdir"), format!("{}/.git\n", dir.display())).unwrap();
+    fs::write(record.join("HEAD"), format!("{}\n", base.as_str())).unwrap();
+    fs::write(record.join("commondir"), "").unwrap();
+    repository
+        .create_worktree(&base, &parent.join("next"))
+        .unwrap_err();
+    repository.remove_worktree(&dir).unwrap();
+    repository
+        .create_worktree(&base, &parent.join("next"))
+        .unwrap();
+}
+
+#[test]
 fn a_work_tree_needs_a_new_directory_and_a_commit_that_is_there() {
     let scratch = Scratch::new();
     let base = scratch.commit("first");
