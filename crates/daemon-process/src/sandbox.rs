@@ -1,13 +1,18 @@
 //! What a child may touch, in levels, each adding to the one before.
 
 mod confinement;
+mod isolation;
+mod namespaces;
 mod probe;
+mod root;
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-pub(crate) use confinement::Prepared;
+pub(crate) use confinement::Confinement;
+use confinement::Processes;
+pub(crate) use isolation::{Isolation, Keeper};
 pub use probe::{SandboxReport, probe};
 
 /// How much stands between a child and the rest of the machine.
@@ -58,6 +63,45 @@ pub enum Sandbox {
         /// Files and directories it may also change.
         writable: Vec<PathBuf>,
     },
+    /// Level 3: as level 2, in mount, process and user namespaces of its own: of files it sees nothing but these paths, of
+    /// processes nothing but its own tree, which ends as one.
+    Isolated {
+        /// Files and directories it may also read and execute.
+        readable: Vec<PathBuf>,
+        /// Files and directories it may also change.
+        writable: Vec<PathBuf>,
+        /// What it can connect to.
+        network: Network,
+    },
+}
+
+/// What an isolated child can connect to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Network {
+    /// Whatever this machine can.
+    #[default]
+    Shared,
+    /// Its own tree, over a loopback of its own.
+    Loopback,
+}
+
+/// What stands ready for one child before it starts.
+#[derive(Debug)]
+pub(crate) enum Prepared {
+    Contained,
+    Confined(Confinement),
+    Isolated(Box<Isolation>),
+}
+
+impl Prepared {
+    /// Returns what the child applies to itself.
+    pub(crate) fn confinement(&self) -> Option<&Confinement> {
+        match self {
+            Self::Contained => None,
+            Self::Confined(confinement) => Some(confinement),
+            Self::Isolated(isolation) => Some(isolation.confinement()),
+        }
+    }
 }
 
 impl Sandbox {
@@ -66,16 +110,27 @@ impl Sandbox {
         match self {
             Self::Contained => SandboxLevel::Contained,
             Self::Confined { .. } => SandboxLevel::Confined,
+            Self::Isolated { .. } => SandboxLevel::Isolated,
         }
     }
 
-    /// Builds, before the fork, what the child applies after it.
+    /// Builds what a child of the run that `marker` names applies when it starts.
     ///
     /// Fails where the kernel does not offer the level: a child never runs with less than was asked for.
-    pub(crate) fn prepare(&self) -> io::Result<Option<Prepared>> {
-        match self {
-            Self::Contained => Ok(None),
-            Self::Confined { readable, writable } => Prepared::new(readable, writable).map(Some),
-        }
+    pub(crate) fn prepare(&self, marker: &str) -> io::Result<Prepared> {
+        Ok(match self {
+            Self::Contained => Prepared::Contained,
+            Self::Confined { readable, writable } => {
+                Prepared::Confined(Confinement::new(readable, writable, Processes::Shared)?)
+            }
+            Self::Isolated {
+                readable,
+                writable,
+                network,
+            } => {
+                let isolation = Isolation::new(readable, writable, *network, marker)?;
+                Prepared::Isolated(Box::new(isolation))
+            }
+        })
     }
 }

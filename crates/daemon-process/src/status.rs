@@ -1,7 +1,6 @@
 //! How a child ended.
 
 use std::fmt;
-use std::os::unix::process::ExitStatusExt as _;
 
 /// How a process ended: with a code of its own, or by a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,16 +30,6 @@ impl ExitStatus {
         match self {
             Self::Code(_) => None,
             Self::Signal(signal) => Some(signal),
-        }
-    }
-}
-
-impl From<std::process::ExitStatus> for ExitStatus {
-    fn from(status: std::process::ExitStatus) -> Self {
-        match (status.code(), status.signal()) {
-            (Some(code), _) => Self::Code(code),
-            (None, Some(signal)) => Self::Signal(signal),
-            (None, None) => unreachable!("a reaped process has exited or was signalled"),
         }
     }
 }

@@ -21,6 +21,7 @@ use thread::{Order, Started};
 pub use launch::{ChildLimits, Launch};
 pub use lines::Line;
 pub use running::Connection;
+pub(crate) use tree::Leaders;
 
 /// The thread that forks and watches every supervised child.
 ///

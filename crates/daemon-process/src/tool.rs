@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
@@ -19,7 +18,8 @@ use rustix::time::{
 
 use crate::ExitStatus;
 use crate::nonblocking::{Drained, More, drain, set_nonblocking, wait, write_some};
-use crate::spawn::{before_exec, command};
+use crate::sandbox::Prepared;
+use crate::spawn::{Group, Image, Input, Recipe, Spawned, exit_status, spawn};
 
 /// A number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -155,8 +155,8 @@ impl Tool {
         let watched =
             Watch::new(&mut child, timeout).and_then(|watch| watch.follow(&self.stdin, cap));
         // The group goes before the leader is reaped: until then its number cannot be given to another group.
-        kill_group_of(&child);
-        let status = reap_group_of(&child);
+        kill_group_of(child.pid);
+        let status = reap_group_of(child.pid);
         let watch_error = |source| ToolError::Watch {
             program: self.program.clone(),
             source,
@@ -175,25 +175,22 @@ impl Tool {
         }
     }
 
-    fn spawn(&self) -> Result<Child, ToolError> {
-        use std::os::unix::process::CommandExt as _;
-        let mut command = command(&self.program);
-        command
-            .args(&self.args)
-            .envs(self.env.iter().map(|(name, value)| (name, value)))
-            .stdin(if self.stdin.is_empty() {
-                Stdio::null()
-            } else {
-                Stdio::piped()
+    fn spawn(&self) -> Result<Spawned, ToolError> {
+        let image = Image::new(&self.program, &self.args, &self.env, self.cwd.as_deref());
+        let spawned = image.and_then(|image| {
+            spawn(&Recipe {
+                image,
+                input: if self.stdin.is_empty() {
+                    Input::Null
+                } else {
+                    Input::Pipe
+                },
+                group: Group::Group,
+                limits: None,
+                sandbox: Prepared::Contained,
             })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
-        if let Some(directory) = &self.cwd {
-            command.current_dir(directory);
-        }
-        before_exec(&mut command, || Ok(()));
-        command.spawn().map_err(|source| ToolError::Spawn {
+        });
+        spawned.map_err(|source| ToolError::Spawn {
             program: self.program.clone(),
             source,
         })
@@ -204,7 +201,7 @@ impl Tool {
 struct Watch {
     exit: OwnedFd,
     deadline: OwnedFd,
-    stdin: Option<ChildStdin>,
+    stdin: Option<OwnedFd>,
     outputs: [Stream; 2],
 }
 
@@ -221,8 +218,8 @@ struct Kept {
 }
 
 impl Watch {
-    fn new(child: &mut Child, timeout: Duration) -> io::Result<Self> {
-        let exit = pidfd_open(pid_of(child), PidfdFlags::empty())?;
+    fn new(child: &mut Spawned, timeout: Duration) -> io::Result<Self> {
+        let exit = pidfd_open(child.pid, PidfdFlags::empty())?;
         let deadline = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
         let none = Timespec {
             tv_sec: 0,
@@ -240,11 +237,7 @@ impl Watch {
             },
         )?;
         let stdin = child.stdin.take();
-        let outputs = [
-            child.stdout.take().map(OwnedFd::from),
-            child.stderr.take().map(OwnedFd::from),
-        ]
-        .map(|pipe| Stream {
+        let outputs = [child.stdout.take(), child.stderr.take()].map(|pipe| Stream {
             pipe,
             kept: Kept::default(),
         });
@@ -355,18 +348,13 @@ impl Kept {
     }
 }
 
-fn pid_of(child: &Child) -> Pid {
-    Pid::from_child(child)
-}
-
-fn kill_group_of(child: &Child) {
+fn kill_group_of(leader: Pid) {
     // The only possible failure is that no member of the group is left.
-    kill_process_group(pid_of(child), Signal::KILL).unwrap_or(());
+    kill_process_group(leader, Signal::KILL).unwrap_or(());
 }
 
 /// Reaps the leader, and what of its killed group was handed to this process, where that is the one orphans go to.
-fn reap_group_of(child: &Child) -> io::Result<ExitStatus> {
-    let leader = pid_of(child);
+fn reap_group_of(leader: Pid) -> io::Result<ExitStatus> {
     let mut ended = None;
     loop {
         match waitpgid(leader, WaitOptions::empty()) {
@@ -376,12 +364,7 @@ fn reap_group_of(child: &Child) -> io::Result<ExitStatus> {
             Err(error) => return Err(error.into()),
         }
     }
-    let status = ended.ok_or(Errno::CHILD)?;
-    let killed = Signal::KILL.as_raw();
-    Ok(status.exit_status().map_or_else(
-        || ExitStatus::Signal(status.terminating_signal().unwrap_or(killed)),
-        ExitStatus::Code,
-    ))
+    Ok(exit_status(ended.ok_or(Errno::CHILD)?))
 }
 
 #[cfg(test)]

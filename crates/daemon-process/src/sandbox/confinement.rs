@@ -9,6 +9,8 @@ use landlock::{
     ABI, Access as _, AccessFs, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, Scope,
     path_beneath_rules,
 };
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -19,7 +21,7 @@ use seccompiler::{
 pub(super) const OLDEST_ABI: i32 = 3;
 
 /// What programs need in order to run at all. `/proc` is safe to list: what is secret in it asks for the right to trace.
-const SYSTEM: [&str; 13] = [
+pub(super) const SYSTEM: [&str; 13] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -34,7 +36,7 @@ const SYSTEM: [&str; 13] = [
     "/sys/devices/system/cpu",
     "/sys/fs/cgroup",
 ];
-const DEVICES: [&str; 5] = [
+pub(super) const DEVICES: [&str; 5] = [
     "/dev/null",
     "/dev/zero",
     "/dev/full",
@@ -42,44 +44,69 @@ const DEVICES: [&str; 5] = [
     "/dev/urandom",
 ];
 
-/// Rules and filter, built before the fork so that the child only makes system calls.
+/// Rules and filter, built before the child starts so that it only makes system calls.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct Confinement {
     rules: OwnedFd,
     filter: BpfProgram,
+    processes: Processes,
 }
 
-impl Prepared {
-    pub(super) fn new(readable: &[PathBuf], writable: &[PathBuf]) -> io::Result<Self> {
+/// Whose process table stands at `/proc`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Processes {
+    /// That of this process.
+    Shared,
+    /// One that is mounted after the rules are built, and gets its rule from the child.
+    Own,
+}
+
+impl Confinement {
+    pub(super) fn new(
+        readable: &[PathBuf],
+        writable: &[PathBuf],
+        processes: Processes,
+    ) -> io::Result<Self> {
         if landlock_abi().is_none_or(|abi| abi < OLDEST_ABI) {
             return Err(unsupported("Landlock is missing or too old"));
         }
         Ok(Self {
             rules: rules(readable, writable).map_err(io::Error::other)?,
             filter: filter()?,
+            processes,
         })
     }
 
     /// Confines the calling process for good; makes system calls only.
-    pub(crate) fn apply(&self) -> io::Result<()> {
-        set_no_new_privs(true)?;
-        // Root reads the environment of any process whatever Landlock says; without capabilities it is a user like any other.
-        let none = CapabilitySet::empty();
-        let sets = CapabilitySets {
-            effective: none,
-            permitted: none,
-            inheritable: none,
-        };
-        set_capabilities(None, sets)?;
+    pub(crate) fn apply(&self) -> Result<(), Errno> {
+        give_up_privileges()?;
+        if self.processes == Processes::Own {
+            allow_reading_processes(&self.rules)?;
+        }
         restrict_self(&self.rules)?;
         apply_filter(&self.filter).map_err(|error| match error {
-            seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => error,
-            _ => io::Error::from_raw_os_error(libc::EINVAL),
+            seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => {
+                Errno::from_io_error(&error).unwrap_or(Errno::INVAL)
+            }
+            _ => Errno::INVAL,
         })
     }
 }
 
-fn unsupported(what: &'static str) -> io::Error {
+/// Takes every capability from the calling process, and the ways to new ones; makes system calls only.
+pub(super) fn give_up_privileges() -> Result<(), Errno> {
+    set_no_new_privs(true)?;
+    // Root reads the environment of any process whatever Landlock says; without capabilities it is a user like any other.
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets {
+        effective: none,
+        permitted: none,
+        inheritable: none,
+    };
+    set_capabilities(None, sets)
+}
+
+pub(super) fn unsupported(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, what)
 }
 
@@ -121,9 +148,9 @@ pub(super) fn landlock_abi() -> Option<i32> {
 
 #[expect(
     unsafe_code,
-    reason = "the wrapper consumes the rules and allocates, which a forked child may not"
+    reason = "the wrapper consumes the rules and allocates, which a child that borrows memory may not"
 )]
-fn restrict_self(rules: &OwnedFd) -> io::Result<()> {
+fn restrict_self(rules: &OwnedFd) -> Result<(), Errno> {
     const NO_FLAGS: libc::c_long = 0;
     // SAFETY: the call takes a descriptor, which `rules` keeps open, and no pointer.
     let answer = unsafe {
@@ -133,11 +160,48 @@ fn restrict_self(rules: &OwnedFd) -> io::Result<()> {
             NO_FLAGS,
         )
     };
+    succeeded(answer)
+}
+
+/// What the kernel reads of a rule about a path.
+#[repr(C, packed)]
+struct PathRule {
+    allowed: u64,
+    parent: i32,
+}
+
+/// Lets `/proc` be read as it stands for the calling process.
+#[expect(
+    unsafe_code,
+    reason = "the wrapper takes rules only before they are handed out, and this process table is mounted after that"
+)]
+fn allow_reading_processes(rules: &OwnedFd) -> Result<(), Errno> {
+    const PATH_BENEATH: libc::c_long = 1;
+    const NO_FLAGS: libc::c_long = 0;
+    let processes = rustix::fs::open(c"/proc", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    let rule = PathRule {
+        allowed: AccessFs::from_read(ABI::V1).bits(),
+        parent: processes.as_raw_fd(),
+    };
+    // SAFETY: both descriptors are open, and the rule has the form that this kind of rule has.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_add_rule,
+            rules.as_raw_fd(),
+            PATH_BENEATH,
+            &raw const rule,
+            NO_FLAGS,
+        )
+    };
+    succeeded(answer)
+}
+
+fn succeeded(answer: libc::c_long) -> Result<(), Errno> {
     if answer == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
+        return Ok(());
     }
+    let error = io::Error::last_os_error();
+    Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL))
 }
 
 /// Calls that reach into other processes, change the machine, or get around the other rules.
@@ -186,9 +250,17 @@ pub(super) fn filter() -> io::Result<BpfProgram> {
     let unix_socket = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, family)
         .and_then(|condition| SeccompRule::new(vec![condition]))
         .map_err(io::Error::other)?;
+    // Both take the number of any process of the same user, and Landlock sees neither.
+    let others = |argument| {
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)
+            .and_then(|condition| SeccompRule::new(vec![condition]))
+            .map_err(io::Error::other)
+    };
+    let limits = (libc::SYS_prlimit64, vec![others(0)?]);
+    let priority = (libc::SYS_setpriority, vec![others(1)?]);
     let calls = REFUSED.iter().map(|call| (*call, Vec::new()));
     let rules: BTreeMap<i64, Vec<SeccompRule>> = calls
-        .chain([(libc::SYS_socket, vec![unix_socket])])
+        .chain([(libc::SYS_socket, vec![unix_socket]), limits, priority])
         .flat_map(|(call, rules)| [(call, rules.clone()), (call | X32_TWIN, rules)])
         .collect();
     let architecture = std::env::consts::ARCH

@@ -1,7 +1,17 @@
 //! Which level this machine offers.
 
-use super::SandboxLevel;
+use std::io;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{PidfdFlags, pidfd_open};
+
 use super::confinement::{OLDEST_ABI, filter, landlock_abi};
+use super::{Network, Sandbox, SandboxLevel};
+use crate::spawn::{Group, Image, Input, Recipe, end, reap, spawn};
+use crate::supervisor::Leaders;
+use crate::{ExitStatus, supervisor::ChildLimits};
 
 /// What a machine offers, and why not more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,39 +22,104 @@ pub struct SandboxReport {
     pub detail: String,
 }
 
-/// Asks the kernel which level a child can be given.
+/// How long a program that does nothing may take to do it.
+const PATIENCE: Timespec = Timespec {
+    tv_sec: 10,
+    tv_nsec: 0,
+};
+const MARKER: &str = "sandbox-probe";
+
+/// Finds out which level a child can be given, by giving it to children; the first call tries, others know.
 ///
-/// Level 3 is never reported: this crate does not build namespaces.
+/// A child of level 3 is tried with a network namespace of its own, so that the answer holds for it with and without one.
 pub fn probe() -> SandboxReport {
-    report(
-        landlock_abi(),
-        filter().err().map(|error| error.to_string()),
-    )
+    static REPORT: OnceLock<SandboxReport> = OnceLock::new();
+    let found = || {
+        let kernel = Kernel {
+            abi: landlock_abi(),
+            filter_error: filter().err().map(|error| error.to_string()),
+        };
+        let (readable, writable) = (Vec::new(), Vec::new());
+        let confined = Sandbox::Confined { readable, writable };
+        let (readable, writable) = (Vec::new(), Vec::new());
+        let isolated = Sandbox::Isolated {
+            readable,
+            writable,
+            network: Network::Loopback,
+        };
+        report(&kernel, || works(&confined), || works(&isolated))
+    };
+    REPORT.get_or_init(found).clone()
 }
 
-fn report(abi: Option<i32>, filter_error: Option<String>) -> SandboxReport {
-    let (level, detail) = match (abi, filter_error) {
-        (None, _) => (
-            SandboxLevel::Contained,
-            "limits, process group, clean environment; the kernel offers no Landlock".to_owned(),
-        ),
-        (Some(abi), _) if abi < OLDEST_ABI => (
-            SandboxLevel::Contained,
-            format!(
-                "limits, process group, clean environment; Landlock has ABI {abi}, and below {OLDEST_ABI} it cannot keep \
-                 a file from being truncated"
-            ),
-        ),
-        (Some(_), Some(error)) => (
-            SandboxLevel::Contained,
-            format!("limits, process group, clean environment; no system-call filter: {error}"),
-        ),
-        (Some(abi), None) => (
-            SandboxLevel::Confined,
-            format!("Landlock ABI {abi}, no new privileges, system-call filter; no namespaces"),
-        ),
+/// What the kernel says of itself.
+struct Kernel {
+    abi: Option<i32>,
+    filter_error: Option<String>,
+}
+
+/// Runs a program that does nothing in a sandbox.
+fn works(sandbox: &Sandbox) -> io::Result<()> {
+    let recipe = Recipe {
+        image: Image::new(Path::new("/bin/sh"), &["-c".into(), ":".into()], &[], None)?,
+        input: Input::Null,
+        group: Group::Session,
+        limits: Some(ChildLimits::default()),
+        sandbox: sandbox.prepare(MARKER)?,
+    };
+    // Held to the end, so that no supervisor of this process takes the child for an orphan and reaps it.
+    let _leaders = Leaders::lock();
+    let spawned = spawn(&recipe)?;
+    let process = pidfd_open(spawned.pid, PidfdFlags::empty())?;
+    let mut fds = [PollFd::new(&process, PollFlags::IN)];
+    let is_late = poll(&mut fds, Some(&PATIENCE)).unwrap_or(0) == 0;
+    let status = if is_late {
+        end(spawned.pid).map(|()| None)
+    } else {
+        reap(spawned.pid).map(Some)
+    };
+    if let Some(keeper) = spawned.keeper {
+        end(keeper.pid)?;
+    }
+    match status? {
+        Some(ExitStatus::Code(0)) => Ok(()),
+        Some(status) => Err(io::Error::other(format!("a shell ended with {status}"))),
+        None => Err(io::Error::other("a shell that does nothing did not end")),
+    }
+}
+
+fn report(
+    kernel: &Kernel,
+    confined: impl FnOnce() -> io::Result<()>,
+    isolated: impl FnOnce() -> io::Result<()>,
+) -> SandboxReport {
+    let (level, detail) = match (kernel.abi, &kernel.filter_error) {
+        (None, _) => contained("the kernel offers no Landlock"),
+        (Some(abi), _) if abi < OLDEST_ABI => contained(&format!(
+            "Landlock has ABI {abi}, and below {OLDEST_ABI} it cannot keep a file from being truncated"
+        )),
+        (Some(_), Some(error)) => contained(&format!("no system-call filter: {error}")),
+        (Some(abi), None) => {
+            let stands = format!("Landlock ABI {abi}, no new privileges, system-call filter");
+            match confined().map(|()| isolated()) {
+                Err(error) => contained(&format!("a child could not be confined: {error}")),
+                Ok(Err(error)) => (
+                    SandboxLevel::Confined,
+                    format!("{stands}; no namespaces: {error}"),
+                ),
+                Ok(Ok(())) => (
+                    SandboxLevel::Isolated,
+                    format!("{stands}; user, mount and process namespaces"),
+                ),
+            }
+        }
     };
     SandboxReport { level, detail }
+}
+
+fn contained(missing: &str) -> (SandboxLevel, String) {
+    let detail = format!("limits, process group, clean environment; {missing}");
+    (SandboxLevel::Contained, detail)
 }
 
 #[cfg(test)]
@@ -53,37 +128,76 @@ mod tests {
 
     #[test]
     fn the_level_is_what_the_kernel_offers() {
+        type Tried = Result<(), &'static str>;
+        let check = |abi, error: Option<&str>, tried: (Tried, Tried)| {
+            let kernel = Kernel {
+                abi,
+                filter_error: error.map(str::to_owned),
+            };
+            let (confined, isolated) = tried;
+            let found = report(
+                &kernel,
+                || confined.map_err(io::Error::other),
+                || isolated.map_err(io::Error::other),
+            );
+            (found.level.number(), found.detail)
+        };
+        let works = (Ok(()), Ok(()));
         let prefix = "limits, process group, clean environment; ";
+        let stands = "Landlock ABI 7, no new privileges, system-call filter; ";
         let table = [
             (
-                None,
-                None,
-                SandboxLevel::Contained,
+                check(None, None, works),
+                1,
                 format!("{prefix}the kernel offers no Landlock"),
             ),
             (
-                Some(1),
-                None,
-                SandboxLevel::Contained,
+                check(Some(1), None, works),
+                1,
                 format!(
                     "{prefix}Landlock has ABI 1, and below 3 it cannot keep a file from being truncated"
                 ),
             ),
             (
-                Some(3),
-                Some("invalid".to_owned()),
-                SandboxLevel::Contained,
+                check(Some(3), Some("invalid"), works),
+                1,
                 format!("{prefix}no system-call filter: invalid"),
             ),
             (
-                Some(7),
-                None,
-                SandboxLevel::Confined,
-                "Landlock ABI 7, no new privileges, system-call filter; no namespaces".to_owned(),
+                check(Some(7), None, (Err("refused"), Ok(()))),
+                1,
+                format!("{prefix}a child could not be confined: refused"),
+            ),
+            (
+                check(Some(7), None, (Ok(()), Err("refused"))),
+                2,
+                format!("{stands}no namespaces: refused"),
+            ),
+            (
+                check(Some(7), None, works),
+                3,
+                format!("{stands}user, mount and process namespaces"),
             ),
         ];
-        for (abi, error, level, detail) in table {
-            assert_eq!(report(abi, error), SandboxReport { level, detail });
+        for (found, level, detail) in table {
+            assert_eq!(found, (level, detail));
         }
+    }
+
+    #[test]
+    fn the_level_found_here_is_one_that_stands() {
+        let report = probe();
+        let (readable, writable) = (Vec::new(), Vec::new());
+        let sandbox = match report.level {
+            SandboxLevel::Isolated => Sandbox::Isolated {
+                readable,
+                writable,
+                network: Network::Shared,
+            },
+            SandboxLevel::Confined => Sandbox::Confined { readable, writable },
+            _ => Sandbox::Contained,
+        };
+        assert_eq!(sandbox.level(), report.level);
+        works(&sandbox).unwrap();
     }
 }

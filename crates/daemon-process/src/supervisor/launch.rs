@@ -1,9 +1,9 @@
 //! What a supervised child is started from.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::PathBuf;
 
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
 
 use crate::sandbox::Sandbox;
@@ -74,7 +74,7 @@ impl Default for ChildLimits {
 
 impl ChildLimits {
     /// Applies to the calling process what the kernel enforces; makes system calls only.
-    pub(crate) fn apply(&self) -> io::Result<()> {
+    pub(crate) fn apply(&self) -> Result<(), Errno> {
         let limit = |bound| Rlimit {
             current: Some(bound),
             maximum: Some(bound),
@@ -82,13 +82,12 @@ impl ChildLimits {
         lower(Resource::Nofile, self.open_files)?;
         lower(Resource::Fsize, self.file_bytes)?;
         setrlimit(Resource::Core, limit(0))?;
-        setpriority_process(None, self.nice)?;
-        Ok(())
+        setpriority_process(None, self.nice)
     }
 }
 
 /// Sets a limit, or keeps a lower one that this process already has.
-fn lower(resource: Resource, bound: u64) -> io::Result<()> {
+fn lower(resource: Resource, bound: u64) -> Result<(), Errno> {
     let bound = rustix::process::getrlimit(resource)
         .maximum
         .map_or(bound, |most| most.min(bound));
@@ -98,6 +97,5 @@ fn lower(resource: Resource, bound: u64) -> io::Result<()> {
             current: Some(bound),
             maximum: Some(bound),
         },
-    )?;
-    Ok(())
+    )
 }

@@ -2,12 +2,11 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open};
 
 use super::channel::Channel;
 use super::launch::{ChildLimits, Launch, Wiring};
@@ -16,18 +15,19 @@ use super::tree::{Leaders, Members, Snapshot, Tree, signal_all};
 use super::{ChildEvent, LimitReached, OutputPipe};
 use crate::nonblocking::{Drained, More, drain, set_nonblocking, write_some};
 use crate::process_table::{RUN_MARKER, Stat, end_orphans};
-use crate::sandbox::Prepared;
-use crate::spawn::{before_exec, command};
+use crate::spawn::{Group, Image, Recipe, Spawned, end, spawn, try_reap};
 use crate::{ExitStatus, ProcessId};
 
 /// How long a tree has after SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(5);
 /// How long a tree has to die of SIGKILL.
 const KILL_GRACE: Duration = Duration::from_secs(3);
+/// How long the end of a killed process that has nothing left to do may take.
+const REAP_GRACE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(crate) struct Running {
-    child: Child,
+    child: Spawned,
     id: ProcessId,
     exit: OwnedFd,
     input: Option<Input>,
@@ -65,14 +65,40 @@ pub struct Connection {
 
 impl Connection {
     /// Takes the pipes away from a child that was started with them.
-    fn take(child: &mut Child) -> io::Result<Self> {
+    fn take(child: &mut Spawned) -> io::Result<Self> {
         let missing = || io::Error::other("a pipe of the child is missing");
-        let input = OwnedFd::from(child.stdin.take().ok_or_else(missing)?);
-        let output = OwnedFd::from(child.stdout.take().ok_or_else(missing)?);
+        let input = child.stdin.take().ok_or_else(missing)?;
+        let output = child.stdout.take().ok_or_else(missing)?;
         set_nonblocking(&input)?;
         set_nonblocking(&output)?;
         Ok(Self { input, output })
     }
+}
+
+/// What is known of a child that runs.
+struct Watched {
+    id: ProcessId,
+    exit: OwnedFd,
+    keeper: Option<ProcessId>,
+}
+
+/// Puts together what a child is started from.
+fn recipe(launch: &Launch) -> io::Result<Recipe> {
+    let mut env = launch.env.clone();
+    env.push((RUN_MARKER.into(), launch.marker.clone().into()));
+    Ok(Recipe {
+        image: Image::new(&launch.program, &launch.args, &env, Some(&launch.cwd))?,
+        input: crate::spawn::Input::Pipe,
+        group: Group::Session,
+        limits: Some(launch.limits),
+        sandbox: launch.sandbox.prepare(&launch.marker)?,
+    })
+}
+
+/// Returns the processes of a child that this process reaps, in the order in which it can.
+fn pids(child: &Spawned) -> impl Iterator<Item = Pid> {
+    let keeper = child.keeper.as_ref().map(|keeper| keeper.pid);
+    [child.pid].into_iter().chain(keeper)
 }
 
 #[derive(Debug)]
@@ -106,25 +132,13 @@ impl Running {
         wiring: Wiring,
         channel: Arc<Channel>,
     ) -> io::Result<(Self, Option<Connection>)> {
-        let mut command = command(&launch.program);
-        command
-            .args(&launch.args)
-            .envs(launch.env)
-            .env(RUN_MARKER, &launch.marker)
-            .current_dir(&launch.cwd)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        let recipe = recipe(&launch)?;
         let limits = launch.limits;
-        let sandbox = launch.sandbox.prepare()?;
-        before_exec(&mut command, move || {
-            rustix::process::setsid()?;
-            limits.apply()?;
-            sandbox.as_ref().map_or(Ok(()), Prepared::apply)
-        });
         let mut leaders = Leaders::lock();
-        let mut child = command.spawn()?;
-        leaders.add(Pid::from_child(&child).as_raw_nonzero().get());
+        let mut child = spawn(&recipe)?;
+        for pid in pids(&child) {
+            leaders.add(pid.as_raw_nonzero().get());
+        }
         drop(leaders);
         let connected = match wiring {
             Wiring::Captured => Ok(None),
@@ -133,22 +147,25 @@ impl Running {
         let watched = connected.and_then(|connection| {
             Self::watch(&mut child, launch.stdin).map(|watched| (watched, connection))
         });
-        let ((id, exit, input, outputs), connection) = match watched {
+        let ((watched, input, outputs), connection) = match watched {
             Ok(watched) => watched,
             Err(error) => {
-                child.kill()?;
-                child.wait()?;
-                Leaders::lock().remove(Pid::from_child(&child).as_raw_nonzero().get());
+                let mut leaders = Leaders::lock();
+                for pid in pids(&child) {
+                    end(pid)?;
+                    leaders.remove(pid.as_raw_nonzero().get());
+                }
                 return Err(error);
             }
         };
+        let Watched { id, exit, keeper } = watched;
         let running = Self {
             child,
             id,
             exit,
             input,
             outputs,
-            tree: Tree::new(id, launch.marker),
+            tree: Tree::new(id, keeper, launch.marker),
             limits,
             phase: Phase::Alive,
             was_stopped: false,
@@ -160,24 +177,29 @@ impl Running {
     }
 
     fn watch(
-        child: &mut Child,
+        child: &mut Spawned,
         bytes: Vec<u8>,
-    ) -> io::Result<(ProcessId, OwnedFd, Option<Input>, [Output; 2])> {
-        let pid = Pid::from_child(child);
-        let exit = pidfd_open(pid, PidfdFlags::empty())?;
-        let id = Stat::read(pid.as_raw_nonzero().get())?.id;
+    ) -> io::Result<(Watched, Option<Input>, [Output; 2])> {
+        let exit = pidfd_open(child.pid, PidfdFlags::empty())?;
+        let identity = |pid: Pid| Ok::<_, io::Error>(Stat::read(pid.as_raw_nonzero().get())?.id);
+        let keeper = child.keeper.as_ref().map(|keeper| identity(keeper.pid));
+        let watched = Watched {
+            id: identity(child.pid)?,
+            exit,
+            keeper: keeper.transpose()?,
+        };
         let input = child
             .stdin
             .take()
             .filter(|_| !bytes.is_empty())
             .map(|pipe| Input {
-                pipe: pipe.into(),
+                pipe,
                 bytes,
                 n_written: 0,
             });
         let outputs = [
-            (OutputPipe::Stdout, child.stdout.take().map(OwnedFd::from)),
-            (OutputPipe::Stderr, child.stderr.take().map(OwnedFd::from)),
+            (OutputPipe::Stdout, child.stdout.take()),
+            (OutputPipe::Stderr, child.stderr.take()),
         ]
         .map(|(stream, pipe)| Output {
             stream,
@@ -188,7 +210,7 @@ impl Running {
         for pipe in pipes.chain(input.as_ref().map(|input| &input.pipe)) {
             set_nonblocking(pipe)?;
         }
-        Ok((id, exit, input, outputs))
+        Ok((watched, input, outputs))
     }
 
     pub(crate) fn id(&self) -> ProcessId {
@@ -329,18 +351,28 @@ impl Running {
 
     fn kill(&self, members: &[ProcessId]) {
         self.signal_group(Signal::KILL);
+        self.end_namespaces();
         signal_all(members, Signal::KILL);
+    }
+
+    /// Kills what holds the child's namespaces, where it has some, and with it all that is in them.
+    fn end_namespaces(&self) {
+        if let Some(keeper) = &self.child.keeper {
+            // It is not reaped yet, and one that has ended already is as good as killed.
+            kill_process(keeper.pid, Signal::KILL).unwrap_or(());
+        }
     }
 
     fn signal_group(&self, signal: Signal) {
         // The child is not reaped yet, so its group exists; members that refuse the signal are found by the next look.
-        kill_process_group(Pid::from_child(&self.child), signal).unwrap_or(());
+        kill_process_group(self.child.pid, signal).unwrap_or(());
     }
 
     /// Looks once more: one look at `/proc` can miss a process whose parent exits while the table is read.
     fn confirm_death(&mut self) -> io::Result<()> {
         if self.tree.members(&Snapshot::take()?).ids.is_empty() {
             self.signal_group(Signal::KILL);
+            self.end_namespaces();
             self.phase = Phase::Dead { leaked: Vec::new() };
         }
         Ok(())
@@ -358,24 +390,49 @@ impl Running {
             return Ok(false);
         }
         let leaked = leaked.clone();
-        let mut leaders = Leaders::lock();
-        let reaped = self.child.try_wait()?;
-        leaders.remove(self.id.pid);
-        drop(leaders);
+        let reaped = self.reap()?;
         self.tell_end(reaped, leaked);
         self.is_finished = true;
         Ok(true)
     }
 
-    fn tell_end(&self, reaped: Option<std::process::ExitStatus>, leaked: Vec<ProcessId>) {
+    /// Reaps the child, and what holds its namespaces.
+    fn reap(&self) -> io::Result<Option<ExitStatus>> {
+        let mut leaders = Leaders::lock();
+        let mut reaped = None;
+        for pid in pids(&self.child) {
+            if pid == self.child.pid {
+                reaped = try_reap(pid)?;
+            } else {
+                // It ends once the child is reaped; one that is late is reaped as an orphan.
+                wait_for_end(pid, REAP_GRACE);
+                try_reap(pid)?;
+            }
+            leaders.remove(pid.as_raw_nonzero().get());
+        }
+        Ok(reaped)
+    }
+
+    fn tell_end(&self, reaped: Option<ExitStatus>, leaked: Vec<ProcessId>) {
         let killed = ExitStatus::Signal(Signal::KILL.as_raw());
         self.channel.push(ChildEvent::Exited {
             // A child that even SIGKILL has not ended yet can have no other end.
-            status: reaped.map_or(killed, ExitStatus::from),
+            status: reaped.unwrap_or(killed),
             was_stopped: self.was_stopped,
             leaked,
         });
     }
+}
+
+/// Waits for the end of a process, but not for long.
+fn wait_for_end(pid: Pid, patience: Duration) {
+    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else {
+        return;
+    };
+    let mut fds = [PollFd::new(&process, PollFlags::IN)];
+    let patience = Timespec::try_from(patience).expect("a moment fits into a timespec");
+    // Whoever waits looks for itself whether it has ended.
+    poll(&mut fds, Some(&patience)).unwrap_or(0);
 }
 
 /// Ends a child that the supervising thread leaves behind because it panicked, and tells its owner, who would wait for ever.
@@ -386,10 +443,7 @@ impl Drop for Running {
         }
         self.was_stopped = true;
         let leaked = end_orphans(Some(self.id), self.tree.marker()).unwrap_or_default();
-        let mut leaders = Leaders::lock();
-        let reaped = self.child.try_wait().unwrap_or(None);
-        leaders.remove(self.id.pid);
-        drop(leaders);
+        let reaped = self.reap().unwrap_or(None);
         self.tell_end(reaped, leaked);
     }
 }

@@ -72,6 +72,8 @@ impl Leaders {
 #[derive(Debug)]
 pub(crate) struct Tree {
     leader: ProcessId,
+    /// What holds the child's namespaces: all in them descend from it, but it is not of the tree.
+    keeper: Option<ProcessId>,
     marker: String,
     /// Members seen before: still members when their parents are gone.
     known: HashSet<ProcessId>,
@@ -87,11 +89,12 @@ pub(crate) struct Members {
 }
 
 impl Tree {
-    pub(crate) fn new(leader: ProcessId, marker: String) -> Self {
+    pub(crate) fn new(leader: ProcessId, keeper: Option<ProcessId>, marker: String) -> Self {
         Self {
             leader,
+            keeper,
             marker,
-            known: HashSet::from([leader]),
+            known: [leader].into_iter().chain(keeper).collect(),
             unmarked: HashSet::new(),
         }
     }
@@ -113,7 +116,8 @@ impl Tree {
         let living = snapshot
             .processes
             .iter()
-            .filter(|stat| !stat.is_zombie && self.known.contains(&stat.id));
+            .filter(|stat| !stat.is_zombie && self.known.contains(&stat.id))
+            .filter(|stat| Some(stat.id) != self.keeper);
         living.fold(Members::default(), |mut acc, stat| {
             acc.ids.push(stat.id);
             acc.resident_pages += stat.resident_pages;

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod confinement;
 #[cfg(test)]
+mod isolation;
+#[cfg(test)]
 mod supervisor;
 #[cfg(test)]
 mod support;

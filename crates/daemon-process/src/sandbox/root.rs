@@ -1,0 +1,219 @@
+//! The root directory of an isolated child: nothing but what it may see.
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use super::confinement::{DEVICES, SYSTEM, unsupported};
+
+/// More than any run has, and few enough to be held in an array.
+pub(super) const MOST_MOUNTS: usize = 128;
+
+/// Directories under which the root may be put together; in the child it hides what is there.
+const BASES: [&str; 5] = ["/tmp", "/run", "/mnt", "/srv", "/var"];
+/// What programs look for beside the devices.
+const LINKS: [(&str, &str); 4] = [
+    ("/proc/self/fd", "dev/fd"),
+    ("/proc/self/fd/0", "dev/stdin"),
+    ("/proc/self/fd/1", "dev/stdout"),
+    ("/proc/self/fd/2", "dev/stderr"),
+];
+const PROCESSES: &str = "/proc";
+
+/// What is to be made, with every path in the form the kernel takes.
+#[derive(Debug)]
+pub(super) struct Root {
+    /// The directory that becomes the root.
+    pub(super) base: CString,
+    /// Places to be made, in order.
+    pub(super) places: Vec<Place>,
+    /// What is mounted at them, in order.
+    pub(super) mounts: Vec<Mount>,
+    /// Where the process table is mounted.
+    pub(super) processes: CString,
+}
+
+#[derive(Debug)]
+pub(super) enum Place {
+    Directory(CString),
+    File(CString),
+    Link { to: CString, at: CString },
+}
+
+#[derive(Debug)]
+pub(super) struct Mount {
+    pub(super) source: CString,
+    pub(super) target: CString,
+    pub(super) access: Access,
+}
+
+/// What may be done with what is mounted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+    Device,
+}
+
+impl Root {
+    /// Plans a root that shows the system, `readable` and `writable`; paths that do not exist are left out.
+    ///
+    /// # Errors
+    /// There is no directory to build in, or too much is to be shown.
+    pub(super) fn new(readable: &[PathBuf], writable: &[PathBuf]) -> io::Result<Self> {
+        let is_directory = |path: &&str| Path::new(path).is_dir();
+        let base = BASES.iter().copied().find(is_directory);
+        let base = base.ok_or_else(|| unsupported("there is no directory to build a root in"))?;
+        let base = Path::new(base).canonicalize()?;
+        let shown = shown(readable, writable);
+        if shown.len() > MOST_MOUNTS {
+            return Err(unsupported("too many paths are to be shown"));
+        }
+        let below = |path: &Path| {
+            let mut text = base.as_os_str().as_bytes().to_owned();
+            text.extend_from_slice(path.as_os_str().as_bytes());
+            Ok::<_, io::Error>(CString::new(text)?)
+        };
+        let mut places = Places::default();
+        let mut mounts = Vec::new();
+        for (path, access) in &shown {
+            places.add(path);
+            mounts.push(Mount {
+                source: CString::new(path.as_os_str().as_bytes())?,
+                target: below(path)?,
+                access: *access,
+            });
+        }
+        places.kinds.insert(PROCESSES.into(), Kind::Directory);
+        places.kinds.insert("/dev".into(), Kind::Directory);
+        let mut made = Vec::new();
+        for (path, kind) in &places.kinds {
+            let path = below(path)?;
+            made.push(match kind {
+                Kind::Directory => Place::Directory(path),
+                Kind::File => Place::File(path),
+            });
+        }
+        for (to, at) in LINKS {
+            let (to, at) = (CString::new(to)?, below(&Path::new("/").join(at))?);
+            made.push(Place::Link { to, at });
+        }
+        Ok(Self {
+            places: made,
+            mounts,
+            processes: below(Path::new(PROCESSES))?,
+            base: CString::new(base.as_os_str().as_bytes())?,
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Directory,
+    File,
+}
+
+/// What must be there to mount on; a path comes before what is below it.
+#[derive(Default)]
+struct Places {
+    kinds: BTreeMap<PathBuf, Kind>,
+}
+
+impl Places {
+    fn add(&mut self, path: &Path) {
+        let kind = if path.is_dir() {
+            Kind::Directory
+        } else {
+            Kind::File
+        };
+        self.kinds.insert(path.to_owned(), kind);
+        let above = path.ancestors().skip(1);
+        for directory in above.filter(|path| path.parent().is_some()) {
+            self.kinds.insert(directory.to_owned(), Kind::Directory);
+        }
+    }
+}
+
+/// Returns what is shown, by path: a path comes before what is below it, and what may be changed stays so below.
+fn shown(readable: &[PathBuf], writable: &[PathBuf]) -> BTreeMap<PathBuf, Access> {
+    let mut acc = BTreeMap::new();
+    let all = |paths: &[PathBuf]| -> Vec<PathBuf> {
+        let both = |path: &PathBuf| [Some(path.clone()), path.canonicalize().ok()];
+        let paths = paths.iter().flat_map(both).flatten();
+        paths.filter(|path| is_shown(path)).collect()
+    };
+    let system = SYSTEM.iter().map(PathBuf::from);
+    for path in system.filter(|path| is_shown(path)) {
+        acc.insert(path, Access::Read);
+    }
+    for path in DEVICES
+        .iter()
+        .map(PathBuf::from)
+        .filter(|path| path.exists())
+    {
+        acc.insert(path, Access::Device);
+    }
+    let writable = all(writable);
+    for path in all(readable) {
+        if !writable.iter().any(|above| path.starts_with(above)) {
+            acc.insert(path, Access::Read);
+        }
+    }
+    for path in writable {
+        acc.insert(path, Access::Write);
+    }
+    acc
+}
+
+/// Says whether a path can be shown: it is there, is not the whole machine, and is not of the process table.
+fn is_shown(path: &Path) -> bool {
+    let is_plain = path
+        .components()
+        .all(|part| !matches!(part.as_os_str().as_bytes(), b".." | b"."));
+    path.is_absolute()
+        && is_plain
+        && path != Path::new("/")
+        && !path.starts_with(PROCESSES)
+        && path.as_os_str() != OsStr::new("/dev")
+        && path.exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_may_be_changed_stays_so_and_what_is_absent_is_left_out() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        for name in ["own/below", "context"] {
+            fs::create_dir_all(home.join(name)).unwrap();
+        }
+        fs::write(home.join("file"), "").unwrap();
+        std::os::unix::fs::symlink(home.join("context"), home.join("link")).unwrap();
+        let readable = [
+            home.join("own/below"),
+            home.join("link"),
+            home.join("own/../context"),
+            home.join("absent"),
+            "/".into(),
+            "/proc/1".into(),
+            "relative".into(),
+        ];
+        let writable = [home.join("own"), home.join("file")];
+        let mut shown = shown(&readable, &writable);
+        shown.retain(|path, _| path.starts_with(&home));
+        let expected = [
+            ("context", Access::Read),
+            ("file", Access::Write),
+            ("link", Access::Read),
+            ("own", Access::Write),
+        ];
+        let expected = expected.map(|(name, access)| (home.join(name), access));
+        assert_eq!(shown, BTreeMap::from(expected));
+    }
+}

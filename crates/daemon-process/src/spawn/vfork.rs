@@ -1,0 +1,137 @@
+//! A child that borrows the memory of its parent until it runs its own program.
+
+use std::ffi::{c_int, c_void};
+use std::io;
+use std::mem::MaybeUninit;
+
+use rustix::process::Pid;
+
+/// What the code of a child may take; it makes system calls and little else.
+const STACK_BYTES: usize = 128 << 10;
+
+/// Room for the calls of a child, beside the memory it borrows.
+pub(crate) struct Stack(Vec<u128>);
+
+impl Stack {
+    pub(crate) fn new() -> Self {
+        Self(vec![0; STACK_BYTES / size_of::<u128>()])
+    }
+}
+
+/// What a child does between its start and its program.
+///
+/// It runs in the memory of its parent, so it may change nothing there but what is meant for both, may neither allocate nor
+/// take a lock, and must not panic. Whatever else a process has (descriptors, directory, limits, credentials) is its own.
+pub(crate) trait Body {
+    /// Does it; the child ends with the code that is returned.
+    fn run(&self) -> c_int;
+}
+
+extern "C" fn enter<B: Body>(body: *mut c_void) -> c_int {
+    #[expect(
+        unsafe_code,
+        reason = "the kernel hands the child a pointer, and nothing else"
+    )]
+    // SAFETY: `clone_and_wait` passes a body that outlives the child's use of this memory.
+    let body = unsafe { &*body.cast::<B>() };
+    body.run()
+}
+
+/// Starts a child in new namespaces as `flags` say, and returns when it has become its program or has ended.
+///
+/// Signals are held back meanwhile: a handler of this process must not run in the child.
+#[expect(
+    unsafe_code,
+    reason = "`fork` copies the page tables of the whole process, and the standard library can only fork"
+)]
+pub(crate) fn clone_and_wait<B: Body>(
+    flags: c_int,
+    stack: &mut Stack,
+    body: &B,
+) -> io::Result<Pid> {
+    let held = HeldSignals::hold()?;
+    let flags = flags | libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    let top = stack.0.as_mut_ptr_range().end;
+    let body = std::ptr::from_ref(body).cast_mut().cast::<c_void>();
+    // SAFETY: the stack is 16-byte aligned, grows downwards from its end, and is the child's alone. This thread waits until
+    // the child no longer uses this memory, so that `body` and the stack outlive its use of them.
+    let pid = unsafe { libc::clone(enter::<B>, top.cast(), flags, body) };
+    let error = io::Error::last_os_error();
+    drop(held);
+    Pid::from_raw(pid).filter(|_| pid > 0).ok_or(error)
+}
+
+/// All signals of this thread, held back until this is dropped.
+struct HeldSignals(libc::sigset_t);
+
+impl HeldSignals {
+    #[expect(unsafe_code, reason = "no wrapper holds signals back")]
+    fn hold() -> io::Result<Self> {
+        let mut all = MaybeUninit::uninit();
+        let mut before = MaybeUninit::uninit();
+        // SAFETY: the first call fills `all`, and the second, where it succeeds, `before`.
+        unsafe {
+            libc::sigfillset(all.as_mut_ptr());
+            match libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) {
+                0 => Ok(Self(before.assume_init())),
+                code => Err(io::Error::from_raw_os_error(code)),
+            }
+        }
+    }
+}
+
+impl Drop for HeldSignals {
+    #[expect(unsafe_code, reason = "no wrapper lets signals through again")]
+    fn drop(&mut self) {
+        // SAFETY: the set is the one this thread had.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut());
+        }
+    }
+}
+
+/// What becomes of a signal in the child's program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChildSignals {
+    /// Each does what it usually does.
+    Usual,
+    /// The same, but children of the program leave no zombies.
+    ReapNothing,
+}
+
+/// Gives the calling child the usual answer to every signal, and lets signals through; makes system calls only.
+#[expect(unsafe_code, reason = "no wrapper sets the answer to a signal")]
+pub(crate) fn reset_signals(signals: ChildSignals) {
+    const LAST: c_int = 64;
+    // SAFETY: zeroes are a set without members and a default answer; a number that is no signal is refused by the call.
+    unsafe {
+        let mut answer: libc::sigaction = MaybeUninit::zeroed().assume_init();
+        answer.sa_sigaction = libc::SIG_DFL;
+        for signal in 1..=LAST {
+            libc::sigaction(signal, &answer, std::ptr::null_mut());
+        }
+        if signals == ChildSignals::ReapNothing {
+            answer.sa_sigaction = libc::SIG_IGN;
+            libc::sigaction(libc::SIGCHLD, &answer, std::ptr::null_mut());
+        }
+        let none: libc::sigset_t = MaybeUninit::zeroed().assume_init();
+        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+    }
+}
+
+/// Marks every descriptor but the first three to be closed by the child's program; makes a system call only.
+///
+/// Descriptors of this process are marked already. This is for those that a library or a parent left open.
+#[expect(unsafe_code, reason = "no wrapper marks a range of descriptors")]
+pub(crate) fn inherit_no_descriptors() {
+    const FIRST: libc::c_uint = 3;
+    // SAFETY: the call takes three numbers. A kernel without it leaves things as they are.
+    unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            FIRST,
+            libc::c_uint::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        );
+    }
+}
