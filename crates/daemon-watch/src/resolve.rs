@@ -3,6 +3,7 @@
 mod compose;
 mod filters;
 mod happening;
+mod notes;
 mod nouns;
 mod parts;
 mod subject;
@@ -16,8 +17,9 @@ use crate::grammar::reader::Reader;
 use crate::interpretation::{Clause, EventPattern};
 use crate::span::Span;
 pub(crate) use filters::value_field;
+pub(crate) use notes::default_note;
 use subject::Subject;
-pub(crate) use subject::{LABEL_BY_ID, default_note, has_row};
+pub(crate) use subject::{LABEL_BY_ID, has_row};
 
 /// The clauses of an interpretation as they are found.
 #[derive(Debug, Default)]

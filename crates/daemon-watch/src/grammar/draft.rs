@@ -164,3 +164,49 @@ pub(crate) enum Role {
     /// Who wrote the noun that the words stand beside.
     Author,
 }
+
+impl Draft {
+    /// A clause about the same subject: what was said before its verb.
+    pub(crate) fn of_same_subject(&self) -> Self {
+        Self {
+            nouns: self
+                .nouns
+                .iter()
+                .filter(|hit| hit.n_verbs == 0)
+                .cloned()
+                .collect(),
+            mods: self
+                .mods
+                .iter()
+                .filter(|hit| hit.n_verbs == 0)
+                .cloned()
+                .collect(),
+            sources: self.sources.clone(),
+            agent: self.agent.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether nothing but a source was named yet.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.nouns.is_empty()
+            && self.verbs.is_empty()
+            && self.mods.is_empty()
+            && self.parts.is_empty()
+    }
+
+    /// Whether it can stand alone as an event.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.verbs.is_empty()
+            || !self.raw.is_empty()
+            || self.gains.is_some()
+            || self.loses.is_some()
+            || (self.is_new.is_some() && !self.nouns.is_empty())
+            || (self.has_be && !self.nouns.is_empty())
+            || self.foreign.is_some()
+            || self
+                .mods
+                .iter()
+                .any(|hit| matches!(hit.kind, Mod::Files(..)) && !self.nouns.is_empty())
+    }
+}

@@ -5,11 +5,14 @@
 //! requests.
 
 mod acts;
+mod complements;
 mod ends;
 mod facts;
 mod guards;
 mod happens;
+mod labels;
 mod moves;
+mod names;
 mod narrow;
 mod others;
 mod places;
@@ -17,6 +20,7 @@ mod subject;
 mod talk;
 mod tickets;
 mod topic;
+mod tracker;
 mod values;
 
 pub(super) use facts::{is_said, name_test, tells, value_test};

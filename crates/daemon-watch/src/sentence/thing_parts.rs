@@ -5,11 +5,12 @@ use daemon_event::vocabulary::Noun;
 
 use super::atom::{Guard, Place, Role, Says};
 use super::clauses::BE;
+use super::complements::the_label;
 use super::formula::Formula;
 use super::line::Line;
 use super::literals::PREFIXED;
 use super::people::OTHER_THAN;
-use super::predicate::{Behind, label_test, the_label};
+use super::predicate::{Behind, label_test};
 use crate::filter::{Op, Test};
 use crate::normalise::TokenKind;
 
