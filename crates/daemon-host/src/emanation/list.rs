@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::call::{History, List};
+use super::shelf::{Seen, Shown};
 
 /// How many runs there are and may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,25 +14,19 @@ pub(super) struct Room {
 }
 
 /// Makes the reply from the entries of all runs, newest first.
-pub(super) fn reply(
-    entries: &[&Map<String, Value>],
-    list: &List,
-    room: Room,
-) -> Map<String, Value> {
-    let total = entries.len();
-    let is_running = |entry: &&&Map<String, Value>| text(entry, "status") == Some("running");
-    let running = room
-        .running
-        .unwrap_or_else(|| entries.iter().filter(is_running).count());
-    let matching: Vec<&&Map<String, Value>> = entries
+pub(super) fn reply(read: &[Seen], list: &List, room: Room) -> Map<String, Value> {
+    let running = room.running.unwrap_or_else(|| {
+        let running = read.iter().filter(|seen| is_running(&seen.shown));
+        running.count()
+    });
+    let contains = list.contains.as_deref().map(str::to_lowercase);
+    let matching: Vec<&Shown> = read
         .iter()
-        .filter(|entry| matches(entry, list))
+        .map(|seen| &*seen.shown)
+        .filter(|shown| matches(shown, list, contains.as_deref()))
         .collect();
-    let shown: Vec<Value> = matching
-        .iter()
-        .take(list.last)
-        .map(|entry| Value::Object(Map::clone(entry)))
-        .collect();
+    let shown = matching.iter().take(list.last);
+    let shown: Vec<Value> = shown.map(|shown| shown.object()).collect();
     let mut reply = Map::new();
     for (name, value) in [
         ("showing", json!(shown.len())),
@@ -40,7 +35,7 @@ pub(super) fn reply(
         ("max_emanations", json!(room.most)),
         ("history_included", json!(list.history == History::Included)),
         ("index", json!("daemon_run_dirs")),
-        ("total_before_filter", json!(total)),
+        ("total_before_filter", json!(read.len())),
         ("total_matches", json!(matching.len())),
     ] {
         reply.insert(name.to_owned(), value);
@@ -48,25 +43,20 @@ pub(super) fn reply(
     reply
 }
 
-fn matches(entry: &Map<String, Value>, list: &List) -> bool {
-    let is = |name: &str, wanted: &Option<String>| {
-        wanted
-            .as_deref()
-            .is_none_or(|wanted| text(entry, name) == Some(wanted))
+/// Reports whether a run is asked for; `contains` is the wanted text in lower case.
+fn matches(shown: &Shown, list: &List, contains: Option<&str>) -> bool {
+    let is = |value: Option<&str>, wanted: &Option<String>| {
+        wanted.as_deref().is_none_or(|wanted| value == Some(wanted))
     };
-    is("status", &list.status)
-        && is("group_id", &list.group_id)
-        && (list.history == History::Included || text(entry, "status") == Some("running"))
-        && list.after_seq.is_none_or(|after| {
-            let seq = entry.get("notified_seq").and_then(Value::as_u64);
-            seq.is_some_and(|seq| seq > after)
-        })
-        && list.contains.as_deref().is_none_or(|wanted| {
-            let written = Value::Object(entry.clone()).to_string();
-            written.to_lowercase().contains(&wanted.to_lowercase())
-        })
+    is(shown.status(), &list.status)
+        && is(shown.group(), &list.group_id)
+        && (list.history == History::Included || is_running(shown))
+        && list
+            .after_seq
+            .is_none_or(|after| shown.seq().is_some_and(|seq| seq > after))
+        && contains.is_none_or(|wanted| shown.text().to_lowercase().contains(wanted))
 }
 
-fn text<'e>(entry: &'e Map<String, Value>, name: &str) -> Option<&'e str> {
-    entry.get(name).and_then(Value::as_str)
+fn is_running(shown: &Shown) -> bool {
+    shown.status() == Some("running")
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::call::{self, Call, Caller, Check, List};
 use super::find::{self, unreadable};
 use super::list::Room;
-use super::shelf::{self, Index, Keeper, Remembered};
+use super::shelf::{self, Index, Keeper, Known};
 use super::{ask, check, dispatch, fault, list, reclaim};
 use crate::driver::Inner;
 use crate::ops::{OpError, OpErrorKind};
@@ -79,7 +79,7 @@ pub fn offline(
                 running: None,
                 most,
             };
-            Ok(list::reply(&of(&read), &list, room))
+            Ok(list::reply(&read, &list, room))
         }
         Some(Call::Check(check)) => {
             let found = find::find(runs, &check.id, |_| None)?;
@@ -113,20 +113,16 @@ async fn listed(
     let (reply, index) = blocking(move || {
         let read =
             shelf::entries(&runs, &index, Keeper::Host, now).map_err(|error| unreadable(&error))?;
-        Ok((list::reply(&of(&read), &list, room), shelf::index(&read)))
+        Ok((list::reply(&read, &list, room), shelf::index(&read)))
     })
     .await?;
     *known = Some(index);
     Ok(reply)
 }
 
-/// Returns the entries of what was read.
-fn of(read: &[(daemon_run_folder::Folder, Remembered)]) -> Vec<&Map<String, Value>> {
-    read.iter().map(|(_, known)| &*known.entry).collect()
-}
-
 /// Reads what the store remembers of every run.
 async fn stored(inner: &Inner) -> Result<Index, OpError> {
+    let runs = inner.home.runs();
     let mut index = Index::new();
     let mut query = Query {
         limit: PAGE,
@@ -134,8 +130,8 @@ async fn stored(inner: &Inner) -> Result<Index, OpError> {
     };
     loop {
         let page = inner.store.runs(&query).await?;
-        let rows = page.rows.into_iter();
-        index.extend(rows.filter_map(|row| Some((row.id, Remembered::of_row(&row.object)?))));
+        let rows = page.rows.iter();
+        index.extend(rows.filter_map(|row| Known::of_row(&runs, &row.id, &row.object)));
         match page.next {
             Some(next) => query.after = Some(next),
             None => return Ok(index),

@@ -1,75 +1,29 @@
 //! The run folders of a home, read one by one or all at once.
 
-use std::collections::HashMap;
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+mod index;
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
-use daemon_run_folder::{Document, Folder, Reading};
+use daemon_run_folder::{Document, Folder, FolderError, Reading, RunId};
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::entry;
 
+pub(super) use index::Shown;
+pub(crate) use index::{Index, Known, Stamp};
+
 /// The age of a heartbeat from which a run without a host may be an orphan.
 const SUSPECT: SignedDuration = SignedDuration::from_secs(30);
-
-/// What tells whether a document changed since an entry was made of it: when it was written, in nanoseconds, and its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stamp(i64, u64);
-
-impl Stamp {
-    /// Reads the stamp of a folder's document.
-    pub(crate) fn of(folder: &Folder) -> Option<Self> {
-        let metadata = fs::symlink_metadata(folder.document()).ok()?;
-        let nanoseconds = metadata.mtime() * 1_000_000_000 + metadata.mtime_nsec();
-        Some(Self(nanoseconds, metadata.size()))
-    }
-}
-
-/// An entry with what its document was when it was made.
-#[derive(Clone, Debug)]
-pub(crate) struct Remembered {
-    stamp: Option<Stamp>,
-    pub(super) entry: Arc<Map<String, Value>>,
-}
-
-/// The entries that are known without reading a folder, by the names of the folders.
-pub(crate) type Index = HashMap<String, Remembered>;
-
-impl Remembered {
-    /// Reads an entry from a row of the store; a row of an earlier release holds none.
-    pub(super) fn of_row(object: &str) -> Option<Self> {
-        let row: Row = serde_json::from_str(object).ok()?;
-        Some(Self {
-            stamp: Some(row.stamp),
-            entry: Arc::new(row.entry),
-        })
-    }
-
-    fn is_running(&self) -> bool {
-        self.entry
-            .get("status")
-            .is_none_or(|status| status == "running")
-    }
-}
-
-/// What a row of the store holds beside the run's object.
-#[derive(Deserialize)]
-struct Row {
-    stamp: Stamp,
-    entry: Map<String, Value>,
-}
-
-/// Makes an index of what was read; what still runs is read again the next time.
-pub(super) fn index(read: &[(Folder, Remembered)]) -> Index {
-    let still = read.iter().filter(|(_, known)| !known.is_running());
-    still
-        .map(|(folder, known)| (folder.id().to_string(), known.clone()))
-        .collect()
-}
+/// How many threads read folders: more than there are processors, since a disk answers several at once.
+const N_READERS: usize = 8;
+/// How many folders a thread takes at a time.
+const SHARE: usize = 64;
 
 /// Whether a host looks after the folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,54 +34,83 @@ pub(crate) enum Keeper {
     Nobody,
 }
 
+/// The entry of a folder as it is.
+#[derive(Debug)]
+pub(super) struct Seen {
+    id: RunId,
+    /// `None` where the entry may be another the next time, whatever becomes of the document.
+    stamp: Option<Stamp>,
+    pub(super) shown: Arc<Shown>,
+}
+
+/// Makes an index of what was read; the rest is read again the next time.
+pub(super) fn index(read: &[Seen]) -> Index {
+    let lasting = read.iter().filter_map(|seen| {
+        let known = Known {
+            stamp: seen.stamp?,
+            shown: Arc::clone(&seen.shown),
+        };
+        Some((seen.id, known))
+    });
+    lasting.collect()
+}
+
 /// Reads the entries of all folders, newest first; those that the index knows as they are stay unread.
-pub(crate) fn entries(
+pub(super) fn entries(
     runs: &Path,
     index: &Index,
     keeper: Keeper,
     now: Timestamp,
-) -> Result<Vec<(Folder, Remembered)>, daemon_run_folder::FolderError> {
+) -> Result<Vec<Seen>, FolderError> {
     let folders = Folder::list(runs)?;
-    let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = folders.len().div_ceil(n_threads).max(1);
-    let read = std::thread::scope(|scope| {
-        let shares: Vec<_> = folders
-            .chunks(share)
-            .map(|share| {
-                scope.spawn(move || {
-                    let read = |folder: &Folder| {
-                        let known = one(folder, index, keeper, now)?;
-                        Some((folder.clone(), known))
-                    };
-                    share.iter().filter_map(read).collect::<Vec<_>>()
-                })
-            })
-            .collect();
-        let read = shares.into_iter().map(|share| {
-            share
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        read.flatten().collect()
+    let shares: Vec<&[Folder]> = folders.chunks(SHARE).collect();
+    let next = AtomicUsize::new(0);
+    let read_shares = || {
+        let mut read = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(share) = shares.get(at) else {
+                return read;
+            };
+            let seen = share
+                .iter()
+                .filter_map(|folder| one(folder, index, keeper, now));
+            read.push((at, seen.collect::<Vec<_>>()));
+        }
+    };
+    let mut read = thread::scope(|scope| {
+        let n_helpers = N_READERS.min(shares.len()).saturating_sub(1);
+        let helpers: Vec<_> = (0..n_helpers).map(|_| scope.spawn(read_shares)).collect();
+        let mut read = read_shares();
+        for helper in helpers {
+            let more = helper.join();
+            read.extend(more.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        read
     });
-    Ok(read)
+    read.sort_unstable_by_key(|(at, _)| *at);
+    Ok(read.into_iter().flat_map(|(_, seen)| seen).collect())
 }
 
 /// Makes the entry of a folder; one that cannot be read has none.
-fn one(folder: &Folder, index: &Index, keeper: Keeper, now: Timestamp) -> Option<Remembered> {
+fn one(folder: &Folder, index: &Index, keeper: Keeper, now: Timestamp) -> Option<Seen> {
     // Read before the document is, so that a change in between is noticed the next time.
     let stamp = Stamp::of(folder);
-    if let Some(known) = index.get(&folder.id().to_string())
-        && stamp.is_some()
-        && known.stamp == stamp
-        && !known.is_running()
-    {
-        return Some(known.clone());
+    let known = index.get(&folder.id());
+    if let Some(known) = known.filter(|known| Some(known.stamp) == stamp) {
+        return Some(Seen {
+            id: folder.id(),
+            stamp,
+            shown: Arc::clone(&known.shown),
+        });
     }
-    let document = mended(folder, now)?;
-    Some(Remembered {
-        stamp,
-        entry: Arc::new(shown(folder, &document, keeper, now)),
+    let (document, source) = mended(folder, now)?;
+    let shown = Shown::of(&shown(folder, &document, keeper, now));
+    let is_lasting = source == Source::Document && !shown.is_running();
+    Some(Seen {
+        id: folder.id(),
+        stamp: stamp.filter(|stamp| is_lasting && stamp.is_settled(now)),
+        shown: Arc::new(shown),
     })
 }
 
@@ -155,26 +138,44 @@ pub(crate) fn heartbeat_age(folder: &Folder, now: Timestamp) -> Option<SignedDur
     Some(now.duration_since(last).max(SignedDuration::ZERO))
 }
 
+/// What an entry was made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// The folder's document.
+    Document,
+    /// The other files, in place of a document that tells nothing.
+    Remains,
+}
+
 /// Reads the document of a folder, and writes it anew where it is missing, spoilt or old and nobody writes it.
-fn mended(folder: &Folder, now: Timestamp) -> Option<Map<String, Value>> {
-    match folder.read() {
-        Ok(Reading::Broken(reason)) if !folder.is_live().unwrap_or(true) => {
+fn mended(folder: &Folder, now: Timestamp) -> Option<(Map<String, Value>, Source)> {
+    match folder.read().ok()? {
+        Reading::Broken(reason) if !folder.is_live().unwrap_or(true) => {
             // A folder that cannot be written is shown as it would be.
             let rebuilt = folder
                 .rebuild(reason, now)
                 .unwrap_or_else(|_| folder.restored(reason, now));
-            members(&rebuilt)
+            Some((members(&rebuilt)?, Source::Remains))
         }
-        _ => seen(folder, now),
+        reading => of_reading(folder, reading, now),
     }
 }
 
 /// Reads the document of a folder, and changes nothing.
 pub(crate) fn seen(folder: &Folder, now: Timestamp) -> Option<Map<String, Value>> {
-    match folder.read().ok()? {
-        Reading::Known(document) => members(&document),
-        Reading::Newer(map) => Some(map),
-        Reading::Broken(reason) => members(&folder.restored(reason, now)),
+    let (document, _) = of_reading(folder, folder.read().ok()?, now)?;
+    Some(document)
+}
+
+fn of_reading(
+    folder: &Folder,
+    reading: Reading,
+    now: Timestamp,
+) -> Option<(Map<String, Value>, Source)> {
+    match reading {
+        Reading::Known(document) => Some((members(&document)?, Source::Document)),
+        Reading::Newer(map) => Some((map, Source::Document)),
+        Reading::Broken(reason) => Some((members(&folder.restored(reason, now))?, Source::Remains)),
     }
 }
 
