@@ -33,11 +33,13 @@ pub(crate) fn configure(
 ) -> Result<AgentConfig, String> {
     let mut config = AgentConfig::new(name, agent);
     if let Some(program) = &provider.command {
-        config.program = PathBuf::from(program);
+        config.program.path = PathBuf::from(program);
     }
-    config.args.clone_from(&provider.args);
+    config.program.args.clone_from(&provider.args);
     config.model.clone_from(&provider.model);
-    config.search.clone_from(path);
+    config.program.search.clone_from(path);
+    // A program that was replaced while it runs has no place any more; some addresses are then refused.
+    config.bridge = std::env::current_exe().ok();
     config.permissions = match provider.permissions.as_deref() {
         None => AgentPermissions::OfRun,
         Some("bypass") => AgentPermissions::Bypass,
@@ -110,7 +112,7 @@ pub(crate) fn examine<'c>(
 }
 
 fn examine_one(check: String, config: &AgentConfig, path: &OsString) -> Check {
-    let program = match config.resolve() {
+    let program = match config.program.resolve() {
         Ok(program) => program,
         Err(error) => {
             let remedy = format!("install `{}`", config.agent.as_str());

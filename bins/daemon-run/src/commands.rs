@@ -25,10 +25,14 @@ pub(crate) mod suggest;
 pub(crate) mod test;
 
 use daemon_event::Event;
+use daemon_host::config::{Config, Repo};
 use daemon_host::fire::FiredEvent;
+use daemon_host::serve::Compose as _;
+use daemon_repo::{Git, Repository};
 use daemon_watch::corpus::EnvelopeFacts;
 use serde_json::Value;
 
+use crate::compose::{Composer, Overrides};
 use crate::failure::Failure;
 use crate::known::KnownEvent;
 use crate::place::Place;
@@ -77,15 +81,39 @@ pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<KnownEvent, 
     ))
 }
 
-/// Names a repository for a live host: a directory becomes its repository's name.
+/// Names a repository for a live host: a directory becomes its repository's name, which a configuration may have chosen.
 pub(crate) fn repo_name(place: &Place, given: &str) -> String {
     let path = place.directory.join(given);
-    let opened = daemon_repo::Git::find(&place.path)
-        .ok()
-        .filter(|_| path.is_dir())
-        .and_then(|git| daemon_repo::Repository::enclosing(&git, &path).ok());
-    opened.map_or_else(
-        || given.to_owned(),
-        |repository| repository.name().to_string(),
-    )
+    let git = Git::find(&place.path).ok().filter(|_| path.is_dir());
+    let Some((git, wanted)) = git.and_then(|git| {
+        let wanted = Repository::enclosing(&git, &path).ok()?;
+        Some((git, wanted))
+    }) else {
+        return given.to_owned();
+    };
+    // A configuration that was spoilt names nothing: the repository's own name is the best guess then.
+    let config = Composer::new(place, Overrides::default()).load().ok();
+    let known = config
+        .as_ref()
+        .and_then(|config| configured(&git, config, place, &wanted));
+    match known {
+        Some((repo, opened)) => match &repo.name {
+            Some(name) => name.clone(),
+            None => opened.name().to_string(),
+        },
+        None => wanted.name().to_string(),
+    }
+}
+
+/// Finds what a configuration says of a repository, whichever of its work trees it names.
+pub(crate) fn configured<'c>(
+    git: &Git,
+    config: &'c Config,
+    place: &Place,
+    wanted: &Repository,
+) -> Option<(&'c Repo, Repository)> {
+    config.repo.iter().find_map(|repo| {
+        let opened = Repository::open(git, &place.directory.join(&repo.path)).ok()?;
+        (opened.common_dir() == wanted.common_dir()).then_some((repo, opened))
+    })
 }

@@ -124,6 +124,7 @@ impl Compose for Composer {
             presets: self.presets(config)?,
             surfaces,
             facts: Arc::new(services(self.home(), config)?),
+            servers: self.servers(config)?,
             repos,
             sandbox,
         })

@@ -3,9 +3,11 @@
 mod answer;
 mod calls;
 mod daemon;
+mod ends;
 mod granted;
 mod manual;
 mod table;
+mod through;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,6 +29,9 @@ pub(crate) struct Mcp {
     /// Serves a run of the host that listens here what it was granted, by the token in DAEMON_RUN_TOKEN
     #[arg(long, value_name = "SOCKET", conflicts_with = "read_only", hide = true)]
     pub(crate) run: Option<PathBuf>,
+    /// Serves the tools of the MCP server in DAEMON_MCP_URL, with the headers in DAEMON_MCP_HEADERS
+    #[arg(long, conflicts_with_all = ["read_only", "run"], hide = true)]
+    pub(crate) through: bool,
 }
 
 /// The version of the program.
@@ -44,17 +49,24 @@ pub(crate) async fn serve(args: &Mcp, place: &Place) -> Result<(), Failure> {
         let granted = granted::Granted::read(socket, place)?;
         return speak(Server::new("daemon-run", VERSION, Arc::new(granted))).await;
     }
+    if args.through {
+        let through = through::Through::connect(place).await?;
+        return speak(Server::new("daemon-run", VERSION, Arc::new(through))).await;
+    }
     let served = if args.read_only {
         Served::Reading
     } else {
         Served::All
     };
+    let ends = Arc::new(ends::Ends::of(place));
     let tools = Tools {
         place: place.clone(),
         served,
+        ends: Arc::clone(&ends),
     };
     let server = Server::new("daemon-run", VERSION, Arc::new(tools))
         .with_instructions(INSTRUCTIONS)
+        .with_notices(ends)
         .with_resources(manual::resources());
     speak(server).await
 }
@@ -79,11 +91,12 @@ enum Served {
 struct Tools {
     place: Place,
     served: Served,
+    ends: Arc<ends::Ends>,
 }
 
 #[async_trait]
 impl Toolbox for Tools {
-    fn tools(&self) -> Vec<ToolSpec> {
+    async fn tools(&self) -> Vec<ToolSpec> {
         let wanted = TOOLS.iter().filter(|tool| {
             self.served == Served::All
                 || tool.effect() == Effect::Reads
@@ -96,6 +109,9 @@ impl Toolbox for Tools {
         let tool = TOOLS.iter().find(|tool| tool.name == call.tool);
         match tool {
             Some(tool) if tool.does == Does::Daemon => {
+                if daemon::has_an_end(&call) {
+                    self.ends.ready().await;
+                }
                 daemon::call(call, self.served, &self.place).await
             }
             Some(tool) => {

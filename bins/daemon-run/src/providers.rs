@@ -7,6 +7,7 @@ use std::sync::Arc;
 use daemon_host::config::{Config, Provider as ProviderConfig};
 use daemon_host::doctor::Check;
 use daemon_host::ops::{OpError, OpErrorKind, chain};
+use daemon_host::servers::{ServerError, Servers};
 use daemon_process::Supervisor;
 use daemon_provider::Provider;
 use daemon_provider::builtin::Builtin;
@@ -145,12 +146,32 @@ impl Composer {
         llm::refuse_api_keys(provider).map_err(|message| wrong_provider(name, &message))?;
         let mut found = agents::configure(name, agent, provider, &self.path)
             .map_err(|message| wrong_provider(name, &message))?;
-        found.untrusted = self.untrusted(config);
-        found.confinement = agents::confinement(is_confining(config));
-        found
-            .resolve()
-            .map_err(|error| wrong_provider(name, &chain(&error)))?;
+        found.program.untrusted = self.untrusted(config);
+        found.program.confinement = agents::confinement(is_confining(config));
+        found.program.resolve().map_err(|error| {
+            let program = agent.as_str();
+            wrong_provider(name, &chain(&error)).with_help(format!(
+                "install `{program}`, or write where it is into a section: `[provider.{name}]`, `command = \"…\"`"
+            ))
+        })?;
         Ok(Arc::new(AgentProvider::new(self.supervisor()?, found)))
+    }
+
+    /// Reads the MCP servers that policy may grant, with their secrets.
+    ///
+    /// # Errors
+    /// A secret or a program is not there, or children cannot be supervised.
+    pub(crate) fn servers(&self, config: &Config) -> Result<Servers, OpError> {
+        let wrong =
+            |error: ServerError| OpError::new(OpErrorKind::Config, "config-invalid", chain(&error));
+        let servers = Servers::read(self.home(), config).map_err(wrong)?;
+        if !servers.has_program() {
+            return Ok(servers);
+        }
+        let (supervisor, untrusted) = (self.supervisor()?, self.untrusted(config));
+        servers
+            .started_by(supervisor, &self.path, untrusted)
+            .map_err(wrong)
     }
 
     /// Returns the directories that no program is taken from.
@@ -173,9 +194,9 @@ impl Composer {
             .as_ref()
             .ok_or_else(|| wrong("`command` is missing".to_owned()))?;
         let mut command = CommandConfig::new(name, program);
-        command.args.clone_from(&provider.args);
+        command.program.args.clone_from(&provider.args);
         command.resume.clone_from(&provider.resume);
-        command.search.clone_from(&self.path);
+        command.program.search.clone_from(&self.path);
         command.input = match provider.input.as_deref() {
             None | Some("text") => InputFormat::Prompt,
             Some("json") => InputFormat::Json,
@@ -190,9 +211,12 @@ impl Composer {
         } else {
             ResultRule::Optional
         };
-        command.untrusted = self.untrusted(config);
-        command.confinement = agents::confinement(is_confining(config));
-        command.resolve().map_err(|error| wrong(chain(&error)))?;
+        command.program.untrusted = self.untrusted(config);
+        command.program.confinement = agents::confinement(is_confining(config));
+        command
+            .program
+            .resolve()
+            .map_err(|error| wrong(chain(&error)))?;
         Ok(Arc::new(CommandProvider::new(self.supervisor()?, command)))
     }
 

@@ -14,7 +14,7 @@
 //!     payloads: &[],
 //!     state: State::default(),
 //!     support: Support::default(),
-//!     capability: Capability { name: "propose", verbs: &["push_branch"], budget: None, deadline: None },
+//!     capability: Capability { name: "propose", verbs: &["push_branch"], budget: None, deadline: None, servers: &[] },
 //! };
 //! let context = Context::build(&parts, Limits::default(), || 0x5f0c)?;
 //! assert_eq!(&context.bytes()[context.daemon_file()], file);

@@ -175,6 +175,8 @@ pub struct Capability<'a> {
     pub budget: Option<Budget>,
     /// When the run is ended.
     pub deadline: Option<Timestamp>,
+    /// The MCP servers whose tools the run is granted.
+    pub servers: &'a [&'a str],
 }
 
 /// Money left, in hundredths of a US dollar.

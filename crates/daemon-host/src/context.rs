@@ -33,6 +33,8 @@ pub struct Ingredients<'a> {
     pub capability: Capability,
     /// How long it may take and what it may cost.
     pub limits: &'a Limits,
+    /// The MCP servers that it is granted.
+    pub servers: &'a [String],
     /// The most bytes its provider takes.
     pub cap: Option<u64>,
     /// The instant of the attempt.
@@ -115,6 +117,7 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
         .flat_map(|source| &source.support.left_out)
         .map(daemon_repo::TreePath::as_str)
         .collect();
+    let servers: Vec<&str> = from.servers.iter().map(String::as_str).collect();
     let row = &from.daemon.row;
     let parts = Parts {
         daemon: row.key.id.as_str(),
@@ -151,6 +154,7 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
                 day_cents: budget.0 / 10_000,
             }),
             deadline: from.now.checked_add(from.limits.wall).ok(),
+            servers: &servers,
         },
     };
     let limits = ContextLimits {

@@ -13,6 +13,7 @@ use crate::config::{Config, SecretPlaces};
 use crate::driver::Inner;
 use crate::ops::chain;
 use crate::random;
+use crate::servers;
 use crate::token::service_token;
 
 /// Free bytes below which the disk counts as full.
@@ -165,6 +166,8 @@ pub async fn examine(inner: &Inner) -> Value {
     checks.push(Check::ok("providers", names.join(", ")));
     checks.extend(webhook_checks(inner.home.root(), &runtime.config));
     checks.extend(token_checks(inner.home.root(), &runtime.config));
+    let search = &runtime.parts.servers.search;
+    checks.extend(servers::checks(inner.home.root(), &runtime.config, search));
     checks.push(facts_check(inner).await);
     checks.push(ticks_check(inner.store.as_ref(), random::now()).await);
     for (name, state) in inner.repo_states() {

@@ -5,6 +5,7 @@ mod folder;
 mod grants;
 mod host_tools;
 mod place;
+mod servers;
 mod supervise;
 
 use std::path::Path;

@@ -127,6 +127,11 @@ impl Home {
         self.root.join("daemons")
     }
 
+    /// Returns the directory that holds one for each MCP server that is a program.
+    pub(crate) fn servers(&self) -> PathBuf {
+        self.root.join("mcp")
+    }
+
     /// Returns the directory of worktrees.
     pub fn worktrees(&self) -> PathBuf {
         self.root.join("worktrees")

@@ -49,6 +49,7 @@ pub mod registration;
 pub mod registry;
 mod runs;
 pub mod serve;
+pub mod servers;
 pub mod token;
 pub mod wire;
 

@@ -26,6 +26,8 @@ pub struct RunPolicy {
     pub context_bytes: Option<u64>,
     /// How long it may take and what it may cost.
     pub limits: Limits,
+    /// The MCP servers whose tools it gets.
+    pub mcp: Vec<String>,
 }
 
 impl RunPolicy {
@@ -49,6 +51,7 @@ impl RunPolicy {
                 .get(provider)
                 .and_then(|provider| provider.context_bytes),
             limits: limits(config),
+            mcp: own.map(|own| own.mcp.clone()).unwrap_or_default(),
         }
     }
 

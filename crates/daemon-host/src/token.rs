@@ -61,28 +61,43 @@ pub fn configured(
     key: &str,
     places: SecretPlaces<'_>,
 ) -> Result<Option<String>, TokenError> {
-    let (key, text) = if let Some(file) = places.file {
-        let key = format!("{key}_file");
-        let path = home.join(file);
-        match std::fs::read_to_string(&path) {
-            Ok(text) => (key, text),
-            Err(source) => return Err(TokenError::Unreadable { key, path, source }),
+    match (places.file, places.env) {
+        (Some(file), _) => of_file(home, format!("{key}_file"), file).map(Some),
+        (None, Some(name)) => of_variable(format!("{key}_env"), name).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Reads a secret from a file, relative to the home; `key` names it in the configuration.
+///
+/// # Errors
+/// It cannot be read, or is blank.
+pub(crate) fn of_file(home: &Path, key: String, file: &Path) -> Result<String, TokenError> {
+    let path = home.join(file);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => whole(key, &text),
+        Err(source) => Err(TokenError::Unreadable { key, path, source }),
+    }
+}
+
+/// Reads a secret from a variable of this process; `key` names it in the configuration.
+///
+/// # Errors
+/// It is not set, or blank.
+pub(crate) fn of_variable(key: String, name: &str) -> Result<String, TokenError> {
+    let value = random::environment(name).and_then(|value| value.into_string().ok());
+    match value {
+        Some(text) => whole(key, &text),
+        None => {
+            let name = name.to_owned();
+            Err(TokenError::Unset { key, name })
         }
-    } else if let Some(name) = places.env {
-        let key = format!("{key}_env");
-        let value = random::environment(name).and_then(|value| value.into_string().ok());
-        match value {
-            Some(text) => (key, text),
-            None => {
-                let name = name.to_owned();
-                return Err(TokenError::Unset { key, name });
-            }
-        }
-    } else {
-        return Ok(None);
-    };
+    }
+}
+
+fn whole(key: String, text: &str) -> Result<String, TokenError> {
     match text.trim() {
         "" => Err(TokenError::Blank { key }),
-        token => Ok(Some(token.to_owned())),
+        token => Ok(token.to_owned()),
     }
 }

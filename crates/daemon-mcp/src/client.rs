@@ -17,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::unix::pipe;
 use tokio::task::JoinSet;
 
+use crate::bounds::{Bounded, Said};
 use crate::{Answer, Endpoint, ToolSpec};
 
 /// How many lines that a child printed on its standard error are kept.
@@ -61,6 +62,9 @@ pub enum ClientError {
     /// It is gone.
     #[error("the server is gone")]
     Gone,
+    /// It said more than is read, and is not listened to any more.
+    #[error("the server says more than is read")]
+    TooMuch,
     /// It said no.
     #[error("{message}")]
     Refused {
@@ -92,6 +96,7 @@ pub struct Client {
     tools: Vec<ToolSpec>,
     patience: Option<Duration>,
     child: Option<Watched>,
+    said: Said,
 }
 
 impl Client {
@@ -112,7 +117,7 @@ impl Client {
             spawned.map_err(|error| ClientError::Pipe(io::Error::other(error)))??;
         let (reading, writing) = pipes(connection).map_err(ClientError::Pipe)?;
         let child = Watched::new(child);
-        let begun = Self::begin((reading, writing), Some(patience)).await;
+        let begun = Self::over_pipes(reading, writing, Some(patience)).await;
         match begun {
             Ok(client) => Ok(Self {
                 child: Some(child),
@@ -146,7 +151,30 @@ impl Client {
         reading: impl AsyncRead + Send + Unpin + 'static,
         writing: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<Self, ClientError> {
-        Self::begin((reading, writing), None).await
+        Self::over_pipes(reading, writing, None).await
+    }
+
+    async fn over_pipes(
+        reading: impl AsyncRead + Send + Unpin + 'static,
+        writing: impl AsyncWrite + Send + Unpin + 'static,
+        patience: Option<Duration>,
+    ) -> Result<Self, ClientError> {
+        let said = Said::default();
+        let reading = Bounded::new(reading, said.clone());
+        match Self::begin((reading, writing), patience).await {
+            Ok(client) => Ok(Self { said, ..client }),
+            Err(_) if said.is_too_much() => Err(ClientError::TooMuch),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Lets calls take this long each.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self {
+            patience: Some(patience),
+            ..self
+        }
     }
 
     async fn begin<T, E, A>(transport: T, patience: Option<Duration>) -> Result<Self, ClientError>
@@ -172,6 +200,7 @@ impl Client {
             tools: tools.into_iter().map(ToolSpec::of_wire).collect(),
             patience,
             child: None,
+            said: Said::default(),
         })
     }
 
@@ -196,9 +225,14 @@ impl Client {
             Some(patience) => PeerRequestOptions::with_timeout(patience),
             None => PeerRequestOptions::no_options(),
         };
+        self.said.asked();
         let sent = self.running.send_request_with_option(request, options);
-        let answer = sent.await.map_err(refused)?.await_response().await;
-        match answer.map_err(refused)? {
+        let answered = async { sent.await?.await_response().await };
+        let answer = answered.await.map_err(|error| match refused(error) {
+            ClientError::Gone if self.said.is_too_much() => ClientError::TooMuch,
+            error => error,
+        });
+        match answer? {
             ServerResult::CallToolResult(result) => Ok(Answer::of_wire(result)),
             _ => Err(ClientError::Garbled(
                 "it is not the result of a tool".into(),

@@ -10,7 +10,7 @@
 //!
 //! #[async_trait::async_trait]
 //! impl Toolbox for Echo {
-//!     fn tools(&self) -> Vec<ToolSpec> {
+//!     async fn tools(&self) -> Vec<ToolSpec> {
 //!         let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
 //!         vec![ToolSpec::new("echo", "Says it again.", schema, Effect::Reads)]
 //!     }
@@ -50,15 +50,19 @@
 //! no secret out of an answer; whoever stores or shows one does.
 //!
 //! # Guarantees
-//! No child outlives its client. A call of an unknown tool does not reach the toolbox. A redirect is not followed, so that no
+//! No child outlives its client, and what a child says is bounded: a message of more than 4 MiB, or 16 MiB unasked, ends the
+//! connection. A call of an unknown tool does not reach the toolbox. A redirect is not followed, so that no
 //! other host receives the headers of a server.
 
+mod bounds;
 mod client;
 mod http;
+mod program;
 mod server;
 mod tool;
 
 pub use client::{Client, ClientError};
 pub use http::Endpoint;
-pub use server::{Resource, ServeError, Server};
+pub use program::Program;
+pub use server::{Notices, Resource, ServeError, Server};
 pub use tool::{Answer, Call, Effect, ToolSpec, ToolStatus, Toolbox};

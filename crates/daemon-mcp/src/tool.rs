@@ -63,7 +63,7 @@ pub enum ToolStatus {
 #[async_trait]
 pub trait Toolbox: Send + Sync {
     /// Returns the tools.
-    fn tools(&self) -> Vec<ToolSpec>;
+    async fn tools(&self) -> Vec<ToolSpec>;
 
     /// Calls one of them.
     async fn call(&self, call: Call) -> Answer;
@@ -127,6 +127,17 @@ impl Answer {
         }
     }
 
+    /// Keeps the beginning of a long text, and says so; a longer form for programs is left out.
+    #[must_use]
+    pub fn bounded(self, most_bytes: usize) -> Self {
+        let fits = |value: &Value| value.to_string().len() <= most_bytes;
+        Self {
+            status: self.status,
+            text: cut(self.text, most_bytes),
+            structured: self.structured.filter(fits),
+        }
+    }
+
     pub(crate) fn into_wire(self) -> CallToolResult {
         let content = vec![ContentBlock::text(self.text)];
         let mut result = match self.status {
@@ -159,4 +170,17 @@ impl Answer {
             structured: result.structured_content,
         }
     }
+}
+
+fn cut(mut text: String, most_bytes: usize) -> String {
+    if text.len() > most_bytes {
+        let mut end = most_bytes;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let n_more = text.len() - end;
+        text.truncate(end);
+        text.extend(["\n...[truncated: ", &n_more.to_string(), " bytes more]"]);
+    }
+    text
 }

@@ -6,17 +6,16 @@ mod mount;
 mod opencode;
 mod values;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use daemon_process::{ChildLimits, Supervisor};
+use daemon_process::Supervisor;
 use daemon_provider::{
     FollowUps, McpUse, Options, Permissions, Provider, ProviderError, ProviderErrorKind, Run,
     RunRequest,
 };
 
-use crate::program::{Confinement, Given, Program, SEARCH};
+use crate::program::{Given, ProgramConfig};
 use crate::run::ProgramRun;
 
 /// A coding agent whose command line is understood.
@@ -42,28 +41,19 @@ pub enum AgentPermissions {
 /// How an agent is run.
 #[derive(Debug, Clone)]
 pub struct AgentConfig {
-    /// The provider's name.
-    pub name: String,
+    /// Its program.
+    pub program: ProgramConfig,
     /// The agent.
     pub agent: Agent,
-    /// Its program: an absolute path, or a name to look up in [`AgentConfig::search`].
-    pub program: PathBuf,
-    /// More arguments; they hold neither prompt nor secret.
-    pub args: Vec<String>,
     /// The model, as the agent names it; its own default without one.
     pub model: Option<String>,
     /// What it may do by itself.
     pub permissions: AgentPermissions,
     /// The home directory whose login of the agent is used; without one it has only what its environment holds.
     pub login: Option<PathBuf>,
-    /// Where programs are looked up, in the form of `PATH`.
-    pub search: OsString,
-    /// Directories beside the worktree from which no program is taken, such as the watched repositories.
-    pub untrusted: Vec<PathBuf>,
-    /// How much it may take.
-    pub limits: ChildLimits,
-    /// What it may touch.
-    pub confinement: Confinement,
+    /// A program that, started with `mcp --through`, serves the tools of the MCP server whose address and headers are in
+    /// `DAEMON_MCP_URL` and `DAEMON_MCP_HEADERS`; for an agent that takes addresses as arguments only.
+    pub bridge: Option<PathBuf>,
 }
 
 impl Agent {
@@ -99,40 +89,15 @@ impl Agent {
 }
 
 impl AgentConfig {
-    /// Runs an agent found in `/usr/local/bin:/usr/bin:/bin`, with its own default model, the permissions of the run and
-    /// default limits.
+    /// Runs an agent as [`ProgramConfig::new`] says, with its own default model and the permissions of the run.
     pub fn new(name: impl Into<String>, agent: Agent) -> Self {
         Self {
-            name: name.into(),
+            program: ProgramConfig::new(name, agent.as_str()),
             agent,
-            program: PathBuf::from(agent.as_str()),
-            args: Vec::new(),
             model: None,
             permissions: AgentPermissions::OfRun,
             login: None,
-            search: OsString::from(SEARCH),
-            untrusted: Vec::new(),
-            limits: ChildLimits::default(),
-            confinement: Confinement::Contained,
-        }
-    }
-
-    /// Finds the program, as [`Provider::start`] does.
-    ///
-    /// # Errors
-    /// There is none, it is not executable, or it lies where no program is taken from.
-    pub fn resolve(&self) -> Result<PathBuf, ProviderError> {
-        self.program().resolve(&[])
-    }
-
-    fn program(&self) -> Program<'_> {
-        Program {
-            provider: &self.name,
-            program: &self.program,
-            search: &self.search,
-            untrusted: &self.untrusted,
-            limits: self.limits,
-            confinement: &self.confinement,
+            bridge: None,
         }
     }
 
@@ -163,14 +128,15 @@ impl AgentProvider {
 
     fn given(&self, request: &RunRequest) -> Result<Given, ProviderError> {
         let config = &self.config;
-        let mounted = mount::mount(config.agent, request).map_err(|error| {
-            let message = "the run's MCP servers cannot be used";
-            config
-                .program()
-                .error(ProviderErrorKind::Spawn, message)
-                .caused_by(error)
-        })?;
-        let mut more = config.args.clone();
+        let mounted =
+            mount::mount(config.agent, request, config.bridge.as_deref()).map_err(|error| {
+                let message = "the run's MCP servers cannot be used";
+                config
+                    .program
+                    .error(ProviderErrorKind::Spawn, message)
+                    .caused_by(error)
+            })?;
+        let mut more = config.program.args.clone();
         if request.resume.is_none() {
             more.extend(request.options.iter().cloned());
         }
@@ -190,7 +156,7 @@ impl AgentProvider {
         let args = args.map_err(|error| {
             let message = "no session id could be drawn";
             config
-                .program()
+                .program
                 .error(ProviderErrorKind::Lost, message)
                 .caused_by(error)
         })?;
@@ -218,7 +184,7 @@ impl AgentProvider {
 #[async_trait]
 impl Provider for AgentProvider {
     fn name(&self) -> &str {
-        &self.config.name
+        &self.config.program.provider
     }
 
     fn model(&self) -> Option<&str> {
@@ -240,8 +206,8 @@ impl Provider for AgentProvider {
     }
 
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {
-        let program = self.config.program();
-        program.resolve(&[&request.worktree])?;
+        let program = &self.config.program;
+        program.resolve_outside(&[&request.worktree])?;
         let given = self.given(&request)?;
         let (child, argv) = program.start(&self.supervisor, &request, given).await?;
         Ok(match self.config.agent {

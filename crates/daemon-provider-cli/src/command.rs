@@ -7,13 +7,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use daemon_process::{ChildLimits, Supervisor};
+use daemon_process::Supervisor;
 use daemon_provider::{
-    FollowUps, Limits, Options, Provider, ProviderError, ProviderErrorKind, Run, RunRequest,
+    FollowUps, Limits, McpUse, Options, Provider, ProviderError, ProviderErrorKind, Run, RunRequest,
 };
 use serde::Serialize;
 
-use crate::program::{Confinement, Given, Program, SEARCH};
+use crate::mcp_file;
+use crate::program::{Given, ProgramConfig};
 use crate::run::ProgramRun;
 use dialect::CommandDialect;
 
@@ -22,12 +23,8 @@ pub(crate) use lines::add;
 /// How a program is run.
 #[derive(Debug, Clone)]
 pub struct CommandConfig {
-    /// The provider's name.
-    pub name: String,
-    /// The program: an absolute path, or a name to look up in [`CommandConfig::search`].
-    pub program: PathBuf,
-    /// Its arguments; they hold neither prompt nor secret.
-    pub args: Vec<String>,
+    /// Its program.
+    pub program: ProgramConfig,
     /// Its arguments when a session is resumed, in which `{session}` stands for the session; without them it takes no
     /// follow-ups.
     pub resume: Option<Vec<String>>,
@@ -35,14 +32,6 @@ pub struct CommandConfig {
     pub input: InputFormat,
     /// Whether it must tell its result.
     pub result: ResultRule,
-    /// Where programs are looked up, in the form of `PATH`.
-    pub search: OsString,
-    /// Directories beside the worktree from which no program is taken, such as the watched repositories.
-    pub untrusted: Vec<PathBuf>,
-    /// How much it may take.
-    pub limits: ChildLimits,
-    /// What it may touch.
-    pub confinement: Confinement,
 }
 
 /// What a program reads on its standard input.
@@ -64,38 +53,13 @@ pub enum ResultRule {
 }
 
 impl CommandConfig {
-    /// Runs this program without arguments, looked up in `/usr/local/bin:/usr/bin:/bin`, with default limits.
+    /// Runs this program as [`ProgramConfig::new`] says; it reads the prompt, and need not tell its result.
     pub fn new(name: impl Into<String>, program: impl Into<PathBuf>) -> Self {
         Self {
-            name: name.into(),
-            program: program.into(),
-            args: Vec::new(),
+            program: ProgramConfig::new(name, program),
             resume: None,
             input: InputFormat::Prompt,
             result: ResultRule::Optional,
-            search: OsString::from(SEARCH),
-            untrusted: Vec::new(),
-            limits: ChildLimits::default(),
-            confinement: Confinement::Contained,
-        }
-    }
-
-    /// Finds the program, as [`Provider::start`] does.
-    ///
-    /// # Errors
-    /// There is none, it is not executable, or it lies where no program is taken from.
-    pub fn resolve(&self) -> Result<PathBuf, ProviderError> {
-        self.program().resolve(&[])
-    }
-
-    fn program(&self) -> Program<'_> {
-        Program {
-            provider: &self.name,
-            program: &self.program,
-            search: &self.search,
-            untrusted: &self.untrusted,
-            limits: self.limits,
-            confinement: &self.confinement,
         }
     }
 }
@@ -118,10 +82,10 @@ impl CommandProvider {
 
     fn args(&self, request: &RunRequest) -> Result<Vec<String>, ProviderError> {
         let Some(session) = &request.resume else {
-            return Ok([self.config.args.as_slice(), &request.options].concat());
+            return Ok([self.config.program.args.as_slice(), &request.options].concat());
         };
         let resume = self.config.resume.as_ref().ok_or_else(|| {
-            self.config.program().error(
+            self.config.program.error(
                 ProviderErrorKind::Unsupported,
                 "no arguments to resume a session",
             )
@@ -132,6 +96,21 @@ impl CommandProvider {
             .collect())
     }
 
+    /// Tells the program where it reads of the run's MCP servers, if there are any.
+    fn servers(&self, request: &RunRequest) -> Result<Vec<(OsString, OsString)>, ProviderError> {
+        if request.mcp.is_empty() {
+            return Ok(Vec::new());
+        }
+        let path = mcp_file::write(request).map_err(|error| {
+            let message = "the file of its MCP servers cannot be written";
+            let program = &self.config.program;
+            program
+                .error(ProviderErrorKind::Spawn, message)
+                .caused_by(error)
+        })?;
+        Ok(vec![("DAEMON_MCP".into(), path.into())])
+    }
+
     fn stdin(&self, request: &RunRequest) -> Result<Vec<u8>, ProviderError> {
         match self.config.input {
             InputFormat::Prompt => Ok(request.prompt.clone()),
@@ -139,7 +118,7 @@ impl CommandProvider {
                 let prompt = std::str::from_utf8(&request.prompt).map_err(|error| {
                     let message = "a prompt that is not UTF-8 cannot be JSON";
                     self.config
-                        .program()
+                        .program
                         .error(ProviderErrorKind::Unsupported, message)
                         .caused_by(error)
                 })?;
@@ -155,7 +134,7 @@ impl CommandProvider {
 #[async_trait]
 impl Provider for CommandProvider {
     fn name(&self) -> &str {
-        &self.config.name
+        &self.config.program.provider
     }
 
     fn follow_ups(&self) -> FollowUps {
@@ -169,13 +148,17 @@ impl Provider for CommandProvider {
         Options::Taken { reserved: &[] }
     }
 
+    fn mcp(&self) -> McpUse {
+        McpUse::ByFile
+    }
+
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {
-        let program = self.config.program();
+        let program = &self.config.program;
         // A program that is not there is what is wrong, whatever it would have been given.
-        program.resolve(&[&request.worktree])?;
+        program.resolve_outside(&[&request.worktree])?;
         let given = Given {
             args: self.args(&request)?,
-            environment: Vec::new(),
+            environment: self.servers(&request)?,
             stdin: self.stdin(&request)?,
         };
         let (child, argv) = program.start(&self.supervisor, &request, given).await?;

@@ -10,7 +10,7 @@
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let mut config = CommandConfig::new("wc", "/bin/sh");
-//! config.args = vec!["-c".to_owned(), "wc -c".to_owned()];
+//! config.program.args = vec!["-c".to_owned(), "wc -c".to_owned()];
 //! let provider = CommandProvider::new(Supervisor::start()?, config);
 //!
 //! let worktree = tempfile::tempdir()?;
@@ -41,9 +41,10 @@ mod agent;
 mod bounded;
 mod command;
 mod ending;
+mod mcp_file;
 mod program;
 mod run;
 
 pub use agent::{Agent, AgentConfig, AgentPermissions, AgentProvider};
 pub use command::{CommandConfig, CommandProvider, InputFormat, ResultRule};
-pub use program::Confinement;
+pub use program::{Confinement, ProgramConfig};

@@ -20,18 +20,25 @@ pub enum Confinement {
 }
 
 /// Where programs are looked up unless the configuration says otherwise.
-pub(crate) const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
+const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// A provider's program, and what every run of it has in common.
-#[derive(Debug)]
-pub(crate) struct Program<'c> {
+/// How a provider's program is run, whatever the provider makes of it.
+#[derive(Debug, Clone)]
+pub struct ProgramConfig {
     /// The provider's name.
-    pub(crate) provider: &'c str,
-    pub(crate) program: &'c Path,
-    pub(crate) search: &'c OsStr,
-    pub(crate) untrusted: &'c [PathBuf],
-    pub(crate) limits: ChildLimits,
-    pub(crate) confinement: &'c Confinement,
+    pub provider: String,
+    /// The program: an absolute path, or a name to look up in [`ProgramConfig::search`].
+    pub path: PathBuf,
+    /// Its arguments; they hold neither prompt nor secret.
+    pub args: Vec<String>,
+    /// Where programs are looked up, in the form of `PATH`.
+    pub search: OsString,
+    /// Directories beside the worktree from which no program is taken, such as the watched repositories.
+    pub untrusted: Vec<PathBuf>,
+    /// How much it may take.
+    pub limits: ChildLimits,
+    /// What it may touch.
+    pub confinement: Confinement,
 }
 
 /// What one run of a program receives beside the contract.
@@ -42,12 +49,33 @@ pub(crate) struct Given {
     pub(crate) stdin: Vec<u8>,
 }
 
-impl Program<'_> {
+impl ProgramConfig {
+    /// Runs this program without arguments, looked up in `/usr/local/bin:/usr/bin:/bin`, with default limits.
+    pub fn new(provider: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        Self {
+            provider: provider.into(),
+            path: path.into(),
+            args: Vec::new(),
+            search: OsString::from(SEARCH),
+            untrusted: Vec::new(),
+            limits: ChildLimits::default(),
+            confinement: Confinement::Contained,
+        }
+    }
+
+    /// Finds the program, as [`Provider::start`](daemon_provider::Provider::start) does.
+    ///
+    /// # Errors
+    /// There is none, it is not executable, or it lies where no program is taken from.
+    pub fn resolve(&self) -> Result<PathBuf, ProviderError> {
+        self.resolve_outside(&[])
+    }
+
     /// Finds the program outside of the worktrees and of what is not trusted.
-    pub(crate) fn resolve(&self, worktrees: &[&Path]) -> Result<PathBuf, ProviderError> {
+    pub(crate) fn resolve_outside(&self, worktrees: &[&Path]) -> Result<PathBuf, ProviderError> {
         let untrusted = self.untrusted.iter().map(PathBuf::as_path);
         let forbidden: Vec<&Path> = untrusted.chain(worktrees.iter().copied()).collect();
-        resolve_program(self.program, self.search, &forbidden)
+        resolve_program(&self.path, &self.search, &forbidden)
             .map_err(|error| self.cannot_run().caused_by(error))
     }
 
@@ -58,7 +86,7 @@ impl Program<'_> {
         request: &RunRequest,
         given: Given,
     ) -> Result<(SupervisedChild, Vec<String>), ProviderError> {
-        let program = self.resolve(&[&request.worktree])?;
+        let program = self.resolve_outside(&[&request.worktree])?;
         let mut env = request.child_environment();
         env.retain(|(name, _)| given.environment.iter().all(|(own, _)| own != name));
         env.extend(given.environment);
@@ -90,16 +118,16 @@ impl Program<'_> {
         kind: ProviderErrorKind,
         message: impl Into<String>,
     ) -> ProviderError {
-        ProviderError::new(self.provider, kind, message)
+        ProviderError::new(&self.provider, kind, message)
     }
 
     fn cannot_run(&self) -> ProviderError {
-        let message = format!("cannot run `{}`", self.program.display());
+        let message = format!("cannot run `{}`", self.path.display());
         self.error(ProviderErrorKind::Spawn, message)
     }
 
     fn sandbox(&self, program: &Path, request: &RunRequest) -> Sandbox {
-        let Confinement::Confined { readable } = self.confinement else {
+        let Confinement::Confined { readable } = &self.confinement else {
             return Sandbox::Contained;
         };
         let mut readable = readable.clone();

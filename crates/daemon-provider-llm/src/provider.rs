@@ -13,7 +13,8 @@ use crate::model::Model;
 use crate::run::LlmRun;
 use crate::toolbox::{ToolSource, Toolbox};
 use crate::tools::{
-    FileTools, OutputTools, Programs, ScriptTools, ServerError, ShellTools, StateTools, connect,
+    FileTools, GrantedTools, OutputTools, Programs, ScriptTools, ServerError, ShellTools,
+    StateTools, connect,
 };
 use crate::turns::Turns;
 
@@ -98,6 +99,9 @@ impl LlmProvider {
             acc.push(Arc::new(ShellTools(Arc::clone(&programs))));
         }
         // Whoever gives a run servers wants their tools, whatever groups are named beside them.
+        if is_activation {
+            acc.push(Arc::new(GrantedTools::of(&request.grants).await));
+        }
         for server in connect(&self.supervisor, programs.launch(), request).await? {
             acc.push(Arc::new(server));
         }

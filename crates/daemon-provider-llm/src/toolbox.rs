@@ -90,15 +90,10 @@ impl Toolbox {
         let mut by_name = BTreeMap::new();
         for (at, source) in sources.iter().enumerate() {
             for spec in source.tools() {
-                // Schemas come from strangers too: a pattern must not be able to take for ever.
-                let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
-                let validator =
-                    options
-                        .build(&spec.schema)
-                        .map_err(|error| ToolboxError::Schema {
-                            name: spec.name.clone(),
-                            reason: error.to_string(),
-                        })?;
+                let validator = validator(&spec.schema).map_err(|error| ToolboxError::Schema {
+                    name: spec.name.clone(),
+                    reason: error.to_string(),
+                })?;
                 if by_name.insert(spec.name.clone(), (at, validator)).is_some() {
                     return Err(ToolboxError::Collision(spec.name));
                 }
@@ -151,6 +146,14 @@ impl Toolbox {
             source.close().await;
         }
     }
+}
+
+/// Reads a schema.
+///
+/// Schemas come from strangers too: a pattern must not be able to take for ever.
+pub(crate) fn validator(schema: &Value) -> Result<Validator, jsonschema::ValidationError<'static>> {
+    let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
+    options.build(schema)
 }
 
 /// How much of a fault is told; the value that is wrong may be long.

@@ -10,7 +10,7 @@ mod servers;
 mod walk;
 
 pub(crate) use file::FileTools;
-pub(crate) use granted::{OutputTools, StateTools};
+pub(crate) use granted::{GrantedTools, OutputTools, StateTools};
 pub(crate) use program::{Programs, ScriptTools, ShellTools};
 pub(crate) use servers::{ServerError, connect};
 

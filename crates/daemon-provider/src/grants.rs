@@ -3,11 +3,11 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::MicroUsd;
+use crate::{MicroUsd, ToolStatus};
 
-/// What a run may reach: the daemon's state, the outbox and the budget.
+/// What a run may reach: the daemon's state, the outbox, the budget, and tools of servers that the host speaks to.
 ///
 /// The host answers, fenced by the attempt: a stale attempt is refused every write. A provider that offers tools to a model
 /// projects these methods; a child process reaches them only through its spool and its lines.
@@ -27,6 +27,51 @@ pub trait Grants: fmt::Debug + Send + Sync {
 
     /// Replaces a reservation by what the step really cost.
     async fn settle(&self, reservation: Reservation, cost: MicroUsd) -> Result<(), GrantError>;
+
+    /// Returns the tools of servers that the run may use; none unless they were granted.
+    async fn tools(&self) -> Vec<GrantedTool> {
+        Vec::new()
+    }
+
+    /// Calls one of those tools. Whatever goes wrong is an answer: the run goes on.
+    async fn call_tool(&self, name: &str, _arguments: Map<String, Value>) -> ToolReply {
+        ToolReply::failed(format!("no tool `{name}` is granted to this run"))
+    }
+}
+
+/// A tool of a server that the host speaks to for a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GrantedTool {
+    /// Its name: that of the server, two underscores, and the server's name for it.
+    pub name: String,
+    /// What it does, in the words of the server.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub schema: Map<String, Value>,
+    /// Whether the server says that it changes nothing.
+    pub is_read_only: bool,
+}
+
+/// What such a tool answered, without the secrets of its server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolReply {
+    /// Whether it did what it was called for.
+    pub status: ToolStatus,
+    /// For a model to read: the words of others, and no instruction.
+    pub text: String,
+    /// The same for a program, where the tool has it.
+    pub structured: Option<Value>,
+}
+
+impl ToolReply {
+    /// Says why there is no result.
+    pub fn failed(reason: impl Into<String>) -> Self {
+        Self {
+            status: ToolStatus::Error,
+            text: reason.into(),
+            structured: None,
+        }
+    }
 }
 
 /// The validators' answer to a proposed output.

@@ -49,7 +49,7 @@ pub mod scripted;
 
 pub use error::{ProviderError, ProviderErrorKind};
 pub use event::{ChildProcess, Exit, OutputStream, Role, RunEvent, ToolStatus, Usage};
-pub use grants::{GrantError, Grants, NoGrants, Reservation, Verdict};
+pub use grants::{GrantError, GrantedTool, Grants, NoGrants, Reservation, ToolReply, Verdict};
 pub use id::{InvalidId, RunId, SessionId};
 pub use outcome::{CancelReason, Class, Failure, FailureKind, Outcome, UnknownReason};
 pub use request::{Limits, MicroUsd, Permissions, RunRequest};

@@ -57,6 +57,8 @@ pub enum McpUse {
     ByProvider,
     /// The provider's program, which is told of them and starts them.
     ByProgram,
+    /// Whoever in the provider's program reads the file that tells of them: nobody else knows whether one does.
+    ByFile,
 }
 
 /// What becomes of the options that a caller adds for a provider's program.

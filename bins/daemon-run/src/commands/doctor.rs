@@ -8,6 +8,7 @@ use daemon_host::home::Home;
 use daemon_host::ops::chain;
 use daemon_host::registry::Registered;
 use daemon_host::serve::Compose as _;
+use daemon_host::servers;
 use daemon_store::Store;
 use daemon_store_sqlite::SqliteStore;
 use serde_json::{Map, Value};
@@ -118,6 +119,7 @@ async fn local(args: &Doctor, place: &Place, seen: Seen) -> Vec<Check> {
     checks.extend(parts(&composer, &config));
     checks.extend(webhook_checks(existing, &config));
     checks.extend(token_checks(existing, &config));
+    checks.extend(servers::checks(existing, &config, &composer.path));
     if seen == Seen::Alone {
         checks.push(port_check(&config.host.listen));
         checks.extend(store(place, &config.host.store).await);

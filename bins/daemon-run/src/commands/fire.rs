@@ -15,6 +15,7 @@ use daemon_host::serve::Compose as _;
 use daemon_repo::Repository;
 use serde_json::{Value, json};
 
+use super::configured;
 use super::imagined::Why;
 use crate::alone::Alone;
 use crate::cli::Fire;
@@ -168,11 +169,7 @@ fn watch_only(
     let wanted = Repository::enclosing(&git, root).map_err(|error| {
         Failure::new(Exit::NoInput, "repository", daemon_host::ops::chain(&error))
     })?;
-    let is_wanted = |repo: &daemon_host::config::Repo| {
-        Repository::open(&git, &place.directory.join(&repo.path))
-            .is_ok_and(|opened| opened.common_dir() == wanted.common_dir())
-    };
-    let known = config.repo.iter().find(|repo| is_wanted(repo)).cloned();
+    let known = configured(&git, config, place, &wanted).map(|(repo, _)| repo.clone());
     let repo = known.unwrap_or_else(|| daemon_host::config::Repo {
         path: wanted.work_tree().unwrap_or(wanted.common_dir()).to_owned(),
         name: None,

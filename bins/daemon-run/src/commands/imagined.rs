@@ -191,6 +191,7 @@ impl<'a> Candidate<'a> {
             state: &DaemonState::default(),
             capability: policy.capability,
             limits: &policy.limits,
+            servers: &policy.mcp,
             cap: policy.context_bytes,
             now,
         })

@@ -66,6 +66,12 @@ pub(super) fn schema(actions: &[&str]) -> Value {
     json!({"type": "object", "properties": properties, "required": ["action"]})
 }
 
+/// Reports whether a call begins something whose end is told later.
+pub(super) fn has_an_end(call: &Call) -> bool {
+    let action = call.arguments.get("action").and_then(Value::as_str);
+    action.is_some_and(|action| matches!(action, "emanate" | "ask"))
+}
+
 /// Does one action.
 pub(super) async fn call(call: Call, served: Served, place: &Place) -> Answer {
     let action = call.arguments.get("action").and_then(Value::as_str);
@@ -91,7 +97,7 @@ fn refused(message: &str) -> Answer {
 }
 
 /// Names the caller after what its client calls itself, in characters that stand in no path or pattern.
-fn address(client: &str) -> String {
+pub(super) fn address(client: &str) -> String {
     let plain = client.trim().chars().take(MAX_CLIENT).map(|c| {
         let is_plain = c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if is_plain { c } else { '-' }

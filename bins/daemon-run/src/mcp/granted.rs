@@ -1,12 +1,12 @@
-//! The host's own server for a run: its daemon's state, and what it proposes.
+//! The host's own server for a run: its daemon's state, what it proposes, and the tools of servers that it is granted.
 
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use daemon_host::control::Client;
-use daemon_mcp::{Answer, Call, Effect, ToolSpec, Toolbox};
+use daemon_mcp::{Answer, Call, Effect, ToolSpec, ToolStatus, Toolbox};
 use serde_json::{Map, Value, json};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 
 use crate::failure::{Exit, Failure};
 use crate::place::Place;
@@ -21,6 +21,8 @@ pub(super) struct Granted {
     token: String,
     /// Connected at the first call: a program that starts servers early must not wait for the host.
     host: Mutex<Option<Client>>,
+    /// The tools of granted servers, asked for when the client asks for tools.
+    of_servers: OnceCell<Vec<ToolSpec>>,
 }
 
 impl Granted {
@@ -34,6 +36,7 @@ impl Granted {
             socket: socket.to_owned(),
             token,
             host: Mutex::new(None),
+            of_servers: OnceCell::new(),
         })
     }
 
@@ -50,9 +53,54 @@ impl Granted {
     }
 }
 
-#[async_trait]
-impl Toolbox for Granted {
-    fn tools(&self) -> Vec<ToolSpec> {
+impl Granted {
+    /// Asks on a connection of its own, so that one slow answer delays no other.
+    async fn ask_apart(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> Result<Map<String, Value>, Failure> {
+        let client = Client::connect_as_run(&self.socket, &self.token).await;
+        let mut client = client.map_err(session::call_failure)?;
+        let asked = client.call(method, params).await;
+        asked.map_err(session::call_failure)
+    }
+
+    /// Returns the tools of granted servers; a host that does not answer is asked again the next time.
+    async fn of_servers(&self) -> &[ToolSpec] {
+        let asking = async {
+            let mut answer = self.ask_apart("grant/tools", Map::new()).await?;
+            let tools = match answer.remove("tools") {
+                Some(Value::Array(tools)) => tools,
+                _ => Vec::new(),
+            };
+            Ok::<_, Failure>(tools.iter().map(described).collect())
+        };
+        match self.of_servers.get_or_try_init(|| asking).await {
+            Ok(tools) => tools,
+            Err(_) => &[],
+        }
+    }
+
+    async fn call_server(&self, call: Call) -> Answer {
+        let mut params = session::parameter("name", &call.tool);
+        params.insert("arguments".to_owned(), Value::Object(call.arguments));
+        match self.ask_apart("grant/call", params).await {
+            Ok(mut answer) => Answer {
+                status: if answer.get("status") == Some(&json!("ok")) {
+                    ToolStatus::Done
+                } else {
+                    ToolStatus::Failed
+                },
+                text: text(answer.get("text")),
+                structured: answer.remove("structured"),
+            },
+            Err(failure) => refused(&failure),
+        }
+    }
+
+    /// Returns the tools that every run has.
+    fn own() -> Vec<ToolSpec> {
         let tool = |name: &str, description: &str, properties: Value, effect| {
             let needed: Vec<&String> = properties
                 .as_object()
@@ -84,16 +132,48 @@ impl Toolbox for Granted {
             ),
         ]
     }
+}
+
+#[async_trait]
+impl Toolbox for Granted {
+    async fn tools(&self) -> Vec<ToolSpec> {
+        let mut acc = Self::own();
+        acc.extend(self.of_servers().await.iter().cloned());
+        acc
+    }
 
     async fn call(&self, call: Call) -> Answer {
         let method = match call.tool.as_str() {
             "state_get" => "grant/state_get",
             "state_set" => "grant/state_set",
-            _ => "grant/propose",
+            "propose_output" => "grant/propose",
+            _ => return self.call_server(call).await,
         };
         match self.ask(method, call.arguments).await {
             Ok(answer) => Answer::done(answer),
-            Err(failure) => Answer::failed(json!({"status": "error", "message": failure.message})),
+            Err(failure) => refused(&failure),
         }
     }
+}
+
+fn refused(failure: &Failure) -> Answer {
+    Answer::failed(json!({"status": "error", "message": failure.message}))
+}
+
+/// Reads a tool as the host describes it.
+fn described(tool: &Value) -> ToolSpec {
+    ToolSpec::new(
+        &text(tool.get("name")),
+        &text(tool.get("description")),
+        tool.get("input_schema").cloned().unwrap_or_default(),
+        if tool.get("read_only") == Some(&json!(true)) {
+            Effect::Reads
+        } else {
+            Effect::Changes
+        },
+    )
+}
+
+fn text(value: Option<&Value>) -> String {
+    value.and_then(Value::as_str).unwrap_or_default().to_owned()
 }

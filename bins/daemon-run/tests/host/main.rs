@@ -3,7 +3,9 @@
 //! Every test has its own repository and home, waits for events and never for time, and ends what it started.
 
 mod agents;
+mod bridge;
 mod emanating;
+mod granted;
 mod http;
 mod llm;
 mod rpc;

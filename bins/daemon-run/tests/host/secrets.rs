@@ -115,26 +115,11 @@ fn walk(directory: &Path, found: &mut Vec<(String, String, u32)>) {
     }
 }
 
-/// Returns the secrets that an agent is given: one that takes addresses as arguments gets none that holds a secret.
-fn given(agent: &str) -> Vec<&'static str> {
-    let is_of_address = |canary: &&str| {
-        ["user", "password", "query"]
-            .iter()
-            .any(|part| canary.contains(part))
-    };
-    let all = CANARIES.into_iter();
-    all.filter(|canary| agent != "codex" || !is_of_address(canary))
-        .collect()
-}
-
-fn registrations(agent: &str) -> Value {
-    let url = match agent {
-        "codex" => "http://127.0.0.1:1/mcp".to_owned(),
-        _ => format!(
-            "http://{}:{}@127.0.0.1:1/mcp?key={}",
-            CANARIES[4], CANARIES[5], CANARIES[6]
-        ),
-    };
+fn registrations() -> Value {
+    let url = format!(
+        "http://{}:{}@127.0.0.1:1/mcp?key={}",
+        CANARIES[4], CANARIES[5], CANARIES[6]
+    );
     json!([
         {"name": "local", "command": "server", "args": ["--token", CANARIES[1], format!("--api-key={}", CANARIES[2])],
          "env": {"MODE": CANARIES[0]}},
@@ -152,13 +137,13 @@ fn secrets_reach_the_program_and_stand_in_no_form_in_what_is_kept_or_told() {
         let host = world.serve();
         let desk = world.desk();
         fs::create_dir_all(&desk).expect("a directory");
-        let given = given(agent);
+        let given = CANARIES;
         fs::write(desk.join("canaries"), given.join("\n") + "\n").expect("a file");
         let all = given.iter().map(|canary| escaped(canary));
         let all = all.collect::<Vec<_>>().join("\n");
         fs::write(desk.join("escaped"), all + "\n").expect("a file");
         let call = json!({"action": "emanate", "backend": agent, "tasks": [
-            {"task": "Leak.", "mcp": registrations(agent), "backend_options": {"some-token": CANARIES[7]}}]});
+            {"task": "Leak.", "mcp": registrations(), "backend_options": {"some-token": CANARIES[7]}}]});
         let (code, reply) = world.tool(&call);
         assert_eq!(code, 0, "{reply}");
         let id = reply["run_ids"][0].as_str().expect("an id").to_owned();

@@ -319,3 +319,27 @@ fn a_client_that_never_reads_costs_little_and_hinders_nobody() {
     let grown = resident().saturating_sub(before);
     assert!(grown <= 8, "it grew by {grown} MiB");
 }
+
+#[test]
+fn a_live_host_knows_a_path_by_the_name_that_its_configuration_gave_the_repository() {
+    let world = World::pushed();
+    let host = world.serve();
+    let (code, fired) = world.json(&["fire", "pusher", "--repo", "repo"]);
+    assert_eq!(
+        (code, &fired["activation"]["repo"]),
+        (0, &json!("o/r")),
+        "{fired}"
+    );
+    // Another work tree of it is the same repository.
+    world.git(&["worktree", "add", "--quiet", "--detach", "../beside"]);
+    let (code, fired) = world.json(&["fire", "pusher", "--repo", "beside"]);
+    assert_eq!(
+        (code, &fired["activation"]["repo"]),
+        (0, &json!("o/r")),
+        "{fired}"
+    );
+    let (_, listed) = world.json(&["activations", "--repo", "beside"]);
+    let n = listed["activations"].as_array().map(Vec::len);
+    assert_eq!(n, Some(2), "{listed}");
+    host.stop();
+}

@@ -1,5 +1,6 @@
 //! Tools over the Model Context Protocol: those of a live host, and those that a host gives its own runs.
 
+use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdout, Stdio};
 
@@ -12,10 +13,16 @@ struct Client {
     child: Child,
     reading: BufReader<ChildStdout>,
     next: u32,
+    /// What it was told unasked.
+    told: VecDeque<Value>,
 }
 
 impl Client {
     fn start(world: &World) -> Self {
+        Self::named(world, "An Editor")
+    }
+
+    fn named(world: &World, name: &str) -> Self {
         let mut command = world.command(&["mcp"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
@@ -24,8 +31,9 @@ impl Client {
             child,
             reading,
             next: 0,
+            told: VecDeque::new(),
         };
-        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "An Editor", "version": "1"}});
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": name, "version": "1"}});
         client.ask("initialize", &hello);
         client
     }
@@ -36,9 +44,27 @@ impl Client {
             json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
         let writing = self.child.stdin.as_mut().expect("a pipe");
         writeln!(writing, "{request}").expect("the program reads");
+        loop {
+            let said = self.read();
+            if said.get("method").is_none() {
+                return said;
+            }
+            self.told.push_back(said);
+        }
+    }
+
+    fn read(&mut self) -> Value {
         let mut line = String::new();
         self.reading.read_line(&mut line).expect("an answer");
-        serde_json::from_str(&line).expect("an answer is JSON")
+        serde_json::from_str(&line).expect("what is said is JSON")
+    }
+
+    /// Waits until it is told something unasked.
+    fn hear(&mut self) -> Value {
+        match self.told.pop_front() {
+            Some(told) => told,
+            None => self.read(),
+        }
     }
 
     /// Calls a tool; returns whether it failed, and the object.
@@ -125,6 +151,37 @@ fn an_agent_dispatches_checks_and_reclaims_in_its_own_name() {
         (true, json!({"status": "error", "message": message}))
     );
     assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn the_end_of_a_run_is_told_to_the_client_that_dispatched_it_and_to_no_other() {
+    let world = World::pushed();
+    let host = world.serve();
+    let desk = world.desk();
+    std::fs::create_dir_all(&desk).expect("a directory");
+    let (mut one, mut other) = (Client::named(&world, "one"), Client::named(&world, "other"));
+    let task = json!({"task": "Note.", "cwd": desk.display().to_string()});
+    let call = json!({"action": "emanate", "tasks": [task]});
+    let run = |client: &mut Client| {
+        let (is_error, reply) = client.call("daemon", &call);
+        assert!(!is_error, "{reply}");
+        reply["run_ids"][0].clone()
+    };
+    for client in [&mut one, &mut other] {
+        let run = run(client);
+        let told = client.hear();
+        let event = &told["params"];
+        assert_eq!(
+            json!([told["method"], event["run_id"], event["status"]]),
+            json!(["run/event", run, "done"]),
+            "{told}"
+        );
+        // It is the event that the home holds.
+        assert_eq!(world.events().last(), Some(event));
+        assert_eq!(client.told, VecDeque::new());
+    }
+    assert_eq!((one.end(), other.end()), (Some(0), Some(0)));
+    host.stop();
 }
 
 /// A stand-in for `claude` that speaks to the server it is given, keeps the answers beside it, and leaves the way back in.

@@ -27,6 +27,7 @@ fn parts(file: &[u8]) -> Parts<'_> {
             verbs: &[],
             budget: None,
             deadline: None,
+            servers: &[],
         },
     }
 }

@@ -119,7 +119,8 @@ fn check(config: &Config) -> Result<(), (String, String)> {
             "`budget.day_usd` must not be negative".to_owned(),
         ));
     }
-    check_providers(config)
+    check_providers(config)?;
+    super::mcp::check(config)
 }
 
 fn check_providers(config: &Config) -> Result<(), (String, String)> {

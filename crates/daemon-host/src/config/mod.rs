@@ -4,11 +4,13 @@
 
 mod duration;
 mod load;
+mod mcp;
 mod model;
 mod provider;
 
 pub use duration::{InvalidPeriod, Period, Retention};
 pub use load::{ConfigError, parse, schema};
+pub use mcp::{Mcp, McpTransport};
 pub use model::{
     Access, Budget, Capability, Config, DaemonPolicy, GitSurface, HookConfig, Host, Limits,
     LinearConfig, Log, LogFormat, Misfire, Overlap, Policy, Repo, Retain, Schedule, SecretPlaces,

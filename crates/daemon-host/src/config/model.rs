@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::duration::{Period, Retention};
+use super::mcp::Mcp;
 use super::provider::Providers;
 
 /// The whole configuration.
@@ -24,6 +25,8 @@ pub struct Config {
     pub schedule: Schedule,
     /// What executes runs.
     pub provider: Providers,
+    /// MCP servers that policy may grant to runs, by name.
+    pub mcp: BTreeMap<String, Mcp>,
     /// What runs may do.
     pub policy: Policy,
     /// How much runs at once, and for how long.
@@ -248,6 +251,8 @@ pub struct DaemonPolicy {
     pub jitter: Option<Period>,
     /// How long the first event of a subject waits for others, at most 5 minutes.
     pub settle: Option<Period>,
+    /// The MCP servers whose tools its runs get.
+    pub mcp: Vec<String>,
 }
 
 /// How much runs at once, and for how long.

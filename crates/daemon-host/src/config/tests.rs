@@ -77,3 +77,102 @@ fn periods_print_in_their_largest_unit() {
         assert!(text.parse::<Period>().is_err(), "{text:?} was read");
     }
 }
+
+#[test]
+fn servers_are_read_and_granted_by_name() {
+    let config = parse(
+        "[mcp.tickets]\ncommand = 'tickets'\nargs = ['--stdio']\nenv = { REGION = 'eu' }\nenv_file = { TICKETS_TOKEN = 'tickets' }\n\
+         [mcp.pages]\nurl = 'https://pages.example/mcp'\nheaders_env = { Authorization = 'PAGES' }\n\
+         [policy.daemon.x]\nmcp = ['tickets', 'pages']\n",
+    )
+    .expect("it is valid");
+    assert_eq!(config.policy.daemon["x"].mcp, ["tickets", "pages"]);
+    assert_eq!(
+        config.mcp["tickets"].transport(),
+        super::McpTransport::Stdio
+    );
+    assert_eq!(config.mcp["pages"].transport(), super::McpTransport::Http);
+}
+
+#[test]
+fn a_server_that_is_configured_wrongly_is_named_with_its_key() {
+    for (text, line, message) in [
+        (
+            "[mcp.a]\ncommand = 'x'\nbogus = 1\n",
+            3,
+            "unknown field `bogus`",
+        ),
+        (
+            "[mcp.a]\ntransport = 'pigeon'\n",
+            2,
+            "unknown variant `pigeon`",
+        ),
+        ("[mcp.a]\n", 1, "`mcp.a.command` is missing"),
+        ("[mcp.a]\ntransport = 'http'\n", 1, "`mcp.a.url` is missing"),
+        (
+            "[mcp.a]\ncommand = 'x'\nheaders = {X = 'y'}\n",
+            1,
+            "`mcp.a.headers` is for the transport `http`",
+        ),
+        (
+            "[mcp.a]\nurl = 'http://h/'\nargs = ['y']\n",
+            1,
+            "`mcp.a.args` is for the transport `stdio`",
+        ),
+        (
+            "[mcp.a]\nurl = 'http://h/'\nurl_env = 'U'\n",
+            1,
+            "`mcp.a.url` is given twice",
+        ),
+        (
+            "[mcp.a]\nurl = 'http://h/?key=secret'\n",
+            1,
+            "`mcp.a.url` holds a secret: give the address in `url_file` or `url_env`",
+        ),
+        (
+            "[mcp.a]\ncommand = 'x'\nargs = ['--token', 'y']\n",
+            1,
+            "`mcp.a.args` hold a secret: give it in `env_file` or `env_env`",
+        ),
+        (
+            "[mcp.a]\ncommand = 'x'\nenv = {A_TOKEN = 'y'}\n",
+            1,
+            "`mcp.a.env` holds `A_TOKEN`, a secret: name a file in `env_file` or a variable in `env_env`",
+        ),
+        (
+            "[mcp.a]\nurl = 'http://h/'\nheaders = {Authorization = 'y'}\n",
+            1,
+            "`mcp.a.headers` holds `Authorization`, a secret: name a file in `headers_file` or a variable in `headers_env`",
+        ),
+        (
+            "[mcp.a]\ncommand = 'x'\nenv = {A = 'y'}\nenv_env = {A = 'B'}\n",
+            1,
+            "`mcp.a.env` gives `A` twice",
+        ),
+        (
+            "[mcp.A]\ncommand = 'x'\n",
+            1,
+            "`A` is not a server's name (a-z, 0-9, `-`, at most 24)",
+        ),
+        (
+            "[mcp.daemon]\ncommand = 'x'\n",
+            1,
+            "`mcp.daemon` is the host's own server: give this one another name",
+        ),
+        (
+            "[policy.daemon.x]\nmcp = [\"a\"]\n",
+            2,
+            "`policy.daemon.x.mcp` names `a`, and there is no section `[mcp.a]`",
+        ),
+        (
+            "[mcp.a]\ncommand = 'x'\n[policy.daemon.x]\nmcp = [\"a\", \"a\"]\n",
+            4,
+            "`policy.daemon.x.mcp` names `a` twice",
+        ),
+    ] {
+        let error = parse(text).expect_err(text);
+        assert!(error.message.starts_with(message), "{text:?}: {error}");
+        assert_eq!(error.line, line, "{text:?}: {error}");
+        assert!(!error.message.contains("'y'"), "{error}");
+    }
+}

@@ -8,7 +8,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use super::PROTOCOL_VERSION;
-use super::wire::{ClientMessage, ErrorBody, RequestId, ServerMessage};
+use super::wire::{ClientMessage, ErrorBody, RUN_EVENT, RequestId, ServerMessage};
 
 /// Why a call got no result.
 #[derive(Debug, thiserror::Error)]
@@ -98,18 +98,7 @@ impl Client {
             .await
             .map_err(CallError::Unreachable)?;
         loop {
-            let mut answer = Vec::new();
-            let read = self
-                .reading
-                .read_until(b'\n', &mut answer)
-                .await
-                .map_err(CallError::Unreachable)?;
-            if read == 0 {
-                return Err(CallError::Unreachable(
-                    std::io::ErrorKind::UnexpectedEof.into(),
-                ));
-            }
-            let answer: Value = serde_json::from_slice(&answer).map_err(CallError::Garbled)?;
+            let answer = self.read().await?;
             // What the host tells unasked is for clients that wait for it.
             if answer.get("method").is_some() {
                 continue;
@@ -125,5 +114,32 @@ impl Client {
                 (None, None) => Ok(Map::new()),
             };
         }
+    }
+
+    /// Waits for the next thing that the host tells unasked: the end of a dispatched run, or of an answer to a message.
+    ///
+    /// # Errors
+    /// If the host goes away.
+    pub async fn next_event(&mut self) -> Result<Value, CallError> {
+        loop {
+            let mut told = self.read().await?;
+            if told["method"] == RUN_EVENT {
+                return Ok(told["params"].take());
+            }
+        }
+    }
+
+    async fn read(&mut self) -> Result<Value, CallError> {
+        let mut line = Vec::new();
+        let read = self
+            .reading
+            .read_until(b'\n', &mut line)
+            .await
+            .map_err(CallError::Unreachable)?;
+        if read == 0 {
+            let error = std::io::ErrorKind::UnexpectedEof;
+            return Err(CallError::Unreachable(error.into()));
+        }
+        serde_json::from_slice(&line).map_err(CallError::Garbled)
     }
 }

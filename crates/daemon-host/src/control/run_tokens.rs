@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use daemon_provider::{GrantError, Grants, Verdict};
-use serde_json::{Map, Value};
+use daemon_provider::{GrantError, GrantedTool, Grants, Verdict};
+use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::ops::{OpError, OpErrorKind, Params};
@@ -88,7 +88,7 @@ fn hash(token: &str) -> TokenHash {
     Sha256::digest(token.as_bytes()).into()
 }
 
-/// Does what a run asks: reads and sets its daemon's state, and proposes outputs.
+/// Does what a run asks: reads and sets its daemon's state, proposes outputs, and uses the tools of the servers it was granted.
 ///
 /// # Errors
 /// It is not granted, or the method is none that a run has.
@@ -126,12 +126,41 @@ pub(super) async fn call(
                 return Err(OpError::new(OpErrorKind::Forbidden, "refused", reason));
             }
         }
+        "grant/tools" => {
+            params.finish()?;
+            let tools = grants.tools().await;
+            let tools: Vec<Value> = tools.into_iter().map(described).collect();
+            answer.insert("tools".to_owned(), Value::Array(tools));
+        }
+        "grant/call" => {
+            let name = params.required("name")?;
+            let arguments = match params.value("arguments") {
+                None | Some(Value::Null) => Map::new(),
+                Some(Value::Object(arguments)) => arguments,
+                Some(_) => return Err(OpError::invalid("`arguments` is no object")),
+            };
+            params.finish()?;
+            let reply = grants.call_tool(&name, arguments).await;
+            answer.insert("status".to_owned(), json!(reply.status.as_str()));
+            answer.insert("text".to_owned(), json!(reply.text));
+            answer.extend(
+                reply
+                    .structured
+                    .map(|value| ("structured".to_owned(), value)),
+            );
+        }
         _ => {
             let message = "a run may ask for what it was granted, and for nothing else";
             return Err(OpError::new(OpErrorKind::Forbidden, "forbidden", message));
         }
     }
     Ok(answer)
+}
+
+fn described(tool: GrantedTool) -> Value {
+    json!({
+        "name": tool.name, "description": tool.description, "input_schema": tool.schema, "read_only": tool.is_read_only,
+    })
 }
 
 fn refused(error: GrantError) -> OpError {

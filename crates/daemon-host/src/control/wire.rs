@@ -59,6 +59,9 @@ pub struct ServerMessage {
     pub error: Option<ErrorBody>,
 }
 
+/// What the host tells a client unasked, once: that a dispatched run, or an answer to a message, has ended.
+pub(super) const RUN_EVENT: &str = "run/event";
+
 /// What the host tells a client unasked.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct ServerNotification {
@@ -75,7 +78,7 @@ impl ServerNotification {
     pub fn run_event(event: Value) -> Self {
         Self {
             jsonrpc: "2.0".to_owned(),
-            method: "run/event".to_owned(),
+            method: RUN_EVENT.to_owned(),
             params: event,
         }
     }

@@ -100,6 +100,8 @@ pub struct Parts {
     pub facts: Arc<dyn daemon_engine::Facts>,
     /// The repositories.
     pub repos: Vec<Arc<Watched>>,
+    /// The MCP servers that policy may grant.
+    pub servers: crate::servers::Servers,
     /// This program, where it serves a run its tools as `mcp --run SOCKET`; without it no run gets them.
     pub program: Option<std::path::PathBuf>,
     /// The sandbox level that children of this host reach, with how it was found.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use daemon_provider::{CancelReason, Outcome, SessionId, Verdict};
 use daemon_run_folder::{Document, ErrorClass, Notice, RunError, RunId, RunState};
 
+use tokio::sync::mpsc;
+
 use super::live::Line;
 use super::notice::News;
 use super::plan::Plan;
@@ -84,11 +86,14 @@ impl Begun {
         following: &mut Following,
     ) -> Ended {
         let verdict = |_: &str| Verdict::Refused("a dispatched run has no outbox".to_owned());
+        // Whoever dispatches a run gives it its servers: the host speaks to none for it.
+        let (_, mut beside) = mpsc::channel(1);
         let course = Course {
             limits: &self.plan.common.limits,
             verdict: &verdict,
             stopped: &mut self.line.stopped,
             messages: &mut self.line.messages,
+            beside: &mut beside,
         };
         let provider = Arc::clone(&self.plan.common.provider);
         let record = &mut self.record;

@@ -4,6 +4,8 @@ use super::fault::Fault;
 
 /// Every group that exists somewhere.
 const GROUPS: [&str; 7] = ["file", "script", "state", "output", "mcp", "email", "bash"];
+/// The group that no host without agents serves, whatever a program brings.
+const OF_AGENTS: &str = "email";
 /// The groups of a run that asks for none.
 const USUAL: [&str; 2] = ["file", "email"];
 
@@ -39,9 +41,8 @@ pub(super) fn choose(
     };
     let Some(asked) = asked else {
         let asked = usual();
-        let given = asked.iter().filter(|name| is_served(name)).cloned();
         return Tools {
-            given: given.collect(),
+            given: served(&asked, is_served),
             asked,
         };
     };
@@ -58,8 +59,14 @@ pub(super) fn choose(
     }
     Tools {
         asked: asked.to_vec(),
-        given: asked.to_vec(),
+        given: served(asked, is_served),
     }
+}
+
+/// Keeps what is there; the run is told of the rest.
+fn served(asked: &[String], is_served: impl Fn(&String) -> bool) -> Vec<String> {
+    let is_there = |name: &&String| is_served(name) && *name != OF_AGENTS;
+    asked.iter().filter(is_there).cloned().collect()
 }
 
 #[cfg(test)]
@@ -85,6 +92,11 @@ mod tests {
             )]
         );
         assert_eq!(check(Some(&["bash"]), &Toolbox::Own).1, []);
+        // A program brings its own tools, but nobody's agents.
+        for asked in [None, Some(["file", "email"].as_slice())] {
+            let found = check(asked, &Toolbox::Own);
+            assert_eq!(found, ("file".to_owned(), Vec::new()));
+        }
         assert_eq!(check(Some(&["daemon"]), &Toolbox::Own).1.len(), 1);
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn begin(
     inner: &Arc<Inner>,
     activation: &Activation,
     prepared: &Prepared,
-    secret: Option<String>,
+    secrets: Vec<String>,
 ) -> Result<Record, RecordError> {
     let now = random::now();
     let parent = format!("daemon:{}", activation.daemon.id);
@@ -45,7 +45,7 @@ pub(super) fn begin(
         daemon: activation.daemon.clone(),
         number: activation.attempts,
     };
-    let secrets = environment_secrets(&prepared.environment).chain(secret);
+    let secrets = environment_secrets(&prepared.environment).chain(secrets);
     let redactor = Redactor::of(secrets);
     Ok(Record::open(reserved, start, redactor, Some(attempt))?)
 }

@@ -1,13 +1,14 @@
 //! What a run may ask of the host while it works; kept only if it ends well.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use async_trait::async_trait;
 use daemon_engine::{Proposal, StateChange, apply};
-use daemon_provider::{GrantError, Grants, MicroUsd, Reservation, Verdict};
-use serde_json::Value;
+use daemon_provider::{GrantError, GrantedTool, Grants, MicroUsd, Reservation, ToolReply, Verdict};
+use serde_json::{Map, Value};
 
+use super::servers::RunServers;
 use crate::config::Capability;
 use crate::money::Wallet;
 use crate::random;
@@ -18,6 +19,8 @@ pub(super) struct RunGrants {
     capability: Capability,
     wallet: Wallet,
     state: Mutex<Pending>,
+    /// Those of a run that is granted any, once it has a name.
+    servers: OnceLock<RunServers>,
 }
 
 #[derive(Debug, Default)]
@@ -50,7 +53,13 @@ impl RunGrants {
                 values,
                 ..Pending::default()
             }),
+            servers: OnceLock::new(),
         }
+    }
+
+    /// Adds the servers that the run is granted, before it begins.
+    pub(super) fn serve(&self, servers: RunServers) -> &RunServers {
+        self.servers.get_or_init(|| servers)
     }
 
     /// Takes one proposal, as a line of JSON.
@@ -149,6 +158,20 @@ impl Grants for RunGrants {
     async fn settle(&self, reservation: Reservation, cost: MicroUsd) -> Result<(), GrantError> {
         self.wallet.settle(reservation, cost, random::now());
         Ok(())
+    }
+
+    async fn tools(&self) -> Vec<GrantedTool> {
+        match self.servers.get() {
+            Some(servers) => servers.tools().await,
+            None => Vec::new(),
+        }
+    }
+
+    async fn call_tool(&self, name: &str, arguments: Map<String, Value>) -> ToolReply {
+        match self.servers.get() {
+            Some(servers) => servers.call(name, arguments).await,
+            None => ToolReply::failed("no server is granted to this run"),
+        }
     }
 }
 

@@ -26,8 +26,11 @@ pub(super) struct HostTools {
 impl HostTools {
     /// Prepares the server, where the run's provider hands servers to a program and a host listens.
     pub(super) fn of(inner: &Inner, prepared: &Prepared, grants: &Arc<RunGrants>) -> Option<Self> {
-        if prepared.provider.mcp() != McpUse::ByProgram {
-            return None;
+        match prepared.provider.mcp() {
+            McpUse::ByProgram => {}
+            // It has doors of its own for state and outputs.
+            McpUse::ByFile if !prepared.servers.is_empty() => {}
+            McpUse::ByFile | McpUse::ByProvider | McpUse::Nobody => return None,
         }
         let runtime = inner.runtime();
         let program = runtime.parts.program.as_deref()?.to_str()?.to_owned();

@@ -39,6 +39,8 @@ pub(crate) struct Prepared {
     pub(crate) worktree: Worktree,
     pub(crate) context: Built,
     pub(crate) sandbox: (u8, String),
+    /// The MCP servers that it is granted.
+    pub(crate) servers: Vec<String>,
     pub(crate) daemon_file: Arc<[u8]>,
     pub(crate) support: daemon_repo::SupportTree,
 }
@@ -138,6 +140,7 @@ pub(super) async fn prepare(
         state: &state,
         capability: policy.capability,
         limits: &policy.limits,
+        servers: &policy.mcp,
         cap: policy.context_bytes,
         now: random::now(),
     };
@@ -168,6 +171,7 @@ pub(super) async fn prepare(
         worktree,
         context,
         sandbox,
+        servers: policy.mcp,
     })
 }
 
@@ -228,19 +232,23 @@ pub(crate) fn environment(
     config: &Config,
     provider: &str,
 ) -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {
-    let usual = [
-        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
-        ("LANG", "C.UTF-8"),
-    ];
-    let usual = usual.map(|(name, usual)| {
-        let value = random::environment(name).unwrap_or_else(|| usual.into());
-        (std::ffi::OsString::from(name), value)
-    });
     let named = config.provider.named.get(provider).into_iter();
     let named = named
         .flat_map(|provider| &provider.env)
         .filter_map(|name| Some((name.into(), random::environment(name)?)));
-    usual.into_iter().chain(named).collect()
+    usual_environment().into_iter().chain(named).collect()
+}
+
+/// Returns what every program is told: where programs are, and the language.
+pub(super) fn usual_environment() -> [(std::ffi::OsString, std::ffi::OsString); 2] {
+    let usual = [
+        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+        ("LANG", "C.UTF-8"),
+    ];
+    usual.map(|(name, usual)| {
+        let value = random::environment(name).unwrap_or_else(|| usual.into());
+        (std::ffi::OsString::from(name), value)
+    })
 }
 
 async fn worktree(

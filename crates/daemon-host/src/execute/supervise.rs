@@ -3,18 +3,20 @@
 use std::sync::Arc;
 
 use daemon_engine::Activation;
-use daemon_provider::{CancelReason, Outcome};
+use daemon_provider::{CancelReason, McpUse, Outcome, RunEvent};
 use daemon_store::StoreError;
 use tokio::sync::{mpsc, watch};
 
 use super::Refusal;
 use super::grants::RunGrants;
 use super::host_tools::HostTools;
-use super::place::Prepared;
+use super::place::{Prepared, usual_environment};
+use super::servers::{Patience, Recorder, RunServers, Terms};
 use crate::defect::guarded;
 use crate::driver::Inner;
 use crate::random;
 use crate::runs::{Course, Ended, Following, Record};
+use crate::servers::Servers;
 
 /// How a run ended, and its record.
 pub(super) struct Supervised {
@@ -38,15 +40,21 @@ pub(super) async fn run(
 ) -> Result<Supervised, Refusal> {
     // Taken back when the run is over: whoever still holds the token can do nothing more.
     let host_tools = HostTools::of(inner, prepared, &grants);
-    let secret = host_tools.as_ref().map(HostTools::secret);
-    let begun = super::folder::begin(inner, activation, prepared, secret);
+    let known = inner.runtime().parts.servers.clone();
+    let granted = known.of(&prepared.servers);
+    let secrets = granted.iter().flat_map(|server| server.secrets.clone());
+    let secrets = secrets.chain(host_tools.as_ref().map(HostTools::secret));
+    let begun = super::folder::begin(inner, activation, prepared, secrets.collect());
     let mut record = begun.map_err(|error| {
         Refusal::retryable(format!("the run folder: {}", crate::ops::chain(&error)))
     })?;
     let mut request = prepared.request(&record, Arc::clone(&grants));
-    if let Some(host_tools) = &host_tools {
-        host_tools.mount(&mut request, &record);
+    match &host_tools {
+        Some(host_tools) => host_tools.mount(&mut request, &record),
+        None => record_unreachable(prepared, &mut record),
     }
+    let servers = grants.serve(RunServers::new(terms(inner, prepared, known, record.id())));
+    let mut beside = servers.hearing();
     crate::failpoint::hit("R3");
     let started = prepared.provider.start(request).await;
     crate::failpoint::hit("R4");
@@ -62,11 +70,9 @@ pub(super) async fn run(
     if let Err(error) = stored {
         // Dropping what was started ends it; its folder says so.
         drop(started);
-        record.end(
-            &Outcome::Stopped(CancelReason::LostLease),
-            "",
-            random::now(),
-        );
+        servers.close().await;
+        let lost = Outcome::Stopped(CancelReason::LostLease);
+        record.end(&lost, "", random::now());
         return Err(match error {
             StoreError::LeaseLost => Refusal::final_("the lease was lost"),
             other => Refusal::retryable(crate::ops::chain(&other)),
@@ -81,6 +87,7 @@ pub(super) async fn run(
         verdict: &verdict,
         stopped,
         messages: &mut messages,
+        beside: &mut beside,
     };
     let to_its_end = async {
         crate::failpoint::hit("R5");
@@ -93,6 +100,8 @@ pub(super) async fn run(
         tracing::error!(activation = %activation.id, %defect, "a run panicked");
         Ended::broken(&defect)
     });
+    // Nothing that was started for the run is there when it is told to be over.
+    servers.close().await;
     record.end(&ended.outcome, &ended.text, random::now());
     let saved = inner
         .store
@@ -108,4 +117,37 @@ pub(super) async fn run(
         cost_usd: following.cost_usd,
         record,
     })
+}
+
+/// Records that a program gets no granted tools where no host listens for it.
+fn record_unreachable(prepared: &Prepared, record: &mut Record) {
+    let is_program = match prepared.provider.mcp() {
+        McpUse::ByFile | McpUse::ByProgram => true,
+        McpUse::ByProvider | McpUse::Nobody => false,
+    };
+    if is_program && !prepared.servers.is_empty() {
+        let event = RunEvent::Limit {
+            name: "mcp".to_owned(),
+            detail: "no host listens, so that the program cannot reach its granted servers"
+                .to_owned(),
+        };
+        record.event(&event, random::now());
+    }
+}
+
+/// Says how the run's servers are begun, and who records that it uses them.
+fn terms(inner: &Inner, prepared: &Prepared, servers: Servers, run: String) -> Terms {
+    Terms {
+        servers,
+        names: prepared.servers.clone(),
+        capability: prepared.capability,
+        run,
+        environment: usual_environment().into(),
+        directory: inner.home.servers(),
+        recorder: match prepared.provider.mcp() {
+            McpUse::ByFile => Recorder::Host,
+            McpUse::ByProvider | McpUse::ByProgram | McpUse::Nobody => Recorder::Provider,
+        },
+        patience: Patience::default(),
+    }
 }

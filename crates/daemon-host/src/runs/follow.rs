@@ -28,6 +28,8 @@ pub(crate) struct Course<'a> {
     pub(crate) stopped: &'a mut watch::Receiver<Option<CancelReason>>,
     /// Messages for its conversation.
     pub(crate) messages: &'a mut mpsc::Receiver<String>,
+    /// What happens to it beside what it tells itself.
+    pub(crate) beside: &'a mut mpsc::Receiver<RunEvent>,
 }
 
 /// How a run ended.
@@ -116,7 +118,12 @@ impl Following {
                     given_up = Some(stop(&mut *run, record, why).await);
                     continue;
                 }
-                message = message(course.messages), if given_up.is_none() => {
+                event = next(course.beside) => {
+                    quiet = Instant::now();
+                    record.event(&event, random::now());
+                    continue;
+                }
+                message = next(course.messages), if given_up.is_none() => {
                     self.join(&mut *run, record, &message).await;
                     continue;
                 }
@@ -151,6 +158,10 @@ impl Following {
                     break;
                 }
             }
+        }
+        // What happened before the end is recorded before it.
+        while let Ok(event) = course.beside.try_recv() {
+            record.event(&event, random::now());
         }
         ended.unwrap_or_else(|| {
             let failure = daemon_provider::Failure::new(
@@ -220,10 +231,10 @@ async fn reason(stopped: &mut watch::Receiver<Option<CancelReason>>) -> CancelRe
     }
 }
 
-/// Waits for a message to the run.
-async fn message(messages: &mut mpsc::Receiver<String>) -> String {
-    match messages.recv().await {
-        Some(message) => message,
+/// Waits for what comes through a channel; for ever, once nothing can come any more.
+async fn next<T>(channel: &mut mpsc::Receiver<T>) -> T {
+    match channel.recv().await {
+        Some(next) => next,
         None => std::future::pending().await,
     }
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use daemon_process::{ProcessId, boot_id};
 use daemon_provider::redact::Redactor;
 use daemon_provider::{
-    CancelReason, Exit, Limits, Outcome, OutputStream, Provider, Role, RunEvent, ToolStatus, Usage,
-    Verdict,
+    CancelReason, Exit, Limits, MicroUsd, Outcome, OutputStream, Provider, Role, RunEvent,
+    ToolStatus, Usage, Verdict,
 };
 use daemon_run_folder::{
     Budget, Child, Document, Dropped, Ending, ErrorClass, Folder, FolderError, Owner, Reserved,
@@ -100,6 +100,8 @@ pub(crate) struct Record {
     provider: String,
     started: Timestamp,
     finished: Option<Timestamp>,
+    /// What the calls of a model cost that the provider made itself.
+    spent: Option<MicroUsd>,
 }
 
 impl Record {
@@ -119,6 +121,7 @@ impl Record {
             attempt,
             started: now,
             finished: None,
+            spent: None,
         })
     }
 
@@ -135,6 +138,7 @@ impl Record {
             started: document.started_at,
             finished: document.finished_at,
             attempt: None,
+            spent: None,
             writer: Writer::adopt(folder, document, now)?,
         })
     }
@@ -184,6 +188,12 @@ impl Record {
             RunEvent::Stopping(reason) => return self.stopping(*reason, now),
             // The process that answers a message has an end of its own; the run's stays.
             RunEvent::Terminal { .. } if self.has_ended() => return,
+            RunEvent::ModelCall { usage, .. } => {
+                if let Some(cost) = usage.cost {
+                    let before = self.spent.unwrap_or_default();
+                    self.spent = Some(MicroUsd(before.0.saturating_add(cost.0)));
+                }
+            }
             _ => {}
         }
         let written = self.write(&redaction::event(&self.redactor, event), now);
@@ -365,8 +375,12 @@ impl Record {
     pub(crate) fn row(&self) -> RunRow {
         let document = self.writer.document();
         let (folder, now) = (self.writer.folder(), random::now());
+        let shown = object(document, folder.path(), now);
         let indexed = Indexed {
-            object: object(document, folder.path(), now),
+            object: RunObject {
+                cost_usd: shown.cost_usd.or(self.spent.map(usd)),
+                ..shown
+            },
             stamp: Stamp::of(folder),
             entry: of_document(document, folder.path(), now),
         };
@@ -437,7 +451,7 @@ fn tokens(usage: &Usage) -> Tokens {
     clippy::cast_precision_loss,
     reason = "a run costs far less than 2^53 micro-dollars"
 )]
-fn usd(cost: daemon_provider::MicroUsd) -> f64 {
+fn usd(cost: MicroUsd) -> f64 {
     cost.0 as f64 / 1_000_000.0
 }
 

@@ -134,7 +134,14 @@ pub(crate) fn refresh(runs: &Path, object: RunObject, now: Timestamp) -> RunObje
         return object;
     };
     match folder.read() {
-        Ok(Reading::Known(document)) => self::object(&document, folder.path(), now),
+        Ok(Reading::Known(document)) => {
+            let fresh = self::object(&document, folder.path(), now);
+            RunObject {
+                // Folders do not tell what the calls of a model cost.
+                cost_usd: fresh.cost_usd.or(object.cost_usd),
+                ..fresh
+            }
+        }
         Ok(Reading::Newer(_) | Reading::Broken(_)) | Err(_) => object,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use daemon_mcp::{Answer, Call, Effect, Resource, Server, ToolSpec, Toolbox};
+use daemon_mcp::{Answer, Call, Client, Effect, Notices, Resource, Server, ToolSpec, Toolbox};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
@@ -11,7 +11,7 @@ struct Table;
 
 #[async_trait]
 impl Toolbox for Table {
-    fn tools(&self) -> Vec<ToolSpec> {
+    async fn tools(&self) -> Vec<ToolSpec> {
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
         vec![
             ToolSpec::new("look", "Looks.", schema, Effect::Reads),
@@ -142,4 +142,104 @@ async fn resources_are_listed_and_read() {
 #[tokio::test]
 async fn a_client_that_leaves_at_once_is_no_error() {
     assert_eq!(conversation(&[]).await, Vec::<Value>::new());
+}
+
+/// Tells three things, the second to somebody else.
+struct Told(tokio::sync::Mutex<std::collections::VecDeque<Value>>);
+
+#[async_trait]
+impl Notices for Told {
+    fn method(&self) -> &str {
+        "run/event"
+    }
+
+    async fn next(&self) -> Option<Value> {
+        self.0.lock().await.pop_front()
+    }
+
+    fn is_for(&self, client: &str, notice: &Value) -> bool {
+        notice["for"] == client
+    }
+}
+
+/// A client that keeps what it is told.
+struct Hearing(tokio::sync::mpsc::UnboundedSender<(String, Option<Value>)>);
+
+impl rmcp::ClientHandler for Hearing {
+    async fn on_custom_notification(
+        &self,
+        notification: rmcp::model::CustomNotification,
+        _: rmcp::service::NotificationContext<rmcp::RoleClient>,
+    ) {
+        self.0
+            .send((notification.method, notification.params))
+            .unwrap();
+    }
+
+    fn get_info(&self) -> rmcp::model::ClientConfig {
+        let editor = rmcp::model::Implementation::new("editor", "0");
+        rmcp::model::ClientConfig::new(rmcp::model::ClientCapabilities::default(), editor)
+    }
+}
+
+#[tokio::test]
+async fn a_client_is_told_unasked_what_is_for_it_and_nothing_else() {
+    use rmcp::ServiceExt as _;
+    let notices = [
+        json!({"for": "editor", "n": 1}),
+        json!({"for": "other", "n": 2}),
+        json!({"for": "editor", "n": 3}),
+    ];
+    let told = Told(tokio::sync::Mutex::new(notices.into()));
+    let server = Server::new("host", "1.2.3", Arc::new(Table)).with_notices(Arc::new(told));
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let (reading, writing) = tokio::io::split(near);
+    let serving = server.serve(reading, writing);
+    let listening = async {
+        let (hearing, mut heard) = tokio::sync::mpsc::unbounded_channel();
+        let client = Hearing(hearing).serve(tokio::io::split(far)).await.unwrap();
+        let capabilities = client.peer_info().unwrap().capabilities.clone();
+        let told = [heard.recv().await.unwrap(), heard.recv().await.unwrap()];
+        client.cancel().await.unwrap();
+        (capabilities.experimental, told)
+    };
+    let (served, (announced, told)) = tokio::join!(serving, listening);
+    served.unwrap();
+    assert_eq!(json!(announced), json!({"run/event": {}}));
+    let notice = |n: u32| {
+        (
+            "run/event".to_owned(),
+            Some(json!({"for": "editor", "n": n})),
+        )
+    };
+    assert_eq!(told, [notice(1), notice(3)]);
+}
+
+#[tokio::test]
+async fn a_server_that_says_too_much_is_not_listened_to_any_more() {
+    use daemon_mcp::ClientError;
+    let begin = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
+    let unasked = format!(
+        "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{{\"text\":\"{}\"}}}}\n",
+        "x".repeat(1 << 20)
+    );
+    for flood in [vec![b'x'; 5 << 20], unasked.repeat(20).into_bytes()] {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let (reading, mut writing) = tokio::io::split(far);
+        let mut reading = BufReader::new(reading).lines();
+        let serving = async {
+            let asked: Value =
+                serde_json::from_str(&reading.next_line().await.unwrap().unwrap()).unwrap();
+            let answer = begin.replace("\"id\":0", &format!("\"id\":{}", asked["id"]));
+            writing
+                .write_all(format!("{answer}\n").as_bytes())
+                .await
+                .unwrap();
+            // The client hangs up in the middle of it.
+            writing.write_all(&flood).await.unwrap_err();
+        };
+        let (reading, writing) = tokio::io::split(near);
+        let ((), client) = tokio::join!(serving, Client::over(reading, writing));
+        assert!(matches!(client, Err(ClientError::TooMuch)), "{client:?}");
+    }
 }

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::io;
 use std::path::Path;
 
 use daemon_provider::RunRequest;
@@ -12,6 +10,14 @@ use daemon_provider::inputs::{McpRegistration, McpServer};
 use serde_json::{Map, Value, json};
 
 use super::Agent;
+use crate::mcp_file;
+
+/// How a bridge is started: a server over standard input and output that passes everything on to one over HTTP.
+const BRIDGE_ARGS: [&str; 2] = ["mcp", "--through"];
+/// The variable in which a bridge finds the address.
+const BRIDGE_URL: &str = "DAEMON_MCP_URL";
+/// The variable in which it finds the headers, as a JSON object.
+const BRIDGE_HEADERS: &str = "DAEMON_MCP_HEADERS";
 
 /// What an agent receives beside its other arguments and variables.
 #[derive(Debug, Default)]
@@ -26,44 +32,31 @@ pub(super) enum MountError {
     /// There is no private directory, or it cannot be written.
     #[error("the configuration of its MCP servers cannot be written")]
     Write(#[source] io::Error),
-    /// An address that holds a secret would stand among the arguments.
+    /// An address that holds a secret would stand among the arguments, and there is no bridge.
     #[error(
         "the address of the MCP server `{0}` holds a secret, and codex takes addresses as arguments only"
     )]
     SecretAddress(String),
 }
 
-/// Mounts the servers of a run.
-pub(super) fn mount(agent: Agent, request: &RunRequest) -> Result<Mounted, MountError> {
+/// Mounts the servers of a run; `bridge` speaks to those whose address no argument may hold.
+pub(super) fn mount(
+    agent: Agent,
+    request: &RunRequest,
+    bridge: Option<&Path>,
+) -> Result<Mounted, MountError> {
     if request.mcp.is_empty() {
         return Ok(Mounted::default());
     }
     match agent {
         Agent::Claude => claude(request),
-        Agent::Codex => codex(request),
+        Agent::Codex => codex(request, bridge),
         Agent::Opencode => Ok(opencode(request)),
     }
 }
 
 fn claude(request: &RunRequest) -> Result<Mounted, MountError> {
-    let servers = request.mcp.iter().map(|registration| {
-        let server = match &registration.server {
-            McpServer::Stdio { command, args, env } => {
-                json!({"type": "stdio", "command": command, "args": args, "env": env})
-            }
-            McpServer::Http { url, headers } => {
-                json!({"type": "http", "url": url, "headers": headers})
-            }
-        };
-        (registration.name.clone(), server)
-    });
-    let config = json!({"mcpServers": servers.collect::<Map<_, _>>()});
-    let directory = request
-        .private
-        .as_deref()
-        .ok_or_else(|| MountError::Write(io::Error::other("the run has no private directory")))?;
-    let path = directory.join("mcp.json");
-    write_private(directory, &path, &config).map_err(MountError::Write)?;
+    let path = mcp_file::write(request).map_err(MountError::Write)?;
     Ok(Mounted {
         args: vec![
             "--mcp-config".to_owned(),
@@ -73,20 +66,7 @@ fn claude(request: &RunRequest) -> Result<Mounted, MountError> {
     })
 }
 
-fn write_private(directory: &Path, path: &Path, config: &Value) -> io::Result<()> {
-    match DirBuilder::new().mode(0o700).create(directory) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
-    file.write_all(config.to_string().as_bytes())
-}
-
-fn codex(request: &RunRequest) -> Result<Mounted, MountError> {
+fn codex(request: &RunRequest, bridge: Option<&Path>) -> Result<Mounted, MountError> {
     let mut mounted = Mounted::default();
     let mut variables = Variables::new(request);
     for registration in &request.mcp {
@@ -109,10 +89,20 @@ fn codex(request: &RunRequest) -> Result<Mounted, MountError> {
                     set("env_vars", &json!(names));
                 }
             }
+            McpServer::Http { url, headers } if registration.has_secret_address() => {
+                let bridge = bridge.and_then(Path::to_str);
+                let bridge =
+                    bridge.ok_or_else(|| MountError::SecretAddress(registration.name.clone()))?;
+                let headers = json!(headers).to_string();
+                let env = [(BRIDGE_URL, url.clone()), (BRIDGE_HEADERS, headers)];
+                let env = env.map(|(name, value)| (name.to_owned(), value)).into();
+                let args = BRIDGE_ARGS.map(str::to_owned);
+                let (script, names) = variables.script(bridge, &args, &env, &[]);
+                set("command", &json!("/bin/sh"));
+                set("args", &json!(["-c", script]));
+                set("env_vars", &json!(names));
+            }
             McpServer::Http { url, headers } => {
-                if registration.has_secret_address() {
-                    return Err(MountError::SecretAddress(registration.name.clone()));
-                }
                 set("url", &json!(url));
                 let names = headers
                     .iter()

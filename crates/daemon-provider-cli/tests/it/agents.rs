@@ -25,7 +25,7 @@ fn agent(bench: &Bench, agent: Agent, transcript: &str, exit: i32) -> AgentConfi
     };
     recorded.install(&bin.join(agent.as_str())).unwrap();
     let mut config = AgentConfig::new(agent.as_str(), agent);
-    config.search = format!("{}:/usr/bin:/bin", bin.display()).into();
+    config.program.search = format!("{}:/usr/bin:/bin", bin.display()).into();
     config
 }
 
@@ -552,7 +552,7 @@ async fn a_login_is_handed_over_only_where_it_is_configured() {
 async fn a_missing_agent_is_named_and_a_session_can_be_asked_again() {
     let bench = Bench::new();
     let mut config = AgentConfig::new("claude", Agent::Claude);
-    config.search = bench.path("nowhere").into();
+    config.program.search = bench.path("nowhere").into();
     let provider = AgentProvider::new(bench.supervisor(), config);
     let error = provider.start(bench.request()).await.err().unwrap();
     assert!(error.to_string().contains("`claude`"), "{error}");

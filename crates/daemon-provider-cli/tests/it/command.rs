@@ -70,7 +70,7 @@ async fn the_environment_is_what_is_named_and_the_contract_cannot_be_replaced() 
     request.outputs = Some(bench.path("outputs.jsonl"));
     let id = request.run_id.clone();
     let mut config = CommandConfig::new("command", "env");
-    config.search = "/usr/bin:/bin".into();
+    config.program.search = "/usr/bin:/bin".into();
     let mut run = bench.provider(config).start(request).await.unwrap();
     let mut lines = story(&mut *run).await.stdout;
     lines.sort();
@@ -246,7 +246,7 @@ async fn a_confined_program_changes_its_worktree_only_if_it_may() {
         (Permissions::Read, "{}kept\nhidden"),
     ] {
         let mut config = bench.config(script);
-        config.confinement = Confinement::Confined {
+        config.program.confinement = Confinement::Confined {
             readable: Vec::new(),
         };
         let mut request = bench.request();
@@ -255,4 +255,31 @@ async fn a_confined_program_changes_its_worktree_only_if_it_may() {
         let mut run = bench.provider(config).start(request).await.unwrap();
         assert_eq!(story(&mut *run).await.end, done(stdout));
     }
+}
+
+#[tokio::test]
+async fn a_command_reads_of_its_servers_in_a_file_that_nobody_else_may_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bench = Bench::new();
+    let script =
+        r#"cat "$DAEMON_MCP"; test -z "$(env | grep s3cret-key)" && echo; echo "$DAEMON_MCP""#;
+    let provider = bench.provider(bench.config(script));
+    let mut request = bench.request();
+    request.private = Some(bench.path("private"));
+    let given =
+        serde_json::json!({"name": "pages", "command": "pages", "env": {"KEY": "s3cret-key"}});
+    request.mcp = daemon_provider::inputs::mcp(&[given]).unwrap();
+    let mut run = provider.start(request).await.unwrap();
+    let story = story(&mut *run).await;
+    let path = bench.path("private").join("mcp.json");
+    let told: serde_json::Value = serde_json::from_str(&story.stdout[0]).unwrap();
+    assert_eq!(
+        told,
+        json!({"mcpServers": {"pages": {"type": "stdio", "command": "pages", "args": [], "env": {"KEY": "s3cret-key"}}}})
+    );
+    assert_eq!(story.stdout[1..], [path.display().to_string()]);
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+
+    let none = bench.play("echo \"[$DAEMON_MCP]\"").await;
+    assert_eq!(none.stdout, ["[]"]);
 }

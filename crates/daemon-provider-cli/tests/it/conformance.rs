@@ -65,13 +65,13 @@ impl Fixture for AgentBench {
             _ => return None,
         };
         let mut config = AgentConfig::new("agent", self.agent);
-        config.program = self.bench.path("agent");
+        config.program.path = self.bench.path("agent");
         if behaviour == Behaviour::CannotStart {
-            config.program = "/nonexistent/program".into();
+            config.program.path = "/nonexistent/program".into();
         } else {
-            std::fs::write(&config.program, format!("#!/bin/sh\n{script}\n")).unwrap();
+            std::fs::write(&config.program.path, format!("#!/bin/sh\n{script}\n")).unwrap();
             let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-            std::fs::set_permissions(&config.program, mode).unwrap();
+            std::fs::set_permissions(&config.program.path, mode).unwrap();
         }
         let provider = AgentProvider::new(self.bench.supervisor(), config);
         Some((Box::new(provider), self.bench.request()))

@@ -62,7 +62,7 @@ async fn a_required_result_that_is_missing_fails_the_run() {
         bench.story(config.clone()).await.end,
         failed(Protocol, Retryable, message, "text")
     );
-    config.args = vec!["-c".to_owned(), GOOD.to_owned()];
+    config.program.args = vec!["-c".to_owned(), GOOD.to_owned()];
     assert_eq!(bench.story(config).await.end, done("fixed"));
 }
 
@@ -206,7 +206,7 @@ async fn a_program_that_stays_after_its_result_is_stopped_and_its_result_stands(
 async fn a_program_that_takes_too_much_is_stopped_for_it() {
     let bench = Bench::new();
     let mut config = bench.config("for i in 1 2 3 4 5 6; do sleep 1000 & done; wait");
-    config.limits = ChildLimits {
+    config.program.limits = ChildLimits {
         processes: 3,
         ..ChildLimits::default()
     };

@@ -37,7 +37,7 @@ impl Bench {
     /// Runs `/bin/sh` with this script.
     pub(crate) fn config(&self, script: &str) -> CommandConfig {
         let mut config = CommandConfig::new("command", "/bin/sh");
-        config.args = vec!["-c".to_owned(), script.to_owned()];
+        config.program.args = vec!["-c".to_owned(), script.to_owned()];
         config
     }
 

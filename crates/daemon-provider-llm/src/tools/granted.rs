@@ -1,11 +1,11 @@
-//! The groups `state` and `output`: what the host grants to a run.
+//! The groups `state` and `output`, and the tools of servers that the host speaks to: what the host grants to a run.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use daemon_provider::{GrantError, Grants, Verdict};
+use daemon_provider::{GrantError, Grants, ToolStatus, Verdict};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{read, spec};
 use crate::toolbox::{ToolError, ToolOutput, ToolSource, ToolSpec};
@@ -17,6 +17,37 @@ pub(crate) struct StateTools(pub(crate) Arc<dyn Grants>);
 /// The daemon's outputs.
 #[derive(Debug, Clone)]
 pub(crate) struct OutputTools(pub(crate) Arc<dyn Grants>);
+
+/// Tools of servers that the host speaks to, so that the run never sees what they are given.
+#[derive(Debug)]
+pub(crate) struct GrantedTools {
+    grants: Arc<dyn Grants>,
+    specs: Vec<ToolSpec>,
+}
+
+impl GrantedTools {
+    /// Asks the host what is granted.
+    pub(crate) async fn of(grants: &Arc<dyn Grants>) -> Self {
+        let granted = grants.tools().await.into_iter();
+        let specs = granted.map(|tool| ToolSpec {
+            name: tool.name,
+            description: tool.description,
+            schema: usable(Value::Object(tool.schema)),
+        });
+        Self {
+            grants: Arc::clone(grants),
+            specs: specs.collect(),
+        }
+    }
+}
+
+/// Returns a schema, or where it is none one that leaves the arguments to the server: a stranger's mistake must not end a run.
+fn usable(schema: Value) -> Value {
+    match crate::toolbox::validator(&schema) {
+        Ok(_) => schema,
+        Err(_) => json!({"type": "object"}),
+    }
+}
 
 #[derive(Debug, Deserialize)]
 struct Get {
@@ -82,6 +113,29 @@ impl ToolSource for OutputTools {
         match self.0.propose(output).await.map_err(refused)? {
             Verdict::Accepted => Ok("accepted: it is delivered if the run ends well".to_owned()),
             Verdict::Refused(reason) => Err(ToolError::new(format!("refused: {reason}"))),
+        }
+    }
+}
+
+#[async_trait]
+impl ToolSource for GrantedTools {
+    fn tools(&self) -> Vec<ToolSpec> {
+        self.specs.clone()
+    }
+
+    async fn call(&self, name: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
+        let arguments = match arguments {
+            Value::Object(arguments) => arguments,
+            _ => Map::new(),
+        };
+        let reply = self.grants.call_tool(name, arguments).await;
+        let text = match reply.structured {
+            Some(structured) if reply.text.is_empty() => structured.to_string(),
+            _ => reply.text,
+        };
+        match reply.status {
+            ToolStatus::Ok => Ok(text),
+            ToolStatus::Error => Err(ToolError::new(text)),
         }
     }
 }

@@ -1,14 +1,13 @@
 //! The group `mcp`: tools of the servers that a run was given.
 
-use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use daemon_mcp::{Client, ClientError, Endpoint, ToolStatus};
-use daemon_process::{Launch, ProgramError, Supervisor, resolve_program};
+use daemon_mcp::{Client, ClientError, Endpoint, Program, ToolStatus};
+use daemon_process::{Launch, ProgramError, Supervisor};
 use daemon_provider::RunRequest;
 use daemon_provider::inputs::{McpRegistration, McpServer};
 use futures_util::future::join_all;
@@ -96,23 +95,23 @@ async fn begin(
     let name = &registration.name;
     let client = match &registration.server {
         McpServer::Stdio { command, args, env } => {
-            let mut variables = launch.env.clone();
-            variables
-                .retain(|(known, _)| known.to_str().is_none_or(|known| !env.contains_key(known)));
-            variables.extend(env.iter().map(|(name, value)| (name.into(), value.into())));
-            let program = program(command, &variables, &launch.cwd);
-            let program = program.map_err(|source| ServerError::Program {
+            let program = Program {
+                command: command.clone(),
+                args: args.clone(),
+                env: env.clone(),
+            };
+            // Whoever names a path has chosen it; nothing a repository contains is looked up.
+            let forbidden: &[&Path] = if Path::new(command).is_absolute() {
+                &[]
+            } else {
+                &[&launch.cwd]
+            };
+            // A marker of its own: its end is not the end of what else the run has started.
+            let launch = program.launch(launch, format!("{run}/mcp-{name}"), forbidden);
+            let launch = launch.map_err(|source| ServerError::Program {
                 name: name.clone(),
                 source,
             })?;
-            let launch = Launch {
-                program,
-                args: args.iter().map(OsString::from).collect(),
-                env: variables,
-                // A marker of its own: its end is not the end of what else the run has started.
-                marker: format!("{run}/mcp-{name}"),
-                ..launch.clone()
-            };
             Client::start(supervisor, launch, PATIENCE).await
         }
         McpServer::Http { url, headers } => {
@@ -131,24 +130,6 @@ async fn begin(
         name: name.clone(),
         client: Mutex::new(Some(Arc::new(client))),
     })
-}
-
-/// Finds the program of a server: a path as it is given, a name where programs are looked up, outside of the worktree.
-fn program(
-    command: &str,
-    variables: &[(OsString, OsString)],
-    worktree: &Path,
-) -> Result<PathBuf, ProgramError> {
-    let command = Path::new(command);
-    let search = variables.iter().find(|(name, _)| name == "PATH");
-    let search = search.map_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"), |(_, path)| path);
-    // Whoever names a path has chosen it; nothing a repository contains is looked up.
-    let forbidden: &[&Path] = if command.is_absolute() {
-        &[]
-    } else {
-        &[worktree]
-    };
-    resolve_program(command, search, forbidden)
 }
 
 impl ServerTools {
@@ -179,13 +160,14 @@ impl ToolSource for ServerTools {
         let client = self.client().ok_or_else(gone)?;
         let answer = client.call(name, arguments).await;
         let answer = answer.map_err(|error| ToolError::new(format!("`{}`: {error}", self.name)))?;
+        let answer = answer.bounded(MOST_ANSWER);
         let text = match answer.structured {
             Some(structured) if answer.text.is_empty() => structured.to_string(),
             _ => answer.text,
         };
         match answer.status {
-            ToolStatus::Done => Ok(cut(text)),
-            ToolStatus::Failed => Err(ToolError::new(cut(text))),
+            ToolStatus::Done => Ok(text),
+            ToolStatus::Failed => Err(ToolError::new(text)),
         }
     }
 
@@ -196,18 +178,4 @@ impl ToolSource for ServerTools {
             client.close().await;
         }
     }
-}
-
-/// Keeps the beginning of a long answer.
-fn cut(mut text: String) -> String {
-    if text.len() > MOST_ANSWER {
-        let mut end = MOST_ANSWER;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let n_more = text.len() - end;
-        text.truncate(end);
-        text.extend(["\n...[truncated: ", &n_more.to_string(), " bytes more]"]);
-    }
-    text
 }

@@ -2,10 +2,14 @@
 
 use std::fs;
 
+use async_trait::async_trait;
 use daemon_fakes::{Message, Reply};
-use daemon_provider::{CancelReason, Outcome, Provider as _, ProviderErrorKind, inputs};
+use daemon_provider::{
+    CancelReason, GrantError, GrantedTool, Grants, MicroUsd, NoGrants, Outcome, Provider as _,
+    ProviderErrorKind, Reservation, ToolReply, ToolStatus, Verdict, inputs,
+};
 use daemon_provider_llm::LlmProvider;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::kit::{Bench, end, story};
 
@@ -118,4 +122,85 @@ async fn a_cancelled_run_closes_its_servers_in_the_middle_of_a_call() {
     let events = story(&mut *run).await;
     assert_eq!(end(&events).0, Outcome::Stopped(CancelReason::Reclaim));
     assert_eq!(left_of(&id), Vec::<String>::new());
+}
+
+/// A host that speaks to two servers for its runs: one answers, one has a schema that is none and answers nothing.
+#[derive(Debug)]
+struct Granting;
+
+#[async_trait]
+impl Grants for Granting {
+    async fn state_get(&self, key: &str) -> Result<Option<Value>, GrantError> {
+        NoGrants.state_get(key).await
+    }
+
+    async fn state_set(&self, key: &str, value: Value) -> Result<(), GrantError> {
+        NoGrants.state_set(key, value).await
+    }
+
+    async fn propose(&self, output: Value) -> Result<Verdict, GrantError> {
+        NoGrants.propose(output).await
+    }
+
+    async fn reserve(&self, cost: MicroUsd) -> Result<Reservation, GrantError> {
+        NoGrants.reserve(cost).await
+    }
+
+    async fn settle(&self, reservation: Reservation, cost: MicroUsd) -> Result<(), GrantError> {
+        NoGrants.settle(reservation, cost).await
+    }
+
+    async fn tools(&self) -> Vec<GrantedTool> {
+        let tool = |name: &str, schema: Value| GrantedTool {
+            name: name.to_owned(),
+            description: String::new(),
+            schema: schema.as_object().cloned().unwrap_or_default(),
+            is_read_only: true,
+        };
+        vec![
+            tool(
+                "pages__find",
+                json!({"type": "object", "properties": {"n": {"type": "integer"}}}),
+            ),
+            tool("odd__find", json!({"type": 5})),
+        ]
+    }
+
+    async fn call_tool(&self, name: &str, arguments: Map<String, Value>) -> ToolReply {
+        match name {
+            "pages__find" => ToolReply {
+                status: ToolStatus::Ok,
+                text: String::new(),
+                structured: Some(Value::Object(arguments)),
+            },
+            _ => ToolReply::failed("the server `odd` cannot be used"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_model_uses_the_tools_that_the_host_grants_beside_those_of_the_run() {
+    let calls = Message::default()
+        .and_call("pages__find", json!({"n": 7}))
+        .and_call("pages__find", json!({"n": "seven"}))
+        .and_call("odd__find", json!({"anything": true}));
+    let bench = Bench::new([Reply::Message(calls), Reply::text("ok")]);
+    let mut request = bench.request();
+    request.context = Some(bench.path("context"));
+    request.tools = Some(vec!["state".to_owned()]);
+    request.grants = std::sync::Arc::new(Granting);
+    let events = bench.story(bench.config("openai"), request).await;
+    assert_eq!(end(&events), (Outcome::Done, "ok"));
+    let offered = bench.api.received()[0].tools();
+    assert_eq!(
+        offered,
+        ["state_get", "state_set", "pages__find", "odd__find"]
+    );
+    let results = bench.results();
+    assert_eq!(results[0], r#"{"n":7}"#);
+    assert!(
+        results[1].starts_with("error: the arguments do not fit `pages__find`: "),
+        "{results:?}"
+    );
+    assert_eq!(results[2], "error: the server `odd` cannot be used");
 }

@@ -35,7 +35,7 @@ fn claude_reads_a_file_that_nobody_else_may() {
     let folder = tempfile::tempdir().unwrap();
     let mut request = request(&both());
     request.private = Some(folder.path().join("private"));
-    let mounted = mount(Agent::Claude, &request).unwrap();
+    let mounted = mount(Agent::Claude, &request, None).unwrap();
     let path = folder.path().join("private/mcp.json");
     assert_eq!(
         shown(&mounted),
@@ -52,13 +52,13 @@ fn claude_reads_a_file_that_nobody_else_may() {
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(path.parent().unwrap()), mode(&path)), (0o700, 0o600));
     request.private = None;
-    mount(Agent::Claude, &request).unwrap_err();
+    mount(Agent::Claude, &request, None).unwrap_err();
 }
 
 #[test]
 fn codex_is_told_names_of_variables_and_finds_the_secrets_there() {
     let request = request(&both());
-    let mounted = mount(Agent::Codex, &request).unwrap();
+    let mounted = mount(Agent::Codex, &request, None).unwrap();
     let expected = [
         "-c",
         "mcp_servers.docs.command=\"docs-server\"",
@@ -83,7 +83,7 @@ fn codex_starts_a_server_through_a_shell_where_names_collide_or_arguments_are_se
         json!({"name": "b", "command": "b", "env": {"OTHER": "o-2-o-2"}}),
         json!({"name": "c", "command": "c", "env": {"OTHER": "o-3-o-3"}}),
     ]);
-    let mounted = mount(Agent::Codex, &request).unwrap();
+    let mounted = mount(Agent::Codex, &request, None).unwrap();
     let (args, variables) = shown(&mounted);
     let secrets = request.mcp.iter().flat_map(McpRegistration::secrets);
     let redactor = Redactor::of(secrets);
@@ -109,10 +109,37 @@ fn codex_starts_a_server_through_a_shell_where_names_collide_or_arguments_are_se
 }
 
 #[test]
-fn codex_is_given_no_address_that_holds_a_secret() {
-    let request =
-        request(&[json!({"name": "a", "type": "http", "url": "https://h.example/?key=s3cr3t"})]);
-    let error = mount(Agent::Codex, &request).unwrap_err();
+fn codex_reaches_an_address_that_holds_a_secret_through_a_bridge_and_is_never_given_it() {
+    let request = request(&[
+        json!({"name": "a", "type": "http", "url": "https://h.example/?key=s3cr3t", "headers": {"X-Key": "k-2-k-2"}}),
+    ]);
+    let folder = tempfile::tempdir().unwrap();
+    let bridge = folder.path().join("it's a bridge");
+    let text = "#!/bin/sh\necho \"$@ $DAEMON_MCP_URL $DAEMON_MCP_HEADERS\"\n";
+    std::fs::write(&bridge, text).unwrap();
+    std::fs::set_permissions(&bridge, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mounted = mount(Agent::Codex, &request, Some(&bridge)).unwrap();
+    let (args, variables) = shown(&mounted);
+    assert!(
+        !args
+            .iter()
+            .any(|arg| arg.contains("s3cr3t") || arg.contains("k-2"))
+    );
+    assert_eq!(args[1], "mcp_servers.a.command=\"/bin/sh\"");
+    let script = args[3].strip_prefix("mcp_servers.a.args=").unwrap();
+    let script: Vec<String> = serde_json::from_str(script).unwrap();
+    let tool = Tool::new("/bin/sh")
+        .args(&script)
+        .envs(variables.iter().copied());
+    let output = tool
+        .run(std::time::Duration::from_secs(20), ByteCount(1024))
+        .unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "mcp --through https://h.example/?key=s3cr3t {\"X-Key\":\"k-2-k-2\"}\n"
+    );
+    // Without one it is refused.
+    let error = mount(Agent::Codex, &request, None).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the address of the MCP server `a` holds a secret, and codex takes addresses as arguments only"
@@ -125,7 +152,7 @@ fn opencode_finds_its_servers_beside_what_the_host_configures() {
     request
         .environment
         .insert("OPENCODE_CONFIG_CONTENT".into(), r#"{"model":"m"}"#.into());
-    let mounted = mount(Agent::Opencode, &request).unwrap();
+    let mounted = mount(Agent::Opencode, &request, None).unwrap();
     let (args, variables) = shown(&mounted);
     assert_eq!(
         (args, variables.len(), variables[0].0),

@@ -1,0 +1,119 @@
+//! `mcp --through`: a server over HTTP for a client that must not see its address.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// Answers one connection as a server of one tool does, where address and headers are right.
+fn answer(stream: TcpStream) -> Option<()> {
+    let mut reading = BufReader::new(stream.try_clone().ok()?);
+    let mut writing = stream;
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if reading.read_line(&mut head).ok()? == 0 {
+                return None;
+            }
+        }
+        let head = head.to_lowercase();
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "));
+        let mut body = vec![0; length.map_or(0, |length| length.parse().expect("a number"))];
+        reading.read_exact(&mut body).ok()?;
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let is_let_in = head.starts_with("post /mcp?key=s3cr3t") && head.contains("x-key: k3y");
+        let result = match body["method"].as_str() {
+            _ if !is_let_in => None,
+            Some("initialize") => Some(json!({
+                "protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"},
+            })),
+            Some("tools/list") => {
+                Some(json!({"tools": [{"name": "sum", "inputSchema": {"type": "object"}}]}))
+            }
+            Some("tools/call") => Some(
+                json!({"content": [{"type": "text", "text": body["params"]["arguments"]["n"].to_string()}]}),
+            ),
+            _ => None,
+        };
+        let reply = match result {
+            Some(result) => {
+                let text =
+                    json!({"jsonrpc": "2.0", "id": body["id"], "result": result}).to_string();
+                format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{text}",
+                    text.len()
+                )
+            }
+            None if is_let_in => "HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n".to_owned(),
+            None => "HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\n\r\n".to_owned(),
+        };
+        writing.write_all(reply.as_bytes()).ok()?;
+    }
+}
+
+#[test]
+fn a_bridge_passes_the_tools_of_a_server_on_whose_address_is_a_secret() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || answer(stream));
+        }
+    });
+    let world = World::pushed();
+    let mut child = world
+        .command(&["mcp", "--through"])
+        .env("DAEMON_MCP_URL", format!("http://{address}/mcp?key=s3cr3t"))
+        .env("DAEMON_MCP_HEADERS", r#"{"X-Key":"k3y"}"#)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut reading = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut writing = child.stdin.take().expect("a pipe");
+    let mut ask = |id: u32, method: &str, params: Value| -> Value {
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        writeln!(writing, "{request}").expect("it reads");
+        let mut line = String::new();
+        reading.read_line(&mut line).expect("an answer");
+        serde_json::from_str(&line).expect("JSON")
+    };
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    ask(1, "initialize", hello);
+    let listed = ask(2, "tools/list", json!({}));
+    assert_eq!(listed["result"]["tools"][0]["name"], "sum", "{listed}");
+    let called = ask(
+        3,
+        "tools/call",
+        json!({"name": "sum", "arguments": {"n": 7}}),
+    );
+    assert_eq!(
+        called["result"],
+        json!({"content": [{"type": "text", "text": "7"}], "isError": false})
+    );
+    drop(writing);
+    assert!(child.wait().expect("it ends").success());
+}
+
+#[test]
+fn a_bridge_that_finds_no_server_does_not_tell_its_address() {
+    let world = World::pushed();
+    let output = world
+        .command(&["mcp", "--through"])
+        .env(
+            "DAEMON_MCP_URL",
+            "http://user:s3cr3t@127.0.0.1:1/mcp?key=s3cr3t",
+        )
+        .stdin(Stdio::null())
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(69), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("the server"), "{told}");
+    assert!(!told.contains("s3cr3t"), "{told}");
+}

@@ -1,0 +1,383 @@
+//! Servers of tools that policy grants: their tools reach the run of every kind of provider, what they are given reaches none.
+
+use std::fs;
+
+use daemon_fakes::{Message, ModelApi, Reply};
+use serde_json::{Value, json};
+
+use crate::world::{World, processes_with};
+
+/// What the server is given, and must not tell.
+const KEY: &str = "tkt-canary-0123456789";
+/// A server with a tool that reads, one that changes, one that floods, and one that ends it.
+const SERVER: &str = r#"#!/bin/sh
+echo "$KEY" >> "$(dirname "$0")/given"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) answer='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"tools/list"'*) answer='{"tools":[{"name":"find","description":"Finds.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"close","inputSchema":{"type":"object"}},{"name":"flood","inputSchema":{"type":"object"}},{"name":"die","inputSchema":{"type":"object"}}]}' ;;
+    *'"find"'*) answer="{\"content\":[{\"type\":\"text\",\"text\":\"found with $KEY\"}]}" ;;
+    *'"close"'*) answer='{"isError":true,"content":[{"type":"text","text":"no such ticket"}]}' ;;
+    *'"flood"'*) head -c 100000000 /dev/zero | tr '\0' x ;;
+    *'"die"'*) exit 3 ;;
+    *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$answer"
+done
+"#;
+
+/// Two servers under one program, both granted to `pusher`.
+fn granted(world: &World, provider: &str, more: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let server = world.beside("server.sh");
+    fs::write(&server, SERVER).expect("a server");
+    fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    fs::write(world.home.join("tickets-key"), format!("{KEY}\n")).expect("the key");
+    let section = |name: &str| {
+        format!(
+            "[mcp.{name}]\ncommand = {:?}\nenv_file = {{ KEY = \"tickets-key\" }}\n",
+            server.display().to_string()
+        )
+    };
+    world.write_config(&format!(
+        "[[repo]]\npath = {:?}\nname = \"o/r\"\n{}{}\n[policy.daemon.pusher]\nmcp = [\"tickets\", \"pages\"]\n{more}\n{provider}\n",
+        world.repo.display().to_string(),
+        section("tickets"),
+        section("pages"),
+    ));
+}
+
+fn model(api: &ModelApi, world: &World) -> String {
+    fs::write(world.home.join("key"), "sk-test-0123456789\n").expect("the key");
+    format!(
+        "[provider]\ndefault = \"llm\"\n[provider.llm]\nkind = \"openai\"\nmodel = \"m\"\nbase_url = {:?}\nkey_file = \"key\"\n",
+        api.base_url()
+    )
+}
+
+fn events(run: &Value) -> Vec<Value> {
+    let folder = run["folder"].as_str().expect("a folder");
+    let text = fs::read_to_string(format!("{folder}/logs/events.jsonl")).expect("the log");
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
+}
+
+/// Returns the uses of tools that a run's log tells, each as a name and how it ended.
+fn uses(run: &Value) -> Vec<(String, String)> {
+    let all = events(run).into_iter();
+    let ended = all.filter(|event| event["event"] == "tool_result");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    ended
+        .map(|event| (text(&event["name"]), text(&event["status"])))
+        .collect()
+}
+
+/// Asserts that a text stands in no file that is kept of a run, nor in what the host keeps.
+fn is_nowhere(world: &World, folder: &str, secret: &str) {
+    let mut waiting = vec![std::path::PathBuf::from(folder), world.home.join("logs")];
+    while let Some(path) = waiting.pop() {
+        let meta = fs::symlink_metadata(&path).expect("it is there");
+        if meta.is_dir() {
+            let entries = fs::read_dir(&path).expect("it is readable").flatten();
+            waiting.extend(entries.map(|entry| entry.path()));
+        } else if meta.is_file() {
+            let bytes = fs::read(&path).expect("it is readable");
+            let text = String::from_utf8_lossy(&bytes);
+            assert!(!text.contains(secret), "{}: {text}", path.display());
+        }
+    }
+}
+
+fn fired(world: &World) -> Value {
+    let (_, fired) = world.json(&["fire", "pusher"]);
+    assert_eq!(fired["activation"]["state"], "succeeded", "{fired}");
+    assert_eq!(processes_with(KEY), Vec::<u32>::new());
+    fired["runs"][0].clone()
+}
+
+fn ok(name: &str) -> (String, String) {
+    (name.to_owned(), "ok".to_owned())
+}
+
+fn error(name: &str) -> (String, String) {
+    (name.to_owned(), "error".to_owned())
+}
+
+#[test]
+fn a_model_uses_granted_tools_and_goes_on_whatever_a_server_does() {
+    let calls = Message::default()
+        .and_call("tickets__find", json!({"q": "x"}))
+        .and_call("tickets__close", json!({}))
+        .and_call("tickets__flood", json!({}))
+        .and_call("pages__die", json!({}))
+        .and_call("pages__find", json!({}));
+    let api = ModelApi::replaying([Reply::Message(calls), Reply::text("done")]).expect("a port");
+    let world = World::pushed();
+    granted(&world, &model(&api, &world), "");
+    let host = world.serve();
+    let run = fired(&world);
+    let received = api.received();
+    let of_servers: Vec<String> = received[0]
+        .tools()
+        .into_iter()
+        .filter(|name| name.contains("__"))
+        .collect();
+    let expected = ["find", "close", "flood", "die"];
+    let expected: Vec<String> = ["tickets", "pages"]
+        .iter()
+        .flat_map(|server| expected.map(|tool| format!("{server}__{tool}")))
+        .collect();
+    assert_eq!(of_servers, expected);
+    assert_eq!(
+        received[1].tool_results(),
+        [
+            "found with <redacted>",
+            "error: no such ticket",
+            "error: the server `tickets`: the server says more than is read",
+            "error: the server `pages`: the server is gone",
+            "error: the server `pages`: the server is gone",
+        ]
+    );
+    assert_eq!(
+        uses(&run),
+        [
+            ok("tickets__find"),
+            error("tickets__close"),
+            error("tickets__flood"),
+            error("pages__die"),
+            error("pages__find")
+        ]
+    );
+    // What the calls of the model cost is told with the run.
+    let cost = run["cost_usd"].as_f64().expect("it is known");
+    assert!(cost > 0.0, "{run}");
+    let (_, shown) = world.json(&["run", run["id"].as_str().expect("an id")]);
+    assert_eq!(shown["run"]["cost_usd"], run["cost_usd"], "{shown}");
+    is_nowhere(&world, run["folder"].as_str().expect("a folder"), KEY);
+    // The servers did get it.
+    let given = fs::read_to_string(world.beside("given")).expect("they began");
+    assert_eq!(given, format!("{KEY}\n{KEY}\n"));
+    host.stop();
+}
+
+#[test]
+fn a_run_that_may_only_read_is_offered_tools_that_say_they_read() {
+    let calls = Message::default().and_call("tickets__close", json!({}));
+    let api = ModelApi::replaying([Reply::Message(calls), Reply::text("done")]).expect("a port");
+    let world = World::pushed();
+    granted(&world, &model(&api, &world), "capability = \"read\"");
+    let host = world.serve();
+    let run = fired(&world);
+    let received = api.received();
+    let tools = received[0].tools();
+    let of_servers: Vec<&String> = tools.iter().filter(|name| name.contains("__")).collect();
+    assert_eq!(of_servers, ["tickets__find", "pages__find"]);
+    assert_eq!(
+        received[1].tool_results(),
+        ["error: there is no tool `tickets__close`"]
+    );
+    let denied = events(&run).into_iter();
+    let denied: Vec<Value> = denied
+        .filter(|event| event["event"] == "permission_denied")
+        .map(|event| json!([event["name"], event["detail"]]))
+        .collect();
+    let detail = "tools that are not marked as reading, under the capability `read`: 3 not offered: close, flood, die";
+    assert_eq!(
+        denied,
+        [json!(["mcp.tickets", detail]), json!(["mcp.pages", detail])]
+    );
+    host.stop();
+}
+
+#[test]
+fn a_run_without_a_grant_sees_no_server_whatever_its_repository_says() {
+    let api = ModelApi::replaying([Reply::text("done")]).expect("a port");
+    let world = World::pushed();
+    granted(&world, &model(&api, &world), "");
+    let config = fs::read_to_string(world.home.join("config.toml")).expect("it is there");
+    world.write_config(&config.replace("mcp = [\"tickets\", \"pages\"]", ""));
+    for file in [".mcp.json", ".agents/config.toml", "config.toml"] {
+        world.write(
+            file,
+            "[mcp.own]\ncommand = \"sh\"\n[policy.daemon.pusher]\nmcp = [\"tickets\"]\n",
+        );
+    }
+    world.commit("claim servers");
+    let host = world.serve();
+    let run = fired(&world);
+    let tools = api.received()[0].tools();
+    assert!(!tools.iter().any(|name| name.contains("__")), "{tools:?}");
+    assert!(!world.beside("given").exists());
+    let folder = run["folder"].as_str().expect("a folder");
+    let prompt = fs::read_to_string(format!("{folder}/.prompt")).expect("the prompt");
+    assert!(!prompt.contains("Servers whose tools"), "{prompt}");
+    host.stop();
+}
+
+#[test]
+fn a_server_that_is_not_there_any_more_is_told_and_the_run_goes_on() {
+    let calls = Message::default().and_call("tickets__find", json!({}));
+    let api = ModelApi::replaying([Reply::Message(calls), Reply::text("done")]).expect("a port");
+    let world = World::pushed();
+    granted(&world, &model(&api, &world), "");
+    let host = world.serve();
+    fs::remove_file(world.beside("server.sh")).expect("it was there");
+    let run = fired(&world);
+    assert_eq!(uses(&run), [error("tickets__find")]);
+    let told = events(&run).into_iter();
+    let told: Vec<Value> = told
+        .filter(|event| event["event"] == "limit")
+        .map(|event| event["name"].clone())
+        .collect();
+    assert_eq!(told, [json!("mcp.tickets"), json!("mcp.pages")]);
+    host.stop();
+}
+
+/// A client of the host's own server that keeps every answer beside it; `$program`, `$socket` and `$token` say where it is.
+const ASKS: &str = r#"
+mkfifo "$HOME/said" "$HOME/told"
+DAEMON_RUN_TOKEN=$token "$program" mcp --run "$socket" < "$HOME/said" > "$HOME/told" 2> "$here/trouble" &
+exec 3> "$HOME/said" 4< "$HOME/told"
+ask() { printf '%s\n' "$1" >&3; read -r line <&4; printf '%s\n' "$line" >> "$here/answers"; }
+ask '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}'
+ask '{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}'
+ask '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"tickets__find","arguments":{"q":"x"}}}'
+ask '{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"pages__close","arguments":{}}}'
+exec 3>&-
+env > "$here/environment"; cat "$config" > "$here/config"
+"#;
+/// How a program finds the server in the file that tells of it.
+const FINDS: &str = r#"
+field() { sed -n "s|.*\"$1\":\"\([^\"]*\)\".*|\1|p" "$config"; }
+token=$(field DAEMON_RUN_TOKEN); program=$(field command); socket=$(sed -n 's|.*"--run","\([^"]*\)".*|\1|p' "$config")
+"#;
+
+/// Asserts that a program got the tools of both servers, and nothing that they are given.
+fn asked_well(world: &World) {
+    let read = |name: &str| fs::read_to_string(world.beside(name)).unwrap_or_default();
+    let answers: Vec<Value> = read("answers")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let tools = answers[1]["result"]["tools"].as_array().expect("a list");
+    let reading: Vec<Value> = tools
+        .iter()
+        .filter(|tool| tool["annotations"]["readOnlyHint"] == true)
+        .map(|tool| tool["name"].clone())
+        .collect();
+    assert_eq!(tools.len(), 3 + 8, "{}", read("trouble"));
+    assert_eq!(
+        json!(reading),
+        json!(["state_get", "tickets__find", "pages__find"])
+    );
+    assert_eq!(
+        answers[2]["result"],
+        json!({"content": [{"type": "text", "text": "found with <redacted>"}], "isError": false})
+    );
+    assert_eq!(
+        answers[3]["result"],
+        json!({"content": [{"type": "text", "text": "no such ticket"}], "isError": true})
+    );
+    for name in ["answers", "environment", "config"] {
+        assert!(!read(name).contains(KEY), "{name}");
+    }
+}
+
+#[test]
+fn an_agent_uses_granted_tools_through_the_hosts_own_server() {
+    let world = World::pushed();
+    world.script(&format!(
+        r#"cat > /dev/null; here=$(dirname "$0")
+echo '{{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}}'
+while [ $# -gt 0 ]; do [ "$1" = --mcp-config ] && config=$2; shift; done
+{FINDS}{ASKS}
+echo '{{"type":"result","subtype":"success","is_error":false,"result":"Done.","usage":{{}}}}'
+"#
+    ));
+    let agent = world.beside("agent.sh").display().to_string();
+    let provider =
+        format!("[provider]\ndefault = \"claude\"\n[provider.claude]\ncommand = {agent:?}\n");
+    granted(&world, &provider, "");
+    let host = world.serve();
+    let run = fired(&world);
+    asked_well(&world);
+    is_nowhere(&world, run["folder"].as_str().expect("a folder"), KEY);
+    host.stop();
+}
+
+#[test]
+fn a_command_reads_where_its_granted_tools_are_and_the_host_records_their_use() {
+    let world = World::pushed();
+    world.script(&format!(
+        "cat > /dev/null; here=$(dirname \"$0\"); config=$DAEMON_MCP\n{FINDS}{ASKS}\necho done\n"
+    ));
+    let agent = world.beside("agent.sh").display().to_string();
+    let provider = format!("[provider]\ndefault = \"sh\"\n[provider.sh]\ncommand = {agent:?}\n");
+    granted(&world, &provider, "");
+    let host = world.serve();
+    let run = fired(&world);
+    asked_well(&world);
+    assert_eq!(uses(&run), [ok("tickets__find"), error("pages__close")]);
+    assert_eq!(run["tool_call_count"], 2);
+    let folder = run["folder"].as_str().expect("a folder");
+    assert!(!std::path::Path::new(&format!("{folder}/private")).exists());
+    let prompt = fs::read_to_string(format!("{folder}/.prompt")).expect("the prompt");
+    for words in ["tickets, pages", "`tickets__NAME`", "`DAEMON_MCP`"] {
+        assert!(prompt.contains(words), "{prompt}");
+    }
+    is_nowhere(&world, folder, KEY);
+    host.stop();
+}
+
+#[test]
+fn what_is_wrong_with_a_server_stops_the_start_and_the_doctor_shows_no_secret() {
+    let api = ModelApi::replaying([]).expect("a port");
+    let world = World::pushed();
+    granted(&world, &model(&api, &world), "");
+    let whole = fs::read_to_string(world.home.join("config.toml")).expect("it is there");
+    let (_, report) = world.json(&["doctor"]);
+    let checks = report["checks"].as_array().expect("a list");
+    let check = checks.iter().find(|check| check["name"] == "mcp tickets");
+    let check = check.expect("it is examined");
+    let server = world.beside("server.sh");
+    assert_eq!(
+        json!([check["status"], check["detail"]]),
+        json!([
+            "ok",
+            format!(
+                "stdio, {}, 1 secret set, granted to pusher",
+                server.display()
+            )
+        ])
+    );
+    assert!(!report.to_string().contains(KEY));
+    for (old, new, problem) in [
+        ("env_file = { KEY", "bogus = { KEY", "unknown field `bogus`"),
+        (
+            "\"tickets-key\"",
+            "\"absent\"",
+            "mcp.pages.env_file.KEY: cannot read",
+        ),
+        ("server.sh", "absent.sh", "mcp.pages.command cannot be run"),
+        (
+            "mcp = [\"tickets\"",
+            "mcp = [\"others\"",
+            "`policy.daemon.pusher.mcp` names `others`, and there is no section `[mcp.others]`",
+        ),
+    ] {
+        world.write_config(&whole.replace(old, new));
+        let (code, answer) = world.json(&["fire", "pusher", "--repo", "repo"]);
+        assert_eq!(code, 78, "{new}: {answer}");
+        let message = answer["error"]["message"].to_string();
+        assert!(message.contains(problem), "{new}: {message}");
+    }
+    let (code, schema) = world.json(&["schema", "config"]);
+    assert_eq!(code, 0);
+    let keys = schema.to_string();
+    assert!(
+        keys.contains("env_file") && keys.contains("headers_env"),
+        "{keys}"
+    );
+}

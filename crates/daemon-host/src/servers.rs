@@ -1,0 +1,343 @@
+//! The MCP servers of the configuration with their secrets: those that runs are granted.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use daemon_process::{ProgramError, Supervisor, resolve_program};
+use daemon_provider::inputs::{self, Fault, McpRegistration, McpServer};
+use serde_json::json;
+
+use crate::config::{Config, Mcp, McpTransport};
+use crate::doctor::Check;
+use crate::ops::chain;
+use crate::token::{self, TokenError};
+
+/// A server that is configured and cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// A secret is not there.
+    #[error("a secret cannot be had")]
+    Secret(#[from] TokenError),
+    /// What it is given is of no server.
+    #[error("mcp.{name}: {}", .fault.problem)]
+    Unusable {
+        /// The server.
+        name: String,
+        /// What is wrong.
+        fault: Fault,
+    },
+    /// Its program is not there.
+    #[error("mcp.{name}.command cannot be run")]
+    Program {
+        /// The server.
+        name: String,
+        /// The cause.
+        source: ProgramError,
+    },
+}
+
+/// One server with its secrets, which no form of it shows.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) registration: McpRegistration,
+    /// What must be neither told nor recorded.
+    pub(crate) secrets: Vec<String>,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Server({})", self.registration.name)
+    }
+}
+
+/// Every server of a configuration, and what those that are programs are started with.
+#[derive(Clone, Debug, Default)]
+pub struct Servers {
+    known: BTreeMap<String, Server>,
+    /// Whose children they are; none where no server is a program.
+    pub(crate) supervisor: Option<Supervisor>,
+    /// Where programs are looked up, in the form of `PATH`.
+    pub(crate) search: OsString,
+    /// Directories that no program is taken from, such as the watched repositories.
+    pub(crate) untrusted: Vec<PathBuf>,
+}
+
+impl Servers {
+    /// Reads the servers of a configuration with their secrets: from files relative to the home, and from this process's variables.
+    ///
+    /// # Errors
+    /// A secret is not there, or what is given is of no server.
+    pub fn read(home: &Path, config: &Config) -> Result<Self, ServerError> {
+        let read = config.mcp.iter().map(|(name, given)| {
+            let server = Server::read(home, name, given)?;
+            Ok((name.clone(), server))
+        });
+        Ok(Self {
+            known: read.collect::<Result<_, ServerError>>()?,
+            ..Self::default()
+        })
+    }
+
+    /// Says whose children those are that are programs, and where they are looked up: in `search`, outside of `untrusted`.
+    ///
+    /// # Errors
+    /// A program is not there.
+    pub fn started_by(
+        self,
+        supervisor: Supervisor,
+        search: &OsStr,
+        untrusted: Vec<PathBuf>,
+    ) -> Result<Self, ServerError> {
+        for (name, server) in &self.known {
+            program(server, search, &untrusted).map_err(|source| ServerError::Program {
+                name: name.clone(),
+                source,
+            })?;
+        }
+        Ok(Self {
+            supervisor: Some(supervisor),
+            search: search.to_owned(),
+            untrusted,
+            ..self
+        })
+    }
+
+    /// Reports whether a server is a program.
+    pub fn has_program(&self) -> bool {
+        let mut servers = self.known.values();
+        servers.any(|server| matches!(server.registration.server, McpServer::Stdio { .. }))
+    }
+
+    /// Returns those of these names that there are.
+    pub(crate) fn of(&self, names: &[String]) -> Vec<Server> {
+        let found = names.iter().filter_map(|name| self.known.get(name));
+        found.cloned().collect()
+    }
+}
+
+fn program(
+    server: &Server,
+    search: &OsStr,
+    untrusted: &[PathBuf],
+) -> Result<Option<PathBuf>, ProgramError> {
+    let McpServer::Stdio { command, .. } = &server.registration.server else {
+        return Ok(None);
+    };
+    let untrusted: Vec<&Path> = untrusted.iter().map(PathBuf::as_path).collect();
+    resolve_program(command, search, &untrusted).map(Some)
+}
+
+impl Server {
+    fn read(home: &Path, name: &str, given: &Mcp) -> Result<Self, ServerError> {
+        let mut secrets = Vec::new();
+        let registration = match given.transport() {
+            McpTransport::Stdio => {
+                let found = Found::read(home, (name, "env"), (&given.env_file, &given.env_env))?;
+                let env = found.beside(&given.env, &mut secrets);
+                json!({"name": name, "command": given.command, "args": given.args, "env": env})
+            }
+            McpTransport::Http => {
+                let places = (&given.headers_file, &given.headers_env);
+                let found = Found::read(home, (name, "headers"), places)?;
+                let headers = found.beside(&given.headers, &mut secrets);
+                let url = address(home, name, given, &mut secrets)?;
+                json!({"name": name, "transport": "http", "url": url, "headers": headers})
+            }
+        };
+        let read = inputs::mcp(&[registration]).map_err(|faults| ServerError::Unusable {
+            name: name.to_owned(),
+            fault: faults
+                .into_iter()
+                .next()
+                .expect("what is refused has a fault"),
+        })?;
+        Ok(Self {
+            registration: read.into_iter().next().expect("one was given"),
+            secrets,
+        })
+    }
+}
+
+/// Values that are secrets, by their names.
+struct Found(BTreeMap<String, String>);
+
+impl Found {
+    /// Reads them from files and variables; `place` is a server and the kind of its values.
+    fn read(
+        home: &Path,
+        (server, kind): (&str, &str),
+        (files, variables): (&BTreeMap<String, PathBuf>, &BTreeMap<String, String>),
+    ) -> Result<Self, TokenError> {
+        let mut acc = BTreeMap::new();
+        for (name, file) in files {
+            let key = format!("mcp.{server}.{kind}_file.{name}");
+            acc.insert(name.clone(), token::of_file(home, key, file)?);
+        }
+        for (name, variable) in variables {
+            let key = format!("mcp.{server}.{kind}_env.{name}");
+            acc.insert(name.clone(), token::of_variable(key, variable)?);
+        }
+        Ok(Self(acc))
+    }
+
+    /// Puts them beside values that are no secrets.
+    fn beside(
+        self,
+        plain: &BTreeMap<String, String>,
+        secrets: &mut Vec<String>,
+    ) -> BTreeMap<String, String> {
+        secrets.extend(self.0.values().cloned());
+        let mut acc = plain.clone();
+        acc.extend(self.0);
+        acc
+    }
+}
+
+fn address(
+    home: &Path,
+    name: &str,
+    given: &Mcp,
+    secrets: &mut Vec<String>,
+) -> Result<Option<String>, TokenError> {
+    let url = match (&given.url_file, &given.url_env) {
+        (Some(file), _) => token::of_file(home, format!("mcp.{name}.url_file"), file)?,
+        (None, Some(variable)) => token::of_variable(format!("mcp.{name}.url_env"), variable)?,
+        (None, None) => return Ok(given.url.clone()),
+    };
+    // Each part of it that can be a secret, and the whole.
+    let alone = McpRegistration {
+        name: name.to_owned(),
+        server: McpServer::Http {
+            url: url.clone(),
+            headers: BTreeMap::new(),
+        },
+    };
+    secrets.extend(alone.secrets());
+    secrets.push(url.clone());
+    Ok(Some(url))
+}
+
+/// Examines the servers of a configuration: whether each is whole, its secrets are there, and who is granted it. None is
+/// started or asked, and no secret is shown.
+pub fn checks(home: &Path, config: &Config, search: &OsStr) -> Vec<Check> {
+    let all = config.mcp.iter();
+    all.map(|(name, given)| check(home, config, (name, given), search))
+        .collect()
+}
+
+fn check(home: &Path, config: &Config, (name, given): (&str, &Mcp), search: &OsStr) -> Check {
+    let title = format!("mcp {name}");
+    let server = match Server::read(home, name, given) {
+        Ok(server) => server,
+        Err(error) => return Check::fail(title, chain(&error), "see config.toml"),
+    };
+    let place = match program(&server, search, &[]) {
+        Ok(Some(program)) => format!("stdio, {}", program.display()),
+        Ok(None) => "http".to_owned(),
+        Err(error) => return Check::fail(title, chain(&error), "install it, or give its path"),
+    };
+    let grants = config.policy.daemon.iter();
+    let granted: Vec<&str> = grants
+        .filter(|(_, policy)| policy.mcp.iter().any(|granted| granted == name))
+        .map(|(daemon, _)| daemon.as_str())
+        .collect();
+    let n_secrets = given.env_file.len()
+        + given.env_env.len()
+        + given.headers_file.len()
+        + given.headers_env.len()
+        + usize::from(given.url_file.is_some() || given.url_env.is_some());
+    let secrets = match n_secrets {
+        0 => "no secret".to_owned(),
+        1 => "1 secret set".to_owned(),
+        n => format!("{n} secrets set"),
+    };
+    match granted.as_slice() {
+        [] => Check::warn(
+            title,
+            format!("{place}, {secrets}, granted to nobody"),
+            format!("set policy.daemon.<id>.mcp = [\"{name}\"]"),
+        ),
+        granted => Check::ok(
+            title,
+            format!("{place}, {secrets}, granted to {}", granted.join(", ")),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::parse;
+
+    const TEXT: &str = "[mcp.tickets]\ncommand = 'sh'\nargs = ['-c', 'cat']\nenv = { REGION = 'eu-west' }\n\
+        env_file = { TICKETS_TOKEN = 'tickets' }\n[mcp.pages]\nurl_file = 'pages'\n[policy.daemon.x]\nmcp = ['tickets']\n";
+
+    fn home() -> tempfile::TempDir {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("tickets"), "tkt-0123456789\n").unwrap();
+        let url = "https://user:pw-0123@pages.example/mcp?key=k-0123456\n";
+        std::fs::write(home.path().join("pages"), url).unwrap();
+        home
+    }
+
+    #[test]
+    fn secrets_are_read_from_where_the_configuration_names_them_and_never_shown() {
+        let home = home();
+        let config = parse(TEXT).unwrap();
+        let servers = Servers::read(home.path(), &config).unwrap();
+        let found = servers.of(&["tickets".to_owned(), "absent".to_owned()]);
+        assert_eq!(found[0].secrets, ["tkt-0123456789"]);
+        let McpServer::Stdio { env, .. } = &found[0].registration.server else {
+            panic!("it is a program");
+        };
+        let expected = [("REGION", "eu-west"), ("TICKETS_TOKEN", "tkt-0123456789")];
+        assert_eq!(
+            env.iter()
+                .map(|(name, value)| (name.as_str(), value.as_str()))
+                .collect::<Vec<_>>(),
+            expected
+        );
+        let pages = &servers.of(&["pages".to_owned()])[0].secrets;
+        for secret in ["pw-0123", "k-0123456"] {
+            assert!(pages.iter().any(|known| known == secret), "{pages:?}");
+        }
+        assert!(!format!("{servers:?}").contains("0123"), "{servers:?}");
+    }
+
+    #[test]
+    fn the_doctor_says_of_each_whether_it_is_whole_and_shows_no_secret() {
+        let home = home();
+        let mut config = parse(TEXT).unwrap();
+        let seen = |config: &Config| {
+            let all = checks(home.path(), config, OsStr::new("/usr/bin:/bin"));
+            let one =
+                |check: Check| format!("{} {} {}", check.status.as_str(), check.name, check.detail);
+            all.into_iter().map(one).collect::<Vec<_>>()
+        };
+        let found = seen(&config);
+        assert_eq!(
+            found[0],
+            "warn mcp pages http, 1 secret set, granted to nobody"
+        );
+        assert!(found[1].starts_with("ok mcp tickets stdio, /"), "{found:?}");
+        assert!(
+            found[1].ends_with(", 1 secret set, granted to x"),
+            "{found:?}"
+        );
+        std::fs::remove_file(home.path().join("tickets")).unwrap();
+        config.mcp.get_mut("pages").unwrap().url_file = None;
+        config.mcp.get_mut("pages").unwrap().command = Some("no-such-program-here".to_owned());
+        let found = seen(&config);
+        assert!(
+            found[0].starts_with("fail mcp pages no executable file"),
+            "{found:?}"
+        );
+        assert!(
+            found[1].starts_with("fail mcp tickets a secret cannot be had: mcp.tickets.env_file.TICKETS_TOKEN: cannot read"),
+            "{found:?}"
+        );
+    }
+}
