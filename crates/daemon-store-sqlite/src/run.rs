@@ -67,6 +67,13 @@ pub(crate) fn put(tx: &Connection, run: &RunRow) -> Outcome<()> {
     Ok(())
 }
 
+/// Forgets a run that has ended.
+pub(crate) fn forget(tx: &Connection, id: &str) -> Outcome<()> {
+    tx.prepare_cached("DELETE FROM run WHERE id = ?1 AND finished_at IS NOT NULL")?
+        .execute([id])?;
+    Ok(())
+}
+
 /// Ends the runs of an activation that nobody will end any more.
 pub(crate) fn close(tx: &Connection, activation: i64, state: &str, now: Timestamp) -> Outcome<()> {
     tx.prepare_cached(

@@ -223,6 +223,12 @@ impl Activations for SqliteStore {
             .await
     }
 
+    async fn forget_run(&self, id: &str) -> Result<(), StoreError> {
+        let id = id.to_owned();
+        self.write("forget a run", move |tx| run::forget(tx, &id))
+            .await
+    }
+
     async fn renew(
         &self,
         leases: Vec<(ActivationId, RunLease)>,

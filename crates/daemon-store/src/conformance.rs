@@ -15,7 +15,9 @@ mod listings;
 mod outbox;
 mod random;
 mod registry;
+mod runs;
 mod scene;
+mod state;
 mod ticks;
 
 use std::future::Future;
@@ -112,7 +114,6 @@ cases! {
         a_claim_takes_the_registered_revision;
     attempts:
         every_write_needs_the_lease
-        a_run_begins_once_and_is_updated
         leases_are_renewed_or_reported_lost
         a_retryable_failure_waits_and_is_tried_again
         attempts_run_out
@@ -126,7 +127,11 @@ cases! {
         three_host_crashes_are_poison
         what_waits_too_long_expires
         a_cancelled_attempt_writes_nothing
-        only_what_ended_badly_is_retried
+        only_what_ended_badly_is_retried;
+    runs:
+        a_run_begins_once_and_is_updated
+        only_a_run_that_ended_is_forgotten;
+    state:
         state_is_kept_with_the_end_of_an_attempt
         state_that_does_not_fit_writes_nothing
         history_shows_the_newest_ends;

@@ -203,6 +203,9 @@ pub trait Activations: Send + Sync {
     /// `LeaseLost` as above.
     async fn put_run(&self, run: RunRow, lease: Option<RunLease>) -> Result<(), StoreError>;
 
+    /// Forgets a run whose folder goes; one that has not ended, or is not known, is left as it is.
+    async fn forget_run(&self, id: &str) -> Result<(), StoreError>;
+
     /// Renews leases and returns those that were lost.
     async fn renew(
         &self,

@@ -28,6 +28,7 @@ mod serve_hooks;
 mod serve_mcp;
 mod serve_outage;
 mod serve_replay;
+mod serve_retain;
 mod serve_runs;
 mod serve_schedule;
 mod serve_sources;

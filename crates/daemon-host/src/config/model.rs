@@ -496,6 +496,8 @@ pub struct Retain {
     pub payloads: Retention,
     /// Records of ticks.
     pub ticks: Retention,
+    /// Folders of runs that ended, with their rows.
+    pub runs: Retention,
 }
 
 impl Default for Retain {
@@ -503,6 +505,7 @@ impl Default for Retain {
         Self {
             payloads: Retention::For(Period::from_secs(14 * 86_400)),
             ticks: Retention::For(Period::from_secs(400 * 86_400)),
+            runs: Retention::Forever,
         }
     }
 }

@@ -58,6 +58,9 @@ async fn sweep(inner: &Inner, sweeps: u32) -> Result<(), StoreError> {
                 before(retain.ticks),
             )
             .await?;
+        if let Retention::For(_) = retain.runs {
+            crate::runs::forget(inner, before(retain.runs)).await?;
+        }
     }
     Ok(())
 }

@@ -9,4 +9,6 @@ mod reading;
 #[cfg(test)]
 mod rebuilding;
 #[cfg(test)]
+mod removing;
+#[cfg(test)]
 mod writing;

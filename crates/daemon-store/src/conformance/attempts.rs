@@ -1,29 +1,26 @@
 //! Attempts: leases, ends, retries, crashes and what a daemon remembers.
 
-use std::collections::BTreeMap;
-
 use daemon_engine::{
-    Activation, ActivationState, AttemptEnd, AttemptOutcome, DaemonState, Gate, HostEpoch,
-    MAX_VALUE_BYTES, PastActivation, RunLease, StateChange,
+    Activation, ActivationState, AttemptEnd, AttemptOutcome, Gate, HostEpoch, RunLease, StateChange,
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::scene::{
     HOST, activation_id, at, claim, claimed, crashed, daemon, done, ending, enqueue, fail_one,
     failed, planned, read, registered, registration, row, run, state_of, woken,
 };
 use crate::error::StoreError;
-use crate::rows::{DaemonRow, Ended, Reclaimed, RunRow};
+use crate::rows::{DaemonRow, Ended, Reclaimed};
 use crate::traits::Store;
 
 /// Registers daemon `a`, wakes it once and claims it.
-async fn begun(store: &dyn Store) -> Activation {
+pub(super) async fn begun(store: &dyn Store) -> Activation {
     registered(store, &["a"]).await;
     enqueue(store, woken("a", 1, at(1))).await;
     claimed(store, at(2)).await
 }
 
-async fn end(store: &dyn Store, activation: &Activation, end: AttemptEnd) -> Ended {
+pub(super) async fn end(store: &dyn Store, activation: &Activation, end: AttemptEnd) -> Ended {
     store
         .end_attempt(&activation.id, activation.run_lease, end)
         .await
@@ -78,63 +75,6 @@ pub(super) async fn every_write_needs_the_lease(store: &dyn Store) {
         .end_attempt(&activation_id(9), RunLease(1), done(at(3)))
         .await;
     assert!(is_lost(&unknown), "{unknown:?}");
-}
-
-pub(super) async fn a_run_begins_once_and_is_updated(store: &dyn Store) {
-    let activation = begun(store).await;
-    let started = run("r-1", &activation, at(3));
-    store
-        .start_run(&activation.id, activation.run_lease, started.clone(), at(3))
-        .await
-        .expect("starts");
-    let running = read(store, &activation.id).await;
-    assert_eq!(
-        (running.state, running.started_at),
-        (ActivationState::Running, Some(at(3)))
-    );
-    assert_eq!(
-        store.run("r-1").await.expect("reads"),
-        Some(started.clone())
-    );
-    let ended = RunRow {
-        state: "done".to_owned(),
-        finished_at: Some(at(4)),
-        object: "{\"turn\":1}".to_owned(),
-        ..started
-    };
-    store
-        .put_run(ended.clone(), Some(activation.run_lease))
-        .await
-        .expect("stores");
-    let alone = RunRow {
-        id: "em-1".to_owned(),
-        activation: None,
-        daemon: None,
-        ..ended.clone()
-    };
-    store.put_run(alone.clone(), None).await.expect("stores");
-    assert_eq!(store.run("r-1").await.expect("reads"), Some(ended.clone()));
-    assert_eq!(store.run("em-1").await.expect("reads"), Some(alone));
-    assert_eq!(store.runs_of(&activation.id).await.expect("reads"), [ended]);
-    end(store, &activation, crashed(at(5))).await;
-    let second = claimed(store, at(3600)).await;
-    store
-        .start_run(
-            &second.id,
-            second.run_lease,
-            run("r-2", &second, at(3601)),
-            at(3601),
-        )
-        .await
-        .expect("starts");
-    assert_eq!(
-        read(store, &second.id).await.started_at,
-        Some(at(3)),
-        "the first beginning counts"
-    );
-    let runs = store.runs_of(&second.id).await.expect("reads");
-    let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).collect();
-    assert_eq!(ids, ["r-1", "r-2"]);
 }
 
 pub(super) async fn leases_are_renewed_or_reported_lost(store: &dyn Store) {
@@ -510,108 +450,4 @@ pub(super) async fn only_what_ended_badly_is_retried(store: &dyn Store) {
         matches!(unknown, StoreError::NotFound { .. }),
         "{unknown:?}"
     );
-}
-
-fn set(key: &str, json: &str) -> StateChange {
-    StateChange::Set {
-        key: key.to_owned(),
-        json: json.to_owned(),
-    }
-}
-
-async fn state(store: &dyn Store, now: Timestamp) -> DaemonState {
-    store.state(&daemon("a"), now).await.expect("reads")
-}
-
-pub(super) async fn state_is_kept_with_the_end_of_an_attempt(store: &dyn Store) {
-    let activation = begun(store).await;
-    assert_eq!(state(store, at(2)).await, DaemonState::default());
-    let changed = AttemptEnd {
-        state: vec![set("sha", "\"4be1c07\""), set("n", "1"), set("n", "2")],
-        ..done(at(3))
-    };
-    end(store, &activation, changed).await;
-    enqueue(store, woken("a", 2, at(4))).await;
-    let second = claimed(store, at(4)).await;
-    let lost = AttemptEnd {
-        state: vec![set("n", "99")],
-        ..failed(at(5))
-    };
-    end(store, &second, lost).await;
-    enqueue(store, woken("a", 3, at(6))).await;
-    let third = claimed(store, at(6)).await;
-    let removed = AttemptEnd {
-        state: vec![StateChange::Remove {
-            key: "sha".to_owned(),
-        }],
-        ..done(at(7))
-    };
-    end(store, &third, removed).await;
-    let values = BTreeMap::from([("n".to_owned(), "2".to_owned())]);
-    assert_eq!(state(store, at(8)).await.values, values);
-    let other = store.state(&daemon("b"), at(8)).await.expect("reads");
-    assert_eq!(other, DaemonState::default());
-    store
-        .register(registration(Vec::new(), at(9)))
-        .await
-        .expect("registers");
-    assert_eq!(
-        state(store, at(10)).await.values,
-        values,
-        "removal keeps it"
-    );
-}
-
-pub(super) async fn state_that_does_not_fit_writes_nothing(store: &dyn Store) {
-    let activation = begun(store).await;
-    let long = format!("\"{}\"", "x".repeat(MAX_VALUE_BYTES));
-    let over = AttemptEnd {
-        state: vec![set("fits", "1"), set("k", &long)],
-        outputs: vec![planned(&activation.id, 0)],
-        ..done(at(3))
-    };
-    let error = store
-        .end_attempt(&activation.id, activation.run_lease, over)
-        .await
-        .expect_err("the value is too long");
-    assert!(matches!(error, StoreError::State(_)), "{error:?}");
-    assert_eq!(read(store, &activation.id).await, activation);
-    assert_eq!(state(store, at(4)).await, DaemonState::default());
-    assert_eq!(store.outputs_of(&activation.id).await.expect("reads"), []);
-    end(store, &activation, done(at(4))).await;
-}
-
-pub(super) async fn history_shows_the_newest_ends(store: &dyn Store) {
-    registered(store, &["a", "b"]).await;
-    let hour = |n: u64| at(i64::try_from(n).expect("small") * 3600);
-    for n in 1..=12 {
-        enqueue(store, woken("a", n, hour(n))).await;
-        let activation = claimed(store, hour(n)).await;
-        let outcome = if n % 2 == 0 { done } else { failed };
-        end(store, &activation, outcome(hour(n))).await;
-        if n % 5 == 0 {
-            store
-                .set_gate(&daemon("a"), Gate::Open)
-                .await
-                .expect("opens");
-        }
-    }
-    enqueue(store, woken("b", 50, hour(12))).await;
-    let state = state(store, at(30 * 3600)).await;
-    let expected: Vec<PastActivation> = (3..=12)
-        .rev()
-        .map(|n| PastActivation {
-            id: activation_id(n),
-            state: if n % 2 == 0 {
-                ActivationState::Succeeded
-            } else {
-                ActivationState::Failed
-            },
-            trigger: format!("event:{}", super::scene::event_id(n)),
-            finished_at: hour(n),
-            summary: Some("looked".to_owned()),
-        })
-        .collect();
-    assert_eq!(state.history, expected);
-    assert_eq!(state.activations_today, 6, "hours 7 to 12 of 30");
 }

@@ -148,16 +148,28 @@ impl Model {
 
     fn write_run(&mut self, run: RunRow) {
         if let Some(place) = self.run_places.get(&run.id) {
-            self.runs[*place] = run;
+            self.runs.insert(*place, run);
             return;
         }
-        let place = self.runs.len();
+        let place = self.runs.last_key_value().map_or(0, |(last, _)| last + 1);
         self.run_places.insert(run.id.clone(), place);
         let of = run.activation.as_ref();
         if let Some(activation) = of.and_then(|id| self.activation_places.get(id)) {
             self.runs_of.insert((*activation, place));
         }
-        self.runs.push(run);
+        self.runs.insert(place, run);
+    }
+
+    /// Forgets an ended run; see [`Activations::forget_run`](crate::Activations::forget_run).
+    pub fn forget_run(&mut self, id: &str) {
+        let Some(place) = self.run_places.get(id).copied() else {
+            return;
+        };
+        if self.runs[&place].finished_at.is_some() {
+            self.runs.remove(&place);
+            self.run_places.remove(id);
+            self.runs_of.retain(|(_, run)| *run != place);
+        }
     }
 
     fn close_runs(&mut self, activation: &ActivationId, state: &str, now: Timestamp) {
@@ -165,7 +177,7 @@ impl Model {
             return;
         };
         for (_, place) in self.runs_of.range((of, 0)..(of + 1, 0)) {
-            let run = &mut self.runs[*place];
+            let run = self.runs.get_mut(place).expect("a place has its run");
             if run.state == "running" {
                 state.clone_into(&mut run.state);
                 run.finished_at = Some(now);
@@ -343,7 +355,7 @@ impl Model {
     pub fn run(&self, id: &str) -> Option<RunRow> {
         self.run_places
             .get(id)
-            .map(|place| self.runs[*place].clone())
+            .map(|place| self.runs[place].clone())
     }
 
     /// Returns an activation's runs; see [`Activations::runs_of`](crate::Activations::runs_of).
@@ -352,7 +364,7 @@ impl Model {
             return Vec::new();
         };
         let places = self.runs_of.range((of, 0)..(of + 1, 0));
-        places.map(|(_, run)| self.runs[*run].clone()).collect()
+        places.map(|(_, run)| self.runs[run].clone()).collect()
     }
 
     /// Returns what a daemon remembers; see [`Activations::state`](crate::Activations::state).

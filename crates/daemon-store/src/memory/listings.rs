@@ -86,7 +86,7 @@ impl Model {
     /// `Query` for what the listing does not know.
     pub fn list_runs(&self, query: &Query) -> Result<Page<RunRow>, StoreError> {
         let bounds = query.bounds(Listing::Runs)?;
-        let rows = self.runs.iter().enumerate().filter_map(|(place, row)| {
+        let rows = self.runs.iter().filter_map(|(&place, row)| {
             let fits = bounds.is_of(row.daemon.as_ref())
                 && bounds.has_state(&row.state)
                 && bounds.covers(row.started_at);

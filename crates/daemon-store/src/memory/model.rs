@@ -43,7 +43,7 @@ pub struct Model {
     pub(super) trigger_places: HashMap<DaemonKey, HashMap<TriggerKey, usize>>,
     pub(super) turns: HashMap<DaemonKey, u64>,
     pub(super) n_turns: u64,
-    pub(super) runs: Vec<RunRow>,
+    pub(super) runs: BTreeMap<usize, RunRow>,
     pub(super) run_places: HashMap<String, usize>,
     /// The places of an activation and of one of its runs.
     pub(super) runs_of: BTreeSet<(usize, usize)>,
@@ -99,7 +99,7 @@ impl Default for Model {
             trigger_places: HashMap::new(),
             turns: HashMap::new(),
             n_turns: 0,
-            runs: Vec::new(),
+            runs: BTreeMap::new(),
             run_places: HashMap::new(),
             runs_of: BTreeSet::new(),
             outputs: Vec::new(),

@@ -190,6 +190,11 @@ impl Activations for MemoryStore {
         self.model().put_run(run, lease)
     }
 
+    async fn forget_run(&self, id: &str) -> Result<(), StoreError> {
+        self.model().forget_run(id);
+        Ok(())
+    }
+
     async fn renew(
         &self,
         leases: Vec<(ActivationId, RunLease)>,
