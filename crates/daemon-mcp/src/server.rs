@@ -172,7 +172,7 @@ async fn tell(notices: Option<Arc<dyn Notices>>, peer: &Peer<RoleServer>, client
             }
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 #[derive(Clone)]

@@ -35,7 +35,7 @@ pub(crate) async fn run(args: &Fire, place: &Place, out: Out) -> Result<bool, Fa
     } else if let Some(client) = session::live(place).await? {
         hosted::through_host(args, &root, &why, place, (client, None)).await?
     } else {
-        alone(args, &root, &why, place, out).await?
+        Box::pin(alone(args, &root, &why, place, out)).await?
     };
     let is_good = args.dry_run && answer["wakes"] == true
         || answer["duplicate"] == true

@@ -100,6 +100,10 @@ pub(super) async fn run(
         tracing::error!(activation = %activation.id, %defect, "a run panicked");
         Ended::broken(&defect)
     });
+    // What happened before the end is recorded before it, also of a run that never began.
+    while let Ok(event) = beside.try_recv() {
+        record.event(&event, random::now());
+    }
     // Nothing that was started for the run is there when it is told to be over.
     servers.close().await;
     record.end(&ended.outcome, &ended.text, random::now());

@@ -159,10 +159,6 @@ impl Following {
                 }
             }
         }
-        // What happened before the end is recorded before it.
-        while let Ok(event) = course.beside.try_recv() {
-            record.event(&event, random::now());
-        }
         ended.unwrap_or_else(|| {
             let failure = daemon_provider::Failure::new(
                 daemon_provider::FailureKind::Protocol,
