@@ -93,8 +93,10 @@ fn is_nowhere(world: &World, folder: &str, secret: &str) {
 fn fired(world: &World) -> Value {
     let (_, fired) = world.json(&["fire", "pusher"]);
     assert_eq!(fired["activation"]["state"], "succeeded", "{fired}");
-    assert_eq!(processes_with(KEY), Vec::<u32>::new());
-    fired["runs"][0].clone()
+    let run = fired["runs"][0].clone();
+    let marker = format!("DAEMON_RUN_ID={}", run["id"].as_str().expect("an id"));
+    assert_eq!(processes_with(&marker), Vec::<u32>::new());
+    run
 }
 
 fn ok(name: &str) -> (String, String) {
