@@ -8,9 +8,9 @@ use daemon_host::config::{Config, Provider as ProviderConfig};
 use daemon_host::doctor::Check;
 use daemon_host::ops::{OpError, OpErrorKind, chain};
 use daemon_host::servers::{ServerError, Servers};
-use daemon_process::Supervisor;
-use daemon_provider::Provider;
+use daemon_process::{ProgramError, Supervisor};
 use daemon_provider::builtin::Builtin;
+use daemon_provider::{Provider, ProviderError};
 use daemon_provider_cli::{
     Agent, AgentProvider, CommandConfig, CommandProvider, InputFormat, ResultRule,
 };
@@ -30,9 +30,13 @@ impl Composer {
     ) -> Result<BTreeMap<String, Arc<dyn Provider>>, OpError> {
         let mut providers: BTreeMap<String, Arc<dyn Provider>> = BTreeMap::new();
         let plain = ProviderConfig::default();
-        let unwritten = unwritten_agents(config).map(|name| (name, &plain));
-        for (name, provider) in config.provider.named.iter().chain(unwritten) {
+        for (name, provider) in &config.provider.named {
             providers.insert(name.clone(), self.provider(name, provider, config)?);
+        }
+        for name in Agent::ALL.map(Agent::as_str) {
+            if !providers.contains_key(name) {
+                providers.insert(name.to_owned(), self.provider(name, &plain, config)?);
+            }
         }
         if !providers.contains_key("builtin") {
             providers.insert("builtin".to_owned(), builtin(&plain));
@@ -148,12 +152,16 @@ impl Composer {
             .map_err(|message| wrong_provider(name, &message))?;
         found.program.untrusted = self.untrusted(config);
         found.program.confinement = agents::confinement(is_confining(config));
-        found.program.resolve().map_err(|error| {
-            let program = agent.as_str();
-            wrong_provider(name, &chain(&error)).with_help(format!(
-                "install `{program}`, or write where it is into a section: `[provider.{name}]`, `command = \"…\"`"
+        let is_wanted = config.provider.named.contains_key(name) || config.provider.default == name;
+        let absence = if is_wanted {
+            Absence::Told(format!(
+                "install `{}`, or write where it is into a section: `[provider.{name}]`, `command = \"…\"`",
+                agent.as_str()
             ))
-        })?;
+        } else {
+            Absence::Usual
+        };
+        placed(name, found.program.resolve(), &absence)?;
         Ok(Arc::new(AgentProvider::new(self.supervisor()?, found)))
     }
 
@@ -213,10 +221,8 @@ impl Composer {
         };
         command.program.untrusted = self.untrusted(config);
         command.program.confinement = agents::confinement(is_confining(config));
-        command
-            .program
-            .resolve()
-            .map_err(|error| wrong(chain(&error)))?;
+        let absence = Absence::Told(format!("mend `command` in `[provider.{name}]`"));
+        placed(name, command.program.resolve(), &absence)?;
         Ok(Arc::new(CommandProvider::new(self.supervisor()?, command)))
     }
 
@@ -236,6 +242,37 @@ impl Composer {
         *supervisor = Some(started.clone());
         Ok(started)
     }
+}
+
+/// Whether it is worth a word that a program is not there.
+enum Absence {
+    /// It is, with what helps.
+    Told(String),
+    /// Nobody asked for the program.
+    Usual,
+}
+
+/// Refuses a program that lies where none is taken from. One that is not there may come, and its runs tell until then.
+fn placed(
+    name: &str,
+    resolved: Result<PathBuf, ProviderError>,
+    absence: &Absence,
+) -> Result<(), OpError> {
+    let Err(error) = resolved else { return Ok(()) };
+    let cause = error.source.as_deref();
+    let cause = cause.and_then(|cause| cause.downcast_ref::<ProgramError>());
+    let is_misplaced = matches!(
+        cause,
+        None | Some(ProgramError::Forbidden { .. } | ProgramError::Relative { .. })
+    );
+    if is_misplaced {
+        return Err(wrong_provider(name, &chain(&error)));
+    }
+    if let Absence::Told(help) = absence {
+        let error = chain(&error);
+        tracing::warn!(provider = name, error, help, "its runs will fail");
+    }
+    Ok(())
 }
 
 fn is_agent(name: &str) -> bool {

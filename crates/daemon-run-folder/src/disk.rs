@@ -108,6 +108,24 @@ pub(crate) fn write_whole(
     write().map_err(failed(Action::Write, path))
 }
 
+/// Removes what a writer that was killed left of files it was replacing; the caller is the only writer.
+///
+/// Marks of publications are made without the writer's lock, so that theirs stay.
+pub(crate) fn remove_temporaries(directory: &Path) -> Result<(), FolderError> {
+    let entries = fs::read_dir(directory).map_err(failed(Action::Read, directory))?;
+    for entry in entries {
+        let entry = entry.map_err(failed(Action::Read, directory))?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_left = name.starts_with('.') && name.ends_with(".tmp");
+        if is_left && !name.starts_with(".notified") {
+            let path = entry.path();
+            fs::remove_file(&path).map_err(failed(Action::Remove, &path))?;
+        }
+    }
+    Ok(())
+}
+
 /// Makes a file that must not be there, and returns it.
 pub(crate) fn create_file(path: &Path) -> Result<File, FolderError> {
     options()
@@ -184,6 +202,13 @@ impl Lines {
         self.file
             .sync_data()
             .map_err(failed(Action::Write, &self.path))
+    }
+
+    /// Returns how long the file is.
+    pub(crate) fn length(&self) -> Result<u64, FolderError> {
+        let metadata = self.file.metadata();
+        let metadata = metadata.map_err(failed(Action::Read, &self.path))?;
+        Ok(metadata.len())
     }
 
     pub(crate) fn clear(&mut self) -> Result<(), FolderError> {

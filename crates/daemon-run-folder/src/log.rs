@@ -150,12 +150,22 @@ pub(crate) struct LedgerRow<'e> {
 /// What cut text ends in.
 pub(crate) const CUT: &str = "...[truncated]";
 
-/// Returns the first characters of a text, marked if there are more.
+/// Returns a text of at most so many characters; one that is longer is cut and marked, the mark within the bound.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}{CUT}", &text[..end]),
+        Some(_) => marked(text, most),
         None => text.to_owned(),
     }
+}
+
+/// Returns a text that lost its end elsewhere, marked, of at most so many characters.
+pub(crate) fn marked(text: &str, most: usize) -> String {
+    let kept = most.saturating_sub(CUT.len());
+    let end = text
+        .char_indices()
+        .nth(kept)
+        .map_or(text.len(), |(end, _)| end);
+    format!("{}{CUT}", text.get(..end).unwrap_or(text))
 }
 
 /// Returns the last characters of a text.

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::disk::{
     Action, Durability, FolderError, Lines, create_directory, create_file, failed, open_lock,
-    write_whole,
+    remove_temporaries, write_whole,
 };
 use crate::document::{ActivationLink, Budget, CliTokens, Document, SandboxRecord};
 use crate::folder::{Folder, Reserved};
@@ -30,6 +30,8 @@ pub use terminal::FinishError;
 
 /// `daemon.json` is written at most so often for progress alone.
 const PROGRESS: Duration = Duration::from_millis(250);
+/// A run shows so often that it is looked after.
+const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// What a run starts with.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +50,8 @@ pub struct Start {
     pub tools: Vec<String>,
     /// What it is called with, without secrets.
     pub call_parameters: Map<String, Value>,
+    /// The options its program is given, without secrets.
+    pub backend_options: Map<String, Value>,
     /// The provider.
     pub backend: String,
     /// The model, or the provider where the model is the provider's own choice.
@@ -89,6 +93,7 @@ impl Start {
             task: task.to_owned(),
             tools: Vec::new(),
             call_parameters: Map::new(),
+            backend_options: Map::new(),
             backend: backend.to_owned(),
             model: backend.to_owned(),
             preset: None,
@@ -154,7 +159,10 @@ pub struct Writer {
     started: Timestamp,
     events: Lines,
     outputs: OutputLog,
+    /// What the document tells of its program's options once there is a program.
+    options: Option<Map<String, Value>>,
     pending_usage: Option<(CliTokens, Vec<Value>)>,
+    /// When the document was written last, or was to be.
     written: Timestamp,
     is_dirty: bool,
     /// How far the terminal writes have come.
@@ -179,6 +187,7 @@ impl Writer {
         write_whole(&folder.prompt(), &start.prompt, Durability::Unsynced)?;
         let mut events = Lines::open(folder.events())?;
         events.append(&Row::new(&LogEvent::DaemonStart, now))?;
+        let options = Some(start.backend_options.clone());
         let document = document(folder, start, now);
         write_whole(
             &folder.document(),
@@ -191,6 +200,7 @@ impl Writer {
             started: now,
             events,
             outputs: OutputLog::new(),
+            options,
             pending_usage: None,
             written: now,
             is_dirty: false,
@@ -207,13 +217,16 @@ impl Writer {
     /// The folder is locked by a living writer, or one of its files could not be opened.
     pub fn adopt(folder: Folder, document: Document, now: Timestamp) -> Result<Self, FolderError> {
         let lock = lock(&folder)?;
+        remove_temporaries(folder.path())?;
         let events = Lines::open(folder.events())?;
+        let outputs = OutputLog::resume(&folder.path().join("logs"), &events)?;
         Ok(Self {
             started: document.started_at,
             folder,
             document,
             events,
-            outputs: OutputLog::new(),
+            outputs,
+            options: None,
             pending_usage: None,
             written: now,
             is_dirty: false,
@@ -232,7 +245,17 @@ impl Writer {
         &self.document
     }
 
-    /// Shows that the owner lives: call it every 5 seconds. Writes what progress is not on the disk yet.
+    /// Returns how long after `now` [`Writer::tick`] is to be called: soon while progress is not on the disk yet.
+    pub fn next_tick(&self, now: Timestamp) -> Duration {
+        let waited = self.since_written(now);
+        if self.is_dirty {
+            PROGRESS.saturating_sub(waited)
+        } else {
+            HEARTBEAT
+        }
+    }
+
+    /// Shows that the owner lives, and writes what progress is not on the disk yet; [`Writer::next_tick`] tells when.
     ///
     /// # Errors
     /// A file could not be written.
@@ -266,14 +289,18 @@ impl Writer {
     /// Writes `daemon.json` if it was not written just before; else [`Writer::tick`] will.
     fn progress(&mut self, now: Timestamp) -> Result<(), FolderError> {
         self.is_dirty = true;
-        let since = now
-            .as_millisecond()
-            .saturating_sub(self.written.as_millisecond());
-        // A clock that was set back must not stop the writes.
-        if since < 0 || since.unsigned_abs() >= PROGRESS.as_millis() as u64 {
+        if self.since_written(now) >= PROGRESS {
             self.write(Durability::Unsynced, now)?;
         }
         Ok(())
+    }
+
+    /// Returns how long the document on the disk has stood; a clock that was set back must not stop the writes.
+    fn since_written(&self, now: Timestamp) -> Duration {
+        let since = now
+            .as_millisecond()
+            .saturating_sub(self.written.as_millisecond());
+        u64::try_from(since).map_or(Duration::MAX, Duration::from_millis)
     }
 
     fn write(&mut self, durability: Durability, now: Timestamp) -> Result<(), FolderError> {
@@ -281,8 +308,9 @@ impl Writer {
             self.document.elapsed_s = crate::time::elapsed(self.started, now);
         }
         let text = self.document.to_json();
-        write_whole(&self.folder.document(), text.as_bytes(), durability)?;
+        // Noted before it succeeds: a disk that is full is not tried more often than one that is not.
         self.written = now;
+        write_whole(&self.folder.document(), text.as_bytes(), durability)?;
         self.is_dirty = false;
         self.beat(now)
     }

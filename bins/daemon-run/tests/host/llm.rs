@@ -211,13 +211,11 @@ fn a_default_without_a_section_is_an_agent_or_says_that_the_section_is_wanted() 
     assert_eq!(code, 78, "{answer}");
     assert_eq!(answer["error"]["help"], "write a section `[provider.mine]`");
     // No agent lies in the search path of a test: it is looked for by its own name.
-    let (code, answer) = configure("codex");
-    assert_eq!(code, 78, "{answer}");
-    let message = answer["error"]["message"].to_string();
-    assert!(
-        message.contains("provider.codex: ") && message.contains("cannot run `codex`"),
-        "{message}"
-    );
+    let (_, answer) = configure("codex");
+    let error = &answer["runs"][0]["error"];
+    assert_eq!(error["type"], "spawn", "{answer}");
+    let message = error["message"].to_string();
+    assert!(message.contains("cannot run `codex`"), "{message}");
 }
 
 #[test]

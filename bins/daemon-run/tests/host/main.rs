@@ -16,11 +16,16 @@ mod serve_api;
 mod serve_control;
 mod serve_crash;
 mod serve_emanate;
+mod serve_emanate_agents;
 mod serve_emanate_ask;
 #[cfg(feature = "internal-testing")]
 mod serve_emanate_crash;
+mod serve_emanate_deadlines;
 mod serve_emanate_files;
+mod serve_emanate_folder;
 mod serve_emanate_notices;
+mod serve_emanate_output;
+mod serve_emanate_refusals;
 mod serve_facts;
 #[cfg(feature = "internal-testing")]
 mod serve_failpoints;

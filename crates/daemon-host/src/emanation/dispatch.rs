@@ -86,10 +86,15 @@ fn plans(
             "max_emanations reached: {running} running, {asked} requested of {most}"
         )));
     }
-    let Some(common) = plan::common(inner, caller, &emanate, faults) else {
+    let common = plan::common(inner, caller, &emanate, faults);
+    let tasks = tasks.into_iter().enumerate();
+    let Some(common) = common else {
+        // What is wrong with the tasks under any provider is named all the same.
+        for (index, task) in tasks {
+            plan::judge(index, &task, faults);
+        }
         return Vec::new();
     };
-    let tasks = tasks.into_iter().enumerate();
     tasks
         .map(|(index, task)| plan::plan(&config, &common, index, task, faults))
         .collect()
@@ -127,6 +132,7 @@ fn begin_one(inner: &Arc<Inner>, group: GroupId, plan: Plan) -> Result<Begun, St
     start.group_id = Some(group);
     start.tools.clone_from(&plan.tools.asked);
     start.call_parameters = plan.call_parameters();
+    start.backend_options = plan.backend_options();
     start.preset = plan.task.preset.as_ref().map(|name| Preset {
         name: name.clone(),
         provider: common.provider.name().to_owned(),

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use daemon_provider::inputs::{self, McpRegistration};
+use daemon_provider::inputs::{self, McpRegistration, Skill};
 use daemon_provider::redact::{Redactor, is_secret_name};
 use daemon_provider::{
     FollowUps, Limits, MicroUsd, Options, Provider, RunId, RunRequest, SessionId,
@@ -115,15 +115,7 @@ pub(super) fn plan(
     let toolbox = toolbox(config, common);
     let tools = tools::choose(&at, task.tools.as_deref(), &toolbox, faults);
     let options = options::arguments(&at, &task.backend_options, taken, faults);
-    if task.cwd.as_deref().is_some_and(|cwd| !cwd.is_dir()) {
-        faults.push(Fault::argument(format!("{at}.cwd: not a directory")));
-    }
-    let skills = found(
-        &at,
-        inputs::skills(&task.skills, task.cwd.as_deref()),
-        faults,
-    );
-    let mcp = found(&at, inputs::mcp(&task.mcp), faults);
+    let (skills, mcp) = brought(&at, &task, faults);
     let prompt = prompt::prompt(&Parts {
         task: &task.task,
         system_prompt: task.system_prompt.as_deref(),
@@ -140,6 +132,25 @@ pub(super) fn plan(
         prompt,
         mcp,
     }
+}
+
+/// Checks of one task what no provider has a say in.
+pub(super) fn judge(index: usize, task: &Task, faults: &mut Vec<Fault>) {
+    let at = format!("tasks[{index}]");
+    tools::choose(&at, task.tools.as_deref(), &Toolbox::Own, faults);
+    options::arguments(&at, &task.backend_options, Options::Ignored, faults);
+    brought(&at, task, faults);
+}
+
+/// Finds what a task brings along: a place, skills, servers.
+fn brought(at: &str, task: &Task, faults: &mut Vec<Fault>) -> (Vec<Skill>, Vec<McpRegistration>) {
+    let cwd = task.cwd.as_deref();
+    if cwd.is_some_and(|cwd| !cwd.is_dir()) {
+        faults.push(Fault::argument(format!("{at}.cwd: not a directory")));
+    }
+    let skills = found(at, inputs::skills(&task.skills, cwd), faults);
+    let mcp = found(at, inputs::mcp(&task.mcp), faults);
+    (skills, mcp)
 }
 
 /// Takes the provider of the preset that a task names, and its tools where the task names none; a program has no presets.
@@ -221,6 +232,14 @@ impl Plan {
                 json!(Some(options).filter(|_| !task.backend_options.is_empty())),
             ),
         ])
+    }
+
+    /// Returns the options that the provider's program is given; without a program there are none.
+    pub(super) fn backend_options(&self) -> Map<String, Value> {
+        match self.common.provider.options() {
+            Options::Taken { .. } => self.task.backend_options.clone(),
+            Options::Ignored => Map::new(),
+        }
     }
 
     /// Makes the request of the first turn.

@@ -26,7 +26,11 @@ pub(super) struct Begun {
 impl Begun {
     /// Executes the run, tells its end, and answers the message that waited for it.
     pub(super) async fn run(mut self, inner: Arc<Inner>) {
-        let joined = self.first_turn(&inner).await;
+        let Some(joined) = self.first_turn(&inner).await else {
+            // Its end is not on the disk: the next start takes it back, and tells it.
+            inner.emanations.forget(self.id);
+            return;
+        };
         inner
             .emanations
             .note_end(self.id, self.record.document().state);
@@ -52,13 +56,16 @@ impl Begun {
         self.answer_waiting(&inner).await;
     }
 
-    /// Follows the first turn to its end, and returns the messages that joined it.
-    async fn first_turn(&mut self, inner: &Inner) -> Vec<u32> {
+    /// Follows the first turn to its end, and returns the messages that joined it; `None` where its end could not be recorded.
+    async fn first_turn(&mut self, inner: &Inner) -> Option<Vec<u32>> {
         let request = self.plan.request(&self.record);
         let mut following = Following::default();
         crate::failpoint::hit("E0");
         let ended = self.turn(request, &mut following).await;
-        self.record.end(&ended.outcome, &ended.text, random::now());
+        let is_recorded = self.record.end(&ended.outcome, &ended.text, &inner.stop);
+        if !is_recorded.await {
+            return None;
+        }
         let state = self.record.document().state;
         for n in &following.joined {
             let end = match (&ended.outcome, state) {
@@ -76,7 +83,7 @@ impl Begun {
         }
         tracing::info!(run = %self.id, state = state.as_str(), "emanation");
         inner.signals.ended.notify_waiters();
-        following.joined
+        Some(following.joined)
     }
 
     /// Starts the provider and follows what it does to its end.

@@ -72,7 +72,7 @@ pub(super) async fn run(
         drop(started);
         servers.close().await;
         let lost = Outcome::Stopped(CancelReason::LostLease);
-        record.end(&lost, "", random::now());
+        record.end(&lost, "", &inner.stop).await;
         return Err(match error {
             StoreError::LeaseLost => Refusal::final_("the lease was lost"),
             other => Refusal::retryable(crate::ops::chain(&other)),
@@ -106,7 +106,7 @@ pub(super) async fn run(
     }
     // Nothing that was started for the run is there when it is told to be over.
     servers.close().await;
-    record.end(&ended.outcome, &ended.text, random::now());
+    record.end(&ended.outcome, &ended.text, &inner.stop).await;
     let saved = inner
         .store
         .put_run(record.row(), Some(activation.run_lease))

@@ -15,8 +15,6 @@ use crate::random;
 
 /// How long a stopped run may take to tell its end.
 const LAST_WORDS: Duration = Duration::from_secs(20);
-/// How often a run shows that it is alive.
-const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// What bounds a run, and what reaches it.
 pub(crate) struct Course<'a> {
@@ -127,7 +125,7 @@ impl Following {
                     self.join(&mut *run, record, &message).await;
                     continue;
                 }
-                () = tokio::time::sleep(HEARTBEAT) => {
+                () = tokio::time::sleep(record.next_beat(random::now())) => {
                     record.beat(random::now());
                     continue;
                 }

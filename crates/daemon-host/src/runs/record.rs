@@ -1,22 +1,26 @@
 //! The record of one run: the folder's one writer, fed with the events that the run yields.
 
+mod ending;
+
 use std::path::PathBuf;
+use std::time::Duration;
 
 use daemon_process::{ProcessId, boot_id};
 use daemon_provider::redact::Redactor;
 use daemon_provider::{
-    CancelReason, Exit, Limits, MicroUsd, Outcome, OutputStream, Provider, Role, RunEvent,
+    CancelReason, Exit, Limits, MicroUsd, OutputStream, Provider, Role, RunEvent,
     ToolStatus, Usage, Verdict,
 };
 use daemon_run_folder::{
-    Budget, Child, Document, Dropped, Ending, ErrorClass, Folder, FolderError, Owner, Reserved,
-    RunError, RunState, SandboxRecord, Speaker, Start, StopReason, Tokens, Truncation, Writer,
+    Budget, Child, Document, Dropped, Folder, FolderError, Owner, Reserved, RunError, RunState,
+    SandboxRecord, Speaker, Start, Tokens, Truncation, Writer,
 };
 use daemon_store::RunRow;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use self::ending::{ending, reason};
 use super::redaction;
 use super::show::object;
 use crate::emanation::{Stamp, of_document};
@@ -309,17 +313,7 @@ impl Record {
         if self.has_ended() {
             return;
         }
-        let reason = match why {
-            CancelReason::Timeout => StopReason::Timeout,
-            CancelReason::Idle => StopReason::Idle,
-            CancelReason::Reclaim => StopReason::Reclaim,
-            CancelReason::AgentStop => StopReason::AgentStop,
-            CancelReason::LostLease => StopReason::LostLease,
-            CancelReason::Budget => StopReason::Budget,
-            CancelReason::Resource => StopReason::Resource,
-            CancelReason::Grace => StopReason::Grace,
-        };
-        let stored = self.writer.stopping(reason, None, now).map(drop);
+        let stored = self.writer.stopping(reason(why), None, now).map(drop);
         self.report(stored);
     }
 
@@ -353,22 +347,15 @@ impl Record {
         self.report(written);
     }
 
-    /// Shows that the run is looked after.
+    /// Returns how long after `now` [`Record::beat`] is to be called.
+    pub(crate) fn next_beat(&self, now: Timestamp) -> Duration {
+        self.writer.next_tick(now)
+    }
+
+    /// Shows that the run is looked after, and writes what is not on the disk yet.
     pub(crate) fn beat(&mut self, now: Timestamp) {
         let written = self.writer.tick(now);
         self.report(written);
-    }
-
-    /// Writes the end.
-    pub(crate) fn end(&mut self, outcome: &Outcome, text: &str, now: Timestamp) {
-        let outcome = redaction::outcome(&self.redactor, outcome);
-        let text = self.redactor.text(text);
-        let ended = self.writer.provider_ended(&ending(&outcome), &text, now);
-        self.report(ended);
-        if let Err(error) = self.writer.finish(ending(&outcome), now) {
-            tracing::error!(run = self.id(), %error, "the end of a run could not be recorded");
-        }
-        self.finished = Some(now);
     }
 
     /// Returns the row of the index as it is.
@@ -413,14 +400,16 @@ impl Record {
 /// Takes the secrets out of what a run starts with; the hash stays that of the bytes that are sent.
 fn without_secrets(start: Start, redactor: &Redactor) -> Start {
     let clean = |text: &str| redactor.text(text).into_owned();
+    let clean_map = |map: Map<String, Value>| match redactor.json(&Value::Object(map)) {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    };
     let prompt = String::from_utf8_lossy(&start.prompt);
     Start {
         prompt: clean(&prompt).into_bytes(),
         task: clean(&start.task),
-        call_parameters: match redactor.json(&Value::Object(start.call_parameters)) {
-            Value::Object(map) => map,
-            _ => Map::new(),
-        },
+        call_parameters: clean_map(start.call_parameters),
+        backend_options: clean_map(start.backend_options),
         ..start
     }
 }
@@ -453,25 +442,4 @@ fn tokens(usage: &Usage) -> Tokens {
 )]
 fn usd(cost: MicroUsd) -> f64 {
     cost.0 as f64 / 1_000_000.0
-}
-
-fn ending(outcome: &Outcome) -> Ending {
-    let failed = |kind: &str, message: &str, class| {
-        Ending::Failed(RunError {
-            kind: kind.to_owned(),
-            message: message.to_owned(),
-            class,
-        })
-    };
-    match outcome {
-        Outcome::Done => Ending::Done,
-        Outcome::Failed(failure) => {
-            let class = match failure.class {
-                daemon_provider::Class::Retryable => ErrorClass::Retryable,
-                daemon_provider::Class::Final => ErrorClass::Final,
-            };
-            failed(failure.kind.as_str(), &failure.message, class)
-        }
-        Outcome::Stopped(why) => failed(why.as_str(), "stopped by the host", ErrorClass::Retryable),
-    }
 }

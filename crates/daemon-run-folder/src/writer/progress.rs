@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Writer;
 use crate::disk::{Durability, FolderError, Lines};
 use crate::document::{Child, CliTokens, Dropped, Exit, Termination, Tokens};
-use crate::log::{ChatRow, LedgerRow, LogEvent, Row, Speaker, cut, tail};
+use crate::log::{ChatRow, LedgerRow, LogEvent, Row, Speaker, cut, marked, tail};
 use crate::state::StopReason;
 use crate::time::{elapsed, format, second};
 
@@ -45,6 +45,9 @@ impl Writer {
     ) -> Result<(), FolderError> {
         self.document.child = Some(child);
         self.document.backend_argv = Some(argv);
+        if let Some(options) = self.options.take() {
+            self.document.backend_options = Some(options);
+        }
         // At once, so that a boot after a crash of the host finds the child; not synced, since no child survives a crash of
         // the machine.
         self.write(Durability::Unsynced, now)
@@ -86,7 +89,7 @@ impl Writer {
         self.write(Durability::Synced, now)
     }
 
-    /// Records a line of output; a blank one is skipped. `is_truncated` tells that the line was longer than `text`.
+    /// Records a line of output; a blank one is skipped. `truncation` tells whether the line was longer than `text`.
     pub fn output(
         &mut self,
         stream: OutputStream,
@@ -97,13 +100,16 @@ impl Writer {
         if text.trim().is_empty() {
             return Ok(());
         }
-        let kept = cut(text, OUTPUT_TEXT);
+        let kept = match truncation {
+            Truncation::Whole => cut(text, OUTPUT_TEXT),
+            Truncation::Cut => marked(text, OUTPUT_TEXT),
+        };
         let event = LogEvent::CliOutput {
             stream: match stream {
                 OutputStream::Stdout => "stdout",
                 OutputStream::Stderr => "stderr",
             },
-            truncated: truncation == Truncation::Cut || kept.len() != text.len(),
+            truncated: kept != text,
             text: kept,
             elapsed_s: elapsed(self.started, now),
         };

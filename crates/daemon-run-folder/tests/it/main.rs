@@ -3,12 +3,20 @@
 #[cfg(test)]
 mod after;
 #[cfg(test)]
+mod killed;
+#[cfg(test)]
 mod kit;
+#[cfg(test)]
+mod output_segments;
 #[cfg(test)]
 mod reading;
 #[cfg(test)]
 mod rebuilding;
 #[cfg(test)]
 mod removing;
+#[cfg(test)]
+mod rows;
+#[cfg(test)]
+mod whole_document;
 #[cfg(test)]
 mod writing;

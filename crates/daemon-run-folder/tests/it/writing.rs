@@ -170,6 +170,7 @@ fn the_document_has_its_keys_in_their_order() {
             "class": "retryable"
           },
           "claude_session_id": "s1",
+          "backend_options": {},
           "backend_argv": [
             "/usr/bin/claude",
             "--print"
@@ -250,14 +251,14 @@ fn a_good_run_leaves_its_events_in_order() {
 
     let log = home
         .plain(&folder, &text(folder.events()))
-        .replace(&"x".repeat(4000), "(4000 x)");
+        .replace(&"x".repeat(3986), "(3986 x)");
     expect![[r#"
         {"ts":"2026-01-02T03:04:05Z","event":"daemon_start"}
         {"ts":"2026-01-02T03:04:06Z","event":"cli_output","stream":"stdout","text":"Reading.","elapsed_s":1.0}
         {"ts":"2026-01-02T03:04:06Z","event":"tool_call","name":"grep","args_preview":"{\"q\":\"é\"}","turn":0}
         {"ts":"2026-01-02T03:04:06Z","event":"tool_result","name":"grep","status":"error","turn":0}
         {"ts":"2026-01-02T03:04:06Z","event":"permission_denied","name":"push","detail":"read only"}
-        {"ts":"2026-01-02T03:04:06Z","event":"cli_output","stream":"stderr","text":"(4000 x)...[truncated]","elapsed_s":1.4,"truncated":true}
+        {"ts":"2026-01-02T03:04:06Z","event":"cli_output","stream":"stderr","text":"(3986 x)...[truncated]","elapsed_s":1.4,"truncated":true}
         {"ts":"2026-01-02T03:04:06Z","event":"provider_terminal","outcome":"done","result_sha256":"13079c2612a9ead4818ab21ef90bf6b7c457916144d8cbaeeff74befa4f4cc8d"}
         {"ts":"2026-01-02T03:04:06Z","event":"cli_usage","input":10,"output":2,"cached":4,"thinking":0,"raw":[{"in":10}]}
         {"ts":"2026-01-02T03:04:06Z","event":"daemon_done","elapsed_s":1.7,"result_path":"HOME/daemons/RUN/result.txt"}
@@ -463,12 +464,36 @@ fn progress_is_written_four_times_a_second_and_by_the_next_tick() {
     let found = lines.map(|(line, now)| seen(line, now));
     let b = Some("b".to_owned());
     assert_eq!(found, [None, b.clone(), b, Some("d".to_owned())]);
+    let milliseconds = |writer: &Writer, now| writer.next_tick(at(now)).as_millis();
+    assert_eq!(milliseconds(&writer, 500), 5000, "all is on the disk");
     writer
         .output(OutputStream::Stdout, "e", Truncation::Whole, at(501))
         .unwrap();
+    assert_eq!(
+        (milliseconds(&writer, 510), milliseconds(&writer, 900)),
+        (240, 0)
+    );
     writer.tick(at(5000)).unwrap();
     assert_eq!(document(&folder).last_output.as_deref(), Some("e"));
     assert_eq!(folder.last_heartbeat(), Some(at(5000)));
+    assert_eq!(milliseconds(&writer, 5000), 5000);
+}
+
+#[test]
+fn a_document_that_cannot_be_written_is_not_tried_without_a_pause() {
+    let home = Home::new();
+    let mut writer = home.run(start());
+    let path = writer.folder().document();
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    writer.tool_start("Read", "{}", at(1000)).unwrap_err();
+    assert_eq!(writer.next_tick(at(1000)).as_millis(), 250);
+    writer.tick(at(1250)).unwrap_err();
+    assert_eq!(writer.next_tick(at(1250)).as_millis(), 250);
+    fs::remove_dir(&path).unwrap();
+    writer.tick(at(1500)).unwrap();
+    let current = document(writer.folder()).current_tool;
+    assert_eq!(current.as_deref(), Some("Read"));
 }
 
 #[test]
