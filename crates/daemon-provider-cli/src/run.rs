@@ -65,6 +65,7 @@ pub(crate) struct ProgramRun<D> {
     pending: VecDeque<RunEvent>,
     has_ended: bool,
     complaints: LastLines,
+    /// Whether a line that was cut may have told the end, and none told it since.
     lost_event: bool,
     leaving: Leaving,
     limit: Option<LimitReached>,
@@ -141,6 +142,8 @@ impl<D: Dialect> ProgramRun<D> {
             Reading::Text => self.take_text(line),
             Reading::Event => {}
             Reading::End => {
+                // Whatever was lost before it, this says how the work ended.
+                self.lost_event = false;
                 if self.leaving == Leaving::No {
                     self.leaving = Leaving::Until(Instant::now() + GRACE);
                 }

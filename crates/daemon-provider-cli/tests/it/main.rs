@@ -9,3 +9,5 @@ mod conformance;
 mod endings;
 #[cfg(test)]
 mod kit;
+#[cfg(test)]
+mod lost_lines;

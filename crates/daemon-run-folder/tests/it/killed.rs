@@ -2,10 +2,10 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Barrier, Mutex};
 
-use daemon_run_folder::{Dropped, Ending, Folder, RunState, Writer};
+use daemon_run_folder::{Dropped, Ending, Folder, Reading, RunState, Writer};
 
 use crate::kit::{Home, at, document, start};
 
@@ -75,13 +75,17 @@ fn kill(mut child: Child) {
     child.wait().unwrap();
 }
 
-/// Reads the document, which must be a whole one, and returns how much it counts.
-fn whole(folder: &Folder) -> u64 {
-    let seen = document(folder);
-    assert_eq!(seen.run_id, folder.id().to_string());
-    assert_eq!(seen.dropped.bytes, seen.dropped.lines * WEIGHT);
-    assert_eq!(seen.task.len(), TASK);
-    seen.dropped.lines
+/// Reads the document and returns how much it counts; an error for one that is not whole.
+fn whole(folder: &Folder) -> Result<u64, String> {
+    let reading = folder.read().map_err(|error| error.to_string())?;
+    let Reading::Known(seen) = reading else {
+        return Err(format!("{reading:?}"));
+    };
+    let is_whole = seen.run_id == folder.id().to_string()
+        && seen.dropped.bytes == seen.dropped.lines * WEIGHT
+        && seen.task.len() == TASK;
+    let lines = seen.dropped.lines;
+    is_whole.then_some(lines).ok_or_else(|| format!("{seen:?}"))
 }
 
 fn temporaries(folder: &Folder) -> usize {
@@ -101,15 +105,17 @@ fn a_thousand_readers_see_the_old_document_or_the_new_one_though_its_writer_is_k
     for round in 0..ROUNDS {
         let child = start_child(&folder);
         let (all, n_read) = (Barrier::new(READERS as usize), AtomicU64::new(0));
+        let wrong = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for _ in 0..READERS {
                 scope.spawn(|| {
                     let mut before = last;
                     all.wait();
                     for _ in 0..READS {
-                        let seen = whole(&folder);
-                        assert!(seen >= before, "{seen} after {before}");
-                        before = seen;
+                        match whole(&folder) {
+                            Ok(seen) if seen >= before => before = seen,
+                            seen => wrong.lock().unwrap().push((before, seen)),
+                        }
                         n_read.fetch_add(1, Ordering::Relaxed);
                     }
                 });
@@ -120,7 +126,8 @@ fn a_thousand_readers_see_the_old_document_or_the_new_one_though_its_writer_is_k
             }
             kill(child);
         });
-        last = whole(&folder);
+        assert_eq!(wrong.into_inner().unwrap(), []);
+        last = whole(&folder).unwrap();
         hits += usize::from(temporaries(&folder) > 0);
     }
     for n in 0..500_u64 {
@@ -133,8 +140,9 @@ fn a_thousand_readers_see_the_old_document_or_the_new_one_though_its_writer_is_k
             std::hint::spin_loop();
         }
         kill(child);
-        assert!(whole(&folder) > last);
-        last = whole(&folder);
+        let seen = whole(&folder).unwrap();
+        assert!(seen > last);
+        last = seen;
         hits += usize::from(temporaries(&folder) > 0);
     }
     assert!(hits >= HITS, "{hits} kills hit a write");
