@@ -177,6 +177,7 @@ fn a_reclaim_cancels_keeps_every_folder_counts_right_and_gives_the_first_name_ag
     let known = [&runs[..], &[ended], &again[..]].concat();
     let mut listed: Vec<String> = world.folders();
     let mut known: Vec<String> = known;
-    (listed.sort(), known.sort());
+    listed.sort();
+    known.sort();
     assert_eq!(listed, known);
 }
