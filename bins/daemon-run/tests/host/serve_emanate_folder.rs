@@ -43,7 +43,8 @@ fn files(world: &World, id: &str) -> Vec<String> {
 }
 
 /// Keeps what it got, waits, then works as `claude` does.
-const WORKS: &str = r#"cat > got
+const WORKS: &str = r#"cat > got.part
+mv got.part got
 while [ ! -e go ]; do sleep 0.02; done
 echo '{"type":"system","subtype":"init","session_id":"s1"}'
 echo '{"type":"assistant","message":{"content":[{"type":"text","text":"Reading."}]}}'

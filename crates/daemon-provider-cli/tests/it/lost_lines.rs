@@ -37,13 +37,13 @@ fn long(begin: &str) -> String {
 async fn play(agent: Agent, script: &str) -> Story {
     let bench = Bench::new();
     let mut config = AgentConfig::new(agent.as_str(), agent);
-    config.program = bench.path("agent");
+    config.program.path = bench.path("agent");
     fs::write(
-        &config.program,
+        &config.program.path,
         format!("#!/bin/sh\ncat > /dev/null\n{script}"),
     )
     .unwrap();
-    fs::set_permissions(&config.program, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&config.program.path, fs::Permissions::from_mode(0o755)).unwrap();
     let provider = AgentProvider::new(bench.supervisor(), config);
     story(&mut *provider.start(bench.request()).await.unwrap()).await
 }
