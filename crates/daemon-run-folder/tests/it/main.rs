@@ -3,8 +3,6 @@
 #[cfg(test)]
 mod after;
 #[cfg(test)]
-mod killed;
-#[cfg(test)]
 mod kit;
 #[cfg(test)]
 mod output_segments;

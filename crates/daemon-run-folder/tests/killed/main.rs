@@ -1,13 +1,16 @@
 //! A writer that is killed in the middle of a write, under a thousand readers.
+//!
+//! In a process of its own: a child that is being started holds for a moment the locks of all that run beside it.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 
-use daemon_run_folder::{Dropped, Ending, Folder, Reading, RunState, Writer};
-
-use crate::kit::{Home, at, document, start};
+use daemon_run_folder::{
+    Document, Dropped, Ending, Folder, Handle, Owner, Reading, RunState, Start, Writer,
+};
+use jiff::{SignedDuration, Timestamp};
 
 /// Set in the child: the folder it writes to until it is killed.
 const CHILD: &str = "RUN_FOLDER_KILL_TEST_PATH";
@@ -20,6 +23,35 @@ const TASK: usize = 4 << 10;
 const WEIGHT: u64 = 7;
 /// How often a kill has to hit between the new file and its rename.
 const HITS: usize = 5;
+
+/// Seconds after the start of the run.
+fn at(seconds: i64) -> Timestamp {
+    let start: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
+    start + SignedDuration::from_secs(seconds)
+}
+
+fn document(folder: &Folder) -> Document {
+    match folder.read().unwrap() {
+        Reading::Known(document) => *document,
+        other => panic!("expected a document, got {other:?}"),
+    }
+}
+
+/// Makes the folder of a run, without a writer.
+fn begun(daemons: &std::path::Path) -> Folder {
+    let handle: Handle = "em-1".parse().unwrap();
+    let reserved = Folder::reserve(daemons, handle, at(0)).unwrap();
+    let owner = Owner {
+        pid: 77,
+        boot_id: "b7c0".to_owned(),
+        start: 42,
+    };
+    let start = Start::new("cli:1000", owner, "claude", &"t".repeat(TASK), Vec::new());
+    Writer::start(reserved, start, at(0))
+        .unwrap()
+        .folder()
+        .clone()
+}
 
 /// Rewrites a document without end; returns at once outside a child.
 #[test]
@@ -41,7 +73,7 @@ fn child_that_is_killed() {
     };
     for n in 1.. {
         // A second apart, so that none is held back.
-        writer.dropped(one, at(n * 1000)).unwrap();
+        writer.dropped(one, at(n)).unwrap();
         if n == 1 {
             writeln!(std::io::stdout(), "writing").unwrap();
         }
@@ -54,7 +86,7 @@ fn child_that_is_killed() {
 )]
 fn start_child(folder: &Folder) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "killed::child_that_is_killed", "--nocapture"])
+        .args(["--exact", "child_that_is_killed", "--nocapture"])
         .env_clear()
         .env(CHILD, folder.path())
         .stdout(Stdio::piped())
@@ -97,10 +129,8 @@ fn temporaries(folder: &Folder) -> usize {
 
 #[test]
 fn a_thousand_readers_see_the_old_document_or_the_new_one_though_its_writer_is_killed() {
-    let home = Home::new();
-    let mut begin = start();
-    begin.task = "t".repeat(TASK);
-    let folder = home.run(begin).folder().clone();
+    let daemons = tempfile::tempdir().unwrap();
+    let folder = begun(daemons.path());
     let (mut last, mut hits) = (0, 0);
     for round in 0..ROUNDS {
         let child = start_child(&folder);
