@@ -27,7 +27,7 @@ pub(crate) async fn run(
     out: Out,
 ) -> Result<bool, Failure> {
     let scratch = scratch::Scratch::make(place)?;
-    let steps = tour::walk(&scratch, place, out).await?;
+    let steps = Box::pin(tour::walk(&scratch, place, out)).await?;
     let ok = steps.iter().all(|step| step.is_ok);
     if out.is_json() {
         let objects: Vec<Value> = steps

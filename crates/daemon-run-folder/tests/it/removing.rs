@@ -19,7 +19,10 @@ fn a_folder_goes_whole_and_only_once_its_writer_is_gone() {
     let writer = home.run(start());
     let folder = writer.folder().clone();
     assert_eq!(folder.remove().unwrap(), Removal::Live);
-    assert_eq!(Folder::list(&home.daemons()).unwrap(), [folder.clone()]);
+    assert_eq!(
+        Folder::list(&home.daemons()).unwrap(),
+        std::slice::from_ref(&folder)
+    );
     drop(writer);
     let locked = folder.session().join("cache");
     fs::create_dir_all(&locked).unwrap();

@@ -333,7 +333,7 @@ fn a_tool_is_in_use_until_it_ends_or_its_turn_or_its_run_does() {
             assert_eq!(
                 writer.finish(Ending::Done, at(3000)).unwrap(),
                 RunState::Done
-            )
+            );
         },
     ];
     for end in ends {
