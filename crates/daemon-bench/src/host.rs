@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use rusqlite::{Connection, OpenFlags};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::fixtures;
@@ -26,6 +27,30 @@ pub(crate) struct World {
 }
 
 impl World {
+    /// Makes a world without repositories, whose one provider is a script.
+    pub(crate) fn bare(agent: &str) -> Result<Self> {
+        let world = Self {
+            scratch: tempfile::tempdir()?,
+        };
+        world.furnish(agent, String::new())?;
+        Ok(world)
+    }
+
+    /// Makes a world of one repository, `bench/one`, with one daemon file, whose one provider is a script.
+    ///
+    /// `more` stands in its configuration behind the repository.
+    pub(crate) fn of_one(file: &str, agent: &str, more: &str) -> Result<Self> {
+        let world = Self {
+            scratch: tempfile::tempdir()?,
+        };
+        let path = world.beside("repository");
+        let daemon = ("one".to_owned(), file.as_bytes().to_vec());
+        write(&find_git()?, &path, [daemon])?;
+        let config = format!("[[repo]]\npath = {path:?}\nname = \"bench/one\"\n\n{more}\n");
+        world.furnish(agent, config)?;
+        Ok(world)
+    }
+
     /// Makes a world whose daemons all have one schedule.
     pub(crate) fn new(n_repositories: usize, schedule: &str) -> Result<Self> {
         let world = Self {
@@ -48,24 +73,90 @@ impl World {
                 "[[repo]]\npath = {path:?}\nname = \"bench/r{repository:03}\"\n\n"
             )?;
         }
-        let agent = world.beside("agent.sh");
-        fs::write(&agent, AGENT)?;
-        fs::set_permissions(&agent, Permissions::from_mode(0o755))?;
-        write!(
-            config,
-            "[provider]\ndefault = \"sh\"\n\n[provider.sh]\ncommand = {agent:?}\n"
-        )?;
-        fs::create_dir(world.home())?;
-        fs::write(world.home().join("config.toml"), config)?;
+        world.furnish(AGENT, config)?;
         Ok(world)
     }
 
-    fn beside(&self, name: &str) -> PathBuf {
+    /// Makes the home, and the script that its runs are executed by.
+    fn furnish(&self, agent: &str, mut config: String) -> Result<()> {
+        let script = self.beside("agent.sh");
+        fs::write(&script, agent)?;
+        fs::set_permissions(&script, Permissions::from_mode(0o755))?;
+        write!(
+            config,
+            "[provider]\ndefault = \"sh\"\n\n[provider.sh]\ncommand = {script:?}\n"
+        )?;
+        fs::create_dir(self.home())?;
+        fs::create_dir(self.desk())?;
+        fs::write(self.home().join("config.toml"), config)?;
+        Ok(())
+    }
+
+    /// Returns a path beside the home.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
 
-    fn home(&self) -> PathBuf {
+    /// Returns the directory that commands are given in; programs in it are never executed by a run.
+    fn desk(&self) -> PathBuf {
+        self.beside("desk")
+    }
+
+    /// Returns the home.
+    pub(crate) fn home(&self) -> PathBuf {
         self.beside("home")
+    }
+
+    /// Returns the directory of run folders.
+    pub(crate) fn runs(&self) -> PathBuf {
+        self.home().join("daemons")
+    }
+
+    /// Makes a home that no host serves, with the same run folders, and returns it.
+    pub(crate) fn unserved(&self) -> Result<PathBuf> {
+        let home = self.beside("unserved");
+        fs::create_dir(&home)?;
+        fs::copy(self.home().join("config.toml"), home.join("config.toml"))?;
+        std::os::unix::fs::symlink(self.runs(), home.join("daemons"))?;
+        Ok(home)
+    }
+
+    /// Dispatches one run for each task, and returns their ids.
+    pub(crate) fn emanate(&self, tasks: &[&str]) -> Result<Vec<String>> {
+        let tasks: Vec<Value> = tasks.iter().map(|task| json!({"task": task})).collect();
+        let call = self.beside("call.json");
+        fs::write(&call, json!({"tasks": tasks}).to_string())?;
+        let call = call.to_str().context("a scratch path is text")?;
+        let reply = self.ask(&self.home(), &["emanate", "--call", call])?;
+        let ids = reply["run_ids"].as_array().context("a batch has ids")?;
+        let ids = ids.iter().filter_map(|id| Some(id.as_str()?.to_owned()));
+        Ok(ids.collect())
+    }
+
+    /// Asks the host with the command line, and returns the reply.
+    pub(crate) fn call(&self, arguments: &[&str]) -> Result<Value> {
+        self.ask(&self.home(), arguments)
+    }
+
+    /// Runs the command line on a home to its end, and returns what it replies.
+    pub(crate) fn ask(&self, home: &Path, arguments: &[&str]) -> Result<Value> {
+        let output = Command::new(program()?)
+            .args(arguments)
+            .args(["--json", "--home"])
+            .arg(home)
+            .env_clear()
+            .env("PATH", SEARCH)
+            .current_dir(self.desk())
+            .stdin(Stdio::null())
+            .output()?;
+        ensure!(
+            output.status.success(),
+            "`{}` ended with {}: {}",
+            arguments.join(" "),
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        serde_json::from_slice(&output.stdout).context("a reply is JSON")
     }
 
     /// Returns the file of the store.
@@ -133,6 +224,7 @@ impl World {
             child,
             stdout: BufReader::new(stdout),
             took: Duration::ZERO,
+            ready: Value::Null,
         };
         let mut line = String::new();
         host.stdout.read_line(&mut line)?;
@@ -142,6 +234,7 @@ impl World {
             "the host did not become ready: {line}{}",
             tail(&self.beside("serve.log"))
         );
+        host.ready = serde_json::from_str(&line).context("the ready line is JSON")?;
         Ok(host)
     }
 }
@@ -171,9 +264,17 @@ pub(crate) struct Host {
     stdout: BufReader<ChildStdout>,
     /// How long it took from its start until it was ready.
     pub(crate) took: Duration,
+    /// What it printed when it was.
+    ready: Value,
 }
 
 impl Host {
+    /// Returns the address of its HTTP door.
+    pub(crate) fn address(&self) -> Result<&str> {
+        let url = self.ready["http"].as_str().context("a host listens")?;
+        url.strip_prefix("http://").context("a host serves HTTP")
+    }
+
     /// Reads what the kernel tells of the process.
     pub(crate) fn usage(&self) -> Result<Usage> {
         let of = |file: &str| fs::read_to_string(format!("/proc/{}/{file}", self.child.id()));

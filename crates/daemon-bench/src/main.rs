@@ -14,8 +14,9 @@ mod repositories;
 mod rows;
 
 use std::process::ExitCode;
+use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use crate::report::Report;
 
@@ -37,14 +38,26 @@ fn run() -> Result<()> {
         bail!("no flag `{flag}`; usage: daemon-bench [--json] [NAME...]");
     }
     let mut report = Report::new();
-    for row in rows::chosen(&names)? {
-        eprintln!("measuring {}", row.name);
-        report.rows.push((row.measure)()?);
+    let chosen = rows::chosen(&names)?;
+    let mut failed = Vec::new();
+    for (n, row) in chosen.iter().enumerate() {
+        eprintln!("{} of {}: {}", n + 1, chosen.len(), row.name);
+        let began = Instant::now();
+        match (row.measure)() {
+            Ok(measured) => report.rows.push(measured),
+            // What the other rows found is printed all the same.
+            Err(error) => {
+                eprintln!("  {error:#}");
+                failed.push(row.name);
+            }
+        }
+        eprintln!("  {:.0} s", began.elapsed().as_secs_f64());
     }
     if flags.is_empty() {
         print!("{}", report.text());
     } else {
         println!("{}", serde_json::to_string(&report)?);
     }
+    ensure!(failed.is_empty(), "not measured: {}", failed.join(", "));
     Ok(())
 }

@@ -5,7 +5,9 @@ mod discovery;
 mod host;
 mod lint;
 mod parse;
+mod runs;
 mod schedule;
+mod store;
 mod watch;
 
 use anyhow::{Result, bail};
@@ -65,6 +67,30 @@ const ROWS: &[Entry] = &[
     Entry {
         name: "idle-10k",
         measure: host::idle,
+    },
+    Entry {
+        name: "wake-start",
+        measure: host::wake,
+    },
+    Entry {
+        name: "store-activations",
+        measure: store::measure,
+    },
+    Entry {
+        name: "run-list",
+        measure: runs::list,
+    },
+    Entry {
+        name: "run-spawn",
+        measure: runs::spawn,
+    },
+    Entry {
+        name: "noisy-runs",
+        measure: runs::noisy,
+    },
+    Entry {
+        name: "run-stop",
+        measure: runs::stop,
     },
     Entry {
         name: "watch-interpret",

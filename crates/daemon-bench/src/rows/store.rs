@@ -1,20 +1,13 @@
-//! Measures the store beside one transaction per step and beside bare appends, on the disk of a given folder.
-//!
-//! `cargo run --release -p daemon-store-sqlite --example throughput [FOLDER] [SECONDS]`
-#![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a benchmark reads the clock; the store itself does not"
-)]
+//! The store under many clients, beside one transaction a step and beside bare appends.
 
-use std::error::Error;
 use std::fs::File;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use daemon_engine::{
     AttemptEnd, AttemptOutcome, Gate, HostEpoch, Joining, NewTrigger, RunLease, Trigger,
 };
@@ -29,94 +22,87 @@ use daemon_store_sqlite::SqliteStore;
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 
-type Failure = Box<dyn Error + Send + Sync>;
+use crate::kit::Sample;
+use crate::report::Row;
 
-/// One durable step after another, by one client of many.
-#[derive(Clone, Copy)]
-enum Work {
-    /// Accepts events of 1 KiB.
-    Accept,
-    /// Accepts an event, matches it, claims an activation and ends it.
-    Cycle,
-}
+const N_CLIENTS: u64 = 64;
+const MUST_BEAT: f64 = 12.0;
+const N_ROUNDS: usize = 5;
+const ROUND: Duration = Duration::from_secs(2);
+/// The transactions of one cycle: accept, match, claim, complete.
+const N_STEPS: u32 = 4;
+const PAYLOAD: usize = 1024;
 
-fn main() -> Result<(), Failure> {
-    let mut arguments = std::env::args_os().skip(1);
-    let folder = arguments
-        .next()
-        .map_or_else(std::env::temp_dir, PathBuf::from);
-    let seconds = match arguments.next() {
-        None => 3,
-        Some(text) => text.to_string_lossy().parse()?,
+pub(super) fn measure() -> Result<Row> {
+    let scratch = tempfile::tempdir()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let store = |n_clients| {
+        let folder = tempfile::tempdir_in(scratch.path())?;
+        runtime.block_on(drive(&folder.path().join("store.db"), n_clients))
     };
-    let span = Duration::from_secs(seconds);
-    let folder = tempfile::tempdir_in(folder)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().build()?;
-    let ours = |clients, work| -> Result<f64, Failure> {
-        let path = folder.path().join("store.db");
-        let rate = runtime.block_on(drive(&path, clients, work, span))?;
-        std::fs::remove_file(&path)?;
-        Ok(rate)
-    };
-
-    println!("durable accept of 1 KiB, events a second");
-    for clients in [1, 8, 64] {
-        let bare = appends(folder.path(), clients, 1024, span)?;
-        let rate = ours(clients, Work::Accept)?;
-        println!(
-            "  {clients:>2} senders     {rate:>8.0}   bare append + fdatasync of as many {bare:>8.0}   {:>3.0} %",
-            100.0 * rate / bare
-        );
-    }
-
-    println!("accept, match, claim, complete: cycles a second");
-    let alone = ours(1, Work::Cycle)?;
-    println!("   1 client, one transaction per step   {alone:>8.0}");
-    let together = ours(64, Work::Cycle)?;
-    println!("  64 clients, grouped                   {together:>8.0}");
-    println!(
-        "  ratio                                 {:>8.1}",
-        together / alone
-    );
-    Ok(())
-}
-
-/// Appends batches as large as a full group and syncs each; returns items a second.
-fn appends(folder: &Path, batch: u64, size: usize, span: Duration) -> Result<f64, Failure> {
-    let mut file = File::create(folder.join("append"))?;
-    let item = vec![b'x'; size];
-    let begun = Instant::now();
-    let mut n_items = 0_u32;
-    while begun.elapsed() < span {
-        let mut bytes = Vec::new();
-        for _ in 0..batch {
-            bytes.extend_from_slice(&item);
-            n_items += 1;
+    let mut times: [Vec<f64>; 3] = [const { Vec::new() }; 3];
+    for _ in 0..N_ROUNDS {
+        let rates = [store(N_CLIENTS)?, store(1)?, appends(scratch.path())?];
+        for (times, rate) in times.iter_mut().zip(rates) {
+            times.push(1e9 / rate);
         }
-        file.write_all(&bytes)?;
-        file.sync_data()?;
     }
-    Ok(f64::from(n_items) / begun.elapsed().as_secs_f64())
+    let [together, alone, appended] = times;
+    let ours = Sample::of("SQLite, 64 clients", together);
+    let alone = Sample::of("one client, one transaction a step", alone);
+    let appended = Sample::of("four appends and fdatasyncs for 64 together", appended);
+    Ok(Row::new(
+        "store-activations",
+        "one durable accept, match, claim and complete, of 64 clients at once",
+        &ours,
+    )
+    .beside(&ours, &alone)
+    .limited_by(&ours, &appended)
+    .must_beat(&ours, &alone, MUST_BEAT)
+    .note("Events of 1 KiB for 64 daemons, every commit with `synchronous=FULL`, on the disk of the temporary directory."))
 }
 
-async fn drive(path: &Path, clients: u64, work: Work, span: Duration) -> Result<f64, Failure> {
+/// Appends what all clients would and syncs it, as often as a cycle does; returns cycles a second.
+fn appends(folder: &Path) -> Result<f64> {
+    let mut file = File::create(folder.join("append"))?;
+    let item = [b'x'; PAYLOAD];
+    let begun = Instant::now();
+    let mut n_cycles = 0_u32;
+    while begun.elapsed() < ROUND {
+        for _ in 0..N_STEPS {
+            let mut bytes = Vec::new();
+            for _ in 0..N_CLIENTS {
+                bytes.extend_from_slice(&item);
+            }
+            file.write_all(&bytes)?;
+            file.sync_data()?;
+        }
+        n_cycles += u32::try_from(N_CLIENTS)?;
+    }
+    Ok(f64::from(n_cycles) / begun.elapsed().as_secs_f64())
+}
+
+/// Lets clients do cycle after cycle; returns cycles a second.
+async fn drive(path: &Path, n_clients: u64) -> Result<f64> {
     let store = Arc::new(SqliteStore::open(path)?);
-    let daemons: Vec<DaemonKey> = (0..64).map(daemon).collect::<Result<_, _>>()?;
+    let daemons: Vec<DaemonKey> = (0..64).map(daemon).collect::<Result<_>>()?;
     register(&store, &daemons).await?;
     let numbers = Arc::new(AtomicU64::new(1));
     let begun = Instant::now();
     let mut tasks = JoinSet::new();
-    for client in 0..clients {
+    for client in 0..n_clients {
         let (store, numbers) = (Arc::clone(&store), Arc::clone(&numbers));
         let daemon = daemons[usize::try_from(client)? % daemons.len()].clone();
         tasks.spawn(async move {
             let mut n_done = 0_u32;
-            while begun.elapsed() < span {
+            while begun.elapsed() < ROUND {
                 let n = numbers.fetch_add(1, Ordering::Relaxed);
-                step(&store, &daemon, n, work).await?;
+                cycle(&store, &daemon, n).await?;
                 n_done += 1;
             }
-            Ok::<u32, Failure>(n_done)
+            anyhow::Ok(n_done)
         });
     }
     let mut n_done = 0.0;
@@ -126,13 +112,10 @@ async fn drive(path: &Path, clients: u64, work: Work, span: Duration) -> Result<
     Ok(n_done / begun.elapsed().as_secs_f64())
 }
 
-async fn step(store: &SqliteStore, daemon: &DaemonKey, n: u64, work: Work) -> Result<(), Failure> {
+async fn cycle(store: &SqliteStore, daemon: &DaemonKey, n: u64) -> Result<()> {
     let now = Timestamp::from_second(1_767_225_600)? + SignedDuration::from_millis(n.try_into()?);
     let id = EventId::new(n, [0; 10]);
     store.accept(vec![event(&id, n, now)?]).await?;
-    if let Work::Accept = work {
-        return Ok(());
-    }
     let trigger = NewTrigger {
         daemon: daemon.clone(),
         rev: "rev".to_owned(),
@@ -175,7 +158,7 @@ async fn complete(
     id: &ActivationId,
     lease: RunLease,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let end = AttemptEnd {
         outcome: AttemptOutcome::Done,
         outputs: Vec::new(),
@@ -190,7 +173,7 @@ async fn complete(
     Ok(())
 }
 
-fn event(id: &EventId, n: u64, now: Timestamp) -> Result<NewEvent, Failure> {
+fn event(id: &EventId, n: u64, now: Timestamp) -> Result<NewEvent> {
     Ok(NewEvent {
         event: Event {
             id: id.clone(),
@@ -204,7 +187,7 @@ fn event(id: &EventId, n: u64, now: Timestamp) -> Result<NewEvent, Failure> {
             received_at: now,
             delivery: format!("{n}").parse::<DeliveryId>()?,
             facts: Facts::default(),
-            payload: vec![b'x'; 1024].into(),
+            payload: vec![b'x'; PAYLOAD].into(),
         },
         identities: ["id", "body"]
             .map(|kind| Identity {
@@ -219,14 +202,14 @@ fn event(id: &EventId, n: u64, now: Timestamp) -> Result<NewEvent, Failure> {
     })
 }
 
-fn daemon(n: u32) -> Result<DaemonKey, Failure> {
+fn daemon(n: u32) -> Result<DaemonKey> {
     Ok(DaemonKey {
         repo: "o/r".parse()?,
         id: format!("d-{n}").parse()?,
     })
 }
 
-async fn register(store: &SqliteStore, daemons: &[DaemonKey]) -> Result<(), Failure> {
+async fn register(store: &SqliteStore, daemons: &[DaemonKey]) -> Result<()> {
     let row = |key: &DaemonKey| DaemonRow {
         key: key.clone(),
         path: format!(".agents/daemons/{}/DAEMON.md", key.id),

@@ -1,0 +1,174 @@
+//! From an accepted event to the process that handles it.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use jiff::Timestamp;
+use sha2::Sha256;
+
+use crate::host::World;
+use crate::kit::Sample;
+use crate::report::{Row, duration};
+use crate::repositories::SEARCH;
+
+const N_EVENTS: usize = 25;
+const MOST_OVER: f64 = 10e6;
+const PATIENCE: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+const SECRET: &str = "a secret of the bench";
+/// How long a host is left alone before each event.
+const REST: Duration = Duration::from_millis(100);
+const FILE: &str = "---\nid: one\npurpose: Looks at what is opened.\nwatch:\n  - when a pull request is opened\nroutines:\n  - \
+     Look at it.\ndeny:\n  - Merge.\n---\n\nIt looks at pull requests.\n";
+/// Its first act is to write down when it began.
+const AGENT: &str = "#!/bin/sh\ndate +%s%N > \"$HOME/began.new\"\nmv \"$HOME/began.new\" \"$HOME/began\"\ncat > /dev/null\n\
+     echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"done\"}'\n";
+
+pub(crate) fn measure() -> Result<Row> {
+    let sources = "[sources.github]\nsecret_file = \"hook-secret\"\n";
+    let world = World::of_one(FILE, AGENT, sources)?;
+    fs::write(world.home().join("hook-secret"), SECRET)?;
+    let host = world.serve()?;
+    let address = host.address()?;
+    let (mut woken, mut alone) = (Vec::new(), Vec::new());
+    for n in 0..=N_EVENTS {
+        std::thread::sleep(REST);
+        let before = n_runs(&world)?;
+        send(address, n)?;
+        let accepted = Timestamp::now();
+        let run = wait_for(|| newest_run(&world, before))?;
+        let began = wait_for(|| Ok(began(&world.runs().join(&run).join("session"))))?;
+        wait_for(|| Ok(has_ended(&world.runs().join(&run)).then_some(())))?;
+        let bare = start_alone(
+            &world.beside("agent.sh"),
+            &world.beside(&format!("home-{n}")),
+        )?;
+        // The first event pays for what is done once.
+        if n > 0 {
+            woken.push((began - accepted.as_nanosecond()) as f64);
+            alone.push(bare);
+        }
+    }
+    host.stop()?;
+    let ours = Sample::of("daemon-run", woken);
+    let alone = Sample::of("the process alone", alone);
+    let over = ours.median - alone.median;
+    Ok(Row::new(
+        "wake-start",
+        "from the answer to a webhook until the provider's process runs, on an idle host",
+        &ours,
+    )
+    .beside(&ours, &alone)
+    .must(
+        format!("≤ {} over the process alone", duration(MOST_OVER)),
+        duration(over.max(0.0)),
+        over <= MOST_OVER,
+    )
+    .note(
+        "The process is a shell script that writes down when it began. In between lie two commits of the store, a work tree made by \
+         git, and the run folder.",
+    ))
+}
+
+/// Sends a signed webhook, and returns once it was accepted.
+fn send(address: &str, n: usize) -> Result<()> {
+    let body = serde_json::json!({
+        "action": "opened",
+        "number": n + 1,
+        "pull_request": {"number": n + 1, "title": "A title", "draft": false, "merged": false, "labels": [],
+            "user": {"login": "ann", "type": "User"}},
+        "repository": {"id": 1, "full_name": "bench/one", "name": "one", "default_branch": "main", "owner": {"login": "bench"}},
+        "sender": {"login": "ann", "id": 1, "type": "User"},
+    })
+    .to_string();
+    let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes())?;
+    mac.update(body.as_bytes());
+    let digest = mac.finalize().into_bytes();
+    let digest: Vec<String> = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut stream = TcpStream::connect(address)?;
+    write!(
+        stream,
+        "POST /webhooks/github HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         X-GitHub-Event: pull_request\r\nX-GitHub-Delivery: d-{n}\r\nX-Hub-Signature-256: sha256={}\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        digest.concat(),
+        body.len()
+    )?;
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer)?;
+    ensure!(
+        answer.ends_with(b"200"),
+        "the webhook was answered with {}",
+        String::from_utf8_lossy(&answer)
+    );
+    Ok(())
+}
+
+fn runs(world: &World) -> Result<Vec<String>> {
+    let entries = match fs::read_dir(world.runs()) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+    names.collect()
+}
+
+fn n_runs(world: &World) -> Result<usize> {
+    Ok(runs(world)?.len())
+}
+
+/// Returns the newest run where there is one more than before.
+fn newest_run(world: &World, before: usize) -> Result<Option<String>> {
+    let mut names = runs(world)?;
+    // Handles count up; the time in a name is that of its second.
+    let number = |name: &String| {
+        let handle = name.split('-').nth(1).unwrap_or_default();
+        handle.parse::<u32>().unwrap_or(0)
+    };
+    names.sort_by_key(number);
+    Ok(names.pop().filter(|_| names.len() + 1 > before))
+}
+
+/// Reads when a process began, once it told.
+fn began(home: &Path) -> Option<i128> {
+    let text = fs::read_to_string(home.join("began")).ok()?;
+    text.trim().parse().ok()
+}
+
+fn has_ended(run: &Path) -> bool {
+    let text = fs::read_to_string(run.join("daemon.json")).unwrap_or_default();
+    text.contains("\"state\": \"done\"")
+}
+
+fn wait_for<T>(mut look: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look()? {
+            return Ok(found);
+        }
+        ensure!(Instant::now() < deadline, "waited in vain");
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Starts the script by itself, and returns the nanoseconds until it had begun.
+fn start_alone(script: &Path, home: &Path) -> Result<f64> {
+    fs::create_dir(home)?;
+    let before = Timestamp::now();
+    let mut child = Command::new(script)
+        .env_clear()
+        .env("PATH", SEARCH)
+        .env("HOME", home)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()?;
+    child.wait()?;
+    let began = began(home).context("it writes down when it began")?;
+    Ok((began - before.as_nanosecond()) as f64)
+}

@@ -1,0 +1,137 @@
+//! Ten thousand run folders, listed by a host and without one.
+
+use std::fs;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use daemon_run_folder::{Ending, Folder, Handle, Owner, RunId, Start, Writer};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use crate::host::World;
+use crate::kit::{Contender, measure as measure_all};
+use crate::report::{Row, duration};
+
+const N_FOLDERS: u32 = 10_000;
+const MOST_KNOWN: f64 = 200e6;
+const MOST_SCANNED: f64 = 2e9;
+/// Until a host has looked at what an earlier one left.
+const SETTLE: Duration = Duration::from_secs(3);
+/// One run in a hundred is asked for.
+const LIST: [&str; 6] = ["emanate", "list", "--contains", "RUN 42 ", "--last", "50"];
+const AGENT: &str = "#!/bin/sh\ncat > /dev/null\n";
+
+pub(crate) fn measure() -> Result<Row> {
+    let world = World::bare(AGENT)?;
+    fs::create_dir(world.runs())?;
+    let folders = fill(&world.runs())?;
+    let unserved = world.unserved()?;
+    let scanned = world.ask(&unserved, &LIST)?;
+    let host = world.serve()?;
+    std::thread::sleep(SETTLE);
+    let known = world.call(&LIST)?;
+    ensure!(
+        known["total_before_filter"] == N_FOLDERS && known["total_matches"] == N_FOLDERS / 100,
+        "{} of {} runs match",
+        known["total_matches"],
+        known["total_before_filter"]
+    );
+    ensure!(ids(&known) == ids(&scanned), "the two lists differ");
+
+    let listed = |reply: Result<Value>| {
+        black_box(reply.expect("it was listed a moment ago"));
+    };
+    let samples = measure_all(vec![
+        Contender::waiting("daemon-run emanate list", 1, || listed(world.call(&LIST))),
+        Contender::waiting("without a host", 1, || {
+            listed(world.ask(&unserved, &LIST));
+        }),
+        Contender::waiting("reading every daemon.json, one after another", 1, || {
+            for folder in &folders {
+                black_box(fs::read(folder.document()).expect("it was written a moment ago"));
+            }
+        }),
+    ]);
+    host.stop()?;
+    let [ours, unserved, reading] = &samples[..] else {
+        unreachable!("three were measured");
+    };
+    Ok(Row::new(
+        "run-list",
+        "list 10,000 run folders with a filter, the whole command; the host has listed them before",
+        ours,
+    )
+    .beside(ours, unserved)
+    .limited_by(ours, reading)
+    .must_take_at_most(ours, MOST_KNOWN)
+    .must(
+        format!("≤ {} without a host", duration(MOST_SCANNED)),
+        duration(unserved.median),
+        unserved.median <= MOST_SCANNED,
+    )
+    .note("Both commands answer the same; the folders were read before, so that the disk is not asked."))
+}
+
+/// Returns the runs of a list; their paths are those of the home that was asked about.
+fn ids(list: &Value) -> Vec<&Value> {
+    let entries = list["emanations"].as_array().into_iter().flatten();
+    entries.map(|entry| &entry["run_id"]).collect()
+}
+
+/// Makes folders of ended runs.
+fn fill(runs: &Path) -> Result<Vec<Folder>> {
+    let start: Timestamp = "2026-01-02T03:04:05Z".parse()?;
+    let model = ended(runs, start)?;
+    let text = fs::read_to_string(model.document())?;
+    let mut folders = Vec::new();
+    for n in 0..N_FOLDERS {
+        let handle: Handle = format!("em-{}", n % 100 + 1).parse()?;
+        let id = RunId::new(
+            handle,
+            start + SignedDuration::from_secs(i64::from(n) + 1),
+            [0; 3],
+        );
+        let folder = Folder::new(runs, id);
+        fs::create_dir_all(folder.path().join("logs"))?;
+        fs::copy(model.events(), folder.events())?;
+        fs::copy(model.result(), folder.result())?;
+        let text = text.replace(&model.id().to_string(), &id.to_string());
+        fs::write(
+            folder.document(),
+            text.replace("Run 0 ", &format!("Run {} ", n % 100)),
+        )?;
+        folders.push(folder);
+    }
+    fs::remove_dir_all(model.path())?;
+    Ok(folders)
+}
+
+/// Makes the folder of a run that was done and whose end was told.
+fn ended(runs: &Path, start: Timestamp) -> Result<Folder> {
+    let reserved = Folder::reserve(runs, "em-1".parse()?, start)?;
+    let owner = Owner {
+        pid: 1,
+        boot_id: "b7c0".to_owned(),
+        start: 42,
+    };
+    let task = format!(
+        "Run 0 looks through the documents. {}",
+        "It says why. ".repeat(20)
+    );
+    let mut first = Start::new("cli:0", owner, "sh", &task, task.clone().into_bytes());
+    let parameters = serde_json::json!({"task": task, "tools": ["file"], "cwd": "/srv/repository"});
+    let Value::Object(parameters) = parameters else {
+        unreachable!("it is written as an object");
+    };
+    first.call_parameters = parameters;
+    let mut writer = Writer::start(reserved, first, start)?;
+    let end = start + SignedDuration::from_secs(60);
+    writer.provider_ended(&Ending::Done, &"Two links were repaired. ".repeat(20), end)?;
+    writer
+        .finish(Ending::Done, end)
+        .context("a fresh run ends")?;
+    writer.published(1, end)?;
+    Ok(writer.folder().clone())
+}
