@@ -192,7 +192,7 @@ impl Writer {
         write_whole(
             &folder.document(),
             document.to_json().as_bytes(),
-            Durability::Synced,
+            Durability::SyncedFirst,
         )?;
         let writer = Self {
             folder: reserved.keep(),
