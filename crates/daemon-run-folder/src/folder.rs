@@ -122,7 +122,8 @@ impl Folder {
         self.path.join(".lock")
     }
 
-    pub(crate) fn prompt(&self) -> PathBuf {
+    /// Returns the file of what the provider was sent.
+    pub fn prompt(&self) -> PathBuf {
         self.path.join(".prompt")
     }
 }

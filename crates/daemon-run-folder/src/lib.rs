@@ -20,7 +20,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A [`Writer`] holds the folder's lock from [`Writer::start`] to its drop; [`Folder`] reads, lists and rebuilds.
+//! A [`Writer`] holds the folder's lock from [`Writer::start`] to its drop; [`Folder`] reads, lists and rebuilds;
+//! [`Folder::log_tail`] and [`Folder::log_after`] follow a log while it is written.
 //! [`Writer::adopt`] takes over the folder of a dead owner.
 //!
 //! # What this crate does not do
@@ -44,6 +45,7 @@ mod reader;
 mod rebuild;
 mod remove;
 mod state;
+mod tail;
 mod time;
 mod writer;
 
@@ -60,4 +62,5 @@ pub use notice::{Marked, Notice};
 pub use reader::{Broken, EventLog, Reading};
 pub use remove::Removal;
 pub use state::{Ending, ErrorClass, RunError, RunState, StopReason, UnknownReason};
+pub use tail::{LogPart, LogPlace, OutputPlace, UnknownPlace};
 pub use writer::{FinishError, OutputStream, Owner, Preset, Start, ToolStatus, Truncation, Writer};

@@ -12,7 +12,7 @@ use crate::log::Row;
 /// Output lines in the event log.
 const EVENTS_SHARE: u64 = 8 << 20;
 /// One segment.
-const SEGMENT: u64 = 4 << 20;
+pub(crate) const SEGMENT: u64 = 4 << 20;
 
 /// Where the next line of output goes.
 #[derive(Debug)]
@@ -97,7 +97,8 @@ impl OutputLog {
     }
 }
 
-fn segment(logs: &Path, index: usize) -> PathBuf {
+/// Names the file of a segment, of which there are two.
+pub(crate) fn segment(logs: &Path, index: usize) -> PathBuf {
     logs.join(format!("output.{}.jsonl", index + 1))
 }
 

@@ -169,7 +169,7 @@ fn reading(text: &[u8]) -> Reading {
 }
 
 /// Reads JSON lines, skipping what is no object.
-fn rows(text: &[u8]) -> Vec<Map<String, Value>> {
+pub(crate) fn rows(text: &[u8]) -> Vec<Map<String, Value>> {
     text.split(|byte| *byte == b'\n')
         .filter_map(|line| serde_json::from_slice(line).ok())
         .collect()

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod after;
 #[cfg(test)]
+mod following;
+#[cfg(test)]
 mod kit;
 #[cfg(test)]
 mod output_segments;
