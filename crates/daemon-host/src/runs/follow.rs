@@ -58,6 +58,18 @@ impl Ended {
         }
     }
 
+    /// Tells of a run that ended without a word.
+    fn silent() -> Self {
+        let failure = daemon_provider::Failure::new(
+            daemon_provider::FailureKind::Protocol,
+            "the provider ended without telling how",
+        );
+        Self {
+            outcome: Outcome::Failed(failure),
+            text: String::new(),
+        }
+    }
+
     /// Tells of a run that could not be started, or was lost.
     pub(crate) fn lost(error: &ProviderError) -> Self {
         let kind = match error.kind {
@@ -77,6 +89,71 @@ impl Ended {
     }
 }
 
+/// When a run has taken too long, and when it is looked after next.
+struct Clock<'a> {
+    limits: &'a Limits,
+    wall: Instant,
+    /// When it last said something.
+    quiet: Instant,
+    /// When it is given up, once it was told to stop.
+    given_up: Option<Instant>,
+    /// How long until it is to be shown that it is looked after.
+    beat: Duration,
+}
+
+impl<'a> Clock<'a> {
+    fn new(limits: &'a Limits) -> Self {
+        let now = Instant::now();
+        Self {
+            limits,
+            wall: now + limits.wall,
+            quiet: now,
+            given_up: None,
+            beat: Duration::ZERO,
+        }
+    }
+
+    /// Returns the next deadline, and what passing it means.
+    fn deadline(&self) -> (Instant, CancelReason) {
+        let idle = self.limits.idle.map(|idle| self.quiet + idle);
+        match (self.given_up, idle) {
+            (Some(at), _) => (at, CancelReason::Grace),
+            (None, Some(idle)) if idle < self.wall => (idle, CancelReason::Idle),
+            (None, _) => (self.wall, CancelReason::Timeout),
+        }
+    }
+}
+
+/// What is to be done next about a run.
+enum Step {
+    /// It told something, or nothing more comes.
+    Event(Result<Option<RunEvent>, ProviderError>),
+    /// It is to be told to stop.
+    Stop(CancelReason),
+    /// A deadline has passed.
+    Late(CancelReason),
+    /// Something happened beside it.
+    Beside(RunEvent),
+    /// It is sent a message.
+    Message(String),
+    /// It is to be shown that it is looked after.
+    Beat,
+}
+
+/// Waits for what is to be done next. A run that was told to stop is told nothing more.
+async fn step(run: &mut dyn Run, course: &mut Course<'_>, clock: &Clock<'_>) -> Step {
+    let (deadline, why) = clock.deadline();
+    let is_open = clock.given_up.is_none();
+    tokio::select! {
+        event = run.next() => Step::Event(event),
+        why = reason(course.stopped), if is_open => Step::Stop(why),
+        () = tokio::time::sleep_until(deadline) => Step::Late(why),
+        event = next(course.beside) => Step::Beside(event),
+        message = next(course.messages), if is_open => Step::Message(message),
+        () = tokio::time::sleep(clock.beat) => Step::Beat,
+    }
+}
+
 /// What a run used while it was followed, and what it was told.
 #[derive(Debug, Default)]
 pub(crate) struct Following {
@@ -92,81 +169,69 @@ impl Following {
         &mut self,
         mut run: Box<dyn Run>,
         record: &mut Record,
-        course: Course<'_>,
+        mut course: Course<'_>,
     ) -> Ended {
-        let wall = Instant::now() + course.limits.wall;
-        let mut quiet = Instant::now();
-        let mut given_up: Option<Instant> = None;
+        let mut clock = Clock::new(course.limits);
         let mut ended = None;
         loop {
-            let idle = course.limits.idle.map_or(wall, |idle| quiet + idle);
-            let deadline = given_up.unwrap_or(wall.min(idle));
-            let event = tokio::select! {
-                event = run.next() => event,
-                why = reason(course.stopped), if given_up.is_none() => {
-                    given_up = Some(stop(&mut *run, record, why).await);
-                    continue;
-                }
-                () = tokio::time::sleep_until(deadline) => {
-                    if given_up.is_some() {
-                        // It does not even tell its end: dropping it ends what it runs.
-                        break;
+            clock.beat = record.next_beat(random::now());
+            let why = match step(&mut *run, &mut course, &clock).await {
+                Step::Event(event) => {
+                    clock.quiet = Instant::now();
+                    match event {
+                        Ok(Some(event)) => ended = self.happened(event, record, &course).or(ended),
+                        Ok(None) => break,
+                        Err(error) => {
+                            ended.get_or_insert(Ended::lost(&error));
+                            break;
+                        }
                     }
-                    let why = if deadline == wall { CancelReason::Timeout } else { CancelReason::Idle };
-                    given_up = Some(stop(&mut *run, record, why).await);
                     continue;
                 }
-                event = next(course.beside) => {
-                    quiet = Instant::now();
+                Step::Beside(event) => {
+                    clock.quiet = Instant::now();
                     record.event(&event, random::now());
                     continue;
                 }
-                message = next(course.messages), if given_up.is_none() => {
+                Step::Message(message) => {
                     self.join(&mut *run, record, &message).await;
                     continue;
                 }
-                () = tokio::time::sleep(record.next_beat(random::now())) => {
+                Step::Beat => {
                     record.beat(random::now());
                     continue;
                 }
+                // It does not even tell its end: dropping it ends what it runs.
+                Step::Late(_) if clock.given_up.is_some() => break,
+                Step::Late(why) | Step::Stop(why) => why,
             };
-            quiet = Instant::now();
-            match event {
-                Ok(Some(event)) => {
-                    crate::failpoint::hit("R6");
-                    if matches!(event, RunEvent::Exited(_)) {
-                        crate::failpoint::hit("R7");
-                    }
-                    self.note(&event);
-                    record.event(&event, random::now());
-                    if let RunEvent::Proposed(value) = &event {
-                        record.proposed(
-                            value,
-                            &(course.verdict)(&value.to_string()),
-                            random::now(),
-                        );
-                    }
-                    if let RunEvent::Terminal { outcome, text } = event {
-                        ended = Some(Ended { outcome, text });
-                    }
-                }
-                Ok(None) => break,
-                Err(error) => {
-                    ended.get_or_insert(Ended::lost(&error));
-                    break;
-                }
-            }
+            clock.given_up = Some(stop(&mut *run, record, why).await);
         }
-        ended.unwrap_or_else(|| {
-            let failure = daemon_provider::Failure::new(
-                daemon_provider::FailureKind::Protocol,
-                "the provider ended without telling how",
-            );
-            Ended {
-                outcome: Outcome::Failed(failure),
-                text: String::new(),
+        ended.unwrap_or_else(Ended::silent)
+    }
+
+    /// Records an event, and returns the end that it tells.
+    fn happened(
+        &mut self,
+        event: RunEvent,
+        record: &mut Record,
+        course: &Course<'_>,
+    ) -> Option<Ended> {
+        crate::failpoint::hit("R6");
+        if matches!(event, RunEvent::Exited(_)) {
+            crate::failpoint::hit("R7");
+        }
+        self.note(&event);
+        record.event(&event, random::now());
+        match event {
+            RunEvent::Proposed(value) => {
+                let verdict = (course.verdict)(&value.to_string());
+                record.proposed(&value, &verdict, random::now());
+                None
             }
-        })
+            RunEvent::Terminal { outcome, text } => Some(Ended { outcome, text }),
+            _ => None,
+        }
     }
 
     /// Hands a message to the run.
