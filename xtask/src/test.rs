@@ -28,6 +28,10 @@ pub(crate) fn run(root: &Path, tier: Tier) -> Result<ExitCode> {
         println!("skipped: {n_tests} tests of {package}: no `git`");
         tally.skipped += n_tests;
     }
+    // Without a browser, the tests that open pages say that they were skipped.
+    for program in ["chromium", "chromedriver"] {
+        obtain(program, "--version", &["chromium", "chromium-driver"]);
+    }
     let mut is_green = true;
     is_green &= unit(root, tier, excluded, &mut tally)?;
     is_green &= documentation(root, excluded, &mut tally)?;

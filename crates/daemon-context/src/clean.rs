@@ -1,8 +1,8 @@
 //! Untrusted text: what is removed from it, and its form as a JSON string.
 
-/// Tells whether a character is removed: controls (newline and tab stay), and what changes the
+/// Tells whether a character is removed from untrusted text: controls (newline and tab stay), and what changes the
 /// direction of text, has no width or hides text from people.
-pub(crate) const fn is_removed(c: char) -> bool {
+pub const fn is_removed(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,

@@ -42,6 +42,7 @@ mod page;
 mod parts;
 mod sections;
 
+pub use clean::is_removed;
 pub use context::{Context, ContextError, Limits, Section, Trust};
 pub use parts::{
     Budget, Capability, Counter, Missed, OpenOutput, Parts, PastActivation, Payload, Reason,

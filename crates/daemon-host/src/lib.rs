@@ -14,7 +14,7 @@
 //!
 //! [`serve::serve`] runs a host until it is told to stop; [`driver`] holds its loops, one for each thing that happens by
 //! itself, and [`ops`] what can be asked of it, once for HTTP ([`http`]), the control socket ([`control`]) and the command
-//! line. Stores, providers and surfaces come in as trait objects.
+//! line; the pages of a browser ask the same. Stores, providers and surfaces come in as trait objects.
 //!
 //! # What this crate does not do
 //! It names no adapter: the binary composes them. It interprets no condition, evaluates no expression and judges no file;
@@ -42,6 +42,7 @@ pub mod http;
 pub mod intake;
 mod money;
 pub mod ops;
+mod pages;
 pub mod policy;
 pub mod random;
 pub mod readings;

@@ -8,6 +8,7 @@ mod explain;
 mod list;
 mod params;
 mod replay;
+mod runs;
 mod show;
 mod table;
 
@@ -20,6 +21,7 @@ use serde_json::{Map, Value};
 
 pub use error::{OpError, OpErrorKind, chain};
 pub use params::{Params, parse_instant};
+pub(crate) use runs::{RunView, log_place};
 pub use table::{OPERATIONS, Operation, Scope, Verb};
 
 use crate::registry::SharedRegistry;

@@ -173,6 +173,7 @@ pub async fn serve<F: Future<Output = Signal>>(
         hooks,
         repeats: http::Repeats::default(),
         health,
+        streams: http::Streams::new(inner.stop.clone()),
     });
     live.hooks.set(Arc::clone(&doors)).unwrap_or_default();
     let control = Control {
@@ -498,6 +499,7 @@ impl Live for HostLive {
         Ok(json!({
             "uptime_s": self.started.elapsed().as_secs(),
             "daemons": self.inner.registry().get().iter().count(),
+            "gate": self.inner.store().host_gate().await?.as_str(),
             "running": self.inner.leases().len(),
             "events": counts.events,
             "unmatched": counts.unmatched,

@@ -70,7 +70,7 @@ mod zones;
 #[cfg(feature = "internal-testing")]
 pub use canary::Canary;
 pub use error::StoreError;
-pub use listing::{Bounds, Listing, MAX_PAGE, Position};
+pub use listing::{Bounds, Listing, MAX_PAGE, Position, RUN_STATES};
 pub use rows::{
     Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, EventTrigger, FoundFact,
     Freshness, Identity, Matched, Matching, Modes, NewEvent, Page, Query, Rates, Reclaimed,

@@ -15,7 +15,7 @@ use crate::rows::{Page, Query};
 pub const MAX_PAGE: u32 = 500;
 
 /// The states that a run may be in.
-const RUN_STATES: [&str; 6] = [
+pub const RUN_STATES: [&str; 6] = [
     "running",
     "done",
     "failed",

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{Logs, RunShow, Show};
 use crate::commands::listings::FOLLOW;
+use crate::commands::reading::plain;
 use crate::failure::Failure;
 use crate::out::{Out, put};
 use crate::place::Place;
@@ -56,7 +57,7 @@ pub(crate) async fn run(args: &RunShow, place: &Place, out: Out) -> Result<(), F
     if out.is_json() {
         return out.envelope(answer);
     }
-    let mut text = pretty(&answer["run"]);
+    let mut text = facts(&answer["run"]);
     for line in answer["timeline"]
         .as_array()
         .map(Vec::as_slice)
@@ -67,35 +68,91 @@ pub(crate) async fn run(args: &RunShow, place: &Place, out: Out) -> Result<(), F
     out.text(&text)
 }
 
-/// Prints the timeline of a run, and follows it.
-pub(crate) async fn logs(args: &Logs, place: &Place, out: Out) -> Result<(), Failure> {
-    let mut session = Session::open(place, Intent::Look).await?;
-    let mut after = json!(0);
-    loop {
-        let mut params = parameter("id", &args.run);
-        params.insert("after".to_owned(), after);
-        let answer = session.call("run/log", params).await?;
-        for line in answer["lines"].as_array().cloned().unwrap_or_default() {
-            match (out.is_json(), line) {
-                (true, Value::Object(members)) => out.envelope(members)?,
-                (_, line) => out.text(&timeline_line(&line))?,
-            }
+/// Writes what is known of a run, one fact a line; what is not known is left out.
+fn facts(run: &Value) -> String {
+    let mut text = format!("{}  {}\n", shown(&run["id"]), shown(&run["state"]));
+    let elapsed = run["elapsed_s"].as_f64().unwrap_or_default();
+    let tokens = &run["tokens"];
+    let tokens = format!("{} in, {} out", tokens["input"], tokens["output"]);
+    let known = |name: &'static str| (name, shown(&run[name]));
+    let rows = [
+        known("daemon_id"),
+        known("activation_id"),
+        known("provider"),
+        known("started_at"),
+        known("finished_at"),
+        ("elapsed", format!("{elapsed:.1} s")),
+        known("current_tool"),
+        ("tool calls", shown(&run["tool_call_count"])),
+        ("tokens", tokens),
+        known("cost_usd"),
+        known("last_output_at"),
+        ("error", shown(&run["error"]["type"])),
+        ("message", shown(&run["error"]["message"])),
+        ("result", shown(&run["result_preview"])),
+        known("result_path"),
+        known("folder"),
+    ];
+    for (name, fact) in rows {
+        if !fact.is_empty() {
+            put!(
+                text,
+                "  {:<14} {fact}\n",
+                name.trim_end_matches("_id").replace('_', " ")
+            );
         }
-        if !args.follow || answer["state"] != "running" {
-            return Ok(());
-        }
-        after = answer["next"].clone();
-        tokio::time::sleep(FOLLOW).await;
+    }
+    text
+}
+
+/// Writes a value on one line; nothing of it steers the terminal.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => plain(text),
+        other => plain(&other.to_string()),
     }
 }
 
-fn timeline_line(line: &Value) -> String {
-    let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
-    format!("{}  {:<18} {}\n", text("at"), text("kind"), text("detail"))
+/// Prints the timeline of a run, and follows it.
+pub(crate) async fn logs(args: &Logs, place: &Place, out: Out) -> Result<(), Failure> {
+    let mut session = Session::open(place, Intent::Look).await?;
+    let mut place = [("after", json!(0)), ("output_after", Value::Null)];
+    loop {
+        let mut params = parameter("id", &args.run);
+        params.extend(place.clone().map(|(name, at)| (name.to_owned(), at)));
+        let mut answer = session.call("run/log", params).await?;
+        if let Some(Value::Array(lines)) = answer.remove("lines") {
+            print(lines, out)?;
+        }
+        let next = [
+            ("after", answer["next"].take()),
+            ("output_after", answer["next_output"].take()),
+        ];
+        let is_read = next == place;
+        place = next;
+        // The state was read before the lines: what has ended by then has said all it had to say.
+        match (is_read, answer["state"] == "running") {
+            (false, _) => {}
+            (true, true) if args.follow => tokio::time::sleep(FOLLOW).await,
+            (true, _) => return Ok(()),
+        }
+    }
 }
 
-fn pretty(value: &Value) -> String {
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.push('\n');
-    text
+fn print(lines: Vec<Value>, out: Out) -> Result<(), Failure> {
+    if !out.is_json() {
+        let text: String = lines.iter().map(timeline_line).collect();
+        return out.text(&text);
+    }
+    for line in lines {
+        out.envelope(line)?;
+    }
+    Ok(())
+}
+
+fn timeline_line(line: &Value) -> String {
+    let (at, kind) = (shown(&line["at"]), shown(&line["kind"]));
+    let text = format!("{at}  {kind:<18} {}", shown(&line["detail"]));
+    format!("{}\n", text.trim_end())
 }

@@ -278,6 +278,11 @@ pub(super) const TOOLS: &[Tool] = &[
         parameters: &[
             must("id", "The run."),
             may("after", Kind::Number, "The `next` of the answer before."),
+            may(
+                "output_after",
+                Kind::Text,
+                "The `next_output` of the answer before.",
+            ),
         ],
     },
     Tool {

@@ -4,6 +4,7 @@
 
 mod agents;
 mod bridge;
+mod browser;
 mod emanating;
 mod granted;
 mod http;
@@ -13,6 +14,7 @@ mod secrets;
 mod world;
 
 mod serve_api;
+mod serve_browser;
 mod serve_control;
 mod serve_crash;
 mod serve_emanate;
@@ -29,9 +31,11 @@ mod serve_emanate_refusals;
 mod serve_facts;
 #[cfg(feature = "internal-testing")]
 mod serve_failpoints;
+mod serve_follow;
 mod serve_hooks;
 mod serve_mcp;
 mod serve_outage;
+mod serve_pages;
 mod serve_replay;
 mod serve_retain;
 mod serve_runs;

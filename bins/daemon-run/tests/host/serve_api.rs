@@ -46,10 +46,7 @@ fn a_login_link_works_once() {
         .strip_prefix(host.ready["http"].as_str().expect("a URL"))
         .expect("it is ours");
     let first = host.open("GET", path, &[]);
-    assert_eq!(
-        (first.status, first.header("location")),
-        (303, Some("/api/v1/daemons"))
-    );
+    assert_eq!((first.status, first.header("location")), (303, Some("/")));
     let cookie = first.header("set-cookie").expect("a cookie");
     assert!(
         cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/"),

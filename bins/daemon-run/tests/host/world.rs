@@ -258,7 +258,7 @@ impl World {
 }
 
 /// Prepares a program with nothing of this process's environment but the search path.
-fn cleared(program: &str) -> Command {
+pub(crate) fn cleared(program: &str) -> Command {
     let mut command = Command::new(program);
     command
         .env_clear()
@@ -293,7 +293,7 @@ impl Drop for Running {
 }
 
 /// Kills a child and collects it.
-fn end(child: &mut Child) {
+pub(crate) fn end(child: &mut Child) {
     // A child that has ended cannot be killed, which is as good.
     child.kill().unwrap_or_default();
     child.wait().expect("a child can be waited for");

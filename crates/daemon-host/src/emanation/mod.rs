@@ -33,4 +33,4 @@ pub(crate) use entry::of_document;
 pub(crate) use live::Emanations;
 pub(crate) use publish::{DIRECTORY as NOTICES, run as publish};
 pub(crate) use serve::{answer, drain};
-pub(crate) use shelf::Stamp;
+pub(crate) use shelf::{Stamp, heartbeat_age, seen};

@@ -71,9 +71,13 @@ impl Access {
         let mut state = self.state.lock().expect("no holder panics");
         let place = state.links.iter().position(|known| same(known, code))?;
         state.links.remove(place);
-        let session = random::hex(24);
-        keep(&mut state.sessions, session.clone());
-        Some(Session(session))
+        Some(state.open())
+    }
+
+    /// Exchanges the bearer token for a session.
+    pub fn log_in_with(&self, token: &str) -> Option<Session> {
+        let is_right = self.is_token(token);
+        is_right.then(|| self.state.lock().expect("no holder panics").open())
     }
 
     /// Checks `Host` and `Origin`: a page of another site, or a name that was rebound to us, is refused.
@@ -147,6 +151,14 @@ impl Access {
     /// Reports whether a text is the bearer token.
     pub fn is_token(&self, presented: &str) -> bool {
         self.token.ct_eq(&digest(presented)).into()
+    }
+}
+
+impl Logins {
+    fn open(&mut self) -> Session {
+        let session = random::hex(24);
+        keep(&mut self.sessions, session.clone());
+        Session(session)
     }
 }
 

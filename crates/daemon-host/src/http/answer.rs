@@ -8,12 +8,12 @@ use crate::ops::OpError;
 use crate::wire::{Envelope, FailureObject};
 
 /// Answers with members beside the version.
-pub(super) fn members(status: StatusCode, members: Map<String, Value>) -> Response<Body> {
+pub(crate) fn members(status: StatusCode, members: Map<String, Value>) -> Response<Body> {
     raw(status, Envelope::new(members).to_line())
 }
 
 /// Answers with a failure.
-pub(super) fn failure(
+pub(crate) fn failure(
     status: StatusCode,
     code: &str,
     message: &str,
@@ -24,7 +24,7 @@ pub(super) fn failure(
 }
 
 /// Answers with why an operation was not done.
-pub(super) fn op_error(error: &OpError) -> Response<Body> {
+pub(crate) fn op_error(error: &OpError) -> Response<Body> {
     let status =
         StatusCode::from_u16(error.kind.http_status()).expect("every kind has a valid status");
     let mut answer = failure(status, &error.code, &error.message, error.help.as_deref());
@@ -37,7 +37,7 @@ pub(super) fn op_error(error: &OpError) -> Response<Body> {
 }
 
 /// Answers with a status and its usual words.
-pub(super) fn status(status: StatusCode) -> Response<Body> {
+pub(crate) fn status(status: StatusCode) -> Response<Body> {
     let words = status
         .canonical_reason()
         .unwrap_or("failed")
@@ -46,7 +46,7 @@ pub(super) fn status(status: StatusCode) -> Response<Body> {
 }
 
 /// Asks the sender to come again.
-pub(super) fn unavailable(message: &str) -> Response<Body> {
+pub(crate) fn unavailable(message: &str) -> Response<Body> {
     let mut answer = failure(
         StatusCode::SERVICE_UNAVAILABLE,
         "unavailable",
@@ -60,7 +60,7 @@ pub(super) fn unavailable(message: &str) -> Response<Body> {
 }
 
 /// Echoes a text that was checked to be plain.
-pub(super) fn plain(text: &str) -> Response<Body> {
+pub(crate) fn plain(text: &str) -> Response<Body> {
     let mut response = raw(StatusCode::OK, text.to_owned());
     let kind = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

@@ -5,36 +5,96 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Query, Request, State};
-use axum::http::{Response, StatusCode};
-use axum::routing::{MethodFilter, on};
+use axum::http::{HeaderMap, Response, StatusCode};
+use axum::routing::{MethodFilter, get, on};
 use serde_json::{Map, Value};
 
 use super::answer;
 use super::repeats::{self, BadKey};
 use super::server::Doors;
-use crate::ops::{OPERATIONS, Operation, Verb};
+use crate::ops::{OPERATIONS, OpError, Operation, Verb};
 
 /// The longest body of an operation.
 const BODY_CAP: usize = 26 * 1024 * 1024;
 
+/// What can be followed.
+const FOLLOWED: [&str; 6] = [
+    "run/log",
+    "event/list",
+    "tick/list",
+    "activation/list",
+    "run/list",
+    "output/list",
+];
+
 /// Builds the routes from the table of operations.
 pub(super) fn router() -> Router<Arc<Doors>> {
-    OPERATIONS.iter().fold(Router::new(), |router, operation| {
-        let Some(route) = operation.route else {
-            return router;
-        };
-        let filter = match operation.verb {
-            Verb::Get => MethodFilter::GET,
-            Verb::Post => MethodFilter::POST,
-        };
-        let handle = move |state: State<Arc<Doors>>,
-                           path: Option<Path<String>>,
-                           query: Query<Vec<(String, String)>>,
-                           request: Request| {
-            answer_operation(*operation, state, path, query, request)
-        };
-        router.route(&format!("/api/v1/{route}"), on(filter, handle))
-    })
+    OPERATIONS
+        .iter()
+        .fold(Router::new(), |router, operation| {
+            let Some(route) = operation.route else {
+                return router;
+            };
+            let filter = match operation.verb {
+                Verb::Get => MethodFilter::GET,
+                Verb::Post => MethodFilter::POST,
+            };
+            let handle = move |state: State<Arc<Doors>>,
+                               path: Option<Path<String>>,
+                               query: Query<Vec<(String, String)>>,
+                               request: Request| {
+                answer_operation(*operation, state, path, query, request)
+            };
+            router.route(&format!("/api/v1/{route}"), on(filter, handle))
+        })
+        .route("/api/v1/stream", get(stream))
+}
+
+/// Follows all listings.
+async fn stream(
+    State(doors): State<Arc<Doors>>,
+    Query(query): Query<Vec<(String, String)>>,
+    request: Request,
+) -> Response<Body> {
+    if let Err(status) = doors.access.check_caller(request.headers()) {
+        return answer::status(status);
+    }
+    match params(Map::new(), query, None) {
+        Ok(params) => doors.streams.rows(&doors.operations, params, None).await,
+        Err(answer) => *answer,
+    }
+}
+
+/// Answers an operation that reads, for a caller who may: once, or as a stream where the query says `follow`.
+pub(crate) async fn look(
+    doors: &Doors,
+    method: &str,
+    query: Vec<(String, String)>,
+    path: Option<Path<String>>,
+    headers: &HeaderMap,
+) -> Response<Body> {
+    let mut params = match params(Map::new(), query, path) {
+        Ok(params) => params,
+        Err(answer) => return *answer,
+    };
+    let follows = FOLLOWED.contains(&method).then(|| params.remove("follow"));
+    match follows.flatten() {
+        None => {}
+        Some(Value::String(text)) if text == "false" => {}
+        Some(Value::String(text)) if text == "true" => {
+            let (operations, streams) = (&doors.operations, &doors.streams);
+            return if method == "run/log" {
+                streams.log(operations, params, headers).await
+            } else {
+                streams.rows(operations, params, Some(method)).await
+            };
+        }
+        Some(_) => return answer::op_error(&OpError::invalid("`follow` must be true or false")),
+    }
+    match doors.operations.call(method, params).await {
+        Ok(members) => answer::members(StatusCode::OK, members),
+        Err(error) => answer::op_error(&error),
+    }
 }
 
 async fn answer_operation(
@@ -49,14 +109,8 @@ async fn answer_operation(
     }
     match operation.verb {
         Verb::Get => {
-            let params = match params(Map::new(), query, path) {
-                Ok(params) => params,
-                Err(answer) => return *answer,
-            };
-            match doors.operations.call(operation.method, params).await {
-                Ok(members) => answer::members(StatusCode::OK, members),
-                Err(error) => answer::op_error(&error),
-            }
+            let headers = request.headers();
+            look(&doors, operation.method, query, path, headers).await
         }
         Verb::Post => match change(operation, &doors, path, query, request).await {
             Ok(members) => answer::members(StatusCode::ACCEPTED, members),
@@ -104,7 +158,7 @@ async fn change(
 }
 
 /// An answer that says no.
-type Refusal = Box<Response<Body>>;
+pub(crate) type Refusal = Box<Response<Body>>;
 
 async fn call(
     doors: &Doors,
@@ -132,7 +186,7 @@ fn bad_key(bad: BadKey) -> Refusal {
 }
 
 /// Puts the parameters of a body, a query and a path together.
-fn params(
+pub(crate) fn params(
     mut members: Map<String, Value>,
     query: Vec<(String, String)>,
     path: Option<Path<String>>,

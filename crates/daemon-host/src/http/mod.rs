@@ -1,16 +1,19 @@
 //! The HTTP door: signed webhooks in, health, metrics and the operations out.
 
 mod access;
-mod answer;
-mod api;
+pub(crate) mod answer;
+pub(crate) mod api;
 mod hooks;
 mod repeats;
 mod server;
+mod stall;
+mod stream;
 
 pub use access::{Access, Hosts, Session};
 pub use hooks::{Admit, Hooks};
 pub use repeats::Repeats;
 pub use server::{Doors, Health, bind, serve};
+pub use stream::Streams;
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Query, Request, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::routing::{get, post};
@@ -22,6 +22,8 @@ use tokio_util::task::TaskTracker;
 use super::access::Access;
 use super::hooks::Hooks;
 use super::repeats::Repeats;
+use super::stall::{Impatient, READ_TIME};
+use super::stream::Streams;
 use super::{answer, api, hooks};
 use crate::ops::Operations;
 
@@ -56,6 +58,8 @@ pub struct Doors {
     pub repeats: Repeats,
     /// What is up.
     pub health: Arc<dyn Health>,
+    /// Where clients listen.
+    pub streams: Streams,
 }
 
 impl std::fmt::Debug for Doors {
@@ -102,7 +106,10 @@ async fn serve_connection(stream: TcpStream, router: Router, stop: CancellationT
         .header_read_timeout(HEADER_TIME)
         .max_headers(MAX_HEADERS)
         .max_buf_size(HEADER_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(
+            TokioIo::new(Impatient::new(stream, READ_TIME)),
+            TowerToHyperService::new(router),
+        );
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
@@ -121,14 +128,14 @@ fn router(doors: Arc<Doors>) -> Router {
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
-        .route("/login", get(login))
         .merge(api::router())
+        .merge(crate::pages::router())
         .layer(from_fn_with_state(Arc::clone(&doors), check_host));
     // A webhook is let in by its signature alone: a proxy in front of the host passes its own name on.
     Router::new()
         .route("/webhooks/{source}", post(hooks::receive))
         .merge(guarded)
-        .fallback(async || answer::status(StatusCode::NOT_FOUND))
+        .fallback(crate::pages::not_found)
         .method_not_allowed_fallback(async || answer::status(StatusCode::METHOD_NOT_ALLOWED))
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn(check_size))
@@ -196,29 +203,6 @@ async fn metrics(State(doors): State<Arc<Doors>>, request: Request) -> Response<
     let mut response = Response::new(Body::from(doors.health.metrics().await));
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    response
-}
-
-async fn login(
-    State(doors): State<Arc<Doors>>,
-    Query(query): Query<Vec<(String, String)>>,
-) -> Response<Body> {
-    let code = query
-        .iter()
-        .find(|(name, _)| name == "code")
-        .map(|(_, code)| code.as_str());
-    let Some(session) = code.and_then(|code| doors.access.log_in(code)) else {
-        return answer::status(StatusCode::UNAUTHORIZED);
-    };
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::SEE_OTHER;
-    let headers = response.headers_mut();
-    headers.insert(
-        header::LOCATION,
-        HeaderValue::from_static("/api/v1/daemons"),
-    );
-    let cookie = HeaderValue::from_str(&session.set_cookie()).expect("a session is hexadecimal");
-    headers.insert(header::SET_COOKIE, cookie);
     response
 }
 

@@ -1,13 +1,12 @@
 //! Operations that show one thing.
 
 use daemon_event::{Event, Field};
-use daemon_store::RunRow;
 use serde_json::{Map, Value, json};
 
 use super::act::activation_id;
 use super::error::OpError;
 use super::{Operations, Params, members, value};
-use crate::wire::{EventObject, FactObject, RunObject, instant};
+use crate::wire::{EventObject, FactObject, instant};
 
 /// How many instants `daemon/next` tells where nothing else is asked.
 const DEFAULT_NEXT: u64 = 5;
@@ -106,50 +105,6 @@ impl Operations {
         let facts = FactObject::all(&row.event, &row.wanted);
         map.insert("facts".to_owned(), value(&facts)?);
         Ok(map)
-    }
-
-    pub(super) async fn run_get(&self, mut params: Params) -> Result<Map<String, Value>, OpError> {
-        let row = self.find_run(&mut params).await?;
-        params.finish()?;
-        let (timeline, files) = crate::runs::read(&self.live.runs(), &row.id);
-        let mut map = Map::new();
-        map.insert("run".to_owned(), value(&self.run_object(&row))?);
-        map.insert("timeline".to_owned(), value(&timeline)?);
-        map.insert("files".to_owned(), value(&files)?);
-        Ok(map)
-    }
-
-    pub(super) async fn run_log(&self, mut params: Params) -> Result<Map<String, Value>, OpError> {
-        let row = self.find_run(&mut params).await?;
-        let after = params.number("after")?.unwrap_or(0);
-        params.finish()?;
-        let (timeline, _) = crate::runs::read(&self.live.runs(), &row.id);
-        let skip = usize::try_from(after).unwrap_or(usize::MAX);
-        let total = timeline.len();
-        let lines: Vec<_> = timeline.into_iter().skip(skip).collect();
-        let mut map = Map::new();
-        map.insert("id".to_owned(), json!(row.id));
-        map.insert("state".to_owned(), json!(self.run_object(&row).state));
-        map.insert("lines".to_owned(), value(&lines)?);
-        map.insert("next".to_owned(), json!(total));
-        Ok(map)
-    }
-
-    async fn find_run(&self, params: &mut Params) -> Result<RunRow, OpError> {
-        let id = params.required("id")?;
-        self.store
-            .run(&id)
-            .await?
-            .ok_or_else(|| OpError::not_found("run", &id))
-    }
-
-    /// Builds a run's object; of one that is running, or was ended from outside, its folder tells how it stands.
-    pub(super) fn run_object(&self, row: &RunRow) -> RunObject {
-        let object = RunObject::from_row(row);
-        if !matches!(row.state.as_str(), "running" | "cancelled" | "unknown") {
-            return object;
-        }
-        crate::runs::refresh(&self.live.runs(), object, self.live.now())
     }
 }
 

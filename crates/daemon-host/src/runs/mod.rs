@@ -5,9 +5,11 @@ mod forget;
 mod record;
 mod redaction;
 mod show;
+mod view;
 
 pub(crate) use follow::{Course, Ended, Following};
 pub(crate) use forget::forget;
 pub(crate) use record::{Attempt, Record, RecordError, bound, owner};
 pub(crate) use redaction::environment_secrets;
-pub(crate) use show::{end_orphan, read, refresh};
+pub(crate) use show::{TimelineEntry, end_orphan, read, read_after, refresh};
+pub(crate) use view::{Excerpt, View};

@@ -1,0 +1,124 @@
+//! A connection whose peer stops reading is ended, so that it holds neither a place nor what is to be sent.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
+
+/// How long a peer may take none of what is sent.
+pub(super) const READ_TIME: Duration = Duration::from_secs(10);
+
+/// A stream whose writes fail once the peer has taken nothing for some time.
+pub(super) struct Impatient<S> {
+    stream: S,
+    patience: Duration,
+    /// Runs out while a write waits.
+    waiting: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Impatient<S> {
+    pub(super) fn new(stream: S, patience: Duration) -> Self {
+        Self {
+            stream,
+            patience,
+            waiting: None,
+        }
+    }
+
+    /// Passes on what a write came to, or fails it where it has waited too long.
+    fn bound<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.waiting = None;
+            return written;
+        }
+        let patience = self.patience;
+        let waiting = self
+            .waiting
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        ready!(waiting.as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.bound(cx, written)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.bound(cx, flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.bound(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+    use std::time::Duration;
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::Impatient;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_reads_nothing_is_given_up_and_a_slow_one_is_not() {
+        let patience = Duration::from_secs(10);
+        let (ours, mut theirs) = tokio::io::duplex(4);
+        let mut ours = Impatient::new(ours, patience);
+        let slow = tokio::spawn(async move {
+            for _ in 0..5 {
+                tokio::time::sleep(Duration::from_secs(9)).await;
+                theirs.read_exact(&mut [0; 4]).await.unwrap();
+            }
+            theirs
+        });
+        ours.write_all(&[0; 20]).await.unwrap();
+        let _unread = slow.await.unwrap();
+        ours.write_all(&[0; 4]).await.unwrap();
+        let begun = tokio::time::Instant::now();
+        let refused = ours.write_all(&[0; 4]).await.unwrap_err();
+        assert_eq!(
+            (refused.kind(), begun.elapsed()),
+            (ErrorKind::TimedOut, patience)
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! Operations that show runs.
+
+use std::path::PathBuf;
+
+use daemon_run_folder::{LogPlace, OutputPlace};
+use daemon_store::RunRow;
+use serde_json::{Map, Value, json};
+
+use super::error::{OpError, OpErrorKind, chain};
+use super::{Operations, Params, value};
+use crate::runs::{TimelineEntry, View};
+use crate::wire::{OutputObject, RunObject};
+
+/// A run with lines of its log.
+#[derive(Clone, Debug)]
+pub(crate) struct RunPart {
+    /// The run, as it was before the lines were read: of one that has ended, the lines are all there are.
+    pub(crate) run: RunObject,
+    /// The lines after the place that was asked for.
+    pub(crate) lines: Vec<TimelineEntry>,
+    /// Where the next part begins.
+    pub(crate) next: LogPlace,
+}
+
+/// Everything about one run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunView {
+    /// The run.
+    pub(crate) run: RunObject,
+    /// What its folder holds.
+    pub(crate) view: View,
+    /// What came of it.
+    pub(crate) outputs: Vec<OutputObject>,
+}
+
+impl Operations {
+    pub(super) async fn run_get(&self, mut params: Params) -> Result<Map<String, Value>, OpError> {
+        let id = params.required("id")?;
+        params.finish()?;
+        let row = self.find_run(&id).await?;
+        let (timeline, files) = self
+            .folders(move |runs| Ok(crate::runs::read(&runs, &id)))
+            .await?;
+        let mut map = Map::new();
+        map.insert("run".to_owned(), value(&self.run_object(&row))?);
+        map.insert("timeline".to_owned(), value(&timeline)?);
+        map.insert("files".to_owned(), value(&files)?);
+        Ok(map)
+    }
+
+    pub(super) async fn run_log(&self, mut params: Params) -> Result<Map<String, Value>, OpError> {
+        let id = params.required("id")?;
+        let place = log_place(&mut params)?;
+        params.finish()?;
+        let part = self.run_part(&id, place).await?;
+        let mut map = Map::new();
+        map.insert("id".to_owned(), json!(part.run.id));
+        map.insert("state".to_owned(), json!(part.run.state));
+        map.insert("lines".to_owned(), value(&part.lines)?);
+        map.insert("next".to_owned(), json!(part.next.events));
+        let output = part.next.output.map(|place| place.to_string());
+        map.insert("next_output".to_owned(), json!(output));
+        Ok(map)
+    }
+
+    /// Reads how a run stands, and then what its log holds after a place.
+    ///
+    /// # Errors
+    /// There is no such run, or its log cannot be read.
+    pub(crate) async fn run_part(&self, id: &str, place: LogPlace) -> Result<RunPart, OpError> {
+        let run = self.run_object(&self.find_run(id).await?);
+        let id = id.to_owned();
+        let (lines, next) = self
+            .folders(move |runs| {
+                crate::runs::read_after(&runs, &id, place)
+                    .map_err(|error| OpError::new(OpErrorKind::Broken, "folder", chain(&error)))
+            })
+            .await?;
+        Ok(RunPart { run, lines, next })
+    }
+
+    /// Reads everything about a run; of what may be long, only a part.
+    ///
+    /// # Errors
+    /// There is no such run, or the store cannot be read.
+    pub(crate) async fn run_view(&self, id: &str) -> Result<RunView, OpError> {
+        let row = self.find_run(id).await?;
+        let (id, now) = (id.to_owned(), self.live.now());
+        let view = self
+            .folders(move |runs| Ok(View::read(&runs, &id, now)))
+            .await?;
+        let outputs = match &row.activation {
+            Some(activation) => self.store.outputs_of(activation).await?,
+            None => Vec::new(),
+        };
+        Ok(RunView {
+            run: self.run_object(&row),
+            view,
+            outputs: outputs.iter().map(OutputObject::new).collect(),
+        })
+    }
+
+    pub(super) async fn find_run(&self, id: &str) -> Result<RunRow, OpError> {
+        let row = self.store.run(id).await?;
+        row.ok_or_else(|| OpError::not_found("run", id))
+    }
+
+    /// Builds a run's object; of one that is running, or was ended from outside, its folder tells how it stands.
+    pub(super) fn run_object(&self, row: &RunRow) -> RunObject {
+        let object = RunObject::from_row(row);
+        if !matches!(row.state.as_str(), "running" | "cancelled" | "unknown") {
+            return object;
+        }
+        crate::runs::refresh(&self.live.runs(), object, self.live.now())
+    }
+
+    /// Reads run folders where reading holds nobody up.
+    async fn folders<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(PathBuf) -> Result<T, OpError> + Send + 'static,
+    ) -> Result<T, OpError> {
+        let runs = self.live.runs();
+        tokio::task::spawn_blocking(move || read(runs))
+            .await
+            .map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))?
+    }
+}
+
+/// Takes out the place from which a log is read on.
+///
+/// # Errors
+/// If it is there and is none.
+pub(crate) fn log_place(params: &mut Params) -> Result<LogPlace, OpError> {
+    let events = params.number("after")?.unwrap_or(0);
+    let output = match params.text("output_after")? {
+        None => None,
+        Some(text) => Some(
+            text.parse::<OutputPlace>()
+                .map_err(|error| OpError::invalid(format!("`output_after`: {error}")))?,
+        ),
+    };
+    Ok(LogPlace { events, output })
+}

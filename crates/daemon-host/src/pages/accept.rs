@@ -1,0 +1,97 @@
+//! Whether a client wants a page or JSON.
+
+use axum::http::{HeaderMap, header};
+
+/// What a client wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// A page.
+    Page,
+    /// The object.
+    Json,
+}
+
+/// Reads the wish of a client that asks for a page: JSON where that is named before, or without, HTML.
+pub(super) fn on_page(headers: &HeaderMap) -> Wish {
+    match weights(headers) {
+        (html, Some(json)) if html.is_none_or(|html| json > html) => Wish::Json,
+        _ => Wish::Page,
+    }
+}
+
+/// Reads the wish of a client that asks for something else: a page only where HTML is named.
+pub(super) fn among_others(headers: &HeaderMap) -> Wish {
+    match weights(headers) {
+        (Some(html), json) if json.is_none_or(|json| html >= json) => Wish::Page,
+        _ => Wish::Json,
+    }
+}
+
+/// Returns the weights of HTML and of JSON in `Accept`, in thousandths, where they are named.
+fn weights(headers: &HeaderMap) -> (Option<u32>, Option<u32>) {
+    let values = headers.get_all(header::ACCEPT).iter();
+    let ranges = values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    let (mut html, mut json) = (None, None);
+    for range in ranges {
+        let mut parts = range.split(';').map(str::trim);
+        let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let quality = parts.find_map(|part| part.strip_prefix("q="));
+        let weight = quality.map_or(1_000, thousandths);
+        match kind.as_str() {
+            "text/html" | "application/xhtml+xml" => html = html.max(Some(weight)),
+            "application/json" => json = json.max(Some(weight)),
+            _ => {}
+        }
+    }
+    let wanted = |weight: &u32| *weight > 0;
+    (html.filter(wanted), json.filter(wanted))
+}
+
+/// Reads a quality such as `0.8`; what is none counts as nothing.
+fn thousandths(quality: &str) -> u32 {
+    let quality: f32 = quality.parse().unwrap_or(0.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it lies between 0 and 1,000"
+    )]
+    let thousandths = (quality.clamp(0.0, 1.0) * 1_000.0) as u32;
+    thousandths
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderMap, HeaderValue, header};
+
+    use super::Wish::{self, Json, Page};
+    use super::{among_others, on_page};
+
+    fn wishes(accept: Option<&str>) -> (Wish, Wish) {
+        let mut headers = HeaderMap::new();
+        if let Some(accept) = accept {
+            let value = HeaderValue::from_str(accept).unwrap();
+            headers.insert(header::ACCEPT, value);
+        }
+        (on_page(&headers), among_others(&headers))
+    }
+
+    #[test]
+    fn a_page_is_the_rule_on_pages_and_json_elsewhere() {
+        let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+        for (accept, wished) in [
+            (None, (Page, Json)),
+            (Some("*/*"), (Page, Json)),
+            (Some(browser), (Page, Page)),
+            (Some("application/json"), (Json, Json)),
+            (Some("Application/JSON; charset=utf-8"), (Json, Json)),
+            (Some("application/json, text/html;q=0.5"), (Json, Json)),
+            (Some("application/json;q=0.5, text/html"), (Page, Page)),
+            (Some("application/json;q=0"), (Page, Json)),
+            (Some("text/html;q=x, application/json"), (Json, Json)),
+        ] {
+            assert_eq!(wishes(accept), wished, "{accept:?}");
+        }
+    }
+}

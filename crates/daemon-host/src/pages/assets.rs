@@ -1,0 +1,78 @@
+//! The style, the script and the picture of the pages; they hold nothing that needs a login.
+
+use std::sync::LazyLock;
+
+use axum::body::Body;
+use axum::extract::Path;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use sha2::{Digest as _, Sha256};
+
+use crate::http::answer;
+
+/// A file that is served as it is built in.
+pub(super) struct Asset {
+    name: String,
+    kind: &'static str,
+    text: &'static str,
+}
+
+/// How the pages look.
+pub(super) static STYLE: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new(
+        "css",
+        "text/css; charset=utf-8",
+        include_str!("assets/page.css"),
+    )
+});
+/// What keeps them up to date.
+pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new(
+        "js",
+        "text/javascript; charset=utf-8",
+        include_str!("assets/page.js"),
+    )
+});
+/// What stands in a browser's tab.
+pub(super) static ICON: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("svg", "image/svg+xml", include_str!("assets/icon.svg")));
+
+impl Asset {
+    /// Names a text after its content, so that a browser may keep it for good.
+    fn new(suffix: &str, kind: &'static str, text: &'static str) -> Self {
+        let digest = Sha256::digest(text);
+        let hash: String = digest
+            .iter()
+            .take(6)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Self {
+            name: format!("page-{hash}.{suffix}"),
+            kind,
+            text,
+        }
+    }
+
+    /// Returns where it is served.
+    pub(super) fn path(&self) -> String {
+        format!("/assets/{}", self.name)
+    }
+}
+
+/// Serves one.
+pub(super) async fn serve(Path(name): Path<String>) -> Response<Body> {
+    let all = [&*STYLE, &*SCRIPT, &*ICON];
+    let Some(asset) = all.into_iter().find(|asset| asset.name == name) else {
+        return answer::status(StatusCode::NOT_FOUND);
+    };
+    let mut response = Response::new(Body::from(asset.text));
+    for (header, value) in [
+        (header::CONTENT_TYPE, asset.kind),
+        (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'"),
+    ] {
+        let value = HeaderValue::from_static(value);
+        response.headers_mut().insert(header, value);
+    }
+    response
+}

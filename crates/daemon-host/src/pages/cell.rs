@@ -1,0 +1,255 @@
+//! The cells of tables and the facts of a run: a text, how it is meant, and where it leads.
+
+use serde_json::Value;
+
+use super::text::{encoded, grouped, moment, seconds, short, shown, visible};
+
+/// The longest text of a cell, in characters.
+const WIDEST: usize = 160;
+
+/// One text of a page. The text is fit to be shown; templates escape it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cell {
+    /// The title of its column.
+    pub(super) title: &'static str,
+    /// The text.
+    pub(super) text: String,
+    /// Where it leads.
+    pub(super) link: Option<String>,
+    /// The instant that the text is, for programs.
+    pub(super) instant: Option<String>,
+    /// The state that the text is.
+    pub(super) badge: Option<Badge>,
+    /// How it is set: `code`, `number`, `words` or nothing.
+    pub(super) class: &'static str,
+}
+
+/// What a state means, told by a sign and a colour beside its word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Badge {
+    /// `going`, `good`, `bad`, `waits` or `still`.
+    pub(super) class: &'static str,
+    /// The sign.
+    pub(super) sign: &'static str,
+}
+
+impl Badge {
+    /// Returns what a state of anything means.
+    pub(super) fn of(state: &str) -> Self {
+        let (class, sign) = match state {
+            "running" | "claimed" | "delivering" | "sending" => ("going", "▶"),
+            "done" | "succeeded" | "confirmed" | "enqueued" | "open" | "valid" | "ok" => {
+                ("good", "✓")
+            }
+            "failed" | "dead" | "gave_up" | "refused" | "invalid" | "tripped" | "bypass" => {
+                ("bad", "✕")
+            }
+            "timeout" | "missed_window" => ("bad", "⧖"),
+            "pending" | "planned" | "ambiguous" | "unknown" | "held" => ("waits", "…"),
+            _ => ("still", "■"),
+        };
+        Self { class, sign }
+    }
+}
+
+/// How the value of a column is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form {
+    /// Words of anybody.
+    Words,
+    /// A name that is short.
+    Name,
+    /// An id, which leads to a path that ends in it.
+    Id(&'static str),
+    /// A state.
+    State,
+    /// An instant.
+    Instant,
+    /// A span.
+    Seconds,
+    /// A number.
+    Number,
+    /// How many there are in a list.
+    Count,
+    /// Words that lead to the page which another member of the row names.
+    Web(&'static str),
+}
+
+/// A column: its title, where its value stands in a row, and how that is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column {
+    pub(super) title: &'static str,
+    pointer: &'static str,
+    /// Where a value stands if that is null.
+    or: &'static str,
+    form: Form,
+}
+
+impl Column {
+    pub(super) const fn new(title: &'static str, pointer: &'static str, form: Form) -> Self {
+        Self {
+            title,
+            pointer,
+            or: "",
+            form,
+        }
+    }
+
+    /// Names another value to show where there is none.
+    pub(super) const fn or(self, pointer: &'static str) -> Self {
+        Self {
+            or: pointer,
+            ..self
+        }
+    }
+
+    /// Writes the value of a row.
+    pub(super) fn cell(&self, row: &Value) -> Cell {
+        let at = |pointer: &str| row.pointer(pointer).filter(|value| !value.is_null());
+        let or = Some(self.or).filter(|or| !or.is_empty());
+        let value = at(self.pointer).or_else(|| at(or?)).unwrap_or(&Value::Null);
+        Cell {
+            title: self.title,
+            ..Cell::of(value, self.form, row)
+        }
+    }
+}
+
+impl Cell {
+    /// Makes a cell of words.
+    pub(super) fn words(text: impl AsRef<str>) -> Self {
+        Self {
+            text: visible(text.as_ref()),
+            class: "words",
+            ..Self::default()
+        }
+    }
+
+    /// Makes a cell of something that a program would read.
+    pub(super) fn code(text: impl AsRef<str>) -> Self {
+        Self {
+            class: "code",
+            ..Self::words(text)
+        }
+    }
+
+    /// Makes a cell of a state.
+    pub(super) fn state(state: &str) -> Self {
+        Self {
+            badge: Some(Badge::of(state)),
+            text: short(state, 40).replace('_', " "),
+            ..Self::default()
+        }
+    }
+
+    /// Makes a cell of an instant.
+    pub(super) fn instant(text: &str) -> Self {
+        Self {
+            text: moment(text),
+            instant: text
+                .parse::<jiff::Timestamp>()
+                .ok()
+                .map(|at| at.to_string()),
+            ..Self::default()
+        }
+    }
+
+    /// Makes it lead to a path.
+    #[must_use]
+    pub(super) fn to(self, path: String) -> Self {
+        Self {
+            link: Some(path),
+            ..self
+        }
+    }
+
+    fn of(value: &Value, form: Form, row: &Value) -> Self {
+        let words = Self {
+            text: shown(value, WIDEST),
+            class: "words",
+            ..Self::default()
+        };
+        let with = |class| Self {
+            class,
+            ..words.clone()
+        };
+        match (form, value) {
+            (_, Value::Null) | (Form::Words, _) => words,
+            (Form::Name, _) => with(""),
+            (Form::Id(path), Value::String(id)) => {
+                with("code").to(format!("{path}{}", encoded(id)))
+            }
+            (Form::State, Value::String(state)) => Self::state(state),
+            (Form::State, Value::Bool(is_valid)) => {
+                Self::state(if *is_valid { "valid" } else { "invalid" })
+            }
+            (Form::Instant, Value::String(text)) => Self::instant(text),
+            (Form::Seconds, value) => Self {
+                text: seconds(value.as_f64().unwrap_or_default()),
+                ..with("number")
+            },
+            (Form::Number, value) => Self {
+                text: value.as_u64().map_or(words.text.clone(), grouped),
+                ..with("number")
+            },
+            (Form::Count, Value::Array(values)) => Self {
+                text: values.len().to_string(),
+                ..with("number")
+            },
+            (Form::Web(member), _) => match row[member].as_str().filter(|url| is_web(url)) {
+                Some(url) => words.to(url.to_owned()),
+                None => words,
+            },
+            _ => words,
+        }
+    }
+}
+
+/// Reports whether a link that a surface told leads to the web and nowhere else.
+fn is_web(url: &str) -> bool {
+    ["https://", "http://"]
+        .iter()
+        .any(|scheme| url.starts_with(scheme))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Column, Form};
+
+    #[test]
+    fn a_link_leads_to_a_page_of_ours_or_to_the_web() {
+        let row = |id: &str, url: &str| json!({"id": id, "target": "o/r", "url": url});
+        let link = |row: &serde_json::Value, form| Column::new("", "/id", form).cell(row).link;
+        let id = Form::Id("/runs/");
+        assert_eq!(
+            link(&row("../a?b#c\"", ""), id).as_deref(),
+            Some("/runs/..%2Fa%3Fb%23c%22")
+        );
+        let web = |url| link(&row("x", url), Form::Web("url"));
+        assert_eq!(
+            web("https://example.com/1").as_deref(),
+            Some("https://example.com/1")
+        );
+        for url in [
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "//example.com",
+            "",
+        ] {
+            assert_eq!(web(url), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_not_there_is_a_dash_or_another_value() {
+        let row = json!({"a": null, "b": "other"});
+        let text = |column: Column| column.cell(&row).text;
+        for form in [Form::Words, Form::State, Form::Instant, Form::Seconds] {
+            assert_eq!(text(Column::new("", "/a", form)), "–");
+            assert_eq!(text(Column::new("", "/c", form)), "–");
+        }
+        assert_eq!(text(Column::new("", "/a", Form::Words).or("/b")), "other");
+    }
+}

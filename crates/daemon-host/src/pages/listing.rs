@@ -1,0 +1,207 @@
+//! The pages that list something, each the listing of its operation.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, Response, StatusCode};
+use axum::routing::get;
+use daemon_engine::{ActivationState, OutputState};
+use daemon_schedule::TickOutcome;
+use daemon_store::RUN_STATES;
+use serde_json::{Map, Value};
+
+use super::accept::{self, Wish};
+use super::frame::{self, Frame, page};
+use super::table::{ACTIVATIONS, EVENTS, Kind, OUTPUTS, RUNS, TICKS, Table};
+use super::text::encoded;
+use super::{login, text};
+use crate::http::{Doors, api};
+
+/// What may restrict a listing, in the order of the form: parameter, label, and an example.
+const FILTERS: [(&str, &str, &str); 4] = [
+    ("daemon", "Daemon", "any"),
+    ("repo", "Repository", "any"),
+    ("since", "Since", "2h, 7d, 2026-01-31T09:00:00Z"),
+    ("until", "Until", "now"),
+];
+
+/// A page that lists something.
+struct Listing {
+    kind: &'static Kind,
+    path: &'static str,
+    method: &'static str,
+    states: fn() -> Vec<&'static str>,
+}
+
+const RUN_LISTING: Listing = Listing {
+    kind: &RUNS,
+    path: "/runs",
+    method: "run/list",
+    states: || RUN_STATES.to_vec(),
+};
+const ACTIVATION_LISTING: Listing = Listing {
+    kind: &ACTIVATIONS,
+    path: "/activations",
+    method: "activation/list",
+    states: || {
+        ActivationState::ALL
+            .iter()
+            .map(|state| state.as_str())
+            .collect()
+    },
+};
+const EVENT_LISTING: Listing = Listing {
+    kind: &EVENTS,
+    path: "/events",
+    method: "event/list",
+    states: Vec::new,
+};
+const TICK_LISTING: Listing = Listing {
+    kind: &TICKS,
+    path: "/ticks",
+    method: "tick/list",
+    states: || {
+        TickOutcome::ALL
+            .iter()
+            .map(|outcome| outcome.as_str())
+            .collect()
+    },
+};
+const OUTPUT_LISTING: Listing = Listing {
+    kind: &OUTPUTS,
+    path: "/outputs",
+    method: "output/list",
+    states: || {
+        OutputState::ALL
+            .iter()
+            .map(|state| state.as_str())
+            .collect()
+    },
+};
+
+/// A field of the form.
+struct Field {
+    name: &'static str,
+    label: &'static str,
+    example: &'static str,
+    value: String,
+}
+
+#[derive(Template)]
+#[template(path = "listing.html")]
+struct ListingPage {
+    frame: Frame,
+    path: &'static str,
+    fields: Vec<Field>,
+    states: Vec<&'static str>,
+    state: String,
+    is_filtered: bool,
+    /// The page of the newest rows, where this is not it.
+    newest: Option<String>,
+    /// The page of the rows before these.
+    older: Option<String>,
+    table: Table,
+}
+
+/// Builds the routes of all listings.
+pub(super) fn router() -> Router<Arc<Doors>> {
+    let listings = [
+        &RUN_LISTING,
+        &ACTIVATION_LISTING,
+        &EVENT_LISTING,
+        &TICK_LISTING,
+        &OUTPUT_LISTING,
+    ];
+    listings.into_iter().fold(Router::new(), |router, listing| {
+        let show =
+            move |state: State<Arc<Doors>>,
+                  query: Query<Vec<(String, String)>>,
+                  headers: HeaderMap| show(listing, state, query, headers);
+        router.route(listing.path, get(show))
+    })
+}
+
+async fn show(
+    listing: &'static Listing,
+    State(doors): State<Arc<Doors>>,
+    Query(query): Query<Vec<(String, String)>>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let wish = accept::on_page(&headers);
+    if let Some(refusal) = login::refusal(&doors, &headers, wish) {
+        return refusal;
+    }
+    if wish == Wish::Json {
+        return api::look(&doors, listing.method, query, None, &headers).await;
+    }
+    // A form sends what was left empty, too.
+    let query: Vec<_> = query
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .collect();
+    let params = query
+        .iter()
+        .map(|(name, value)| (name.clone(), Value::String(value.clone())));
+    match doors
+        .operations
+        .call(listing.method, params.collect())
+        .await
+    {
+        Ok(answer) => page(StatusCode::OK, &listing.page(&query, &answer)),
+        Err(error) => frame::op_error(&error),
+    }
+}
+
+impl Listing {
+    fn page(&self, query: &[(String, String)], answer: &Map<String, Value>) -> ListingPage {
+        let given = |name: &str| {
+            let found = query.iter().find(|(given, _)| given == name);
+            found.map(|(_, value)| value.clone()).unwrap_or_default()
+        };
+        let fields = FILTERS.map(|(name, label, example)| Field {
+            name,
+            label,
+            example,
+            value: given(name),
+        });
+        let rows = answer.get(self.kind.plural).and_then(Value::as_array);
+        let next = answer.get("next").and_then(Value::as_str);
+        ListingPage {
+            frame: Frame::new(self.kind.caption, self.path),
+            path: self.path,
+            fields: fields.into(),
+            states: (self.states)(),
+            state: given("state"),
+            is_filtered: query
+                .iter()
+                .any(|(name, _)| !matches!(name.as_str(), "after" | "limit")),
+            newest: (!given("after").is_empty()).then(|| self.link(query, None)),
+            older: next.map(|next| self.link(query, Some(next))),
+            table: self.kind.table(rows.map(Vec::as_slice).unwrap_or_default()),
+        }
+    }
+
+    /// Writes the link to another page of the same rows.
+    fn link(&self, query: &[(String, String)], after: Option<&str>) -> String {
+        let kept = query.iter().filter(|(name, _)| name != "after");
+        let kept = kept.map(|(name, value)| (name.as_str(), value.as_str()));
+        let all = kept.chain(after.map(|after| ("after", after)));
+        let parts: Vec<String> = all
+            .map(|(name, value)| format!("{}={}", encoded(name), encoded(value)))
+            .collect();
+        match parts.as_slice() {
+            [] => self.path.to_owned(),
+            parts => format!("{}?{}", self.path, parts.join("&")),
+        }
+    }
+}
+
+impl ListingPage {
+    /// Writes a state as its rows do.
+    fn word(state: &str) -> String {
+        text::short(state, 40).replace('_', " ")
+    }
+}

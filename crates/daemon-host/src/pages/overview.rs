@@ -1,0 +1,159 @@
+//! The overview: whether the host is ready, what runs, what happened last, and what wakes next.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::body::Body;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, Response, StatusCode};
+use serde_json::{Map, Value, json};
+
+use super::accept::{self, Wish};
+use super::cell::Badge;
+use super::frame::{self, Frame, page};
+use super::login;
+use super::table::{ACTIVATIONS, DAEMONS, RUNS, Table};
+use super::text::{short, visible};
+use crate::http::{Doors, answer};
+use crate::ops::OpError;
+
+/// After how many seconds the page is loaded again.
+const REFRESH: u32 = 10;
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct Overview {
+    frame: Frame,
+    /// What is not up, with what is wrong with it.
+    down: Vec<(String, String)>,
+    is_held: bool,
+    running: Table,
+    activations: Table,
+    daemons: Table,
+    /// Why some of them do not wake.
+    problems: Vec<String>,
+    has_more_daemons: bool,
+    unmatched: u64,
+    pending: u64,
+}
+
+/// Shows the overview.
+pub(super) async fn show(
+    State(doors): State<Arc<Doors>>,
+    Query(query): Query<Vec<(String, String)>>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let wish = accept::on_page(&headers);
+    if let Some(refusal) = login::refusal(&doors, &headers, wish) {
+        return refusal;
+    }
+    let read = match query.first() {
+        None => read(&doors).await,
+        Some((name, _)) => Err(OpError::invalid(format!(
+            "`{}` is not a parameter here",
+            short(name, 80)
+        ))),
+    };
+    match (read, wish) {
+        (Ok(members), Wish::Json) => answer::members(StatusCode::OK, members),
+        (Ok(members), Wish::Page) => page(StatusCode::OK, &Overview::of(&members)),
+        (Err(error), Wish::Json) => answer::op_error(&error),
+        (Err(error), Wish::Page) => frame::op_error(&error),
+    }
+}
+
+/// Puts together what several operations answer.
+async fn read(doors: &Doors) -> Result<Map<String, Value>, OpError> {
+    let parts = doors.health.parts().await;
+    let is_ready = parts.iter().all(|(_, state)| state.is_ok());
+    let parts: Map<String, Value> = parts
+        .into_iter()
+        .map(|(name, state)| {
+            let told = state.err().unwrap_or_else(|| "ok".to_owned());
+            (name.to_owned(), json!(told))
+        })
+        .collect();
+    let mut members = Map::new();
+    members.insert("ready".to_owned(), json!(is_ready));
+    members.insert("parts".to_owned(), Value::Object(parts));
+    let stats = doors.operations.call("host/stats", Map::new()).await?;
+    members.insert("stats".to_owned(), Value::Object(stats));
+    for (method, plural, params) in [
+        ("run/list", "runs", json!({"state": "running"})),
+        ("activation/list", "activations", json!({"limit": 10})),
+        ("daemon/list", "daemons", json!({})),
+    ] {
+        let Value::Object(params) = params else {
+            continue;
+        };
+        let mut listing = doors.operations.call(method, params).await?;
+        members.insert(
+            plural.to_owned(),
+            listing.remove(plural).unwrap_or_default(),
+        );
+        if plural == "daemons" {
+            members.insert(
+                "next".to_owned(),
+                listing.remove("next").unwrap_or_default(),
+            );
+        }
+    }
+    Ok(members)
+}
+
+impl Overview {
+    fn of(members: &Map<String, Value>) -> Self {
+        let rows = |plural: &str| {
+            let rows = members.get(plural).and_then(Value::as_array);
+            rows.map(Vec::as_slice).unwrap_or_default()
+        };
+        let parts = members.get("parts").and_then(Value::as_object);
+        let down = parts
+            .into_iter()
+            .flatten()
+            .filter(|(_, told)| **told != "ok");
+        let down =
+            down.map(|(name, told)| (name.clone(), visible(told.as_str().unwrap_or_default())));
+        let stats = members.get("stats");
+        let stat = |pointer: &str| stats.and_then(|stats| stats.pointer(pointer)?.as_u64());
+        let mut running = RUNS.table(rows("runs"));
+        (running.caption, running.empty) = ("Running now", "Nothing is running.");
+        let mut activations = ACTIVATIONS.table(rows("activations"));
+        activations.caption = "Last activations";
+        Self {
+            frame: Frame {
+                refresh: Some(REFRESH),
+                ..Frame::new("Overview", "/")
+            },
+            down: down.collect(),
+            is_held: stats.is_some_and(|stats| stats["gate"] == "held"),
+            running,
+            activations,
+            daemons: DAEMONS.table(rows("daemons")),
+            problems: rows("daemons").iter().flat_map(problems).collect(),
+            has_more_daemons: members.get("next").is_some_and(Value::is_string),
+            unmatched: stat("/unmatched").unwrap_or_default(),
+            pending: stat("/activations/pending").unwrap_or_default(),
+        }
+    }
+
+    fn badge(state: &str) -> Badge {
+        Badge::of(state)
+    }
+}
+
+/// Tells what is wrong with the file of a daemon that does not wake.
+fn problems(daemon: &Value) -> Vec<String> {
+    let diagnostics = daemon["diagnostics"].as_array();
+    let errors = diagnostics
+        .into_iter()
+        .flatten()
+        .filter(|diagnostic| daemon["valid"] == false && diagnostic["severity"] == "error");
+    let told = errors.map(|error| {
+        let text = |value: &Value| short(value.as_str().unwrap_or_default(), 300);
+        let (path, code) = (text(&daemon["path"]), text(&error["code"]));
+        let line = &error["start"]["line"];
+        format!("{path}:{line}: error[{code}]: {}", text(&error["message"]))
+    });
+    told.collect()
+}

@@ -1,0 +1,236 @@
+//! The page of one run.
+
+mod facts;
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, Response, StatusCode};
+use daemon_run_folder::LogPlace;
+use serde_json::Value;
+
+use super::accept::{self, Wish};
+use super::cell::{Badge, Cell};
+use super::frame::{self, Frame, page};
+use super::login;
+use super::table::{OUTPUTS, Table};
+use super::text::{encoded, grouped, moment, short, visible};
+use crate::http::{Doors, api};
+use crate::ops::RunView;
+use crate::runs::{Excerpt, TimelineEntry, View};
+use facts::Fact;
+
+/// After how many seconds the page of a run under way is loaded again where scripts do not run.
+const REFRESH: u32 = 5;
+/// Lines of output that are shown.
+const OUTPUT_LINES: usize = 500;
+/// Lines of output in a row that are shown unfolded.
+const UNFOLDED: usize = 4;
+
+#[derive(Template)]
+#[template(path = "run.html")]
+struct RunPage {
+    frame: Frame,
+    id: String,
+    state: Cell,
+    is_running: bool,
+    /// Where the lines come from that are added while the run goes on.
+    follow: Option<String>,
+    /// What it is about, in short.
+    task: String,
+    facts: Vec<Fact>,
+    is_bypass: bool,
+    error: Option<(String, String)>,
+    result: Text,
+    output: Vec<Line>,
+    has_more_output: bool,
+    timeline: Vec<Step>,
+    is_whole: bool,
+    followups: Vec<Followup>,
+    outputs: Table,
+    prompt: Text,
+    files: Vec<String>,
+    more_files: usize,
+    folder: String,
+}
+
+/// A text that may be long.
+struct Text {
+    text: String,
+    /// How long it is, and how much of it is left out.
+    note: String,
+    is_cut: bool,
+}
+
+/// A line of output.
+struct Line {
+    is_stderr: bool,
+    text: String,
+}
+
+/// What happened: one thing, or lines of output in a row.
+struct Step {
+    at: String,
+    kind: String,
+    details: Vec<String>,
+}
+
+/// A message to the run, and what became of it.
+struct Followup {
+    n: u64,
+    state: Cell,
+    started: String,
+    error: String,
+    reply: Text,
+}
+
+/// Shows a run.
+pub(super) async fn show(
+    State(doors): State<Arc<Doors>>,
+    path: Option<Path<String>>,
+    Query(query): Query<Vec<(String, String)>>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let wish = accept::on_page(&headers);
+    if let Some(refusal) = login::refusal(&doors, &headers, wish) {
+        return refusal;
+    }
+    match (wish, path) {
+        (Wish::Json, path) => api::look(&doors, "run/get", query, path, &headers).await,
+        (Wish::Page, None) => frame::problem(StatusCode::NOT_FOUND, "There is no such run.", None),
+        (Wish::Page, Some(Path(id))) => match doors.operations.run_view(&id).await {
+            Ok(run) => page(StatusCode::OK, &RunPage::of(run)),
+            Err(error) => frame::op_error(&error),
+        },
+    }
+}
+
+impl RunPage {
+    fn of(found: RunView) -> Self {
+        let facts = facts::of(&found);
+        let RunView { run, view, outputs } = found;
+        let is_running = run.state == "running";
+        let document = &view.document;
+        let text = |name: &str| document.get(name).and_then(Value::as_str);
+        let rows: Vec<Value> = outputs
+            .iter()
+            .filter_map(|output| serde_json::to_value(output).ok())
+            .collect();
+        let error = run.error.as_ref();
+        Self {
+            frame: Frame {
+                refresh: is_running.then_some(REFRESH),
+                ..Frame::new(format!("{} {}", run.state, short(&run.id, 60)), "/runs")
+            },
+            id: short(&run.id, 80),
+            state: Cell::state(&run.state),
+            is_running,
+            follow: is_running.then(|| follow(&run.id, view.next)),
+            task: short(text("task").unwrap_or_default(), 300),
+            facts,
+            is_bypass: text("permissions") == Some("bypass"),
+            error: error.map(|error| (visible(&error.kind), visible(&error.message))),
+            has_more_output: view.output.len() > OUTPUT_LINES || !view.is_whole,
+            output: lines(&view),
+            timeline: steps(&view.timeline),
+            is_whole: view.is_whole,
+            followups: followups(&view),
+            outputs: OUTPUTS.table(&rows),
+            result: Text::of(&view.result),
+            prompt: Text::of(&view.prompt),
+            files: view.files.iter().map(|file| visible(file)).collect(),
+            more_files: view.more_files,
+            folder: visible(&run.folder),
+        }
+    }
+
+    fn badge(state: &str) -> Badge {
+        Badge::of(state)
+    }
+
+    /// Reports whether lines of output in a row are few enough to be shown unfolded.
+    fn is_unfolded(step: &Step) -> bool {
+        step.details.len() <= UNFOLDED
+    }
+}
+
+/// Writes where the log of a run is followed from a place on.
+fn follow(id: &str, place: LogPlace) -> String {
+    let base = format!(
+        "/api/v1/runs/{}/log?follow=true&after={}",
+        encoded(id),
+        place.events
+    );
+    match place.output {
+        Some(output) => format!("{base}&output_after={output}"),
+        None => base,
+    }
+}
+
+fn lines(view: &View) -> Vec<Line> {
+    let first = view.output.len().saturating_sub(OUTPUT_LINES);
+    let lines = view.output.iter().skip(first).map(|line| Line {
+        is_stderr: line.is_stderr,
+        text: visible(&line.text),
+    });
+    lines.collect()
+}
+
+/// Puts lines of output that follow each other together.
+fn steps(timeline: &[TimelineEntry]) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for entry in timeline {
+        let detail = visible(&entry.detail);
+        match steps.last_mut() {
+            Some(last) if entry.kind == "cli_output" && last.kind == "cli_output" => {
+                last.details.push(detail);
+            }
+            _ => steps.push(Step {
+                at: moment(&entry.at),
+                kind: visible(&entry.kind),
+                details: vec![detail],
+            }),
+        }
+    }
+    steps
+}
+
+fn followups(view: &View) -> Vec<Followup> {
+    let all = view.document.get("followups").and_then(Value::as_array);
+    let one = |followup: &Value| {
+        let text = |name: &str| followup[name].as_str().unwrap_or_default();
+        let n = followup["n"].as_u64().unwrap_or_default();
+        let reply = view.replies.iter().find(|(of, _)| *of == n);
+        let message = followup.pointer("/error/message").and_then(Value::as_str);
+        Followup {
+            n,
+            state: Cell::state(text("state")),
+            started: moment(text("started_at")),
+            error: visible(message.unwrap_or_default()),
+            reply: reply.map_or_else(
+                || Text::of(&Excerpt::default()),
+                |(_, reply)| Text::of(reply),
+            ),
+        }
+    };
+    all.into_iter().flatten().map(one).collect()
+}
+
+impl Text {
+    fn of(excerpt: &Excerpt) -> Self {
+        let whole = format!("{} bytes", grouped(excerpt.bytes));
+        let note = if excerpt.is_cut {
+            let shown = u64::try_from(excerpt.text.len()).unwrap_or(u64::MAX);
+            format!("the first {} of {whole}", grouped(shown))
+        } else {
+            whole
+        };
+        Self {
+            text: visible(&excerpt.text),
+            note,
+            is_cut: excerpt.is_cut,
+        }
+    }
+}

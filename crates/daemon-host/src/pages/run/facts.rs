@@ -1,0 +1,262 @@
+//! What is known of a run beside its texts, each fact with its name.
+
+use serde_json::Value;
+
+use crate::ops::RunView;
+use crate::pages::cell::Cell;
+use crate::pages::text::{encoded, grouped, seconds};
+
+/// A fact of a run.
+pub(super) struct Fact {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// The member of the run's object that it shows, kept up to date by the script.
+    pub(super) member: &'static str,
+    /// What it is.
+    pub(super) cell: Cell,
+}
+
+/// Collects facts, leaving out what is not known.
+struct Facts<'a> {
+    run: &'a RunView,
+    all: Vec<Fact>,
+}
+
+/// Returns the facts of a run in the order in which they are read.
+pub(super) fn of(run: &RunView) -> Vec<Fact> {
+    let mut facts = Facts {
+        run,
+        all: Vec::new(),
+    };
+    facts.origin();
+    facts.course();
+    facts.bounds();
+    facts.cost();
+    facts.end();
+    facts.all
+}
+
+impl Facts<'_> {
+    fn add(&mut self, name: &'static str, cell: Cell) {
+        self.add_live(name, "", cell);
+    }
+
+    fn add_live(&mut self, name: &'static str, member: &'static str, cell: Cell) {
+        self.all.push(Fact { name, member, cell });
+    }
+
+    fn add_some(&mut self, name: &'static str, cell: Option<Cell>) {
+        if let Some(cell) = cell {
+            self.add(name, cell);
+        }
+    }
+
+    fn at(&self, pointer: &str) -> Option<&Value> {
+        let (first, rest) = match pointer.split_once('/') {
+            Some((first, rest)) => (first, Some(rest)),
+            None => (pointer, None),
+        };
+        let value = self.run.view.document.get(first)?;
+        let value = match rest {
+            Some(rest) => value.get(rest)?,
+            None => value,
+        };
+        Some(value).filter(|value| !value.is_null())
+    }
+
+    fn text(&self, pointer: &str) -> Option<&str> {
+        self.at(pointer)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    fn number(&self, pointer: &str) -> Option<u64> {
+        self.at(pointer)?.as_u64()
+    }
+
+    fn span(&self, pointer: &str) -> Option<String> {
+        self.at(pointer)?.as_f64().map(seconds)
+    }
+
+    /// Who runs for whom.
+    fn origin(&mut self) {
+        let run = &self.run.run;
+        let model = self.text("model").filter(|model| *model != run.provider);
+        let preset = self
+            .text("preset_name")
+            .map(|name| format!("preset {name}"));
+        let provider = [Some(run.provider.as_str()), model, preset.as_deref()];
+        let provider: Vec<&str> = provider.into_iter().flatten().collect();
+        self.add("Provider", Cell::words(provider.join(" · ")));
+        if let Some(daemon) = &run.daemon_id {
+            let path = format!("/activations?daemon={}", encoded(daemon));
+            self.add("Daemon", Cell::code(daemon).to(path));
+        } else {
+            self.add_some("Parent", self.text("parent_addr").map(Cell::code));
+            self.add_some("Group", self.text("group_id").map(Cell::code));
+        }
+        if let Some(activation) = &run.activation_id {
+            let path = format!("/api/v1/activations/{}", encoded(activation));
+            self.add("Activation", Cell::code(activation).to(path));
+            self.add("Attempt", Cell::words(run.attempt.to_string()));
+        }
+    }
+
+    /// How far it has come.
+    fn course(&mut self) {
+        let run = &self.run.run;
+        self.add("Started", Cell::instant(&run.started_at));
+        if let Some(finished) = &run.finished_at {
+            self.add("Finished", Cell::instant(finished));
+        }
+        let name = if run.finished_at.is_some() {
+            "Took"
+        } else {
+            "Has taken"
+        };
+        self.add_live(name, "elapsed_s", Cell::words(seconds(run.elapsed_s)));
+        if run.state == "running" {
+            let tool = run.current_tool.as_deref().unwrap_or("none");
+            self.add_live("Current tool", "current_tool", Cell::code(tool));
+        }
+        let n_tools = Cell::words(grouped(run.tool_call_count));
+        self.add_live("Tools called", "tool_call_count", n_tools);
+        if run.turn > 0 {
+            self.add_live("Turn", "turn", Cell::words(run.turn.to_string()));
+        }
+        if let Some(at) = &run.last_output_at {
+            self.add_live("Last output", "last_output_at", Cell::instant(at));
+        }
+        if run.state == "running"
+            && let Some(age) = self.run.view.heartbeat_age
+        {
+            let age = format!("{} ago", seconds(age.as_secs_f64()));
+            self.add("Looked after", Cell::words(age));
+        }
+    }
+
+    /// What it may do and take.
+    fn bounds(&mut self) {
+        let permissions = self
+            .text("permissions")
+            .map(|permissions| match permissions {
+                "bypass" => Cell {
+                    text: "bypass: its own checks are switched off".to_owned(),
+                    ..Cell::state(permissions)
+                },
+                other => Cell::words(other),
+            });
+        self.add_some("Permissions", permissions);
+        let sandbox = self
+            .number("sandbox/level")
+            .map(|level| match self.text("sandbox/detail") {
+                Some(detail) => Cell::words(format!("level {level}: {detail}")),
+                None => Cell::words(format!("level {level}")),
+            });
+        self.add_some("Sandbox", sandbox);
+        let limits = [
+            self.span("timeout_s").map(|span| format!("{span} in all")),
+            self.span("idle_timeout_s")
+                .map(|span| format!("{span} silent")),
+            self.number("max_turns")
+                .map(|turns| format!("{} turns", grouped(turns))),
+        ];
+        let limits: Vec<String> = limits.into_iter().flatten().collect();
+        if !limits.is_empty() {
+            self.add("Limits", Cell::words(limits.join(", ")));
+        }
+        let budget = [
+            self.at("budget/usd").and_then(Value::as_f64).map(usd),
+            self.number("budget/tokens")
+                .map(|n| format!("{} tokens", grouped(n))),
+        ];
+        let budget: Vec<String> = budget.into_iter().flatten().collect();
+        let budget = if budget.is_empty() {
+            "none".to_owned()
+        } else {
+            budget.join(", ")
+        };
+        self.add("Budget", Cell::words(budget));
+    }
+
+    /// What it used.
+    fn cost(&mut self) {
+        for (name, member) in [
+            ("Tokens", "tokens"),
+            ("Tokens, as its program tells", "cli_tokens"),
+        ] {
+            let kinds = ["input", "output", "thinking", "cached"];
+            let told: Vec<String> = kinds
+                .into_iter()
+                .filter_map(|kind| {
+                    let n = self
+                        .number(&format!("{member}/{kind}"))
+                        .filter(|n| *n > 0)?;
+                    Some(format!("{} {kind}", grouped(n)))
+                })
+                .collect();
+            if !told.is_empty() {
+                self.add(name, Cell::words(told.join(", ")));
+            }
+        }
+        self.add_some(
+            "Cost",
+            self.run.run.cost_usd.map(|cost| Cell::words(usd(cost))),
+        );
+    }
+
+    /// How it ended, and where it is kept.
+    fn end(&mut self) {
+        let exit = match (self.number("exit/code"), self.number("exit/signal")) {
+            (Some(code), _) => Some(format!("code {code}")),
+            (None, Some(signal)) => Some(format!("signal {signal}")),
+            (None, None) => None,
+        };
+        self.add_some("Exit", exit.map(Cell::words));
+        let stopped = self.text("cli_termination/reason").map(|reason| {
+            let detail = self.text("cli_termination/detail");
+            detail.map_or_else(|| reason.to_owned(), |detail| format!("{reason}: {detail}"))
+        });
+        self.add_some("Stopped by the host", stopped.map(Cell::words));
+        let sessions = ["claude", "codex", "opencode", "command"];
+        let session = sessions
+            .iter()
+            .find_map(|name| self.text(&format!("{name}_session_id")).map(Cell::code));
+        self.add_some("Session", session);
+        if let Some(lines) = self.number("dropped/lines").filter(|lines| *lines > 0) {
+            let bytes = self.number("dropped/bytes").unwrap_or_default();
+            let told = format!("{} lines, {} bytes", grouped(lines), grouped(bytes));
+            self.add("Output not kept", Cell::words(told));
+        }
+        let rebuilt = self.text("migration/reason");
+        self.add_some("Rebuilt after", rebuilt.map(Cell::words));
+        self.add("Folder", Cell::code(&self.run.run.folder));
+    }
+}
+
+fn usd(usd: f64) -> String {
+    let exact = format!("{usd:.4}");
+    // Two decimals at least, as money is written.
+    let short = exact.trim_end_matches('0');
+    let kept = short.len().max(exact.len() - 2);
+    format!("{} USD", &exact[..kept])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::usd;
+
+    #[test]
+    fn money_has_two_decimals_and_more_where_they_tell_something() {
+        let written = [0.0, 1.0, 0.5, 0.0123, 10.12, 0.000_04].map(usd);
+        assert_eq!(
+            written,
+            [
+                "0.00 USD",
+                "1.00 USD",
+                "0.50 USD",
+                "0.0123 USD",
+                "10.12 USD",
+                "0.00 USD"
+            ]
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! Tables: one component for every listing.
+
+use serde_json::Value;
+
+use super::cell::{Cell, Column, Form};
+
+/// A table of rows.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    /// What it lists.
+    pub(super) caption: &'static str,
+    /// What is said where there are no rows.
+    pub(super) empty: &'static str,
+    /// The titles of its columns.
+    pub(super) titles: Vec<&'static str>,
+    /// Its rows.
+    pub(super) rows: Vec<Vec<Cell>>,
+}
+
+/// A listing: its columns, and what is said of it.
+#[derive(Debug)]
+pub(super) struct Kind {
+    /// The name of its rows in an answer, and of its page.
+    pub(super) plural: &'static str,
+    /// What it lists.
+    pub(super) caption: &'static str,
+    /// What is said where there are no rows.
+    pub(super) empty: &'static str,
+    columns: &'static [Column],
+}
+
+const fn column(title: &'static str, pointer: &'static str, form: Form) -> Column {
+    Column::new(title, pointer, form)
+}
+
+/// Where a daemon's id leads.
+const OF_DAEMON: Form = Form::Id("/activations?daemon=");
+/// Where an activation's id leads: its object.
+const OF_ACTIVATION: Form = Form::Id("/api/v1/activations/");
+
+/// Registered daemons.
+pub(super) const DAEMONS: Kind = Kind {
+    plural: "daemons",
+    caption: "Daemons",
+    empty: "No daemon is registered. A repository that is watched needs .agents/daemons/ID/DAEMON.md on its branch.",
+    columns: &[
+        column("Daemon", "/id", OF_DAEMON),
+        column("File", "/valid", Form::State),
+        column("Gate", "/gate", Form::State),
+        column("Wakes on", "/modes", Form::Name),
+        column("Next tick", "/next_tick", Form::Instant),
+        column("Last activation", "/last_activation/state", Form::State),
+        column("Repository", "/repo", Form::Name),
+    ],
+};
+
+/// Runs.
+pub(super) const RUNS: Kind = Kind {
+    plural: "runs",
+    caption: "Runs",
+    empty: "No runs.",
+    columns: &[
+        column("Run", "/id", Form::Id("/runs/")),
+        column("State", "/state", Form::State),
+        column("Daemon", "/daemon_id", OF_DAEMON),
+        column("Provider", "/provider", Form::Name),
+        column("Started", "/started_at", Form::Instant),
+        column("Took", "/elapsed_s", Form::Seconds),
+        column("Result", "/error/message", Form::Words).or("/result_preview"),
+    ],
+};
+
+/// Activations.
+pub(super) const ACTIVATIONS: Kind = Kind {
+    plural: "activations",
+    caption: "Activations",
+    empty: "No activations.",
+    columns: &[
+        column("Activation", "/id", OF_ACTIVATION),
+        column("State", "/state", Form::State),
+        column("Daemon", "/daemon_id", Form::Id("/runs?daemon=")),
+        column("Trigger", "/trigger/key", Form::Words),
+        column("Created", "/created_at", Form::Instant),
+        column("Attempts", "/attempts", Form::Number),
+        column("Outputs", "/outputs", Form::Count),
+        column("Reason", "/reason", Form::Words),
+        column("Repository", "/repo", Form::Name),
+    ],
+};
+
+/// Events.
+pub(super) const EVENTS: Kind = Kind {
+    plural: "events",
+    caption: "Events",
+    empty: "No events.",
+    columns: &[
+        column("Event", "/id", Form::Id("/api/v1/events/")),
+        column("Source", "/source", Form::Name),
+        column("Kind", "/kind", Form::Words),
+        column("Action", "/action", Form::Words),
+        column("Subject", "/subject", Form::Words),
+        column("Actor", "/actor", Form::Words),
+        column("Received", "/received_at", Form::Instant),
+        column("Woke", "/verdicts", Form::Count),
+        column("Told again", "/duplicates", Form::Number),
+    ],
+};
+
+/// Ticks.
+pub(super) const TICKS: Kind = Kind {
+    plural: "ticks",
+    caption: "Ticks",
+    empty: "No ticks.",
+    columns: &[
+        column("Daemon", "/daemon_id", OF_DAEMON),
+        column("Outcome", "/outcome", Form::State),
+        column("Scheduled", "/scheduled_at", Form::Instant),
+        column("Since", "/first", Form::Instant),
+        column("Count", "/count", Form::Number),
+        column("Activation", "/activation_id", OF_ACTIVATION),
+        column("Repository", "/repo", Form::Name),
+    ],
+};
+
+/// Outputs.
+pub(super) const OUTPUTS: Kind = Kind {
+    plural: "outputs",
+    caption: "Outputs",
+    empty: "No outputs.",
+    columns: &[
+        column("Output", "/target", Form::Web("url")),
+        column("State", "/state", Form::State),
+        column("Surface", "/surface", Form::Name),
+        column("Daemon", "/daemon_id", OF_DAEMON),
+        column("Activation", "/activation_id", OF_ACTIVATION),
+        column("Created", "/created_at", Form::Instant),
+        column("Trouble", "/error", Form::Words),
+    ],
+};
+
+impl Kind {
+    /// Lays rows out.
+    pub(super) fn table(&self, rows: &[Value]) -> Table {
+        let cells = |row: &Value| self.columns.iter().map(|column| column.cell(row)).collect();
+        Table {
+            caption: self.caption,
+            empty: self.empty,
+            titles: self.columns.iter().map(|column| column.title).collect(),
+            rows: rows.iter().map(cells).collect(),
+        }
+    }
+}

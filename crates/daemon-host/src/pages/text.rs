@@ -1,0 +1,166 @@
+//! Strangers' text, numbers and instants, as pages write them.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// Makes visible what a browser would obey or hide: controls, and what turns the direction of text or has no width.
+///
+/// Line ends and tabs stay, and so do the joiners that scripts and emoji are written with.
+pub(super) fn visible(text: &str) -> String {
+    let mut acc = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\u{200c}' | '\u{200d}' => acc.push(c),
+            '\u{ad}' | '\u{2028}' | '\u{2029}' | '\u{2065}' | '\u{206a}'..='\u{206f}' => {
+                push_code(&mut acc, c);
+            }
+            c if daemon_context::is_removed(c) => push_code(&mut acc, c),
+            c => acc.push(c),
+        }
+    }
+    acc
+}
+
+fn push_code(acc: &mut String, c: char) {
+    write!(acc, "⟨U+{:04X}⟩", u32::from(c)).expect("writing to a string cannot fail");
+}
+
+/// Makes text visible and fit for a cell: one line of at most so many characters.
+pub(super) fn short(text: &str, most: usize) -> String {
+    let mut chars = text.chars();
+    let mut head: String = chars
+        .by_ref()
+        .take(most)
+        .map(|c| if matches!(c, '\n' | '\t') { ' ' } else { c })
+        .collect();
+    if chars.next().is_some() {
+        head.push('…');
+    }
+    visible(&head)
+}
+
+/// Writes a value for people.
+pub(super) fn shown(value: &Value, most: usize) -> String {
+    match value {
+        Value::Null => "–".to_owned(),
+        Value::String(text) => short(text, most),
+        Value::Array(values) if values.is_empty() => "–".to_owned(),
+        Value::Array(values) => {
+            let all: Vec<String> = values
+                .iter()
+                .take(20)
+                .map(|value| shown(value, most))
+                .collect();
+            all.join(", ")
+        }
+        other => short(&other.to_string(), most),
+    }
+}
+
+/// Writes an instant that an object holds, to the second; all pages are in UTC.
+pub(super) fn moment(text: &str) -> String {
+    match text.parse::<Timestamp>() {
+        Ok(at) => at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        Err(_) => short(text, 40),
+    }
+}
+
+/// Writes a span of seconds.
+pub(super) fn seconds(seconds: f64) -> String {
+    if seconds < 60.0 {
+        return format!("{seconds:.1} s");
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is no less than 60, and no run takes 2^64 seconds"
+    )]
+    let whole = seconds as u64;
+    match (whole / 3_600, whole % 3_600 / 60, whole % 60) {
+        (0, minutes, 0) => format!("{minutes} min"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, 0, _) => format!("{hours} h"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// Writes a number with its thousands apart.
+pub(super) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut acc = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            acc.push(',');
+        }
+        acc.push(digit);
+    }
+    acc
+}
+
+/// Writes a text as part of a URL.
+pub(super) fn encoded(text: &str) -> String {
+    let mut acc = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                acc.push(char::from(byte));
+            }
+            byte => write!(acc, "%{byte:02X}").expect("writing to a string cannot fail"),
+        }
+    }
+    acc
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{encoded, grouped, moment, seconds, short, visible};
+
+    #[test]
+    fn what_a_browser_would_obey_or_hide_is_seen() {
+        for (text, seen) in [
+            ("plain — ünï\n\tcode", "plain — ünï\n\tcode"),
+            ("\u{1b}[31mred\u{1b}[0m", "⟨U+001B⟩[31mred⟨U+001B⟩[0m"),
+            (
+                "a\r\nb\0\u{7f}\u{9b}",
+                "a⟨U+000D⟩\nb⟨U+0000⟩⟨U+007F⟩⟨U+009B⟩",
+            ),
+            ("\u{202e}evil\u{2069}", "⟨U+202E⟩evil⟨U+2069⟩"),
+            ("z\u{200b}w\u{feff}\u{e0041}", "z⟨U+200B⟩w⟨U+FEFF⟩⟨U+E0041⟩"),
+            ("a\u{2028}b\u{ad}c", "a⟨U+2028⟩b⟨U+00AD⟩c"),
+            (
+                "👩\u{200d}💻 می\u{200c}خواهم",
+                "👩\u{200d}💻 می\u{200c}خواهم",
+            ),
+            ("<b>&\"'", "<b>&\"'"),
+        ] {
+            assert_eq!(visible(text), seen);
+        }
+        assert_eq!(short("a\nb\u{1b}cdef", 4), "a b⟨U+001B⟩…");
+    }
+
+    #[test]
+    fn numbers_and_instants_are_written_for_people() {
+        let spans = [0.04, 59.94, 60.0, 3_599.9, 3_600.0, 7_265.0].map(seconds);
+        assert_eq!(
+            spans,
+            [
+                "0.0 s",
+                "59.9 s",
+                "1 min",
+                "59 min 59 s",
+                "1 h",
+                "2 h 1 min"
+            ]
+        );
+        let numbers = [0, 999, 1_000, 1_234_567].map(grouped);
+        assert_eq!(numbers, ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            moment("2026-01-02T03:04:05.678Z"),
+            "2026-01-02 03:04:05 UTC"
+        );
+        assert_eq!(moment("\u{202e}soon"), "⟨U+202E⟩soon");
+        assert_eq!(encoded("a/b?c=d&é \"'"), "a%2Fb%3Fc%3Dd%26%C3%A9%20%22%27");
+    }
+}

@@ -1,0 +1,173 @@
+//! One run as a page shows it: of what may be long, a part.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use daemon_run_folder::{Folder, LogPlace};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value};
+
+use super::TimelineEntry;
+use super::show::{files, folder};
+use crate::emanation::{heartbeat_age, seen};
+
+/// Bytes of the log that are read; as many of the output that came later.
+const LOG_BYTES: u64 = 192 * 1024;
+/// Bytes of a text that are shown.
+const TEXT_BYTES: u64 = 256 * 1024;
+/// Bytes of a reply that are shown.
+const REPLY_BYTES: u64 = 32 * 1024;
+/// Files that are named.
+const MAX_FILES: usize = 500;
+
+/// What the folder of a run holds. What cannot be read is empty.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct View {
+    /// The document, as it stands in `daemon.json`.
+    pub(crate) document: Map<String, Value>,
+    /// How long ago the run showed that it lives.
+    pub(crate) heartbeat_age: Option<SignedDuration>,
+    /// What the provider was sent, without secrets.
+    pub(crate) prompt: Excerpt,
+    /// The final text.
+    pub(crate) result: Excerpt,
+    /// The replies to messages, by number.
+    pub(crate) replies: Vec<(u64, Excerpt)>,
+    /// The last lines of the timeline.
+    pub(crate) timeline: Vec<TimelineEntry>,
+    /// Whether the timeline begins with the first line.
+    pub(crate) is_whole: bool,
+    /// The last lines of output.
+    pub(crate) output: Vec<OutputLine>,
+    /// Where the log goes on.
+    pub(crate) next: LogPlace,
+    /// The names of the files.
+    pub(crate) files: Vec<String>,
+    /// How many more files there are.
+    pub(crate) more_files: usize,
+}
+
+/// The beginning of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Excerpt {
+    /// The text; what is no UTF-8 is replaced.
+    pub(crate) text: String,
+    /// The length of the whole file, in bytes.
+    pub(crate) bytes: u64,
+    /// Whether there is more.
+    pub(crate) is_cut: bool,
+}
+
+/// One line of output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OutputLine {
+    /// Whether it came on the stream for errors.
+    pub(crate) is_stderr: bool,
+    /// The line.
+    pub(crate) text: String,
+}
+
+impl View {
+    /// Reads the folder of a run.
+    pub(crate) fn read(runs: &Path, id: &str, now: Timestamp) -> Self {
+        let Some(folder) = folder(runs, id) else {
+            return Self::default();
+        };
+        let document = seen(&folder, now).unwrap_or_default();
+        let log = folder.log_tail(LOG_BYTES).unwrap_or_default();
+        let lines = log.events.iter().chain(&log.output);
+        let mut files = files(folder.path(), folder.path());
+        let more_files = files.len().saturating_sub(MAX_FILES);
+        files.truncate(MAX_FILES);
+        Self {
+            heartbeat_age: heartbeat_age(&folder, now),
+            prompt: Excerpt::of(&folder.prompt(), TEXT_BYTES),
+            result: Excerpt::of(&folder.result(), TEXT_BYTES),
+            replies: replies(&folder, &document),
+            timeline: log.events.iter().map(TimelineEntry::of).collect(),
+            is_whole: log.is_whole && log.output.is_empty(),
+            output: lines.filter_map(OutputLine::of).collect(),
+            next: log.next,
+            files,
+            more_files,
+            document,
+        }
+    }
+}
+
+fn replies(folder: &Folder, document: &Map<String, Value>) -> Vec<(u64, Excerpt)> {
+    let followups = document.get("followups").and_then(Value::as_array);
+    let numbers = followups
+        .into_iter()
+        .flatten()
+        .filter_map(|followup| followup.get("n")?.as_u64());
+    let read = numbers.filter_map(|n| {
+        let path = folder.reply(u32::try_from(n).ok()?);
+        Some((n, Excerpt::of(&path, REPLY_BYTES)))
+    });
+    read.collect()
+}
+
+impl Excerpt {
+    fn of(path: &Path, most: u64) -> Self {
+        // What a run has not written is shown as nothing.
+        Self::read(path, most).unwrap_or_default()
+    }
+
+    fn read(path: &Path, most: u64) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let bytes = file.metadata()?.len();
+        let mut head = Vec::new();
+        file.take(most).read_to_end(&mut head)?;
+        let is_cut = bytes > most;
+        if is_cut {
+            // A character that was cut in two is left out.
+            let whole = match std::str::from_utf8(&head) {
+                Err(error) if error.error_len().is_none() => error.valid_up_to(),
+                _ => head.len(),
+            };
+            head.truncate(whole);
+        }
+        Ok(Self {
+            text: String::from_utf8_lossy(&head).into_owned(),
+            bytes,
+            is_cut,
+        })
+    }
+}
+
+impl OutputLine {
+    fn of(event: &Map<String, Value>) -> Option<Self> {
+        let text = |name: &str| event.get(name).and_then(Value::as_str);
+        (text("event") == Some("cli_output")).then(|| Self {
+            is_stderr: text("stream") == Some("stderr"),
+            text: text("text").unwrap_or_default().to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Excerpt;
+
+    #[test]
+    fn an_excerpt_ends_between_two_characters_and_tells_of_the_rest() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("text");
+        let read = |most| Excerpt::of(&path, most);
+        let excerpt = |text: &str, bytes, is_cut| Excerpt {
+            text: text.to_owned(),
+            bytes,
+            is_cut,
+        };
+        assert_eq!(read(4), Excerpt::default());
+        std::fs::write(&path, "aé€").unwrap();
+        assert_eq!(read(6), excerpt("aé€", 6, false));
+        for (most, text) in [(5, "aé"), (4, "aé"), (3, "aé"), (2, "a"), (0, "")] {
+            assert_eq!(read(most), excerpt(text, 6, true), "{most}");
+        }
+        std::fs::write(&path, b"a\xffb").unwrap();
+        assert_eq!(read(9), excerpt("a\u{fffd}b", 3, false));
+    }
+}
