@@ -89,6 +89,11 @@ impl Folder {
         self.path.join("session")
     }
 
+    /// Returns the directory for the child's temporary files: one of its own, which holds nothing that is kept.
+    pub fn temporary(&self) -> PathBuf {
+        self.session().join("tmp")
+    }
+
     /// Returns the directory for what holds secrets; it is removed when the run ends.
     pub fn private(&self) -> PathBuf {
         self.path.join("private")

@@ -177,7 +177,7 @@ impl Writer {
     /// A file could not be written; the folder is removed.
     pub fn start(reserved: Reserved, start: Start, now: Timestamp) -> Result<Self, FolderError> {
         let folder = reserved.folder();
-        for name in ["history", "logs", "session"] {
+        for name in ["history", "logs", "session", "session/tmp"] {
             create_directory(&folder.path().join(name))?;
         }
         create_file(&folder.outputs())?;

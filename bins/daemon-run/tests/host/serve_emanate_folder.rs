@@ -97,6 +97,7 @@ fn a_dispatched_run_is_recorded_whole_and_for_its_owner_alone() {
             "700 logs",
             "700 private",
             "700 session",
+            "700 session/tmp",
         ]
     );
     let child = &document["child"];

@@ -287,7 +287,7 @@ impl Common {
         let mut environment = self.environment.clone();
         environment
             .entry("TMPDIR".into())
-            .or_insert_with(|| record.home().into_os_string());
+            .or_insert_with(|| record.temporary().into_os_string());
         let wallet = Wallet::new(self.limits.budget, Arc::clone(&self.purse), self.day);
         RunRequest {
             task: task.to_owned(),

@@ -55,7 +55,7 @@ impl Prepared {
         let mut environment = self.environment.clone();
         environment
             .entry("TMPDIR".into())
-            .or_insert_with(|| record.home().into_os_string());
+            .or_insert_with(|| record.temporary().into_os_string());
         RunRequest {
             task: self.context.task.clone(),
             prompt: self.context.bytes.clone(),

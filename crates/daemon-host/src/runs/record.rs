@@ -171,6 +171,11 @@ impl Record {
         self.writer.folder().session()
     }
 
+    /// Returns the child's `TMPDIR`.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.writer.folder().temporary()
+    }
+
     /// Returns the directory of the context.
     pub(crate) fn context(&self) -> PathBuf {
         self.writer.folder().context()
