@@ -1,6 +1,6 @@
 //! Coding agents as providers: from the configuration, and for `doctor`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -93,10 +93,12 @@ pub(crate) fn confinement(is_confining: bool) -> Confinement {
     }
 }
 
-/// Examines the agents among providers: whether each is there and knows every flag that it is given.
+/// Examines the agents among providers: whether each is there, in which version, whether it knows every flag that it is given,
+/// what it may do, and by what it is let in to its model.
 pub(crate) fn examine<'c>(
     providers: impl Iterator<Item = (&'c String, &'c ProviderConfig)>,
     path: &OsString,
+    untrusted: &[PathBuf],
 ) -> Vec<Check> {
     let agents =
         providers.filter_map(|(name, provider)| Some((name, provider, agent_of(name, provider)?)));
@@ -104,50 +106,150 @@ pub(crate) fn examine<'c>(
         .map(|(name, provider, agent)| {
             let check = format!("provider {name}");
             match configure(name, agent, provider, path) {
-                Ok(config) => examine_one(check, &config, path),
+                Ok(mut config) => {
+                    untrusted.clone_into(&mut config.program.untrusted);
+                    examine_one(check, &config, &provider.env)
+                }
                 Err(problem) => Check::fail(check, problem, "see config.toml"),
             }
         })
         .collect()
 }
 
-fn examine_one(check: String, config: &AgentConfig, path: &OsString) -> Check {
+fn examine_one(check: String, config: &AgentConfig, variables: &[String]) -> Check {
+    let agent = config.agent;
     let program = match config.program.resolve() {
         Ok(program) => program,
         Err(error) => {
-            let remedy = format!("install `{}`", config.agent.as_str());
+            let remedy = format!(
+                "install `{}`, or name its executable file in provider.{}.command",
+                agent.as_str(),
+                config.program.provider
+            );
             return Check::fail(check, chain(&error), remedy);
         }
     };
-    let (arguments, flags) = config.agent.flags();
-    let help = match ask(&program, arguments, path) {
-        Ok(help) => help,
+    let version = match ask(&program, &["--version"], &config.program.search) {
+        Ok(told) => version(&told).map_or("of an unknown version".to_owned(), str::to_owned),
         Err(problem) => return Check::fail(check, problem, "run it by hand"),
     };
-    let unknown: Vec<&str> = flags
-        .iter()
-        .copied()
-        .filter(|flag| !knows(&help, flag))
-        .collect();
-    let shown = program.display();
+    let shown = format!("{} {version}", program.display());
+    let unknown = match unknown_flags(&program, config) {
+        Ok(unknown) => unknown,
+        Err(problem) => return Check::fail(check, problem, "run it by hand"),
+    };
     if !unknown.is_empty() {
         let detail = format!("{shown} does not know {}", unknown.join(", "));
-        return Check::fail(check, detail, "install a newer version");
+        let remedy = format!("install version {} of `{}`", agent.tried(), agent.as_str());
+        return Check::fail(check, detail, remedy);
     }
+    let tried = if is_of(&version, agent.tried()) {
+        String::new()
+    } else {
+        format!(" (tried with {})", agent.tried())
+    };
+    judge(
+        check,
+        &format!("{shown}{tried}"),
+        config,
+        &Credential::of(config, variables),
+    )
+}
+
+/// Judges an agent that knows its flags by what it may do and by what lets it in to its model.
+fn judge(check: String, shown: &str, config: &AgentConfig, credential: &Credential) -> Check {
+    let told = credential.told();
     match config.permissions {
-        AgentPermissions::OfRun => {
-            Check::ok(check, format!("{shown} knows every flag it is given"))
-        }
         AgentPermissions::Bypass => Check::warn(
             check,
-            format!("{shown} runs with its own checks switched off"),
+            format!(
+                "{shown} runs with its own checks switched off{}; {told}",
+                refusal(config.agent)
+            ),
             "remove `permissions = \"bypass\"`, unless the host itself is a sandbox",
         ),
+        AgentPermissions::OfRun => {
+            let detail =
+                format!("{shown} knows every flag it is given and may do what its run may; {told}");
+            match credential.remedy() {
+                Some(remedy) => Check::warn(check, detail, remedy),
+                None => Check::ok(check, detail),
+            }
+        }
     }
 }
 
-/// Lets an agent print its help, in a home of its own.
-fn ask(program: &Path, arguments: &[&str], path: &OsString) -> Result<String, String> {
+/// Returns what an agent says to being started without its checks by the host's user.
+fn refusal(agent: Agent) -> &'static str {
+    if agent == Agent::Claude && rustix::process::geteuid().is_root() {
+        ", which it refuses as root"
+    } else {
+        ""
+    }
+}
+
+/// By what an agent is let in to its model.
+enum Credential {
+    /// Its own login, in this directory.
+    Login(PathBuf),
+    /// These variables, of which the second are not set.
+    Variables(Vec<String>, Vec<String>),
+}
+
+impl Credential {
+    fn of(config: &AgentConfig, variables: &[String]) -> Self {
+        match config.login_state() {
+            Some((_, directory)) => Self::Login(directory),
+            None => {
+                let is_set = |name: &&String| daemon_host::random::environment(name).is_some();
+                let (set, unset) = variables.iter().partition::<Vec<_>, _>(is_set);
+                let owned = |names: Vec<&String>| names.into_iter().cloned().collect();
+                Self::Variables(owned(set), owned(unset))
+            }
+        }
+    }
+
+    /// Tells names and places, never a value.
+    fn told(&self) -> String {
+        let list = |names: &[String]| names.join(", ");
+        match self {
+            Self::Login(directory) if directory.is_dir() => {
+                format!("logged in by {}", directory.display())
+            }
+            Self::Login(directory) => format!("not logged in: no {}", directory.display()),
+            Self::Variables(set, unset) => match (set.as_slice(), unset.as_slice()) {
+                ([], []) => "it is given no login and no variable".to_owned(),
+                (set, []) => format!("it is given {}", list(set)),
+                ([], unset) => format!("{} not set", list(unset)),
+                (set, unset) => format!("it is given {}; {} not set", list(set), list(unset)),
+            },
+        }
+    }
+
+    fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Login(directory) if !directory.is_dir() => Some("log in with it once, by hand"),
+            Self::Variables(_, unset) if !unset.is_empty() => {
+                Some("set what the provider's `env` names where the host runs")
+            }
+            Self::Login(_) | Self::Variables(..) => None,
+        }
+    }
+}
+
+/// Returns the flags that an agent is given and does not list.
+fn unknown_flags(program: &Path, config: &AgentConfig) -> Result<Vec<&'static str>, String> {
+    let mut unknown = Vec::new();
+    for help in config.agent.helps() {
+        let told = ask(program, help.arguments, &config.program.search)?;
+        unknown.extend(help.flags.iter().filter(|flag| !knows(&told, flag)));
+    }
+    unknown.dedup();
+    Ok(unknown)
+}
+
+/// Lets an agent print its help or its version, in a home of its own.
+fn ask(program: &Path, arguments: &[&str], path: &OsStr) -> Result<String, String> {
     let home = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
     let output = Tool::new(program)
         .args(arguments)
@@ -167,6 +269,25 @@ fn ask(program: &Path, arguments: &[&str], path: &OsString) -> Result<String, St
             arguments.join(" ")
         )),
     }
+}
+
+/// Finds a version among what a program says of itself.
+fn version(told: &str) -> Option<&str> {
+    let is_version = |word: &&str| {
+        word.starts_with(|c: char| c.is_ascii_digit())
+            && word.contains('.')
+            && word
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || ".-+".contains(c))
+    };
+    told.lines().next()?.split_whitespace().find(is_version)
+}
+
+/// Returns whether a version belongs to a line of versions.
+fn is_of(version: &str, line: &str) -> bool {
+    version
+        .strip_prefix(line)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Returns whether a help text has a flag as a word of its own.
@@ -190,6 +311,21 @@ mod tests {
         assert!(knows(help, "--tools"));
         assert!(!knows(help, "--tool"));
         assert!(!knows(help, "--allowed"));
+    }
+
+    #[test]
+    fn a_version_is_found_in_what_each_agent_says_of_itself() {
+        for (told, found) in [
+            ("2.1.197 (Claude Code)\n", Some("2.1.197")),
+            ("codex-cli 0.169.0\n", Some("0.169.0")),
+            ("1.18.33\n\nWARNING: 2.0", Some("1.18.33")),
+            ("a program\n1.2.3", None),
+            ("", None),
+        ] {
+            assert_eq!(version(told), found, "{told}");
+        }
+        assert!(is_of("2.1.197", "2.1") && is_of("0.169", "0.169"));
+        assert!(!is_of("2.10.1", "2.1") && !is_of("0.168.0", "0.169"));
     }
 
     #[test]

@@ -80,15 +80,17 @@ impl Dialect {
     /// Returns the names of the tools that a request offers.
     pub(crate) fn tools(self, body: &Value) -> Vec<String> {
         let tools = body["tools"].as_array().into_iter().flatten();
-        let name = |tool: &Value| {
-            let named = match self {
-                Self::Completions => &tool["function"]["name"],
-                Self::Messages | Self::Responses => &tool["name"],
-            };
-            // Some tools of an API itself have a type and no name.
-            named.as_str().or(tool["type"].as_str()).map(str::to_owned)
-        };
-        tools.filter_map(name).collect()
+        match self {
+            Self::Messages => tools.filter_map(tool_name).collect(),
+            Self::Completions => {
+                let functions = tools.map(|tool| match &tool["function"] {
+                    Value::Null => tool,
+                    function => function,
+                });
+                functions.filter_map(tool_name).collect()
+            }
+            Self::Responses => tools.flat_map(responses::tool_names).collect(),
+        }
     }
 
     /// Returns the results of tools that a request holds, oldest first.
@@ -99,6 +101,12 @@ impl Dialect {
             Self::Responses => responses::tool_results(body),
         }
     }
+}
+
+/// Returns the name of a tool; some tools of an API itself have a type and no name.
+fn tool_name(tool: &Value) -> Option<String> {
+    let named = tool["name"].as_str().or(tool["type"].as_str());
+    named.map(str::to_owned)
 }
 
 /// Returns the text of a value that is text, or a list of parts with texts.

@@ -36,4 +36,4 @@ mod transcript;
 pub use dialect::Dialect;
 pub use model_api::{ModelApi, Received};
 pub use reply::{Call, Message, Reply, Tokens};
-pub use transcript::Transcript;
+pub use transcript::{Transcript, recorded};

@@ -114,7 +114,7 @@ impl Message {
 /// The use of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The tool.
+    /// The tool; `namespace.tool` for one of a namespace, which OpenAI's Responses knows.
     pub name: String,
     /// Its arguments, as the model wrote them.
     pub arguments: String,

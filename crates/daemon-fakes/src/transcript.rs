@@ -19,6 +19,22 @@ pub struct Transcript {
     pub kept_in: Option<PathBuf>,
 }
 
+/// What the real programs printed, version for version, while a model on loopback answered them.
+pub mod recorded {
+    /// `claude` 2.1.197 reads a file, is refused a tool that it may not use, and is done.
+    pub const CLAUDE: &str = include_str!("../recorded/claude.jsonl");
+    /// `claude` 2.1.197 is refused by its model's API, and exits with 1.
+    pub const CLAUDE_REFUSED: &str = include_str!("../recorded/claude-refused.jsonl");
+    /// `codex` 0.169.0 runs a command and is done.
+    pub const CODEX: &str = include_str!("../recorded/codex.jsonl");
+    /// `codex` 0.169.0 is refused by its model's API, and exits with 1.
+    pub const CODEX_REFUSED: &str = include_str!("../recorded/codex-refused.jsonl");
+    /// `opencode` 1.18.33 reads a file, is refused a tool that it may not use, and is done.
+    pub const OPENCODE: &str = include_str!("../recorded/opencode.jsonl");
+    /// `opencode` 1.18.33 is refused by its model's API, and exits with 1.
+    pub const OPENCODE_REFUSED: &str = include_str!("../recorded/opencode-refused.jsonl");
+}
+
 impl Transcript {
     /// Makes a program that prints these lines and exits with 0.
     pub fn new(lines: impl Into<String>) -> Self {

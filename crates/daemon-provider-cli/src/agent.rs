@@ -56,6 +56,15 @@ pub struct AgentConfig {
     pub bridge: Option<PathBuf>,
 }
 
+/// A command of an agent that asks for help, and the flags of what it helps with that are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Help {
+    /// The arguments that ask.
+    pub arguments: &'static [&'static str],
+    /// The flags that the answer lists.
+    pub flags: &'static [&'static str],
+}
+
 impl Agent {
     /// Every agent.
     pub const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Opencode];
@@ -69,12 +78,21 @@ impl Agent {
         }
     }
 
-    /// Returns the command whose `--help` lists every flag that is used, and those flags.
-    pub fn flags(self) -> (&'static [&'static str], &'static [&'static str]) {
+    /// Returns the line of versions that its flags and its lines were tried with.
+    pub fn tried(self) -> &'static str {
         match self {
-            Self::Claude => (&["--help"], &claude::FLAGS),
-            Self::Codex => (&["exec", "--help"], &codex::FLAGS),
-            Self::Opencode => (&["run", "--help"], &opencode::FLAGS),
+            Self::Claude => "2.1",
+            Self::Codex => "0.169",
+            Self::Opencode => "1.18",
+        }
+    }
+
+    /// Returns each command that asks for help, and the flags that must be in its answer.
+    pub fn helps(self) -> &'static [Help] {
+        match self {
+            Self::Claude => &claude::HELPS,
+            Self::Codex => &codex::HELPS,
+            Self::Opencode => &opencode::HELPS,
         }
     }
 
@@ -99,6 +117,16 @@ impl AgentConfig {
             login: None,
             bridge: None,
         }
+    }
+
+    /// Returns the variable that names the directory of the agent's login, and that directory, where its login is used.
+    pub fn login_state(&self) -> Option<(&'static str, PathBuf)> {
+        let home = self.login.as_deref()?;
+        Some(match self.agent {
+            Agent::Claude => ("CLAUDE_CONFIG_DIR", home.join(".claude")),
+            Agent::Codex => ("CODEX_HOME", home.join(".codex")),
+            Agent::Opencode => ("XDG_DATA_HOME", home.join(".local/share")),
+        })
     }
 
     fn permissions_of(&self, request: &RunRequest) -> Permissions {
@@ -165,14 +193,8 @@ impl AgentProvider {
             Agent::Claude | Agent::Codex => Vec::new(),
         };
         environment.extend(mounted.environment);
-        environment.extend(config.login.iter().map(|home| {
-            let (name, state) = match config.agent {
-                Agent::Claude => ("CLAUDE_CONFIG_DIR", home.join(".claude")),
-                Agent::Codex => ("CODEX_HOME", home.join(".codex")),
-                Agent::Opencode => ("XDG_DATA_HOME", home.join(".local/share")),
-            };
-            (name.into(), state.into())
-        }));
+        let login = config.login_state();
+        environment.extend(login.map(|(name, state)| (name.into(), state.into())));
         Ok(Given {
             args,
             environment,

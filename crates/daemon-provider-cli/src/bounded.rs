@@ -1,5 +1,6 @@
 //! Text of any length, of which the beginning and the end are kept.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 /// What is kept at each end.
@@ -83,7 +84,8 @@ impl LastLines {
             self.lines.pop_front();
         }
         // No more than this of one line can be shown.
-        self.lines.push_back(last_characters(line).to_owned());
+        let line = without_colours(line);
+        self.lines.push_back(last_characters(&line).to_owned());
     }
 
     /// Returns the last 500 characters of the last 20 lines; empty if there are none.
@@ -91,6 +93,23 @@ impl LastLines {
         let text: Vec<&str> = self.lines.iter().map(String::as_str).collect();
         last_characters(text.join("\n").trim()).to_owned()
     }
+}
+
+/// Leaves out the escape sequences by which a program colours its words, as some do for no terminal, too.
+fn without_colours(line: &str) -> Cow<'_, str> {
+    if !line.contains("\u{1b}[") {
+        return Cow::Borrowed(line);
+    }
+    let mut parts = line.split("\u{1b}[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let mut rest = part
+            .trim_start_matches(|c: char| c.is_ascii_digit() || c == ';')
+            .chars();
+        rest.next();
+        plain.push_str(rest.as_str());
+    }
+    Cow::Owned(plain)
 }
 
 fn last_characters(text: &str) -> &str {
@@ -137,6 +156,12 @@ mod tests {
         }
         let expected: Vec<String> = (10..30).map(|n| format!("line {n}")).collect();
         assert_eq!(lines.join(), expected.join("\n"));
+        lines.push("\u{1b}[91m\u{1b}[1mError: \u{1b}[0mno session \u{1b}[1;2é");
+        assert!(
+            lines.join().ends_with("\nError: no session"),
+            "{}",
+            lines.join()
+        );
         lines.push(&"é".repeat(600));
         assert_eq!(lines.join(), "é".repeat(500));
     }

@@ -17,6 +17,8 @@ pub(crate) struct Ending {
     pub(crate) told: Told,
     /// Whether its exit codes say what may be tried again.
     pub(crate) codes: ExitCodes,
+    /// Whether it told anything at all.
+    pub(crate) has_told: bool,
     /// Whether a line that may have been an event was too long to be read.
     pub(crate) lost_event: bool,
     /// The last words on standard error.
@@ -76,6 +78,11 @@ impl Ending {
             ExitCodes::Conventional if code != TEMPORARY => Class::Final,
             ExitCodes::Conventional | ExitCodes::Arbitrary => Class::Retryable,
         };
+        if self.codes == ExitCodes::Arbitrary && !self.has_told && refuses_flags(&self.complaints) {
+            // It would do so each time.
+            let message = format!("its flags were refused (exit code {code})");
+            return failed(FailureKind::Spawn, explained(message, &self.complaints));
+        }
         match self.told {
             // An agent that said why it fails knows more than its exit code.
             Told::Failure(failure) if self.codes == ExitCodes::Arbitrary => {
@@ -104,6 +111,22 @@ impl Ending {
             }),
         }
     }
+}
+
+/// Returns whether an agent complains of what it was started with: in the words of its parser, or by its help.
+fn refuses_flags(complaints: &str) -> bool {
+    const WORDS: [&str; 5] = [
+        "error: unknown option '--",
+        "error: option '--",
+        "error: unexpected argument '--",
+        "error: invalid value '",
+        "cannot be used with",
+    ];
+    let is_listed = |line: &&str| {
+        line.starts_with("  ") && line.trim_start().starts_with('-') && line.contains("--")
+    };
+    WORDS.iter().any(|words| complaints.contains(words))
+        || complaints.lines().filter(is_listed).count() > 1
 }
 
 fn explained(what: String, complaints: &str) -> String {
@@ -149,6 +172,7 @@ mod tests {
             overstayed: false,
             told,
             codes: ExitCodes::Conventional,
+            has_told: true,
             lost_event: false,
             complaints: "no such file".to_owned(),
         }
@@ -225,6 +249,42 @@ mod tests {
             agent(Told::Success).outcome(),
             failure(FailureKind::Exit, Retryable, "exit code 1: no such file")
         );
+    }
+
+    #[test]
+    fn an_agent_that_refuses_its_flags_is_not_started_again() {
+        let told = || {
+            let owed = Failure::new(FailureKind::Protocol, "it ended without a result");
+            Told::Unexplained(owed)
+        };
+        let agent = |complaints: &str, has_told| Ending {
+            codes: ExitCodes::Arbitrary,
+            complaints: complaints.to_owned(),
+            has_told,
+            ..ending(ExitStatus::Code(2), told())
+        };
+        let unknown = "error: unknown option '--strict-mcp-config'";
+        for complaints in [
+            unknown,
+            "a warning\nerror: unexpected argument '--ignore-rules' found\n\nUsage: codex exec",
+            "error: invalid value 'x' for '--sandbox <SANDBOX_MODE>'",
+            "error: option '--permission-mode <mode>' argument 'x' is invalid.",
+            "--dangerously-skip-permissions cannot be used with root/sudo privileges",
+            "  -i, --interactive  run so  [boolean]\n      --thinking  show\n      --auto  approve",
+        ] {
+            let message = format!("its flags were refused (exit code 2): {complaints}");
+            assert_eq!(
+                agent(complaints, false).outcome(),
+                failure(FailureKind::Spawn, Final, &message)
+            );
+        }
+        for ending in [agent(unknown, true), agent("no connection", false)] {
+            let message = format!("exit code 2: {}", ending.complaints);
+            assert_eq!(
+                ending.outcome(),
+                failure(FailureKind::Exit, Retryable, &message)
+            );
+        }
     }
 
     #[test]

@@ -45,6 +45,6 @@ mod mcp_file;
 mod program;
 mod run;
 
-pub use agent::{Agent, AgentConfig, AgentPermissions, AgentProvider};
+pub use agent::{Agent, AgentConfig, AgentPermissions, AgentProvider, Help};
 pub use command::{CommandConfig, CommandProvider, InputFormat, ResultRule};
 pub use program::{Confinement, ProgramConfig};

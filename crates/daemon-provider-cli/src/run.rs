@@ -65,6 +65,8 @@ pub(crate) struct ProgramRun<D> {
     pending: VecDeque<RunEvent>,
     has_ended: bool,
     complaints: LastLines,
+    /// Whether it told anything that its lines have a meaning for.
+    has_told: bool,
     /// Whether a line that was cut may have told the end, and none told it since.
     lost_event: bool,
     leaving: Leaving,
@@ -102,6 +104,7 @@ impl<D: Dialect> ProgramRun<D> {
             }]),
             has_ended: false,
             complaints: LastLines::default(),
+            has_told: false,
             lost_event: false,
             leaving: Leaving::No,
             limit: None,
@@ -138,7 +141,9 @@ impl<D: Dialect> ProgramRun<D> {
             self.lost_event |= self.dialect.may_begin(&line.text);
             return self.take_text(line);
         }
-        match self.dialect.read(&line.text, &mut self.pending) {
+        let reading = self.dialect.read(&line.text, &mut self.pending);
+        self.has_told |= reading != Reading::Text;
+        match reading {
             Reading::Text => self.take_text(line),
             Reading::Event => {}
             Reading::End => {
@@ -196,6 +201,7 @@ impl<D: Dialect> ProgramRun<D> {
             overstayed: self.leaving == Leaving::Stopped,
             told: self.dialect.told(),
             codes: self.dialect.codes(),
+            has_told: self.has_told,
             lost_event: self.lost_event,
             complaints: self.complaints.join(),
         }

@@ -154,7 +154,10 @@ fn parts(composer: &Composer, config: &Config) -> Vec<Check> {
         Ok(parts) => parts,
         Err(error) => {
             let remedy = error.help.unwrap_or_else(|| "see config.toml".to_owned());
-            return vec![Check::fail("parts", error.message, remedy)];
+            // One of the providers may be the reason, and their examination says more.
+            let mut checks = vec![Check::fail("parts", error.message, remedy)];
+            checks.extend(composer.examine_providers(config));
+            return checks;
         }
     };
     let names: Vec<&str> = parts.providers.keys().map(String::as_str).collect();

@@ -1,6 +1,7 @@
 //! Coding agents: a stand-in is configured, examined and does the work of an activation.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
@@ -81,14 +82,82 @@ fn examined(world: &World) -> [Value; 2] {
 
 #[test]
 fn the_doctor_proves_that_an_agent_knows_its_flags() {
-    let [status, _] = examined(&world(&format!("{HELP}{WORKS}"), ""));
-    assert_eq!(status, "ok");
-    let [status, detail] = examined(&world(&HELP.replace("--setting-sources", ""), ""));
-    assert_eq!(status, "fail");
-    assert!(detail.to_string().contains("--setting-sources"), "{detail}");
-    let [status, detail] = examined(&world(HELP, "permissions = \"bypass\""));
+    let version = "if [ \"$1\" = --version ]; then echo '2.1.9 (Claude Code)'; exit 0; fi\n";
+    let good = format!("{version}{HELP}{WORKS}");
+    let of = |script: &str, more: &str| {
+        let world = world(script, more);
+        let program = world.beside("agent.sh").display().to_string();
+        let [status, detail] = examined(&world);
+        let detail = detail.as_str().expect("text").replace(&program, "claude");
+        (status.as_str().expect("text").to_owned(), detail)
+    };
+    let told = |status: &str, detail: &str| (status.to_owned(), detail.to_owned());
+    let knows = "knows every flag it is given and may do what its run may";
+    assert_eq!(
+        of(&good, ""),
+        told(
+            "ok",
+            &format!("claude 2.1.9 {knows}; it is given no login and no variable")
+        )
+    );
+    assert_eq!(
+        of(&good, "env = [\"PATH\"]"),
+        told("ok", &format!("claude 2.1.9 {knows}; it is given PATH"))
+    );
+    assert_eq!(
+        of(&good, "env = [\"PATH\", \"NO_SUCH_KEY\"]"),
+        told(
+            "warn",
+            &format!("claude 2.1.9 {knows}; it is given PATH; NO_SUCH_KEY not set")
+        )
+    );
+    assert_eq!(
+        of(&good.replace("2.1.9", "2.10.0"), ""),
+        told(
+            "ok",
+            &format!(
+                "claude 2.10.0 (tried with 2.1) {knows}; it is given no login and no variable"
+            )
+        )
+    );
+    assert_eq!(
+        of(&good.replace("--setting-sources", ""), ""),
+        told("fail", "claude 2.1.9 does not know --setting-sources")
+    );
+    let (status, detail) = of(&good, "permissions = \"bypass\"");
     assert_eq!(status, "warn");
-    assert!(detail.to_string().contains("switched off"), "{detail}");
+    assert!(
+        detail.starts_with("claude 2.1.9 runs with its own checks switched off"),
+        "{detail}"
+    );
+    // A login lies in the home of the host's user, and this host has none.
+    assert_eq!(
+        of(&good, "auth = \"login\""),
+        told(
+            "fail",
+            "`auth` is `login`, but `HOME` is not set for this process"
+        )
+    );
+}
+
+#[test]
+fn the_doctor_tells_an_agent_that_is_not_there_from_one_that_may_not_be_run() {
+    let world = world(WORKS, "");
+    let program = world.beside("agent.sh");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o644)).expect("it is there");
+    let [status, detail] = examined(&world);
+    assert_eq!(status, "fail");
+    let shown = program.display();
+    assert!(
+        detail
+            .to_string()
+            .contains(&format!("`{shown}` is not an executable file")),
+        "{detail}"
+    );
+    fs::remove_file(&program).expect("it is there");
+    let [status, detail] = examined(&world);
+    assert_eq!(status, "fail");
+    assert!(detail.to_string().contains("No such file"), "{detail}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Event, halves, text_of};
+use super::{Event, halves, text_of, tool_name};
 use crate::reply::Message;
 
 fn items(message: &Message, n: usize) -> Vec<Value> {
@@ -14,12 +14,33 @@ fn items(message: &Message, n: usize) -> Vec<Value> {
         }));
     }
     acc.extend(message.calls.iter().enumerate().map(|(at, call)| {
-        json!({
+        let (namespace, name) = match call.name.split_once('.') {
+            Some((namespace, name)) => (Some(namespace), name),
+            None => (None, call.name.as_str()),
+        };
+        let mut item = json!({
             "type": "function_call", "id": format!("fc_{n}_{at}"), "call_id": format!("call_{n}_{at}"),
-            "name": call.name, "arguments": call.arguments, "status": "completed",
-        })
+            "name": name, "arguments": call.arguments, "status": "completed",
+        });
+        if let Some(namespace) = namespace {
+            item["namespace"] = json!(namespace);
+        }
+        item
     }));
     acc
+}
+
+/// Returns the names of a tool of a request, or of all in a namespace: `namespace.tool`.
+pub(super) fn tool_names(tool: &Value) -> Vec<String> {
+    if tool["type"] != "namespace" {
+        return tool_name(tool).into_iter().collect();
+    }
+    let namespace = tool["name"].as_str().unwrap_or_default();
+    let tools = tool["tools"].as_array().into_iter().flatten();
+    tools
+        .filter_map(tool_name)
+        .map(|name| format!("{namespace}.{name}"))
+        .collect()
 }
 
 fn response(message: &Message, model: &str, n: usize, status: &str, output: &[Value]) -> Value {

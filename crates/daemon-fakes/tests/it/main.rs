@@ -119,6 +119,23 @@ fn responses_are_the_same_in_one_piece_and_in_a_stream() {
 }
 
 #[test]
+fn tools_of_a_namespace_are_offered_and_used_by_both_names() {
+    let call = || Message::default().and_call("mcp__desk.ring", json!({}));
+    let api = ModelApi::scripted(move |_| Reply::Message(call())).unwrap();
+    let body = json!({"model": "m", "input": [], "tools": [
+        {"type": "namespace", "name": "mcp__desk", "tools": [{"type": "function", "name": "ring"}]},
+        {"type": "web_search"},
+    ]});
+    let whole: Value = serde_json::from_str(&ask(api.address(), "/v1/responses", &body).1).unwrap();
+    assert_eq!(api.received()[0].tools(), ["mcp__desk.ring", "web_search"]);
+    let used = &whole["output"][0];
+    assert_eq!(
+        json!([used["namespace"], used["name"]]),
+        json!(["mcp__desk", "ring"])
+    );
+}
+
+#[test]
 fn what_is_offered_and_what_tools_said_is_read_in_every_dialect() {
     let api = ModelApi::scripted(|_| Reply::text("ok")).unwrap();
     for (path, body) in [

@@ -6,9 +6,11 @@ use std::io;
 use daemon_provider::{Failure, FailureKind, Permissions, RunEvent, SessionId, ToolStatus, Usage};
 use serde_json::{Map, Value};
 
-use super::Asked;
 use super::mount::names;
-use super::values::{count, failure, first_session, may_be_object, object, price, say, text};
+use super::values::{
+    count, failure, first_session, joined, may_be_object, object, price, say, text,
+};
+use super::{Asked, Help};
 use crate::ending::{ExitCodes, Told};
 use crate::run::{Dialect, Reading};
 
@@ -32,25 +34,14 @@ pub(super) const FLAGS: [&str; 16] = [
     "--model",
 ];
 
-/// Every flag that a caller may not add: those above, and what touches permissions, the sandbox, configuration, the session or
-/// directories.
-pub(super) const RESERVED: [&str; 43] = [
-    "--print",
-    "--output-format",
-    "--verbose",
-    "--name",
-    "--session-id",
-    "--resume",
-    "--setting-sources",
-    "--strict-mcp-config",
-    "--mcp-config",
-    "--max-budget-usd",
-    "--permission-mode",
-    "--tools",
-    "--allowedTools",
-    "--add-dir",
-    "--dangerously-skip-permissions",
-    "--model",
+/// Where they are listed.
+pub(super) const HELPS: [Help; 1] = [Help {
+    arguments: &["--help"],
+    flags: &FLAGS,
+}];
+
+/// What a caller may not add beside those: what touches permissions, the sandbox, configuration, the session or directories.
+const WIDER: [&str; 27] = [
     "--allowed-tools",
     "--disallowedTools",
     "--disallowed-tools",
@@ -79,6 +70,9 @@ pub(super) const RESERVED: [&str; 43] = [
     "--file",
     "--debug-file",
 ];
+
+/// Every flag that a caller may not add.
+pub(super) const RESERVED: [&str; FLAGS.len() + WIDER.len()] = joined(&FLAGS, &WIDER);
 
 /// More open uses of tools are not told apart.
 const MOST_TOOLS: usize = 1000;
@@ -262,7 +256,7 @@ impl Claude {
 fn failure_of(line: &Map<String, Value>) -> Option<Failure> {
     let subtype = text(line, "subtype").unwrap_or_default();
     let is_error = line.get("is_error").and_then(Value::as_bool) == Some(true);
-    if !is_error && subtype == "success" {
+    if !is_error && !subtype.starts_with("error") {
         return None;
     }
     let errors: Vec<&str> = line

@@ -5,8 +5,10 @@ use std::collections::{HashSet, VecDeque};
 use daemon_provider::{Failure, FailureKind, Permissions, RunEvent, SessionId, ToolStatus, Usage};
 use serde_json::{Map, Value};
 
-use super::Asked;
-use super::values::{count, failure, first_session, may_be_object, object, say, text, text_at};
+use super::values::{
+    count, failure, first_session, joined, may_be_object, object, say, text, text_at,
+};
+use super::{Asked, Help};
 use crate::bounded::BoundedText;
 use crate::ending::{ExitCodes, Told};
 use crate::run::{Dialect, Reading};
@@ -23,17 +25,27 @@ pub(super) const FLAGS: [&str; 8] = [
     "--dangerously-bypass-approvals-and-sandbox",
 ];
 
-/// Every flag that a caller may not add: those above, and what touches permissions, the sandbox, configuration, the session or
-/// directories.
-pub(super) const RESERVED: [&str; 27] = [
-    "--json",
-    "--color",
-    "--skip-git-repo-check",
-    "--ignore-rules",
-    "--sandbox",
-    "--config",
-    "--model",
-    "--dangerously-bypass-approvals-and-sandbox",
+/// Where they are listed; a resumed run knows fewer.
+pub(super) const HELPS: [Help; 2] = [
+    Help {
+        arguments: &["exec", "--help"],
+        flags: &FLAGS,
+    },
+    Help {
+        arguments: &["exec", "resume", "--help"],
+        flags: &[
+            "--json",
+            "--skip-git-repo-check",
+            "--ignore-rules",
+            "--config",
+            "--model",
+            "--dangerously-bypass-approvals-and-sandbox",
+        ],
+    },
+];
+
+/// What a caller may not add beside those: what touches permissions, the sandbox, configuration, the session or directories.
+const WIDER: [&str; 19] = [
     "--dangerously-bypass-hook-trust",
     "--approve-for-me",
     "--full-auto",
@@ -54,6 +66,9 @@ pub(super) const RESERVED: [&str; 27] = [
     "--thread-source",
     "--output-last-message",
 ];
+
+/// Every flag that a caller may not add.
+pub(super) const RESERVED: [&str; FLAGS.len() + WIDER.len()] = joined(&FLAGS, &WIDER);
 
 /// More open uses of tools are not told apart.
 const MOST_TOOLS: usize = 1000;

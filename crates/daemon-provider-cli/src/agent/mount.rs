@@ -83,10 +83,7 @@ fn codex(request: &RunRequest, bridge: Option<&Path>) -> Result<Mounted, MountEr
                     set("args", &json!(args));
                     set("env_vars", &json!(env.keys().collect::<Vec<_>>()));
                 } else {
-                    let (script, names) = variables.script(command, args, env, &hidden);
-                    set("command", &json!("/bin/sh"));
-                    set("args", &json!(["-c", script]));
-                    set("env_vars", &json!(names));
+                    by_shell(variables.script(command, args, env, &hidden), &mut set);
                 }
             }
             McpServer::Http { url, headers } if registration.has_secret_address() => {
@@ -97,10 +94,7 @@ fn codex(request: &RunRequest, bridge: Option<&Path>) -> Result<Mounted, MountEr
                 let env = [(BRIDGE_URL, url.clone()), (BRIDGE_HEADERS, headers)];
                 let env = env.map(|(name, value)| (name.to_owned(), value)).into();
                 let args = BRIDGE_ARGS.map(str::to_owned);
-                let (script, names) = variables.script(bridge, &args, &env, &[]);
-                set("command", &json!("/bin/sh"));
-                set("args", &json!(["-c", script]));
-                set("env_vars", &json!(names));
+                by_shell(variables.script(bridge, &args, &env, &[]), &mut set);
             }
             McpServer::Http { url, headers } => {
                 set("url", &json!(url));
@@ -110,9 +104,20 @@ fn codex(request: &RunRequest, bridge: Option<&Path>) -> Result<Mounted, MountEr
                 set("env_http_headers", &Value::Object(names.collect()));
             }
         }
+        // It asks a person before it uses a tool that is not said to be harmless, and here is nobody to ask: who registered the
+        // server has decided.
+        set("default_tools_approval_mode", &json!("approve"));
     }
+    mounted.args.extend(variables.kept_from_shell());
     mounted.environment = variables.taken.into_iter().collect();
     Ok(mounted)
+}
+
+/// Sets a server that a shell starts by this script, with these variables.
+fn by_shell((script, names): (String, Vec<String>), set: &mut dyn FnMut(&str, &Value)) {
+    set("command", &json!("/bin/sh"));
+    set("args", &json!(["-c", script]));
+    set("env_vars", &json!(names));
 }
 
 /// The variables by which an agent hands secrets on to its servers.
@@ -127,6 +132,17 @@ impl<'r> Variables<'r> {
             request,
             taken: BTreeMap::new(),
         }
+    }
+
+    /// Returns the arguments that keep what is for servers from the shell in which the model's commands run.
+    fn kept_from_shell(&self) -> Vec<String> {
+        if self.taken.is_empty() {
+            return Vec::new();
+        }
+        let names = self.taken.keys().filter_map(|name| name.to_str());
+        let names = toml(&json!(names.collect::<Vec<_>>()));
+        let argument = format!("shell_environment_policy.exclude={names}");
+        vec!["-c".to_owned(), argument]
     }
 
     /// Takes variables under their own names, unless the agent or another server has other values for them.

@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 
-use daemon_provider::{Failure, FailureKind, Permissions, RunEvent, SessionId, ToolStatus, Usage};
+use daemon_provider::{
+    Class, Failure, FailureKind, Permissions, RunEvent, SessionId, ToolStatus, Usage,
+};
 use serde_json::{Map, Value, json};
 
-use super::Asked;
 use super::mount::names;
 use super::values::{
-    count, failure, first_session, may_be_object, object, price, say, text, text_at,
+    count, failure, first_session, joined, may_be_object, object, price, say, text, text_at,
 };
+use super::{Asked, Help};
 use crate::command::add;
 use crate::ending::{ExitCodes, Told};
 use crate::run::{Dialect, Reading};
@@ -25,15 +27,15 @@ pub(super) const FLAGS: [&str; 6] = [
     "--auto",
 ];
 
-/// Every flag that a caller may not add: those above, and what touches permissions, the sandbox, configuration, the session or
-/// directories. Its parser takes the letter of a flag after two dashes, too.
-pub(super) const RESERVED: [&str; 28] = [
-    "--format",
-    "--pure",
-    "--title",
-    "--session",
-    "--model",
-    "--auto",
+/// Where they are listed.
+pub(super) const HELPS: [Help; 1] = [Help {
+    arguments: &["run", "--help"],
+    flags: &FLAGS,
+}];
+
+/// What a caller may not add beside those: what touches permissions, the sandbox, configuration, the session or directories.
+/// Its parser takes the letter of a flag after two dashes, too.
+const WIDER: [&str; 22] = [
     "--no-pure",
     "--no-auto",
     "--dangerously-skip-permissions",
@@ -57,6 +59,9 @@ pub(super) const RESERVED: [&str; 28] = [
     "--u",
     "--i",
 ];
+
+/// Every flag that a caller may not add.
+pub(super) const RESERVED: [&str; FLAGS.len() + WIDER.len()] = joined(&FLAGS, &WIDER);
 
 /// Returns the arguments of one run.
 pub(super) fn args(asked: &Asked<'_>) -> Vec<String> {
@@ -220,9 +225,11 @@ impl Dialect for Opencode {
                 let message = text_at(&error, "/data/message")
                     .or_else(|| text_at(&error, "/message"))
                     .or_else(|| text_at(&error, "/name"));
-                self.failure.get_or_insert_with(|| {
-                    failure(message.unwrap_or("opencode reported an error"))
-                });
+                let mut told = failure(message.unwrap_or("opencode reported an error"));
+                if error.pointer("/data/isRetryable") == Some(&Value::Bool(true)) {
+                    told.class = Class::Retryable;
+                }
+                self.failure.get_or_insert(told);
                 Reading::End
             }
             _ => Reading::Text,

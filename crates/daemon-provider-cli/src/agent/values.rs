@@ -6,6 +6,25 @@ use serde_json::{Map, Value};
 /// How much of what an agent says becomes the message of a failure.
 const MESSAGE_CHARS: usize = 500;
 
+/// Joins two lists into one, whose length the constant that it becomes gives.
+pub(super) const fn joined<const N: usize>(
+    first: &[&'static str],
+    second: &[&'static str],
+) -> [&'static str; N] {
+    assert!(first.len() + second.len() == N, "the lists fill the third");
+    let mut all = [""; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = if at < first.len() {
+            first[at]
+        } else {
+            second[at - first.len()]
+        };
+        at += 1;
+    }
+    all
+}
+
 /// Reads a line that is an object.
 pub(super) fn object(line: &str) -> Option<Map<String, Value>> {
     match serde_json::from_str(line) {

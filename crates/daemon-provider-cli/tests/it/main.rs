@@ -2,6 +2,10 @@
 
 #[cfg(test)]
 mod agents;
+#[cfg(test)]
+mod claude;
+#[cfg(test)]
+mod codex;
 mod command;
 #[cfg(test)]
 mod conformance;
@@ -11,3 +15,7 @@ mod endings;
 mod kit;
 #[cfg(test)]
 mod lost_lines;
+#[cfg(test)]
+mod opencode;
+#[cfg(test)]
+mod stand_in;

@@ -67,9 +67,15 @@ fn codex_is_told_names_of_variables_and_finds_the_secrets_there() {
         "-c",
         "mcp_servers.docs.env_vars=[\"DOCS_KEY\"]",
         "-c",
+        "mcp_servers.docs.default_tools_approval_mode=\"approve\"",
+        "-c",
         "mcp_servers.hub.url=\"https://hub.example/mcp\"",
         "-c",
         "mcp_servers.hub.env_http_headers={\"X-Key\" = \"DAEMON_MCP_1\"}",
+        "-c",
+        "mcp_servers.hub.default_tools_approval_mode=\"approve\"",
+        "-c",
+        "shell_environment_policy.exclude=[\"DAEMON_MCP_1\", \"DOCS_KEY\"]",
     ];
     let variables = vec![("DAEMON_MCP_1", "k-2-k-2"), ("DOCS_KEY", "k-1-k-1")];
     assert_eq!(shown(&mounted), (expected.to_vec(), variables));

@@ -1,0 +1,111 @@
+//! A stand-in for a coding agent, and the words its stories are told in.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use daemon_fakes::Transcript;
+use daemon_provider::{
+    Class, Failure, FailureKind, Outcome, Provider as _, RunEvent, RunRequest, SessionId,
+    ToolStatus, Usage,
+};
+use daemon_provider_cli::{Agent, AgentConfig, AgentProvider};
+
+use crate::kit::{Bench, Story, story};
+
+/// Makes an agent that keeps its arguments, environment and input, prints a transcript and exits.
+pub(crate) fn agent(bench: &Bench, agent: Agent, transcript: &str, exit: i32) -> AgentConfig {
+    let bin = bench.path("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let recorded = Transcript {
+        complaints: "a word of complaint\n".to_owned(),
+        exit,
+        kept_in: Some(bench.path("")),
+        ..Transcript::new(transcript)
+    };
+    recorded.install(&bin.join(agent.as_str())).unwrap();
+    let mut config = AgentConfig::new(agent.as_str(), agent);
+    config.program.search = format!("{}:/usr/bin:/bin", bin.display()).into();
+    config
+}
+
+pub(crate) async fn play(kind: Agent, transcript: &str, exit: i32) -> Story {
+    let bench = Bench::new();
+    let config = agent(&bench, kind, transcript, exit);
+    let provider = AgentProvider::new(bench.supervisor(), config);
+    story(&mut *provider.start(bench.request()).await.unwrap()).await
+}
+
+pub(crate) fn failed(
+    kind: FailureKind,
+    class: Class,
+    message: &str,
+    text: &str,
+) -> Option<(Outcome, String)> {
+    let failure = Failure {
+        kind,
+        class,
+        message: message.to_owned(),
+    };
+    Some((Outcome::Failed(failure), text.to_owned()))
+}
+
+pub(crate) fn session(id: &str) -> RunEvent {
+    RunEvent::Session(id.parse().unwrap())
+}
+
+pub(crate) fn tool(id: &str, name: &str, args: &str) -> RunEvent {
+    RunEvent::ToolStart {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        args: args.to_owned(),
+    }
+}
+
+pub(crate) fn tool_end(id: &str, name: &str, status: ToolStatus) -> RunEvent {
+    RunEvent::ToolEnd {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        status,
+    }
+}
+
+pub(crate) fn usage(input: u64, cached: u64, output: u64) -> Usage {
+    Usage {
+        input,
+        output,
+        thinking: 0,
+        cached,
+        cost: None,
+    }
+}
+/// Returns what an agent was given: its arguments, its environment, its input.
+pub(crate) async fn given(
+    kind: Agent,
+    change: impl FnOnce(&mut AgentConfig, &mut RunRequest, &Bench),
+) -> (Vec<String>, Vec<String>, Vec<u8>) {
+    let bench = Bench::new();
+    let mut config = agent(&bench, kind, "", 0);
+    let mut request = bench.request();
+    request.prompt = b"-- do it\n".to_vec();
+    change(&mut config, &mut request, &bench);
+    let provider = AgentProvider::new(bench.supervisor(), config);
+    story(&mut *provider.start(request).await.unwrap()).await;
+    let read = |name: &str| fs::read(bench.path(name)).unwrap();
+    let lines = |name: &str| -> Vec<String> {
+        let place = bench.path("").display().to_string();
+        let text = String::from_utf8(read(name)).unwrap();
+        text.lines().map(|line| line.replace(&place, "/")).collect()
+    };
+    (lines("args"), lines("env"), read("stdin"))
+}
+
+pub(crate) fn script(path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+pub(crate) fn resume(id: &str) -> Option<SessionId> {
+    Some(id.parse().unwrap())
+}
