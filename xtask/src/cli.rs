@@ -12,9 +12,11 @@ usage: cargo xtask TASK
                        more cases of each property test
   bench [NAME...]      measure the rows of docs/PERFORMANCE.md beside their peers;
                        without a NAME all of them, and the page is written again
-  agents [NAME...]     install the real claude, codex and opencode from npm and drive a
-                       whole activation, a follow-up and a stop through each, against a
-                       model API on loopback; opt-in, since it downloads a gigabyte
+  agents [NAME[@VERSION]...]
+                       install the real claude, codex and opencode from npm and drive
+                       whole activations, tools, bounds, a follow-up and a stop through
+                       each, against a model API on loopback; opt-in, since it downloads
+                       a gigabyte
   docs                 write the parts of documents that come from code
   simulate [--seeds N] [--seed S] [--days D] [--threads T]
                        live N virtual lives of schedules under faults beside an oracle

@@ -18,7 +18,7 @@ const PACKAGES: [&str; 2] = [
 
 /// Installs the clients into a scratch folder and lets them list and call the tools of a live host.
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
-    if Command::new("npm").arg("--version").output().is_err() {
+    if !shell::is_present("npm", "--version") {
         println!(
             "SKIPPED: no `npm` here, so that nobody but ourselves has spoken to `daemon-run mcp`"
         );
@@ -26,37 +26,117 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     }
     shell::run(&mut shell::cargo(
         root,
-        &["build", "--quiet", "--package", "daemon-run"],
+        &["build", "--locked", "--package", "daemon-run"],
     ))?;
     let scratch = Scratch::new(root)?;
-    let mut install = npm(&scratch.path, "npm");
-    install.args(["install", "--no-audit", "--no-fund", "--prefix"]);
-    shell::run(install.arg(&scratch.path).args(PACKAGES))?;
+    install(&scratch.path)?;
     let host = Host::start(root, &scratch.path)?;
     inspect(&host, &scratch.path)?;
-    let client = scratch.path.join("client.mjs");
-    fs::write(&client, include_str!("inspector/client.mjs"))?;
-    let mut sdk = npm(&scratch.path, "node");
-    let told = shell::capture(
-        sdk.arg(&client)
-            .arg(&host.program)
-            .arg(&host.home)
-            .arg(&host.repository),
-    )?;
-    println!("the TypeScript SDK:\n{told}");
-    println!("inspector: both clients listed and called the tools");
+    speak(&host, &scratch.path)?;
+    println!("inspector: both clients listed, called and read everything");
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lets the inspector list the tools and call one.
+/// Installs the clients, and prints their versions.
+fn install(scratch: &Path) -> Result<()> {
+    println!("fetching {} from npm", PACKAGES.join(" and "));
+    let mut install = npm(scratch, "npm");
+    install.args([
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--fetch-retries",
+        "1",
+        "--prefix",
+    ]);
+    shell::run(install.arg(scratch).args(PACKAGES)).context(
+        "the clients could not be fetched: see what npm says above; `npm ping` tells whether its registry can be reached",
+    )?;
+    for package in PACKAGES {
+        println!("{package} {}", version(scratch, package)?);
+    }
+    Ok(())
+}
+
+/// Lets the SDK speak to our server, and to flawed ones, which it must refuse.
+fn speak(host: &Host, scratch: &Path) -> Result<()> {
+    let client = scratch.join("client.mjs");
+    fs::write(&client, include_str!("inspector/client.mjs"))?;
+    let to = |program: &Path| {
+        let mut sdk = npm(scratch, "node");
+        sdk.arg(&client)
+            .arg(program)
+            .arg(&host.home)
+            .arg(&host.repository);
+        sdk
+    };
+    let told = shell::capture(&mut to(&host.program))?;
+    println!("the TypeScript SDK:\n{told}");
+    for (what, edit) in FLAWS {
+        let flawed = flawed(host, scratch, edit)?;
+        let output = to(&flawed).output().context("`node` does not start")?;
+        if output.status.success() {
+            bail!("the SDK is content with a server whose {what}");
+        }
+        let complaints = String::from_utf8_lossy(&output.stderr);
+        let names_it = |line: &&str| {
+            let name = line.split_once(':').map(|(name, _)| name);
+            name.is_some_and(|name| name.ends_with("Error") && !name.contains(' '))
+        };
+        let complaint = complaints.lines().find(names_it);
+        println!(
+            "a server whose {what} is refused: {}",
+            complaint.unwrap_or("without a word").trim()
+        );
+    }
+    Ok(())
+}
+
+/// Breaches of the protocol, each as an edit of every line that a server writes: they prove that the client would see one.
+const FLAWS: [(&str, &str); 3] = [
+    (
+        "version of JSON-RPC is none",
+        r#"s/"jsonrpc":"2.0"/"jsonrpc":"7"/"#,
+    ),
+    ("tools have no schemas", r#"s/"inputSchema":/"schema":/g"#),
+    (
+        "answers are not those to the questions",
+        r#"s/"id":2,/"id":12,/"#,
+    ),
+];
+
+/// Writes a server that says what ours says, with this edit.
+fn flawed(host: &Host, scratch: &Path, edit: &str) -> Result<PathBuf> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = scratch.join("flawed");
+    let program = host.program.display();
+    fs::write(
+        &path,
+        format!("#!/bin/sh\n\"{program}\" \"$@\" | sed -u '{edit}'\n"),
+    )?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    Ok(path)
+}
+
+/// Returns the version of a package that was installed.
+fn version(scratch: &Path, package: &str) -> Result<String> {
+    let path = scratch
+        .join("node_modules")
+        .join(package)
+        .join("package.json");
+    let package: Value = serde_json::from_str(&fs::read_to_string(path)?)?;
+    Ok(package["version"]
+        .as_str()
+        .unwrap_or("of no version")
+        .to_owned())
+}
+
+/// Lets the inspector list and call tools, and list and read resources.
 fn inspect(host: &Host, scratch: &Path) -> Result<()> {
     let ask = |more: &[&str]| -> Result<Value> {
-        let mut inspector = npm(scratch, "npx");
+        let mut inspector = npm(scratch, "node_modules/.bin/mcp-inspector");
         inspector
-            .arg("--prefix")
-            .arg(scratch)
-            .args(["mcp-inspector", "--cli"]);
-        inspector
+            .arg("--cli")
             .arg(&host.program)
             .arg("--home")
             .arg(&host.home)
@@ -69,19 +149,19 @@ fn inspect(host: &Host, scratch: &Path) -> Result<()> {
     let tools = listed["tools"]
         .as_array()
         .context("the inspector lists no tools")?;
-    let names: Vec<&str> = tools
-        .iter()
-        .filter_map(|tool| tool["name"].as_str())
-        .collect();
-    println!("the inspector lists: {}", names.join(" "));
-    let called = ask(&[
-        "--method",
-        "tools/call",
-        "--tool-name",
-        "daemon",
-        "--tool-arg",
-        "action=list",
-    ])?;
+    let mut names = Vec::new();
+    for tool in tools {
+        if tool["inputSchema"]["type"] != "object" {
+            bail!("the inspector lists a tool without a schema: {tool}");
+        }
+        names.extend(tool["name"].as_str());
+    }
+    println!(
+        "the inspector lists, each with a schema: {}",
+        names.join(" ")
+    );
+    let call = "--method tools/call --tool-name daemon --tool-arg action=list";
+    let called = ask(&call.split(' ').collect::<Vec<_>>())?;
     let told = &called["structuredContent"];
     if called["isError"] == true || told["index"] != "daemon_run_dirs" {
         bail!("the inspector's call failed: {called}");
@@ -90,6 +170,13 @@ fn inspect(host: &Host, scratch: &Path) -> Result<()> {
         "the inspector calls daemon(action=list): {} of {} runs",
         told["showing"], told["max_emanations"]
     );
+    let listed = ask(&["--method", "resources/list"])?;
+    let resources = listed["resources"].as_array();
+    let n_resources = resources.map_or(0, Vec::len);
+    if n_resources == 0 {
+        bail!("the inspector lists no resources: {listed}");
+    }
+    println!("the inspector lists {n_resources} resources");
     Ok(())
 }
 
@@ -127,6 +214,40 @@ impl Drop for Scratch {
     }
 }
 
+/// Commits everything in a new repository.
+fn commit(repository: &Path) -> Result<()> {
+    let steps: [&[&str]; 3] = [
+        &["init", "--quiet", "--initial-branch=main"],
+        &["add", "--all"],
+        &[
+            "-c",
+            "user.name=A",
+            "-c",
+            "user.email=a@example.com",
+            "commit",
+            "--quiet",
+            "--message=begin",
+        ],
+    ];
+    for step in steps {
+        shell::run(Command::new("git").args(step).current_dir(repository))?;
+    }
+    Ok(())
+}
+
+/// Programs as providers: one that is done at once and can be asked again, and one that never is.
+const CONFIG: &str = r#"[provider.teller]
+kind = "command"
+command = "/bin/sh"
+args = ["-c", 'cat > /dev/null; echo "{\"daemon\":\"session\",\"id\":\"s-1\"}"; echo told']
+resume = ["-c", 'cat > /dev/null; echo "told again in {session}"']
+
+[provider.waiter]
+kind = "command"
+command = "/bin/sh"
+args = ["-c", "exec sleep 100000"]
+"#;
+
 /// A host over an empty repository.
 struct Host {
     child: Child,
@@ -140,22 +261,9 @@ impl Host {
         let (home, repository) = (scratch.join("home"), scratch.join("repository"));
         fs::create_dir_all(&repository)?;
         fs::write(repository.join("README.md"), "[gone](gone.md)\n")?;
-        let steps: [&[&str]; 3] = [
-            &["init", "--quiet", "--initial-branch=main"],
-            &["add", "--all"],
-            &[
-                "-c",
-                "user.name=A",
-                "-c",
-                "user.email=a@example.com",
-                "commit",
-                "--quiet",
-                "--message=begin",
-            ],
-        ];
-        for step in steps {
-            shell::run(Command::new("git").args(step).current_dir(&repository))?;
-        }
+        commit(&repository)?;
+        fs::create_dir_all(&home)?;
+        fs::write(home.join("config.toml"), CONFIG)?;
         let program = root.join("target/debug/daemon-run");
         let mut command = Command::new(&program);
         command

@@ -1,56 +1,77 @@
-//! The agents: where they come from, how they are pointed at the model API, and how they use a tool.
+//! The agents: where they come from, and how they are pointed at the model API.
 
-use daemon_fakes::{Message, ModelApi, Received, Reply};
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use daemon_fakes::ModelApi;
 use serde_json::{Value, json};
 
 /// An agent that is driven.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Agent {
     /// Its name, which is that of its program.
     pub(crate) name: &'static str,
     /// Its package.
     pub(crate) package: &'static str,
     /// The version that is installed.
-    pub(crate) version: &'static str,
-    /// The script of the package that fetches its program, where it has one.
+    pub(crate) version: String,
+    /// The script of the package that puts its program in place, where it has one.
     pub(crate) installer: Option<&'static str>,
+    /// The flag that switches its own checks off.
+    pub(crate) bypass: &'static str,
 }
 
-/// Every agent.
-pub(crate) const ALL: [Agent; 3] = [
-    Agent {
-        name: "claude",
-        package: "@anthropic-ai/claude-code",
-        version: "2.1.197",
-        installer: Some("install.cjs"),
-    },
-    Agent {
-        name: "codex",
-        package: "@openai/codex",
-        version: "0.169.0",
-        installer: None,
-    },
-    Agent {
-        name: "opencode",
-        package: "opencode-ai",
-        version: "1.18.33",
-        installer: Some("postinstall.mjs"),
-    },
-];
-
-/// Returns the version of a named agent.
-pub(crate) fn version(name: &str) -> &'static str {
-    let found = ALL.iter().find(|agent| agent.name == name);
-    found.map_or("", |agent| agent.version)
+/// Returns every agent, in the version that everything was tried with.
+fn all() -> [Agent; 3] {
+    [
+        Agent {
+            name: "claude",
+            package: "@anthropic-ai/claude-code",
+            version: "2.1.197".to_owned(),
+            installer: Some("install.cjs"),
+            bypass: "--dangerously-skip-permissions",
+        },
+        Agent {
+            name: "codex",
+            package: "@openai/codex",
+            version: "0.169.0".to_owned(),
+            installer: None,
+            bypass: "--dangerously-bypass-approvals-and-sandbox",
+        },
+        Agent {
+            name: "opencode",
+            package: "opencode-ai",
+            version: "1.18.33".to_owned(),
+            installer: Some("postinstall.mjs"),
+            bypass: "--auto",
+        },
+    ]
 }
 
-/// The word of a task that is never answered.
-pub(crate) const HOLD: &str = "HOLD-STILL";
-/// The word of a message that is answered without a tool.
-pub(crate) const AGAIN: &str = "SAY-IT-AGAIN";
-/// What the model says when its tool has worked.
-pub(crate) const NOTED: &str = "Noted in NOTE.md.";
-/// What the model says to a follow-up.
-pub(crate) const SAID_AGAIN: &str = "As I said: noted.";
+/// Returns the agents of these names, `NAME` or `NAME@VERSION`; all of them for no name.
+///
+/// # Errors
+/// No agent has one of the names.
+pub(crate) fn choose(names: &[String]) -> Result<Vec<Agent>> {
+    if names.is_empty() {
+        return Ok(all().into());
+    }
+    let choose = |written: &String| {
+        let (name, version) = match written.split_once('@') {
+            Some((name, version)) => (name, Some(version)),
+            None => (written.as_str(), None),
+        };
+        let found = all().into_iter().find(|agent| agent.name == name);
+        let Some(mut agent) = found else {
+            bail!("no agent is named `{name}`; there are claude, codex and opencode");
+        };
+        if let Some(version) = version {
+            version.clone_into(&mut agent.version);
+        }
+        Ok(agent)
+    };
+    names.iter().map(choose).collect()
+}
 
 impl Agent {
     /// Returns the variables that `daemon-run` is given for it.
@@ -60,18 +81,25 @@ impl Agent {
                 ("ANTHROPIC_BASE_URL", format!("http://{}", api.address())),
                 ("ANTHROPIC_API_KEY", "sk-ant-loopback".to_owned()),
                 ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+                // Whoever runs this as root is taken to do so in a container: it refuses to run without its checks otherwise.
+                ("IS_SANDBOX", "1".to_owned()),
             ],
             "codex" => vec![("LOOPBACK_KEY", "loopback".to_owned())],
             _ => vec![("OPENCODE_CONFIG_CONTENT", opencode_config(api).to_string())],
         }
     }
 
-    /// Writes the provider's section of the configuration.
-    pub(crate) fn section(&self, program: &str, api: &ModelApi) -> String {
+    /// Writes the provider's section of the configuration, and that of the same provider without its checks.
+    pub(crate) fn sections(
+        &self,
+        programs: &Path,
+        environment: &[(&str, String)],
+        api: &ModelApi,
+    ) -> String {
         let name = self.name;
-        let environment = self.environment(api);
+        let program = programs.join(name).display().to_string();
         let names: Vec<&str> = environment.iter().map(|(name, _)| *name).collect();
-        let mut text = format!("[provider.{name}]\ncommand = {program:?}\nenv = {names:?}\n");
+        let mut text = format!("command = {program:?}\nenv = {names:?}\n");
         match name {
             "codex" => {
                 let provider = format!(
@@ -79,60 +107,20 @@ impl Agent {
                     api.base_url().trim_end_matches('/')
                 );
                 let args = ["-c", "model_provider=\"loopback\"", "-c", &provider];
-                text.push_str(&format_line("args", &args));
-                text.push_str("model = \"some-model\"\n");
+                let lines = format!("args = {args:?}\nmodel = \"some-model\"\n");
+                text.push_str(&lines);
             }
             "opencode" => text.push_str("model = \"loopback/some-model\"\n"),
             _ => {}
         }
-        text
-    }
-
-    /// Decides what the model answers to this agent.
-    pub(crate) fn reply(&self, received: &Received) -> Reply {
-        let tools = received.tools();
-        if tools.is_empty() {
-            // A title, or another question beside the work.
-            return Reply::text("A note");
-        }
-        let body = received.body.to_string();
-        if body.contains(HOLD) {
-            return Reply::Silence(Message::text("I think"));
-        }
-        if body.contains(AGAIN) {
-            return Reply::text(SAID_AGAIN);
-        }
-        if received.tool_results().is_empty() {
-            return match call(&tools) {
-                Some((name, arguments)) => Reply::call(name, arguments),
-                None => Reply::text(format!("none of these tools is known: {tools:?}")),
-            };
-        }
-        Reply::text(NOTED)
+        format!(
+            "[provider.{name}]\n{text}\n[provider.{UNCHECKED}]\nkind = {name:?}\npermissions = \"bypass\"\n{text}"
+        )
     }
 }
 
-fn format_line(key: &str, values: &[&str]) -> String {
-    format!("{key} = {values:?}\n")
-}
-
-/// Chooses the tool that writes a file.
-fn call(tools: &[String]) -> Option<(&'static str, Value)> {
-    let command = "echo note > NOTE.md";
-    let known = [
-        (
-            "Write",
-            json!({"file_path": "NOTE.md", "content": "note\n"}),
-        ),
-        ("write", json!({"filePath": "NOTE.md", "content": "note\n"})),
-        ("exec_command", json!({"cmd": command})),
-        ("shell_command", json!({"command": command})),
-        ("shell", json!({"command": ["/bin/sh", "-c", command]})),
-    ];
-    known
-        .into_iter()
-        .find(|(name, _)| tools.iter().any(|tool| tool == name))
-}
+/// The provider that runs an agent without its checks.
+pub(crate) const UNCHECKED: &str = "unchecked";
 
 fn opencode_config(api: &ModelApi) -> Value {
     json!({
@@ -143,4 +131,26 @@ fn opencode_config(api: &ModelApi) -> Value {
         }},
         "model": "loopback/some-model", "small_model": "loopback/some-model",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_is_chosen_by_its_name_and_its_version() {
+        let names =
+            |names: &[&str]| -> Vec<String> { names.iter().map(|&name| name.to_owned()).collect() };
+        let chosen = choose(&names(&["codex@0.170.1", "claude"])).expect("they are there");
+        let shown: Vec<(&str, &str)> = chosen
+            .iter()
+            .map(|agent| (agent.name, agent.version.as_str()))
+            .collect();
+        assert_eq!(shown, [("codex", "0.170.1"), ("claude", "2.1.197")]);
+        let error = choose(&names(&["copilot"])).expect_err("it is no agent");
+        assert_eq!(
+            error.to_string(),
+            "no agent is named `copilot`; there are claude, codex and opencode"
+        );
+    }
 }

@@ -3,46 +3,72 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
 use super::agent::Agent;
 use crate::shell;
 
 /// Installs the agents into a folder unless their versions are there, and returns the folder of their programs.
-pub(crate) fn install(folder: &Path, agents: &[&Agent]) -> Result<PathBuf> {
+pub(crate) fn install(folder: &Path, agents: &[Agent]) -> Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let modules = folder.join("node_modules");
-    let missing: Vec<&&Agent> = agents
-        .iter()
-        .filter(|agent| installed(&modules, agent).as_deref() != Some(agent.version))
-        .collect();
-    if !missing.is_empty() {
-        let mut npm = Command::new("npm");
-        npm.args([
-            "install",
-            "--no-audit",
-            "--no-fund",
-            "--ignore-scripts",
-            "--prefix",
-        ]);
-        npm.arg(folder);
-        npm.args(
-            agents
-                .iter()
-                .map(|agent| format!("{}@{}", agent.package, agent.version)),
-        );
-        shell::run(npm.current_dir(folder))?;
-    }
-    for agent in missing {
-        if let Some(script) = agent.installer {
-            let package = modules.join(agent.package);
-            shell::run(Command::new("node").arg(script).current_dir(&package))
-                .with_context(|| format!("{} could not fetch its program", agent.name))?;
+    for agent in agents {
+        let what = format!("{} {}", agent.name, agent.version);
+        if installed(&modules, agent).as_deref() == Some(agent.version.as_str()) {
+            println!("{what}: installed already");
+            continue;
         }
+        require_npm()?;
+        println!("{what}: fetching it from npm, some hundred megabytes");
+        let began = Instant::now();
+        fetch(folder, agent)?;
+        let package = modules.join(agent.package);
+        // Not every version has the script.
+        let installer = agent
+            .installer
+            .filter(|script| package.join(script).exists());
+        if let Some(script) = installer {
+            shell::run(Command::new("node").arg(script).current_dir(&package))
+                .with_context(|| format!("{what} could not put its program in place"))?;
+        }
+        println!("{what}: installed in {} s", began.elapsed().as_secs());
     }
     Ok(modules.join(".bin"))
+}
+
+fn require_npm() -> Result<()> {
+    if shell::is_present("npm", "--version") {
+        return Ok(());
+    }
+    bail!(
+        "the agents come from npm, and there is no `npm` here: install Node.js 20 or newer, then try again"
+    )
+}
+
+/// Lets npm fetch a package, and keep the others that are there.
+fn fetch(folder: &Path, agent: &Agent) -> Result<()> {
+    let mut npm = Command::new("npm");
+    npm.args([
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--ignore-scripts",
+        "--fetch-retries",
+        "1",
+        "--prefix",
+    ]);
+    npm.arg(folder)
+        .arg(format!("{}@{}", agent.package, agent.version))
+        .current_dir(folder);
+    shell::run(&mut npm).with_context(|| {
+        format!(
+            "{} {} could not be fetched: see what npm says above; `npm ping` tells whether its registry can be reached",
+            agent.package, agent.version
+        )
+    })
 }
 
 /// Returns the version of an agent that is there.

@@ -7,62 +7,104 @@ use anyhow::{Context as _, Result, ensure};
 use daemon_fakes::ModelApi;
 use serde_json::{Value, json};
 
-use super::Row;
-use super::agent::{AGAIN, Agent, HOLD, NOTED, SAID_AGAIN};
+use super::agent::{Agent, UNCHECKED};
+use super::gate::Gate;
+use super::play::{self, AGAIN, HOLD, NOTED, SAID_AGAIN};
 use super::world::{World, eventually, processes_of};
+use super::{Row, tools};
 
 /// Drives one agent through every step; a step that needs one that failed is not tried.
-pub(crate) fn drive(agent: &'static Agent, binary: &Path, programs: &Path) -> Vec<Row> {
+pub(crate) fn drive(agent: &Agent, binary: &Path, programs: &Path) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut note = |step, outcome: Result<String>| {
-        let is_ok = outcome.is_ok();
-        rows.push(Row {
+        let row = Row {
             agent: agent.name,
+            version: agent.version.clone(),
             step,
             outcome,
-        });
-        is_ok
+        };
+        row.print();
+        rows.push(row);
     };
-    let made = ModelApi::scripted(|received| agent.reply(received))
-        .context("no port of loopback")
-        .and_then(|api| Ok((World::new(agent, binary, programs, &api)?, api)));
-    let (world, api) = match made {
+    let (world, api, gate) = match surround(agent, binary, programs) {
         Ok(made) => made,
         Err(error) => {
             note("world", Err(error));
             return rows;
         }
     };
-    note("flags", flags(agent, &world));
-    note("activation", activation(agent, &world));
-    match world.serve() {
-        Err(error) => {
-            note("host", Err(error));
+    let examined = doctor(agent, &world);
+    let is_fit = examined.is_ok();
+    note("doctor", examined);
+    // Every run of one that is not fit would fail for the reason that is told.
+    if is_fit {
+        note("activation", activation(agent, &world));
+        match world.serve() {
+            Err(error) => note("host", Err(error)),
+            Ok(_host) => beside_host(agent, &world, &api, &mut note),
         }
-        Ok(_host) => {
-            let begun = emanation(&world);
-            let run = begun.as_ref().ok().cloned();
-            note("emanation", begun.map(|run| format!("{run} done")));
-            if let Some(run) = run {
-                note("resume", resume(&world, &run));
-            }
-            note("cancel", cancel(&world, &api));
-        }
+    }
+    for place in gate.asked() {
+        println!(
+            "{:<9} wanted to reach {place}, and was not let out",
+            agent.name
+        );
     }
     rows
 }
 
-/// The agent knows every flag that it is given.
-fn flags(agent: &Agent, world: &World) -> Result<String> {
+/// Makes what stands around an agent.
+fn surround(agent: &Agent, binary: &Path, programs: &Path) -> Result<(World, ModelApi, Gate)> {
+    let api = ModelApi::scripted(play::reply).context("no port of loopback")?;
+    let gate = Gate::open()?;
+    let mut environment = agent.environment(&api);
+    environment.extend(gate.environment());
+    let sections = agent.sections(programs, &environment, &api);
+    let root = programs.join("../../world").join(agent.name);
+    let world = World::new(agent, binary, &root, environment, &sections)?;
+    Ok((world, api, gate))
+}
+
+/// Goes through the steps that need a live host.
+fn beside_host(
+    agent: &Agent,
+    world: &World,
+    api: &ModelApi,
+    note: &mut dyn FnMut(&'static str, Result<String>),
+) {
+    note("host tools", tools::of_host(world));
+    note("mcp secret", tools::of_caller(world, api));
+    note("bounds", tools::inside_bounds(world));
+    note("bypass", tools::without_bounds(agent, world));
+    let begun = emanation(world);
+    let run = begun.as_ref().ok().cloned();
+    note("emanation", begun.map(|run| format!("{run} done")));
+    if let Some(run) = run {
+        note("resume", resume(world, &run));
+    }
+    note("cancel", cancel(world, api));
+}
+
+/// The agent is of its version, knows every flag that it is given, and the switch that takes its checks away is told.
+fn doctor(agent: &Agent, world: &World) -> Result<String> {
     let report = world.json(&["doctor"])?;
-    let name = format!("provider {}", agent.name);
     let checks = report["checks"].as_array().context("no checks")?;
-    let check = checks
-        .iter()
-        .find(|check| check["name"] == *name)
-        .context("it is not examined")?;
-    ensure!(check["status"] == "ok", "{check}");
-    Ok("it knows every flag it is given".to_owned())
+    let of = |provider: &str| {
+        let name = format!("provider {provider}");
+        let found = checks.iter().find(|check| check["name"] == *name);
+        let found = found.with_context(|| format!("`{name}` is not examined"))?;
+        let detail = found["detail"].as_str().context("no detail")?;
+        anyhow::Ok((found["status"].clone(), detail.to_owned()))
+    };
+    let (status, detail) = of(agent.name)?;
+    ensure!(status == "ok", "{detail}");
+    ensure!(detail.contains(&agent.version), "{detail}");
+    ensure!(detail.contains("knows every flag it is given"), "{detail}");
+    let (status, unchecked) = of(UNCHECKED)?;
+    ensure!(status == "warn", "{unchecked}");
+    ensure!(unchecked.contains("switched off"), "{unchecked}");
+    let after_path = detail.split_once(' ').map_or("", |(_, rest)| rest);
+    Ok(after_path.to_owned())
 }
 
 /// A whole activation: it starts, uses a tool, tells its result, and its change becomes a branch.
@@ -73,20 +115,13 @@ fn activation(agent: &Agent, world: &World) -> Result<String> {
     ensure!(fired["activation"]["state"] == "succeeded", "{fired}");
     let seen = json!([run["state"], run["tool_call_count"], run["result_preview"]]);
     ensure!(seen == json!(["done", 1, NOTED]), "{run}");
-    let folder = run["folder"].as_str().context("no folder")?;
-    let document: Value =
-        serde_json::from_str(&fs::read_to_string(format!("{folder}/daemon.json"))?)?;
+    let document = world.document(&run["folder"])?;
     let session = document[format!("{}_session_id", agent.name)]
         .as_str()
         .context("no session")?;
     let tokens = &document["cli_tokens"];
     ensure!(tokens["input"].as_u64() > Some(0), "{tokens}");
-    let branches = world.git(&[
-        "for-each-ref",
-        "--format=%(refname:short)",
-        "refs/heads/daemon",
-    ])?;
-    let branch = branches.lines().next().context("no branch")?;
+    let branch = world.branch("noter")?;
     let note = world.git(&["show", &format!("{branch}:NOTE.md")])?;
     ensure!(note == "note\n", "NOTE.md holds {note:?}");
     Ok(format!(
@@ -95,15 +130,16 @@ fn activation(agent: &Agent, world: &World) -> Result<String> {
     ))
 }
 
-fn emanate(world: &World, task: &str) -> Result<String> {
-    let call = world.path("call.json");
-    let cwd = world.path("cwd").display().to_string();
-    fs::write(
-        &call,
-        json!({"action": "emanate", "tasks": [{"task": task, "cwd": cwd}]}).to_string(),
-    )?;
-    let call = call.display().to_string();
-    let answer = world.json(&["emanate", "--call", &call])?;
+/// Dispatches one run, and returns its id.
+pub(super) fn emanate(world: &World, backend: Option<&str>, task: Value) -> Result<String> {
+    let call_file = world.path("call.json");
+    let mut call = json!({"action": "emanate", "tasks": [task]});
+    if let Some(backend) = backend {
+        call["backend"] = json!(backend);
+    }
+    call["tasks"][0]["cwd"] = json!(world.path("cwd").display().to_string());
+    fs::write(&call_file, call.to_string())?;
+    let answer = world.json(&["emanate", "--call", &call_file.display().to_string()])?;
     let run = answer["run_ids"][0].as_str();
     Ok(run.with_context(|| answer.to_string())?.to_owned())
 }
@@ -112,13 +148,18 @@ fn check(world: &World, run: &str) -> Result<Value> {
     world.json(&["emanate", "check", run])
 }
 
+/// Waits until a run has ended, and returns what is told of it.
+pub(super) fn ended(world: &World, run: &str) -> Result<Value> {
+    eventually("the run has ended", || {
+        let entry = check(world, run)?;
+        Ok((entry["status"] != "running").then_some(entry))
+    })
+}
+
 /// An emanation comes to its end.
 fn emanation(world: &World) -> Result<String> {
-    let run = emanate(world, "Write a note.")?;
-    let ended = eventually("the emanation has ended", || {
-        let entry = check(world, &run)?;
-        Ok((entry["status"] != "running").then_some(entry))
-    })?;
+    let run = emanate(world, None, json!({"task": "Write a note."}))?;
+    let ended = ended(world, &run)?;
     ensure!(ended["status"] == "done", "{ended}");
     ensure!(ended["result_preview"] == NOTED, "{ended}");
     Ok(run)
@@ -143,11 +184,13 @@ fn resume(world: &World, run: &str) -> Result<String> {
 
 /// A run that waits for its model is reclaimed, and nothing of it is left.
 fn cancel(world: &World, api: &ModelApi) -> Result<String> {
-    let run = emanate(world, &format!("{HOLD} and wait."))?;
+    let run = emanate(world, None, json!({"task": format!("{HOLD} and wait.")}))?;
     eventually("the model was asked", || {
         let asked = api.received().iter().any(|received| {
             !received.tools().is_empty() && received.body.to_string().contains(HOLD)
         });
+        let entry = check(world, &run)?;
+        ensure!(entry["status"] == "running", "it does not wait: {entry}");
         Ok(asked.then_some(()))
     })?;
     let n_before = processes_of(&run).len();

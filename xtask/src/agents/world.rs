@@ -7,17 +7,21 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use daemon_fakes::ModelApi;
 use serde_json::Value;
 
 use super::agent::Agent;
+use super::play::KEEP;
 
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-const DAEMON: &str = "---\nid: noter\npurpose: Keeps notes in order.\nwatch:\n  - when a commit is pushed to main\nroutines:\n  - \
-    Write one line to NOTE.md.\ndeny:\n  - Delete files.\n---\n\n# Policy\n\nBe brief.\n\n# Limits\n\nOne note.\n\n# Output \
-    format\n\nA branch.\n";
+/// Writes the file of a daemon with one routine.
+fn daemon(id: &str, routine: &str) -> String {
+    format!(
+        "---\nid: {id}\npurpose: Keeps notes in order.\nwatch:\n  - when a commit is pushed to main\nroutines:\n  - {routine}\n\
+         deny:\n  - Delete files.\n---\n\n# Policy\n\nBe brief.\n\n# Limits\n\nOne note.\n\n# Output format\n\nA branch.\n"
+    )
+}
 
 /// Where one agent is driven.
 pub(crate) struct World {
@@ -27,23 +31,22 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Makes an empty world beside the programs, with one daemon and one provider.
+    /// Makes an empty world at `root`, with two daemons, whose providers are configured by `sections` and see `environment`.
     pub(crate) fn new(
         agent: &Agent,
         binary: &Path,
-        programs: &Path,
-        api: &ModelApi,
+        root: &Path,
+        mut environment: Vec<(&'static str, String)>,
+        sections: &str,
     ) -> Result<Self> {
-        let root = programs.join("../../world").join(agent.name);
         if root.exists() {
-            fs::remove_dir_all(&root)?;
+            fs::remove_dir_all(root)?;
         }
-        for name in ["home", "repo/.agents/daemons/noter", "cwd", "user"] {
+        for name in ["home", "cwd", "user"] {
             fs::create_dir_all(root.join(name))?;
         }
         let root = root.canonicalize()?;
         let path = std::env::var("PATH").context("there is no PATH")?;
-        let mut environment = agent.environment(api);
         environment.push(("PATH", path));
         environment.push(("HOME", root.join("user").display().to_string()));
         let world = Self {
@@ -51,17 +54,25 @@ impl World {
             root,
             environment,
         };
-        fs::write(world.path("repo/.agents/daemons/noter/DAEMON.md"), DAEMON)?;
+        let routines = [
+            ("noter", "Write one line to NOTE.md.".to_owned()),
+            ("keeper", format!("{KEEP} of what was seen, and note it.")),
+        ];
+        for (id, routine) in routines {
+            let folder = world.path("repo/.agents/daemons").join(id);
+            fs::create_dir_all(&folder)?;
+            fs::write(folder.join("DAEMON.md"), daemon(id, &routine))?;
+        }
+        // Where a dispatched run works: a repository of its own, so that no agent looks around in the one above.
+        world.git(&["init", "--quiet", "../cwd"])?;
         world.git(&["init", "--quiet", "--initial-branch=main"])?;
         world.git(&["add", "--all"])?;
         let who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"];
         world.git(&[&who[..], &["commit", "--quiet", "--message", "begin"]].concat())?;
-        let program = programs.join(agent.name).display().to_string();
         let repo = world.path("repo").display().to_string();
         let config = format!(
-            "[[repo]]\npath = {repo:?}\nname = \"o/r\"\n\n[host]\nlisten = \"127.0.0.1:0\"\n\n[provider]\ndefault = {:?}\n\n{}",
-            agent.name,
-            agent.section(&program, api)
+            "[[repo]]\npath = {repo:?}\nname = \"o/r\"\n\n[host]\nlisten = \"127.0.0.1:0\"\n\n[provider]\ndefault = {:?}\n\n{sections}",
+            agent.name
         );
         fs::write(world.path("home/config.toml"), config)?;
         Ok(world)
@@ -116,6 +127,41 @@ impl World {
             format!("daemon-run {args:?}: {stdout}{stderr}")
         };
         serde_json::from_slice(&output.stdout).with_context(shown)
+    }
+
+    /// Returns the document in a run's folder, as a command names it.
+    pub(crate) fn document(&self, folder: &Value) -> Result<Value> {
+        let folder = folder.as_str().context("no folder")?;
+        let text = fs::read_to_string(format!("{folder}/daemon.json"))?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// Returns the events of a run, one a line.
+    pub(crate) fn events(&self, folder: &Value) -> Result<String> {
+        let folder = folder.as_str().context("no folder")?;
+        Ok(fs::read_to_string(format!("{folder}/logs/events.jsonl"))?)
+    }
+
+    /// Returns how each use of a tool went in a run.
+    pub(crate) fn tool_results(&self, folder: &Value) -> Result<Vec<String>> {
+        let mut acc = Vec::new();
+        for line in self.events(folder)?.lines() {
+            let event: Value = serde_json::from_str(line)?;
+            if event["event"] == "tool_result" {
+                acc.push(event["status"].as_str().unwrap_or_default().to_owned());
+            }
+        }
+        Ok(acc)
+    }
+
+    /// Returns the one branch of a daemon.
+    pub(crate) fn branch(&self, daemon: &str) -> Result<String> {
+        let pattern = format!("refs/heads/daemon/{daemon}");
+        let branches = self.git(&["for-each-ref", "--format=%(refname:short)", &pattern])?;
+        let mut branches = branches.lines().map(str::to_owned);
+        branches
+            .next()
+            .with_context(|| format!("{daemon} has no branch"))
     }
 
     /// Starts the host, and waits until it is ready.

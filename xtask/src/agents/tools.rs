@@ -1,0 +1,142 @@
+//! Servers of tools and the bounds of a run, through real agents.
+
+use std::fs;
+
+use anyhow::{Context as _, Result, ensure};
+use daemon_fakes::ModelApi;
+use serde_json::{Value, json};
+
+use super::agent::{Agent, UNCHECKED};
+use super::play::{MESSAGE, NOTED, REACH, RING};
+use super::steps::{emanate, ended};
+use super::world::World;
+
+/// The secret of the server that a caller brings.
+const SECRET: &str = "canary-of-the-desk-7f3a";
+/// Its parts of whole groups in base64, at each of the three offsets.
+const SECRET_BASE64: [&str; 3] = [
+    "Y2FuYXJ5LW9mLXRoZS1kZXNrLTdm",
+    "YW5hcnktb2YtdGhlLWRlc2stN2Yz",
+    "bmFyeS1vZi10aGUtZGVzay03ZjNh",
+];
+
+/// An activation sets state and proposes through the host's own server, and both are kept.
+pub(super) fn of_host(world: &World) -> Result<String> {
+    let fired = world.json(&["fire", "keeper"])?;
+    let run = &fired["runs"][0];
+    ensure!(fired["activation"]["state"] == "succeeded", "{fired}");
+    let seen = json!([run["state"], run["tool_call_count"], run["result_preview"]]);
+    ensure!(
+        seen == json!(["done", 5, NOTED]),
+        "{run} {}",
+        world.events(&run["folder"])?
+    );
+    let statuses = world.tool_results(&run["folder"])?;
+    let expected = json!(["ok", "ok", "ok", "ok", "error"]);
+    ensure!(
+        json!(statuses) == expected,
+        "{statuses:?} {}",
+        world.events(&run["folder"])?
+    );
+
+    let branch = world.branch("keeper")?;
+    let message = world.git(&["log", "-1", "--format=%s", &branch])?;
+    ensure!(message.trim() == MESSAGE, "the commit says {message:?}");
+    let listed = world.json(&["outputs", "--daemon", "keeper"])?;
+    let outputs = listed["outputs"].as_array().context("no outputs")?;
+    let ends: Vec<[&Value; 3]> = outputs
+        .iter()
+        .map(|output| ["surface", "state", "error"].map(|key| &output[key]))
+        .collect();
+    let reason = "no surface here serves the verb `merge`";
+    let expected = json!([["none", "refused", reason], ["git", "confirmed", null]]);
+    ensure!(json!(ends) == expected, "{listed}");
+
+    // What one activation has set, the next one finds.
+    let again = world.json(&["fire", "keeper"])?;
+    let folder = again["runs"][0]["folder"].as_str().context("no folder")?;
+    let state: Value =
+        serde_json::from_str(&fs::read_to_string(format!("{folder}/context/state.json"))?)?;
+    ensure!(state["values"]["seen"] == json!({"n": 1}), "{state}");
+    Ok("state set and read back, 1 output confirmed, 1 refused with its reason".to_owned())
+}
+
+/// A run uses the tool of a server that its caller brings; the server's secret reaches that server and nothing else.
+pub(super) fn of_caller(world: &World, api: &ModelApi) -> Result<String> {
+    let program = world.path("server.mjs");
+    fs::write(&program, include_str!("server.mjs"))?;
+    // Outside the home, so that it is not found where the secret must not be.
+    let rung = world.path("rung");
+    let server = json!({"name": "desk", "command": "node", "args": [program, rung], "env": {"DESK_SECRET": SECRET}});
+    let run = emanate(
+        world,
+        None,
+        json!({"task": format!("{RING}."), "mcp": [server]}),
+    )?;
+    let ended = ended(world, &run)?;
+    ensure!(ended["status"] == "done", "{ended}");
+    let reached = fs::read_to_string(&rung).with_context(|| format!("it did not ring: {ended}"))?;
+    ensure!(reached == SECRET, "the server was given {reached:?}");
+
+    let holds = |text: &str| {
+        let mut forms = SECRET_BASE64.iter().chain([&SECRET]);
+        forms.any(|form| text.contains(form))
+    };
+    ensure!(!holds(&ended.to_string()), "`check` tells it: {ended}");
+    for received in api.received() {
+        ensure!(!holds(&received.body.to_string()), "the model was told it");
+    }
+    let mut n_files = 0;
+    let mut places = vec![world.path("home"), world.path("serve.log")];
+    while let Some(place) = places.pop() {
+        if place.is_dir() {
+            for entry in fs::read_dir(&place)? {
+                places.push(entry?.path());
+            }
+        } else if place.is_file() {
+            n_files += 1;
+            let text = fs::read(&place)?;
+            ensure!(
+                !holds(&String::from_utf8_lossy(&text)),
+                "it stands in {}",
+                place.display()
+            );
+        }
+    }
+    Ok(format!(
+        "it rang; the secret stands in none of {n_files} files and no request"
+    ))
+}
+
+/// A run that leaves its directory with a command is not let out.
+pub(super) fn inside_bounds(world: &World) -> Result<String> {
+    let outside = world.path("outside");
+    let run = emanate(world, None, json!({"task": format!("{REACH}.")}))?;
+    let ended = ended(world, &run)?;
+    ensure!(ended["status"] == "done", "{ended}");
+    ensure!(!outside.exists(), "it wrote outside: {ended}");
+    Ok("a command that writes outside its directory is not let out".to_owned())
+}
+
+/// The same command is let out where the configuration switches the agent's checks off, with the one flag that does so.
+pub(super) fn without_bounds(agent: &Agent, world: &World) -> Result<String> {
+    let outside = world.path("outside");
+    let run = emanate(world, Some(UNCHECKED), json!({"task": format!("{REACH}.")}))?;
+    let ended = ended(world, &run)?;
+    ensure!(ended["status"] == "done", "{ended}");
+    ensure!(outside.exists(), "it was not let out: {ended}");
+    let document = world.document(&ended["path"])?;
+    let argv: Vec<String> = serde_json::from_value(document["backend_argv"].clone())?;
+    ensure!(argv.contains(&agent.bypass.to_owned()), "{argv:?}");
+    let bounds = [
+        "--permission-mode",
+        "--sandbox",
+        "--tools",
+        "--allowedTools",
+    ];
+    ensure!(
+        !argv.iter().any(|word| bounds.contains(&word.as_str())),
+        "{argv:?}"
+    );
+    Ok(format!("{} is accepted, and lets it out", agent.bypass))
+}
