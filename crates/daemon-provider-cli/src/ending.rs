@@ -91,7 +91,11 @@ impl Ending {
             _ => Outcome::Failed(Failure {
                 kind: FailureKind::Exit,
                 class,
-                message: explained(format!("exit code {code}"), &self.complaints),
+                // Its last words and nothing else; the folder holds the code.
+                message: match self.complaints {
+                    words if words.is_empty() => format!("exit code {code}"),
+                    words => words,
+                },
             }),
         }
     }
@@ -203,12 +207,12 @@ mod tests {
             (
                 ExitStatus::Code(9),
                 Told::Success,
-                failure(FailureKind::Exit, Final, "exit code 9: no such file"),
+                failure(FailureKind::Exit, Final, "no such file"),
             ),
             (
                 ExitStatus::Code(75),
                 bad(),
-                failure(FailureKind::Exit, Retryable, "exit code 75: no such file"),
+                failure(FailureKind::Exit, Retryable, "no such file"),
             ),
             (
                 ExitStatus::Code(143),
@@ -247,7 +251,7 @@ mod tests {
         );
         assert_eq!(
             agent(Told::Success).outcome(),
-            failure(FailureKind::Exit, Retryable, "exit code 1: no such file")
+            failure(FailureKind::Exit, Retryable, "no such file")
         );
     }
 
@@ -279,7 +283,7 @@ mod tests {
             );
         }
         for ending in [agent(unknown, true), agent("no connection", false)] {
-            let message = format!("exit code 2: {}", ending.complaints);
+            let message = ending.complaints.clone();
             assert_eq!(
                 ending.outcome(),
                 failure(FailureKind::Exit, Retryable, &message)

@@ -96,7 +96,7 @@ async fn claude_fails_by_its_word_by_its_silence_and_by_its_exit() {
             failed(
                 FailureKind::Exit,
                 Class::Retryable,
-                "exit code 9: a word of complaint",
+                "a word of complaint",
                 "Fixed.",
             ),
         ),
