@@ -8,7 +8,7 @@ use daemon_host::config::Provider as ProviderConfig;
 use daemon_host::doctor::Check;
 use daemon_host::ops::chain;
 use daemon_process::{ByteCount, ExitStatus, Tool};
-use daemon_provider_cli::{Agent, AgentConfig, AgentPermissions, Confinement};
+use daemon_provider_cli::{Agent, AgentConfig, AgentPermissions};
 
 /// How long an agent may take to print its help.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -80,17 +80,6 @@ pub(crate) fn refuse_agent_keys(provider: &ProviderConfig) -> Result<(), String>
         }
     }
     Ok(())
-}
-
-/// Returns what an agent may touch under a policy that confines.
-pub(crate) fn confinement(is_confining: bool) -> Confinement {
-    if is_confining {
-        Confinement::Confined {
-            readable: Vec::new(),
-        }
-    } else {
-        Confinement::Contained
-    }
 }
 
 /// Examines the agents among providers: whether each is there, in which version, whether it knows every flag that it is given,

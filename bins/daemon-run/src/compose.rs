@@ -10,8 +10,9 @@ use daemon_host::config::{self, Config, Period};
 use daemon_host::driver::repos::Watched;
 use daemon_host::driver::{Checked, Checker, Parts, Planner, Push, PushPermission, Wish};
 use daemon_host::ops::{OpError, OpErrorKind, chain};
+use daemon_host::policy::{OFFLINE_LEVEL, is_offline};
 use daemon_host::serve::Compose;
-use daemon_process::Supervisor;
+use daemon_process::{Enclosure, Network, SandboxLevel, Supervisor};
 use daemon_repo::{Discovery, Git, Problem, Remote, RemoteName, Repository, daemon_branch};
 use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
 
@@ -111,7 +112,6 @@ impl Compose for Composer {
     fn parts(&self, config: &Config) -> Result<Parts, OpError> {
         let git = self.git()?;
         let repos = watched(&git, config, &self.directory)?;
-        let sandbox = sandbox(config);
         let mut surfaces: BTreeMap<String, Arc<dyn Surface>> = BTreeMap::new();
         let branches = GitBranch::new(places(config, &repos)?);
         surfaces.insert(branches.name().to_owned(), Arc::new(branches));
@@ -126,7 +126,8 @@ impl Compose for Composer {
             facts: Arc::new(services(self.home(), config)?),
             servers: self.servers(config)?,
             repos,
-            sandbox,
+            sandbox: sandbox(config, Reach::Network),
+            offline_sandbox: sandbox(config, Reach::Nothing),
         })
     }
 }
@@ -163,26 +164,78 @@ fn configuration(path: &Path) -> Result<Config, OpError> {
     })
 }
 
-/// Reports whether policy asks for a sandbox that confines files.
-pub(crate) fn is_confining(config: &Config) -> bool {
-    let single = config
-        .policy
-        .daemon
-        .values()
-        .filter_map(|policy| policy.sandbox_min);
-    single
-        .chain([config.policy.sandbox_min])
-        .any(|level| level >= 2)
+/// What the programs of a provider may reach beside their own machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    Network,
+    Nothing,
+}
+
+impl Reach {
+    /// Returns what the programs of a provider may reach.
+    pub(crate) fn of(config: &Config, provider: &str) -> Self {
+        if is_offline(config, provider) {
+            Self::Nothing
+        } else {
+            Self::Network
+        }
+    }
+}
+
+/// Returns the highest sandbox level that a policy asks for.
+fn highest_asked(config: &Config) -> u8 {
+    let daemons = config.policy.daemon.values();
+    let own = daemons.filter_map(|policy| policy.sandbox_min).max();
+    own.unwrap_or(0).max(config.policy.sandbox_min)
+}
+
+/// Returns how children are kept apart: as far as policy asks for and this machine offers. Only the highest level takes away
+/// a network.
+pub(crate) fn enclosure(config: &Config, reach: Reach) -> Enclosure {
+    let (asked, network) = match reach {
+        Reach::Network => (highest_asked(config), Network::Shared),
+        Reach::Nothing => (OFFLINE_LEVEL, Network::Loopback),
+    };
+    if asked < 2 {
+        return Enclosure::Contained;
+    }
+    match asked.min(daemon_process::probe().level.number()) {
+        0 | 1 => Enclosure::Contained,
+        2 => Enclosure::Confined,
+        _ => Enclosure::Isolated(network),
+    }
 }
 
 /// Returns the sandbox level that runs get, and what it rests on.
-pub(crate) fn sandbox(config: &Config) -> (u8, String) {
-    let report = daemon_process::probe();
-    if is_confining(config) {
-        return (report.level.number(), report.detail);
+pub(crate) fn sandbox(config: &Config, reach: Reach) -> (u8, String) {
+    let reach = if is_offline_anywhere(config) {
+        reach
+    } else {
+        Reach::Network
+    };
+    let enclosure = enclosure(config, reach);
+    let level = enclosure.level().number();
+    if reach == Reach::Network && highest_asked(config) < 2 {
+        let detail = "clean environment, limits, process group";
+        return (level, detail.to_owned());
     }
-    let level = report.level.number().min(1);
-    (level, "clean environment, limits, process group".to_owned())
+    let found = daemon_process::probe();
+    let detail = match (enclosure, found.confined) {
+        (Enclosure::Confined, Some(stands)) if found.level == SandboxLevel::Isolated => {
+            format!("{stands}; no namespaces: policy asks for no more")
+        }
+        (Enclosure::Isolated(Network::Loopback), _) => {
+            format!("{}; no network but a loopback of its own", found.detail)
+        }
+        _ => found.detail,
+    };
+    (level, detail)
+}
+
+/// Reports whether any provider's programs are to have no network.
+fn is_offline_anywhere(config: &Config) -> bool {
+    let mut named = config.provider.named.iter();
+    named.any(|(name, provider)| provider.is_offline(name))
 }
 
 /// Opens the repositories of a configuration.

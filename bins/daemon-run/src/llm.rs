@@ -8,7 +8,7 @@ use daemon_host::config::{Config, Provider as ProviderConfig, SecretPlaces};
 use daemon_host::doctor::Check;
 use daemon_host::ops::chain;
 use daemon_host::token;
-use daemon_process::Supervisor;
+use daemon_process::{Enclosure, Supervisor};
 use daemon_provider::{MicroUsd, Provider, inputs};
 use daemon_provider_llm::{Api, ApiKey, Bash, LlmConfig, LlmProvider, Price};
 
@@ -122,7 +122,7 @@ fn micros(usd: f64) -> MicroUsd {
 /// Composes the presets of a home; one that cannot be used is left out and named in the log.
 pub(crate) fn presets(
     home: &Path,
-    is_confining: bool,
+    enclosure: Enclosure,
     supervisor: &Supervisor,
 ) -> BTreeMap<String, Arc<dyn Provider>> {
     let directory = home.join("presets");
@@ -135,7 +135,7 @@ pub(crate) fn presets(
     });
     let mut acc: BTreeMap<String, Arc<dyn Provider>> = BTreeMap::new();
     for name in names {
-        match preset(home, &directory, &name, is_confining, supervisor) {
+        match preset(home, &directory, &name, enclosure, supervisor) {
             Ok(Some(provider)) => {
                 acc.insert(name, provider);
             }
@@ -150,7 +150,7 @@ fn preset(
     home: &Path,
     directory: &Path,
     name: &str,
-    is_confining: bool,
+    enclosure: Enclosure,
     supervisor: &Supervisor,
 ) -> Result<Option<Arc<dyn Provider>>, String> {
     let read = inputs::preset(directory, name).map_err(|fault| fault.to_string())?;
@@ -168,7 +168,7 @@ fn preset(
     };
     // What runs is the provider `llm`, whatever model it is given.
     let mut config = configure(home, "llm", api, &provider)?;
-    config.is_confined = is_confining;
+    config.enclosure = enclosure;
     let provider = LlmProvider::new(supervisor.clone(), config).map_err(|error| chain(&error))?;
     Ok(Some(Arc::new(provider)))
 }

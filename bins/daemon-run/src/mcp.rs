@@ -26,8 +26,9 @@ pub(crate) struct Mcp {
     /// Serves only what changes nothing
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// Serves a run of the host that listens here what it was granted, by the token in DAEMON_RUN_TOKEN
-    #[arg(long, value_name = "SOCKET", conflicts_with = "read_only", hide = true)]
+    /// Serves a run of the host that listens at this socket, or at pipes in this directory, what it was granted, by the token in
+    /// DAEMON_RUN_TOKEN
+    #[arg(long, value_name = "PATH", conflicts_with = "read_only", hide = true)]
     pub(crate) run: Option<PathBuf>,
     /// Serves the tools of the MCP server in DAEMON_MCP_URL, with the headers in DAEMON_MCP_HEADERS
     #[arg(long, conflicts_with_all = ["read_only", "run"], hide = true)]
@@ -45,8 +46,8 @@ const INSTRUCTIONS: &str = "Daemons are agents that a repository describes in .a
 
 /// Serves the tools on standard input and output until the input ends.
 pub(crate) async fn serve(args: &Mcp, place: &Place) -> Result<(), Failure> {
-    if let Some(socket) = &args.run {
-        let granted = granted::Granted::read(socket, place)?;
+    if let Some(way) = &args.run {
+        let granted = granted::Granted::read(way, place)?;
         return speak(Server::new("daemon-run", VERSION, Arc::new(granted))).await;
     }
     if args.through {

@@ -16,7 +16,7 @@ use daemon_provider_cli::{
 };
 use daemon_provider_llm::{Api, LlmProvider};
 
-use crate::compose::{Composer, is_confining};
+use crate::compose::{Composer, Reach, enclosure};
 use crate::{agents, llm};
 
 impl Composer {
@@ -59,7 +59,11 @@ impl Composer {
             return Ok(BTreeMap::new());
         }
         let supervisor = self.supervisor()?;
-        Ok(llm::presets(self.home(), is_confining(config), &supervisor))
+        Ok(llm::presets(
+            self.home(),
+            enclosure(config, Reach::of(config, "llm")),
+            &supervisor,
+        ))
     }
 
     /// Composes the provider that runs unless a policy says otherwise; none where it is `builtin`, which runs no model.
@@ -135,7 +139,7 @@ impl Composer {
     ) -> Result<Arc<dyn Provider>, OpError> {
         let wrong = |message: String| wrong_provider(name, &message);
         let mut found = llm::configure(self.home(), name, api, provider).map_err(wrong)?;
-        found.is_confined = is_confining(config);
+        found.enclosure = enclosure(config, Reach::of(config, name));
         let made = LlmProvider::new(self.supervisor()?, found);
         Ok(Arc::new(made.map_err(|error| wrong(chain(&error)))?))
     }
@@ -151,7 +155,7 @@ impl Composer {
         let mut found = agents::configure(name, agent, provider, &self.path)
             .map_err(|message| wrong_provider(name, &message))?;
         found.program.untrusted = self.untrusted(config);
-        found.program.confinement = agents::confinement(is_confining(config));
+        found.program.enclosure = enclosure(config, Reach::of(config, name));
         let is_wanted = config.provider.named.contains_key(name) || config.provider.default == name;
         let absence = if is_wanted {
             Absence::Told(format!(
@@ -220,7 +224,7 @@ impl Composer {
             ResultRule::Optional
         };
         command.program.untrusted = self.untrusted(config);
-        command.program.confinement = agents::confinement(is_confining(config));
+        command.program.enclosure = enclosure(config, Reach::of(config, name));
         let absence = Absence::Told(format!("mend `command` in `[provider.{name}]`"));
         placed(name, command.program.resolve(), &absence)?;
         Ok(Arc::new(CommandProvider::new(self.supervisor()?, command)))

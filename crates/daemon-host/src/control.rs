@@ -3,11 +3,13 @@
 mod client;
 mod connection;
 mod run_client;
+mod run_pipes;
 mod run_tokens;
 mod server;
 mod wire;
 
 pub use client::{CallError, Client};
+pub(crate) use run_pipes::RunPipes;
 pub(crate) use run_tokens::RunToken;
 pub use run_tokens::RunTokens;
 pub use server::{Control, bind, serve};

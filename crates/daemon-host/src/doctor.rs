@@ -10,8 +10,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::config::{Config, SecretPlaces};
-use crate::driver::Inner;
+use crate::driver::{Inner, Parts};
 use crate::ops::chain;
+use crate::policy::RunPolicy;
 use crate::random;
 use crate::servers;
 use crate::token::service_token;
@@ -152,12 +153,40 @@ pub fn examine_machine(home: &Path, now: Timestamp) -> Vec<Check> {
     vec![disk, clock, tzdb]
 }
 
+/// Says whose runs are refused, since they get less of a sandbox than is asked for.
+pub fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
+    let remedy = "a kernel with Landlock (6.2 or later) where user namespaces may be made, or less to ask for";
+    let refusal = |policy: &RunPolicy| policy.sandbox_refusal(parts.sandbox_of(policy));
+    let daemons = config.policy.daemon.keys().map(String::as_str);
+    // The empty name is that of no daemon, and stands for all that have no policy of their own.
+    let daemons = daemons.chain([""]).filter_map(|daemon| {
+        let reason = refusal(&RunPolicy::of(config, daemon, None))?;
+        let who = if daemon.is_empty() { "runs" } else { daemon };
+        Some(Check::fail(
+            "sandbox",
+            format!("{who}: refused: {reason}"),
+            remedy,
+        ))
+    });
+    let providers = config.provider.named.keys().filter_map(|name| {
+        let policy = RunPolicy::of(config, "", Some(name));
+        let reason = refusal(&policy).filter(|_| policy.is_offline)?;
+        Some(Check::fail(
+            "sandbox",
+            format!("provider {name}: refused: {reason}"),
+            remedy,
+        ))
+    });
+    daemons.chain(providers).collect()
+}
+
 /// Examines a running host.
 pub async fn examine(inner: &Inner) -> Value {
     let mut checks = examine_machine(inner.home.root(), random::now());
     let runtime = inner.runtime();
     let (level, detail) = &runtime.parts.sandbox;
     checks.push(Check::ok("sandbox", format!("level {level}: {detail}")));
+    checks.extend(sandbox_refusals(&runtime.config, &runtime.parts));
     checks.push(match inner.store.probe().await {
         Ok(()) => Check::ok("store", inner.home.store().display().to_string()),
         Err(error) => Check::fail("store", chain(&error), "see the log"),

@@ -22,6 +22,8 @@ pub struct RunPolicy {
     pub capability: Capability,
     /// The lowest sandbox level at which it may start.
     pub sandbox_min: u8,
+    /// Whether its provider's programs are to have no network, which takes the highest level.
+    pub is_offline: bool,
     /// The most bytes of context that the provider takes.
     pub context_bytes: Option<u64>,
     /// How long it may take and what it may cost.
@@ -45,6 +47,7 @@ impl RunPolicy {
             sandbox_min: own
                 .and_then(|own| own.sandbox_min)
                 .unwrap_or(config.policy.sandbox_min),
+            is_offline: is_offline(config, provider),
             context_bytes: config
                 .provider
                 .named
@@ -57,13 +60,27 @@ impl RunPolicy {
 
     /// Says why a run may not start in a sandbox of a level, if it may not.
     pub fn sandbox_refusal(&self, (level, detail): &(u8, String)) -> Option<String> {
-        (*level < self.sandbox_min).then(|| {
-            format!(
-                "the sandbox reaches level {level}, policy asks for {}: {detail}",
-                self.sandbox_min
-            )
-        })
+        let who = if *level < self.sandbox_min {
+            format!("policy asks for {}", self.sandbox_min)
+        } else if self.is_offline && *level < OFFLINE_LEVEL {
+            let provider = &self.provider;
+            format!("`provider.{provider}.network = false` asks for {OFFLINE_LEVEL}")
+        } else {
+            return None;
+        };
+        Some(format!(
+            "the sandbox reaches level {level}, {who}: {detail}"
+        ))
     }
+}
+
+/// The sandbox level at which a network can be taken away.
+pub const OFFLINE_LEVEL: u8 = 3;
+
+/// Reports whether the programs of a provider are to have no network.
+pub fn is_offline(config: &Config, provider: &str) -> bool {
+    let named = config.provider.named.get(provider);
+    named.is_some_and(|named| named.is_offline(provider))
 }
 
 /// Turns dollars into millionths.

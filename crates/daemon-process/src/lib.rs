@@ -38,7 +38,7 @@ mod tool;
 
 pub use process_table::{ProcessId, RUN_MARKER, boot_id, end_orphans};
 pub use program::{ProgramError, resolve_program};
-pub use sandbox::{Network, Sandbox, SandboxLevel, SandboxReport, probe};
+pub use sandbox::{Enclosure, Network, Sandbox, SandboxLevel, SandboxReport, probe};
 pub use status::ExitStatus;
 pub use supervisor::{
     ChildEvent, ChildLimits, Connection, Launch, LimitReached, Line, OutputPipe, SpawnError,

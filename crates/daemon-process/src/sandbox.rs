@@ -85,6 +85,42 @@ pub enum Network {
     Loopback,
 }
 
+/// How the children of a run are kept apart from the rest of the machine, before it is known what is theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Enclosure {
+    /// Level 1.
+    #[default]
+    Contained,
+    /// Level 2.
+    Confined,
+    /// Level 3.
+    Isolated(Network),
+}
+
+impl Enclosure {
+    /// Returns the level of it.
+    pub fn level(self) -> SandboxLevel {
+        match self {
+            Self::Contained => SandboxLevel::Contained,
+            Self::Confined => SandboxLevel::Confined,
+            Self::Isolated(_) => SandboxLevel::Isolated,
+        }
+    }
+
+    /// Returns the sandbox of a child that may read and change these paths, where paths matter.
+    pub fn around(self, readable: Vec<PathBuf>, writable: Vec<PathBuf>) -> Sandbox {
+        match self {
+            Self::Contained => Sandbox::Contained,
+            Self::Confined => Sandbox::Confined { readable, writable },
+            Self::Isolated(network) => Sandbox::Isolated {
+                readable,
+                writable,
+                network,
+            },
+        }
+    }
+}
+
 /// What stands ready for one child before it starts.
 #[derive(Debug)]
 pub(crate) enum Prepared {

@@ -17,9 +17,9 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpi
 
 use crate::ExitStatus;
 use crate::sandbox::{Keeper, Prepared};
-use crate::supervisor::ChildLimits;
+use crate::supervisor::{ChildLimits, ControlGroup};
 
-pub(crate) use child::{Child, Failed, Step, die_with};
+pub(crate) use child::{Child, Failed, Step, die_with, enter_control_group};
 pub(crate) use image::Image;
 pub(crate) use vfork::{
     Body, ChildSignals, Stack, clone_and_wait, inherit_no_descriptors, reset_signals,
@@ -32,6 +32,8 @@ pub(crate) struct Recipe {
     pub(crate) input: Input,
     pub(crate) group: Group,
     pub(crate) limits: Option<ChildLimits>,
+    /// The control group it is to be in, where there are some.
+    pub(crate) control_group: Option<ControlGroup>,
     pub(crate) sandbox: Prepared,
 }
 
@@ -119,6 +121,7 @@ fn child<'a>(recipe: &'a Recipe, stdio: &'a Stdio, parent: Option<Pid>) -> Child
         parent,
         group: recipe.group,
         limits: recipe.limits,
+        control_group: recipe.control_group.as_ref().map(ControlGroup::entrance),
         confinement: recipe.sandbox.confinement(),
         failed: Failed::default(),
     }

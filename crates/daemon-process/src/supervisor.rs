@@ -1,9 +1,12 @@
 //! Long-lived children, all forked and watched by one thread.
 
 mod channel;
+mod control_group;
+mod disk;
 mod launch;
 mod lines;
 mod running;
+mod streams;
 mod thread;
 mod tree;
 
@@ -18,9 +21,10 @@ use channel::{Bell, Channel};
 use launch::Wiring;
 use thread::{Order, Started};
 
+pub(crate) use control_group::ControlGroup;
 pub use launch::{ChildLimits, Launch};
 pub use lines::Line;
-pub use running::Connection;
+pub use streams::Connection;
 pub(crate) use tree::Leaders;
 
 /// The thread that forks and watches every supervised child.
@@ -106,7 +110,7 @@ pub enum OutputPipe {
     Stderr,
 }
 
-/// A limit that is held by looking at the child's tree once a second.
+/// A limit that is held by looking at the child's tree and directories once a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LimitReached {
@@ -114,6 +118,8 @@ pub enum LimitReached {
     Memory,
     /// [`ChildLimits::processes`].
     Processes,
+    /// [`ChildLimits::disk_bytes`].
+    Disk,
 }
 
 impl Supervisor {

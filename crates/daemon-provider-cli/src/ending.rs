@@ -46,6 +46,9 @@ pub(crate) enum ExitCodes {
 }
 
 const TEMPORARY: i32 = 75;
+/// `SIGXFSZ`, which only the limit of one file sends, and the code by which a shell tells it.
+const TOO_LARGE: i32 = 25;
+const TOO_LARGE_BY_SHELL: i32 = 128 + TOO_LARGE;
 
 impl Ending {
     /// Returns the outcome: a reason to stop comes first, then how the process ended, then what it told.
@@ -57,6 +60,7 @@ impl Ending {
             let what = match limit {
                 LimitReached::Memory => "took more memory than it may",
                 LimitReached::Processes => "started more processes than it may",
+                LimitReached::Disk => "filled its directories with more than they may hold",
                 _ => "took more than it may",
             };
             return failed(FailureKind::Resource, what.to_owned());
@@ -68,6 +72,10 @@ impl Ending {
             ExitStatus::Code(0) => self.told(),
             // A shell tells the death of its command by such a code.
             ExitStatus::Code(code @ (143 | 137)) => terminated(code - 128, code),
+            ExitStatus::Code(TOO_LARGE_BY_SHELL) | ExitStatus::Signal(TOO_LARGE) => failed(
+                FailureKind::Resource,
+                "wrote a file larger than it may".to_owned(),
+            ),
             ExitStatus::Code(code) => self.exited(code),
             ExitStatus::Signal(signal) => terminated(signal, -signal),
         }
@@ -153,7 +161,6 @@ fn terminated(signal: i32, code: i32) -> Outcome {
         9 => "SIGKILL",
         11 => "SIGSEGV",
         15 => "SIGTERM",
-        25 => "SIGXFSZ",
         _ => "a signal",
     };
     failed(
@@ -221,6 +228,15 @@ mod tests {
                     FailureKind::Terminated,
                     Retryable,
                     &format!("{unknown} (SIGTERM, code 143)"),
+                ),
+            ),
+            (
+                ExitStatus::Signal(25),
+                Told::Success,
+                failure(
+                    FailureKind::Resource,
+                    Final,
+                    "wrote a file larger than it may",
                 ),
             ),
             (

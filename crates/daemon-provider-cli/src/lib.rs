@@ -47,4 +47,4 @@ mod run;
 
 pub use agent::{Agent, AgentConfig, AgentPermissions, AgentProvider, Help};
 pub use command::{CommandConfig, CommandProvider, InputFormat, ResultRule};
-pub use program::{Confinement, ProgramConfig};
+pub use program::ProgramConfig;

@@ -1,23 +1,12 @@
 //! Starting a program for a run.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use daemon_process::{ChildLimits, Launch, Sandbox, SupervisedChild, Supervisor, resolve_program};
-use daemon_provider::{Permissions, ProviderError, ProviderErrorKind, RunRequest};
-
-/// What a program may touch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Confinement {
-    /// Sandbox level 1: whatever its user may.
-    Contained,
-    /// Sandbox level 2: its worktree (for reading only in a run that may only read), its home, its outputs, the temporary
-    /// directory its environment names, its context, and these paths for reading.
-    Confined {
-        /// What else it may read.
-        readable: Vec<PathBuf>,
-    },
-}
+use daemon_process::{
+    ChildLimits, Enclosure, Launch, Sandbox, SupervisedChild, Supervisor, resolve_program,
+};
+use daemon_provider::{ProviderError, ProviderErrorKind, RunRequest};
 
 /// Where programs are looked up unless the configuration says otherwise.
 const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -38,7 +27,7 @@ pub struct ProgramConfig {
     /// How much it may take.
     pub limits: ChildLimits,
     /// What it may touch.
-    pub confinement: Confinement,
+    pub enclosure: Enclosure,
 }
 
 /// What one run of a program receives beside the contract.
@@ -59,7 +48,7 @@ impl ProgramConfig {
             search: OsString::from(SEARCH),
             untrusted: Vec::new(),
             limits: ChildLimits::default(),
-            confinement: Confinement::Contained,
+            enclosure: Enclosure::Contained,
         }
     }
 
@@ -97,6 +86,7 @@ impl ProgramConfig {
             stdin: given.stdin,
             marker: request.run_id.to_string(),
             limits: self.limits,
+            disk: request.own_directories(),
             sandbox: self.sandbox(&program, request),
             program,
         };
@@ -126,30 +116,14 @@ impl ProgramConfig {
         self.error(ProviderErrorKind::Spawn, message)
     }
 
+    /// Returns what the program may touch: what any child of the run may, its own directory and what was written for it to
+    /// read in private.
     fn sandbox(&self, program: &Path, request: &RunRequest) -> Sandbox {
-        let Confinement::Confined { readable } = &self.confinement else {
-            return Sandbox::Contained;
-        };
-        let mut readable = readable.clone();
+        let (mut readable, writable) = request.child_paths();
         readable.extend(program.parent().map(Path::to_owned));
-        readable.extend(request.context.clone());
         // There only where something secret was written for the program to read.
         readable.extend(request.private.clone().filter(|path| path.exists()));
-        let mut writable = vec![request.home.clone()];
-        writable.extend(request.outputs.clone());
-        writable.extend(
-            request
-                .environment
-                .get(OsStr::new("TMPDIR"))
-                .map(PathBuf::from),
-        );
-        let worktree = request.worktree.clone();
-        if request.permissions == Permissions::Read {
-            readable.push(worktree);
-        } else {
-            writable.push(worktree);
-        }
-        Sandbox::Confined { readable, writable }
+        self.enclosure.around(readable, writable)
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use daemon_process::ChildLimits;
+use daemon_process::{ChildLimits, Enclosure};
 use daemon_provider::{MicroUsd, Usage};
 use genai::adapter::AdapterKind;
 
@@ -33,8 +33,8 @@ pub struct LlmConfig {
     pub patience: Patience,
     /// How much a script may take.
     pub limits: ChildLimits,
-    /// Whether scripts, and `bash`, are confined to the run's directories: sandbox level 2.
-    pub is_confined: bool,
+    /// How scripts, `bash` and servers of tools are kept apart from the rest of the machine.
+    pub enclosure: Enclosure,
     /// Whether the model may use a shell.
     pub bash: Bash,
 }
@@ -52,7 +52,7 @@ impl LlmConfig {
             max_tokens: 8192,
             patience: Patience::default(),
             limits: ChildLimits::default(),
-            is_confined: false,
+            enclosure: Enclosure::Contained,
             bash: Bash::Absent,
         }
     }

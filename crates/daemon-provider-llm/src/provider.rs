@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use daemon_process::Supervisor;
+use daemon_process::{Enclosure, Supervisor};
 use daemon_provider::{
     FollowUps, McpUse, Provider, ProviderError, ProviderErrorKind, Run, RunRequest,
 };
@@ -41,7 +41,7 @@ impl LlmProvider {
     /// # Errors
     /// No client for the API could be built, or a shell is wanted that would not be confined.
     pub fn new(supervisor: Supervisor, config: LlmConfig) -> Result<Self, ProviderError> {
-        if config.bash == Bash::Confined && !config.is_confined {
+        if config.bash == Bash::Confined && config.enclosure == Enclosure::Contained {
             let message = "a shell is offered only in a sandbox of level 2";
             return Err(ProviderError::new(
                 &config.name,
@@ -77,7 +77,7 @@ impl LlmProvider {
             self.supervisor.clone(),
             request,
             self.config.limits,
-            self.config.is_confined,
+            self.config.enclosure,
         );
         let programs = Arc::new(programs);
         let mut acc: Vec<Arc<dyn ToolSource>> = Vec::new();

@@ -1,12 +1,12 @@
 //! What a process of a run is given, whoever starts it.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::RunRequest;
+use crate::{Permissions, RunRequest};
 
 /// How many support scripts of a run are told of.
 const MOST_SCRIPTS: usize = 100;
@@ -30,6 +30,33 @@ impl RunRequest {
             set("DAEMON_OUTPUTS", outputs);
         }
         variables.into_iter().collect()
+    }
+
+    /// Returns what a child may read and what it may change, where its paths are restricted: the worktree (for reading only in a
+    /// run that may only read), its home, its outputs, the temporary directory its environment names, its context, and what
+    /// the request adds.
+    pub fn child_paths(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let mut readable = self.readable.clone();
+        readable.extend(self.context.clone());
+        let mut writable = self.writable.clone();
+        writable.push(self.home.clone());
+        writable.extend(self.outputs.clone());
+        let temporary = self.environment.get(OsStr::new("TMPDIR"));
+        writable.extend(temporary.map(PathBuf::from));
+        if self.permissions == Permissions::Read {
+            readable.push(self.worktree.clone());
+        } else {
+            writable.push(self.worktree.clone());
+        }
+        (readable, writable)
+    }
+
+    /// Returns the directories that the run alone fills: its home, and the worktree of an activation. A run without a
+    /// context works in a directory of somebody else's.
+    pub fn own_directories(&self) -> Vec<PathBuf> {
+        let worktree = self.context.is_some().then(|| self.worktree.clone());
+        let worktree = worktree.filter(|worktree| !self.home.starts_with(worktree));
+        worktree.into_iter().chain([self.home.clone()]).collect()
     }
 
     /// Returns the support scripts of the run: the executable files below `support` in its context, as absolute paths.

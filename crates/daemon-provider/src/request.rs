@@ -29,6 +29,10 @@ pub struct RunRequest {
     pub home: PathBuf,
     /// The directory for files that hold secrets, if there may be any; it is removed when the run ends.
     pub private: Option<PathBuf>,
+    /// What else its children may read, and execute, where their paths are restricted.
+    pub readable: Vec<PathBuf>,
+    /// What else its children may change, where their paths are restricted.
+    pub writable: Vec<PathBuf>,
     /// The MCP servers that the run may use.
     pub mcp: Vec<McpRegistration>,
     /// The variables a child receives beside those that the provider sets itself.
@@ -63,6 +67,8 @@ impl RunRequest {
             context: None,
             outputs: None,
             private: None,
+            readable: Vec::new(),
+            writable: Vec::new(),
             mcp: Vec::new(),
             environment: BTreeMap::new(),
             files: Vec::new(),

@@ -2,7 +2,8 @@
 
 use daemon_host::config::Config;
 use daemon_host::doctor::{
-    Check, checks_json, daemon_check, examine_machine, port_check, token_checks, webhook_checks,
+    Check, checks_json, daemon_check, examine_machine, port_check, sandbox_refusals, token_checks,
+    webhook_checks,
 };
 use daemon_host::home::Home;
 use daemon_host::ops::chain;
@@ -143,7 +144,7 @@ fn sandbox() -> Check {
     let level = probe.level.number();
     let detail = format!("level {level} can be reached: {}", probe.detail);
     match level {
-        0 | 1 => Check::warn("sandbox", detail, "kernel 5.13 or later with Landlock"),
+        0 | 1 => Check::warn("sandbox", detail, "a kernel with Landlock, 6.2 or later"),
         _ => Check::ok("sandbox", detail),
     }
 }
@@ -162,6 +163,7 @@ fn parts(composer: &Composer, config: &Config) -> Vec<Check> {
     };
     let names: Vec<&str> = parts.providers.keys().map(String::as_str).collect();
     let mut checks = vec![Check::ok("providers", names.join(", "))];
+    checks.extend(sandbox_refusals(config, &parts));
     checks.extend(composer.examine_providers(config));
     checks.extend(parts.repos.iter().map(|repo| {
         let detail = repo.repository.common_dir().display().to_string();

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use daemon_host::config::Config;
 use daemon_host::ops::chain;
+use daemon_host::policy::RunPolicy;
 use daemon_host::random;
 use daemon_host::serve::Compose as _;
 use daemon_lint::{Suggestion, SuggestionFailure, Suggestions, Unclear};
@@ -21,7 +22,7 @@ use daemon_provider::{
     CancelReason, Limits, Outcome, Permissions, Provider, Run, RunEvent, RunId, RunRequest,
 };
 
-use crate::compose::{self, Composer, Overrides};
+use crate::compose::{self, Composer, Overrides, Reach};
 use crate::failure::{Exit, Failure};
 use crate::out::Out;
 use crate::place::Place;
@@ -96,11 +97,15 @@ impl Room {
         let Some(provider) = composer.default_provider(&config)? else {
             return Err(no_provider(place));
         };
-        let (level, detail) = compose::sandbox(&config);
+        let (level, detail) =
+            compose::sandbox(&config, Reach::of(&config, &config.provider.default));
         if level < config.policy.sandbox_min {
             let wanted = config.policy.sandbox_min;
             let message = format!("policy.sandbox_min is {wanted}, and this host reaches {level}");
             return Err(Failure::new(Exit::Refused, "sandbox", message).help(detail));
+        }
+        if let Some(reason) = RunPolicy::of(&config, "", None).sandbox_refusal(&(level, detail)) {
+            return Err(Failure::new(Exit::Refused, "sandbox", reason));
         }
         let directory = tempfile::tempdir()
             .map_err(|error| Failure::unwritable(&std::env::temp_dir(), &error))?;

@@ -17,7 +17,8 @@ pub(super) const TOKEN: &str = "DAEMON_RUN_TOKEN";
 
 /// The tools of one run, which the host answers for as long as the run goes on.
 pub(super) struct Granted {
-    socket: PathBuf,
+    /// The host's socket, or the directory of the run's own pipes.
+    way: PathBuf,
     token: String,
     /// Connected at the first call: a program that starts servers early must not wait for the host.
     host: Mutex<Option<Client>>,
@@ -27,13 +28,13 @@ pub(super) struct Granted {
 
 impl Granted {
     /// Takes the run's token from the environment.
-    pub(super) fn read(socket: &Path, place: &Place) -> Result<Self, Failure> {
+    pub(super) fn read(way: &Path, place: &Place) -> Result<Self, Failure> {
         let token = place.environment.get(TOKEN).cloned().ok_or_else(|| {
             let message = format!("`{TOKEN}` is not set: only a run of a host has one");
             Failure::new(Exit::Usage, "no-token", message)
         })?;
         Ok(Self {
-            socket: socket.to_owned(),
+            way: way.to_owned(),
             token,
             host: Mutex::new(None),
             of_servers: OnceCell::new(),
@@ -42,9 +43,16 @@ impl Granted {
 
     async fn ask(&self, method: &str, params: Map<String, Value>) -> Result<Value, Failure> {
         let mut host = self.host.lock().await;
+        if self.way.is_dir() {
+            // Others of the run use the same pipes, so they are let go after each question.
+            let client = Client::connect_over_pipes(&self.way, &self.token).await;
+            let mut client = client.map_err(session::call_failure)?;
+            let asked = client.call(method, params).await;
+            return asked.map(Value::Object).map_err(session::call_failure);
+        }
         let client = match host.take() {
             Some(client) => client,
-            None => Client::connect_as_run(&self.socket, &self.token)
+            None => Client::connect_as_run(&self.way, &self.token)
                 .await
                 .map_err(session::call_failure)?,
         };
@@ -60,7 +68,11 @@ impl Granted {
         method: &str,
         params: Map<String, Value>,
     ) -> Result<Map<String, Value>, Failure> {
-        let client = Client::connect_as_run(&self.socket, &self.token).await;
+        let client = if self.way.is_dir() {
+            Client::connect_over_pipes(&self.way, &self.token).await
+        } else {
+            Client::connect_as_run(&self.way, &self.token).await
+        };
         let mut client = client.map_err(session::call_failure)?;
         let asked = client.call(method, params).await;
         asked.map_err(session::call_failure)

@@ -39,6 +39,7 @@ mod serve_pages;
 mod serve_replay;
 mod serve_retain;
 mod serve_runs;
+mod serve_sandbox;
 mod serve_schedule;
 mod serve_sources;
 mod serve_start;

@@ -68,11 +68,18 @@ pub struct Provider {
     pub require_result: bool,
     /// The most bytes of context that it takes.
     pub context_bytes: Option<u64>,
+    /// Whether its programs may use a network, as by default they may; without one they run at sandbox level 3 or not at all.
+    pub network: Option<bool>,
     /// For `builtin`: whether it repairs links that have exactly one candidate.
     pub repair: bool,
 }
 
 impl Provider {
+    /// Reports whether its programs are to have no network; `builtin` has no programs.
+    pub fn is_offline(&self, name: &str) -> bool {
+        self.network == Some(false) && self.kind.as_deref().unwrap_or(name) != "builtin"
+    }
+
     /// Returns where the key of a model API is.
     pub fn key(&self) -> SecretPlaces<'_> {
         SecretPlaces {

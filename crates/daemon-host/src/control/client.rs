@@ -1,13 +1,18 @@
 //! A client of the control socket, for the command line and for tests.
 
+use std::fmt;
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
+use rustix::fs::{FlockOperation, flock};
 use serde_json::{Map, Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::unix::pipe;
 
 use super::PROTOCOL_VERSION;
+use super::run_pipes::{FROM_HOST, TO_HOST};
 use super::wire::{ClientMessage, ErrorBody, RUN_EVENT, RequestId, ServerMessage};
 
 /// Why a call got no result.
@@ -16,7 +21,7 @@ use super::wire::{ClientMessage, ErrorBody, RUN_EVENT, RequestId, ServerMessage}
 pub enum CallError {
     /// No host listens there, or it went away.
     #[error("no host answers")]
-    Unreachable(#[source] std::io::Error),
+    Unreachable(#[source] io::Error),
     /// What it sent is not of the protocol.
     #[error("the host sent something that is not of the protocol")]
     Garbled(#[source] serde_json::Error),
@@ -26,11 +31,28 @@ pub enum CallError {
 }
 
 /// A connection that asks one thing at a time.
-#[derive(Debug)]
 pub struct Client {
-    reading: BufReader<OwnedReadHalf>,
-    writing: OwnedWriteHalf,
+    reading: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
+    writing: Box<dyn AsyncWrite + Send + Unpin>,
     next: i64,
+    sharing: Sharing,
+}
+
+/// Whether others use the same connection.
+enum Sharing {
+    Own,
+    /// One after another: who is next finds what was left for those before. Held until this one is done.
+    InTurns {
+        _turn: File,
+    },
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("next", &self.next)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Client {
@@ -39,7 +61,7 @@ impl Client {
     /// # Errors
     /// If nobody listens, or the host speaks another version.
     pub async fn connect(socket: &Path) -> Result<Self, CallError> {
-        Self::introduce(socket, None).await
+        Self::introduce(Self::on_socket(socket).await?, None).await
     }
 
     /// Connects as a process of a run, with the token of that run.
@@ -47,19 +69,67 @@ impl Client {
     /// # Errors
     /// If nobody listens, or the run is over.
     pub async fn connect_as_run(socket: &Path, token: &str) -> Result<Self, CallError> {
-        Self::introduce(socket, Some(token)).await
+        Self::introduce(Self::on_socket(socket).await?, Some(token)).await
     }
 
-    async fn introduce(socket: &Path, token: Option<&str>) -> Result<Self, CallError> {
-        let stream = UnixStream::connect(socket)
-            .await
-            .map_err(CallError::Unreachable)?;
-        let (reading, writing) = stream.into_split();
-        let mut client = Self {
-            reading: BufReader::new(reading),
-            writing,
+    /// Connects as a process of a run that may open no socket, over the pipes that the host keeps in a directory for it.
+    ///
+    /// The pipes are this client's until it is dropped; others of the run wait.
+    ///
+    /// # Errors
+    /// If the pipes are not there, or the run is over.
+    pub async fn connect_over_pipes(directory: &Path, token: &str) -> Result<Self, CallError> {
+        let opened = Self::on_pipes(directory).await;
+        Self::introduce(opened.map_err(CallError::Unreachable)?, Some(token)).await
+    }
+
+    async fn on_socket(socket: &Path) -> Result<Self, CallError> {
+        let stream = UnixStream::connect(socket).await;
+        let (reading, writing) = stream.map_err(CallError::Unreachable)?.into_split();
+        Ok(Self {
+            reading: BufReader::new(Box::new(reading)),
+            writing: Box::new(writing),
             next: 0,
+            sharing: Sharing::Own,
+        })
+    }
+
+    async fn on_pipes(directory: &Path) -> io::Result<Self> {
+        // Both are opened for both ways: whether somebody has the other end open does not matter then.
+        let both = |name: &str| {
+            File::options()
+                .read(true)
+                .write(true)
+                .open(directory.join(name))
         };
+        let turn = both(TO_HOST)?;
+        let locked = tokio::task::spawn_blocking(move || {
+            flock(&turn, FlockOperation::LockExclusive).map(|()| turn)
+        });
+        let turn = locked.await.map_err(io::Error::other)??;
+        let open = || {
+            let mut options = pipe::OpenOptions::new();
+            options.read_write(true);
+            options
+        };
+        let mut writing = open().open_sender(directory.join(TO_HOST))?;
+        let reading = open().open_receiver(directory.join(FROM_HOST))?;
+        // Answers to those who did not wait for them, and the line that one may have left unfinished.
+        while reading
+            .try_read(&mut [0; 4096])
+            .is_ok_and(|n_read| n_read > 0)
+        {}
+        writing.write_all(b"\n").await?;
+        let next = i64::from_str_radix(&crate::random::hex(4), 16).unwrap_or_default();
+        Ok(Self {
+            reading: BufReader::new(Box::new(reading)),
+            writing: Box::new(writing),
+            next: next << 20,
+            sharing: Sharing::InTurns { _turn: turn },
+        })
+    }
+
+    async fn introduce(mut client: Self, token: Option<&str>) -> Result<Self, CallError> {
         let hello = json!({
             "protocol_version": PROTOCOL_VERSION,
             "client": {"name": "daemon-run", "version": env!("CARGO_PKG_VERSION")},
@@ -97,15 +167,21 @@ impl Client {
             .write_all(&line)
             .await
             .map_err(CallError::Unreachable)?;
+        let is_shared = matches!(self.sharing, Sharing::InTurns { .. });
         loop {
-            let answer = self.read().await?;
+            let answer = match self.read().await {
+                // The rest of an answer to another.
+                Err(CallError::Garbled(_)) if is_shared => continue,
+                answer => answer?,
+            };
             // What the host tells unasked is for clients that wait for it.
             if answer.get("method").is_some() {
                 continue;
             }
             let answer: ServerMessage =
                 serde_json::from_value(answer).map_err(CallError::Garbled)?;
-            if answer.id.as_ref().is_some_and(|found| *found != id) {
+            let is_own = answer.id.as_ref().map_or(!is_shared, |found| *found == id);
+            if !is_own {
                 continue;
             }
             return match (answer.result, answer.error) {
@@ -137,7 +213,7 @@ impl Client {
             .await
             .map_err(CallError::Unreachable)?;
         if read == 0 {
-            let error = std::io::ErrorKind::UnexpectedEof;
+            let error = io::ErrorKind::UnexpectedEof;
             return Err(CallError::Unreachable(error.into()));
         }
         serde_json::from_slice(&line).map_err(CallError::Garbled)

@@ -54,15 +54,15 @@ pub(super) async fn serve_run(stream: UnixStream, control: Arc<Control>, stoppin
 }
 
 /// Answers one message; a notification has no answer.
-async fn answer(
+pub(super) async fn answer(
     message: ClientMessage,
     token: &mut Option<String>,
     tokens: &RunTokens,
 ) -> Option<ServerMessage> {
     let id = message.id?;
-    let Some(shown) = token else {
+    let is_hello = message.method == "initialize";
+    let Some(shown) = token.as_deref().filter(|_| !is_hello) else {
         let shown = message.params.get("token").and_then(Value::as_str);
-        let is_hello = message.method == "initialize";
         return Some(
             match shown.filter(|shown| is_hello && tokens.knows(shown)) {
                 Some(shown) => {

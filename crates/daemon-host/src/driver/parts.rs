@@ -106,6 +106,19 @@ pub struct Parts {
     pub program: Option<std::path::PathBuf>,
     /// The sandbox level that children of this host reach, with how it was found.
     pub sandbox: (u8, String),
+    /// The same for children that are to have no network.
+    pub offline_sandbox: (u8, String),
+}
+
+impl Parts {
+    /// Returns the sandbox that the runs of a policy get.
+    pub fn sandbox_of(&self, policy: &crate::policy::RunPolicy) -> &(u8, String) {
+        if policy.is_offline {
+            &self.offline_sandbox
+        } else {
+            &self.sandbox
+        }
+    }
 }
 
 impl std::fmt::Debug for Parts {

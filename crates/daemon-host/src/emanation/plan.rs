@@ -79,7 +79,7 @@ pub(super) fn common(
         faults.push(Fault::argument(format!("Unknown backend: {asked}")));
         return None;
     };
-    let sandbox = runtime.parts.sandbox.clone();
+    let sandbox = runtime.parts.sandbox_of(&policy).clone();
     faults.extend(policy.sandbox_refusal(&sandbox).map(Fault::policy));
     Some(Common {
         parent: caller.parent.clone(),

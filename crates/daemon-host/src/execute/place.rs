@@ -118,7 +118,7 @@ pub(super) async fn prepare(
         .get(name)
         .cloned()
         .ok_or_else(|| Refusal::final_(format!("no provider `{name}` is configured")))?;
-    let sandbox = runtime.parts.sandbox.clone();
+    let sandbox = runtime.parts.sandbox_of(&policy).clone();
     if let Some(reason) = policy.sandbox_refusal(&sandbox) {
         return Err(Refusal::final_(reason));
     }

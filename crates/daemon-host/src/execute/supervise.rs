@@ -49,10 +49,19 @@ pub(super) async fn run(
         Refusal::retryable(format!("the run folder: {}", crate::ops::chain(&error)))
     })?;
     let mut request = prepared.request(&record, Arc::clone(&grants));
-    match &host_tools {
-        Some(host_tools) => host_tools.mount(&mut request, &record),
-        None => record_unreachable(prepared, &mut record),
-    }
+    let pipes = match &host_tools {
+        None => {
+            record_unreachable(prepared, &mut record);
+            None
+        }
+        Some(host_tools) => match host_tools.mount(&mut request, &record) {
+            Ok(pipes) => pipes,
+            Err(error) => {
+                record.discard();
+                return Err(Refusal::retryable(format!("the tools of the run: {error}")));
+            }
+        },
+    };
     let servers = grants.serve(RunServers::new(terms(inner, prepared, known, record.id())));
     let mut beside = servers.hearing();
     crate::failpoint::hit("R3");
@@ -92,7 +101,16 @@ pub(super) async fn run(
     let to_its_end = async {
         crate::failpoint::hit("R5");
         match started {
-            Ok(run) => following.follow(run, &mut record, course).await,
+            Ok(run) => {
+                let followed = following.follow(run, &mut record, course);
+                match &host_tools {
+                    None => followed.await,
+                    Some(tools) => tokio::select! {
+                        ended = followed => ended,
+                        () = tools.serve(pipes) => unreachable!("it does not end"),
+                    },
+                }
+            }
             Err(error) => Ended::lost(&error),
         }
     };

@@ -38,6 +38,7 @@ fn launch(script: &str) -> Launch {
         stdin: Vec::new(),
         marker: format!("test-{}/mcp", unique.trim()),
         limits: ChildLimits::default(),
+        disk: Vec::new(),
         sandbox: Sandbox::Contained,
     }
 }

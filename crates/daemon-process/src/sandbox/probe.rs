@@ -20,6 +20,8 @@ pub struct SandboxReport {
     pub level: SandboxLevel,
     /// What the level rests on and what is missing for the next, for a person.
     pub detail: String,
+    /// What level 2 rests on, where it can be reached.
+    pub confined: Option<String>,
 }
 
 /// How long a program that does nothing may take to do it.
@@ -65,6 +67,7 @@ fn works(sandbox: &Sandbox) -> io::Result<()> {
         input: Input::Null,
         group: Group::Session,
         limits: Some(ChildLimits::default()),
+        control_group: None,
         sandbox: sandbox.prepare(MARKER)?,
     };
     // Held to the end, so that no supervisor of this process takes the child for an orphan and reaps it.
@@ -93,6 +96,7 @@ fn report(
     confined: impl FnOnce() -> io::Result<()>,
     isolated: impl FnOnce() -> io::Result<()>,
 ) -> SandboxReport {
+    let mut stands = None;
     let (level, detail) = match (kernel.abi, &kernel.filter_error) {
         (None, _) => contained("the kernel offers no Landlock"),
         (Some(abi), _) if abi < OLDEST_ABI => contained(&format!(
@@ -100,7 +104,9 @@ fn report(
         )),
         (Some(_), Some(error)) => contained(&format!("no system-call filter: {error}")),
         (Some(abi), None) => {
-            let stands = format!("Landlock ABI {abi}, no new privileges, system-call filter");
+            let stands = stands.insert(format!(
+                "Landlock ABI {abi}, no new privileges, system-call filter"
+            ));
             match confined().map(|()| isolated()) {
                 Err(error) => contained(&format!("a child could not be confined: {error}")),
                 Ok(Err(error)) => (
@@ -114,7 +120,11 @@ fn report(
             }
         }
     };
-    SandboxReport { level, detail }
+    SandboxReport {
+        confined: stands.filter(|_| level >= SandboxLevel::Confined),
+        level,
+        detail,
+    }
 }
 
 fn contained(missing: &str) -> (SandboxLevel, String) {

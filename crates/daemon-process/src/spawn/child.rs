@@ -28,6 +28,7 @@ pub(crate) struct Child<'a> {
     pub(crate) parent: Option<Pid>,
     pub(crate) group: Group,
     pub(crate) limits: Option<ChildLimits>,
+    pub(crate) control_group: Option<BorrowedFd<'a>>,
     pub(crate) confinement: Option<&'a Confinement>,
     pub(crate) failed: Failed,
 }
@@ -51,6 +52,7 @@ impl Child<'_> {
     }
 
     fn prepare(&self) -> Result<(), (Step, Errno)> {
+        enter_control_group(self.control_group);
         die_with(self.parent).map_err(|error| (Step::Tie, error))?;
         match self.group {
             Group::Group => setpgid(None, None),
@@ -67,6 +69,10 @@ impl Child<'_> {
             .map_err(|error| (Step::Directory, error))?;
         if let Some(limits) = &self.limits {
             limits.apply().map_err(|error| (Step::Limits, error))?;
+            if self.parent.is_none() {
+                let applied = limits.apply_to_namespace();
+                applied.map_err(|error| (Step::Limits, error))?;
+            }
         }
         if let Some(confinement) = self.confinement {
             confinement
@@ -74,6 +80,14 @@ impl Child<'_> {
                 .map_err(|error| (Step::Confine, error))?;
         }
         Ok(())
+    }
+}
+
+/// Enters a control group, for good and with all that it starts; makes a system call only.
+pub(crate) fn enter_control_group(entrance: Option<BorrowedFd<'_>>) {
+    if let Some(entrance) = entrance {
+        // What cannot enter is supervised like where there are no groups.
+        rustix::io::write(entrance, b"0").unwrap_or(0);
     }
 }
 

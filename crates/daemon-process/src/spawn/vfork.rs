@@ -58,7 +58,8 @@ pub(crate) fn clone_and_wait<B: Body>(
     let pid = unsafe { libc::clone(enter::<B>, top.cast(), flags, body) };
     let error = io::Error::last_os_error();
     drop(held);
-    Pid::from_raw(pid).filter(|_| pid > 0).ok_or(error)
+    let started = (pid > 0).then(|| Pid::from_raw(pid)).flatten();
+    started.ok_or(error)
 }
 
 /// All signals of this thread, held back until this is dropped.

@@ -28,6 +28,8 @@ pub struct Launch {
     pub marker: String,
     /// How much it may take.
     pub limits: ChildLimits,
+    /// The directories that may hold [`ChildLimits::disk_bytes`] together; those of others do not belong here.
+    pub disk: Vec<PathBuf>,
     /// What it may touch.
     pub sandbox: Sandbox,
 }
@@ -53,20 +55,23 @@ pub struct ChildLimits {
     pub file_bytes: u64,
     /// Resident bytes of the tree, looked at once a second.
     pub memory_bytes: u64,
-    /// Processes in the tree, looked at once a second.
+    /// Processes in the tree, looked at once a second; a tree that has more is killed without a warning.
     pub processes: usize,
+    /// Bytes in the directories of [`Launch::disk`], measured about once a second; large ones are measured less often.
+    pub disk_bytes: u64,
     /// The scheduling priority, from 0 to 19; a higher one gives way.
     pub nice: i32,
 }
 
 impl Default for ChildLimits {
-    /// 1,024 files, 1 GiB a file, 4 GiB of memory, 256 processes, priority 10.
+    /// 1,024 files, 1 GiB a file, 4 GiB of memory, 256 processes, 2 GiB in its directories, priority 10.
     fn default() -> Self {
         Self {
             open_files: 1024,
             file_bytes: 1 << 30,
             memory_bytes: 4 << 30,
             processes: 256,
+            disk_bytes: 2 << 30,
             nice: 10,
         }
     }
@@ -84,7 +89,18 @@ impl ChildLimits {
         setrlimit(Resource::Core, limit(0))?;
         setpriority_process(None, self.nice)
     }
+
+    /// Has the kernel count the processes of the calling process's user namespace; makes system calls only.
+    ///
+    /// Only where the namespace is the child's own: otherwise the kernel counts all processes of the user.
+    pub(crate) fn apply_to_namespace(&self) -> Result<(), Errno> {
+        let processes = u64::try_from(self.processes).unwrap_or(u64::MAX);
+        lower(Resource::Nproc, processes.saturating_add(SLACK_PROCESSES))
+    }
 }
+
+/// How many processes over its limit a child may have until it is looked at again.
+const SLACK_PROCESSES: u64 = 64;
 
 /// Sets a limit, or keeps a lower one that this process already has.
 fn lower(resource: Resource, bound: u64) -> Result<(), Errno> {

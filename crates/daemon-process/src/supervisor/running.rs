@@ -9,11 +9,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open};
 
 use super::channel::Channel;
+use super::control_group::ControlGroup;
+use super::disk::{DiskWatch, Held};
 use super::launch::{ChildLimits, Launch, Wiring};
-use super::lines::{LineBuffer, LongLineRoom};
+use super::lines::LongLineRoom;
+use super::streams::{Connection, Fed, Input, Output};
 use super::tree::{Leaders, Members, Snapshot, Tree, signal_all};
 use super::{ChildEvent, LimitReached, OutputPipe};
-use crate::nonblocking::{Drained, More, drain, set_nonblocking, write_some};
 use crate::process_table::{RUN_MARKER, Stat, end_orphans};
 use crate::spawn::{Group, Image, Recipe, Spawned, end, spawn, try_reap};
 use crate::{ExitStatus, ProcessId};
@@ -33,7 +35,11 @@ pub(crate) struct Running {
     input: Option<Input>,
     outputs: [Output; 2],
     tree: Tree,
+    control_group: Option<ControlGroup>,
     limits: ChildLimits,
+    held: Option<Arc<Held>>,
+    /// Whether it had many of the processes it may have, when it was looked at last.
+    is_many: bool,
     phase: Phase,
     was_stopped: bool,
     has_exited: bool,
@@ -48,31 +54,10 @@ pub(crate) enum Look {
     Now,
     /// It is on its way out.
     Soon,
+    /// It runs, and may be about to take too much.
+    Attentive,
     /// It runs, or is dead.
     Later,
-}
-
-/// The two ends of a conversation with a child: what it reads and what it prints.
-///
-/// Both descriptors are non-blocking. Closing the input tells the child that nothing more comes.
-#[derive(Debug)]
-pub struct Connection {
-    /// Written to, it reaches the child's standard input.
-    pub input: OwnedFd,
-    /// Read, it gives what the child prints.
-    pub output: OwnedFd,
-}
-
-impl Connection {
-    /// Takes the pipes away from a child that was started with them.
-    fn take(child: &mut Spawned) -> io::Result<Self> {
-        let missing = || io::Error::other("a pipe of the child is missing");
-        let input = child.stdin.take().ok_or_else(missing)?;
-        let output = child.stdout.take().ok_or_else(missing)?;
-        set_nonblocking(&input)?;
-        set_nonblocking(&output)?;
-        Ok(Self { input, output })
-    }
 }
 
 /// What is known of a child that runs.
@@ -91,6 +76,7 @@ fn recipe(launch: &Launch) -> io::Result<Recipe> {
         input: crate::spawn::Input::Pipe,
         group: Group::Session,
         limits: Some(launch.limits),
+        control_group: ControlGroup::make(),
         sandbox: launch.sandbox.prepare(&launch.marker)?,
     })
 }
@@ -99,20 +85,6 @@ fn recipe(launch: &Launch) -> io::Result<Recipe> {
 fn pids(child: &Spawned) -> impl Iterator<Item = Pid> {
     let keeper = child.keeper.as_ref().map(|keeper| keeper.pid);
     [child.pid].into_iter().chain(keeper)
-}
-
-#[derive(Debug)]
-struct Input {
-    pipe: OwnedFd,
-    bytes: Vec<u8>,
-    n_written: usize,
-}
-
-#[derive(Debug)]
-struct Output {
-    stream: OutputPipe,
-    pipe: Option<OwnedFd>,
-    lines: LineBuffer,
 }
 
 /// Where a child is on its way out.
@@ -131,9 +103,13 @@ impl Running {
         launch: Launch,
         wiring: Wiring,
         channel: Arc<Channel>,
+        disk: &DiskWatch,
     ) -> io::Result<(Self, Option<Connection>)> {
         let recipe = recipe(&launch)?;
         let limits = launch.limits;
+        let is_held = !launch.disk.is_empty();
+        let held = is_held.then(|| disk.add(launch.disk, limits.disk_bytes));
+        let held = held.transpose()?;
         let mut leaders = Leaders::lock();
         let mut child = spawn(&recipe)?;
         for pid in pids(&child) {
@@ -166,7 +142,10 @@ impl Running {
             input,
             outputs,
             tree: Tree::new(id, keeper, launch.marker),
+            control_group: recipe.control_group,
             limits,
+            held,
+            is_many: false,
             phase: Phase::Alive,
             was_stopped: false,
             has_exited: false,
@@ -188,28 +167,12 @@ impl Running {
             exit,
             keeper: keeper.transpose()?,
         };
-        let input = child
-            .stdin
-            .take()
-            .filter(|_| !bytes.is_empty())
-            .map(|pipe| Input {
-                pipe,
-                bytes,
-                n_written: 0,
-            });
+        let pipe = child.stdin.take().filter(|_| !bytes.is_empty());
+        let input = pipe.map(|pipe| Input::new(pipe, bytes)).transpose()?;
         let outputs = [
-            (OutputPipe::Stdout, child.stdout.take()),
-            (OutputPipe::Stderr, child.stderr.take()),
-        ]
-        .map(|(stream, pipe)| Output {
-            stream,
-            pipe,
-            lines: LineBuffer::default(),
-        });
-        let pipes = outputs.iter().filter_map(|output| output.pipe.as_ref());
-        for pipe in pipes.chain(input.as_ref().map(|input| &input.pipe)) {
-            set_nonblocking(pipe)?;
-        }
+            Output::new(OutputPipe::Stdout, child.stdout.take())?,
+            Output::new(OutputPipe::Stderr, child.stderr.take())?,
+        ];
         Ok((watched, input, outputs))
     }
 
@@ -227,12 +190,11 @@ impl Running {
         let input = self
             .input
             .as_ref()
-            .map(|input| PollFd::new(&input.pipe, PollFlags::OUT));
+            .map(|input| PollFd::new(input.pipe(), PollFlags::OUT));
         let has_room = self.channel.has_room();
         let outputs = self.outputs.iter().filter_map(move |output| {
             output
-                .pipe
-                .as_ref()
+                .pipe()
                 .filter(|_| has_room)
                 .map(|pipe| PollFd::new(pipe, PollFlags::IN))
         });
@@ -241,22 +203,13 @@ impl Running {
 
     /// Moves the bytes that can be moved without waiting.
     pub(crate) fn transfer(&mut self, room: &mut LongLineRoom) -> io::Result<()> {
-        self.feed()?;
+        if let Some(input) = &mut self.input
+            && input.feed()? == Fed::Whole
+        {
+            self.input = None;
+        }
         for output in &mut self.outputs {
             output.read(&self.channel, room)?;
-        }
-        Ok(())
-    }
-
-    fn feed(&mut self) -> io::Result<()> {
-        let Some(input) = &mut self.input else {
-            return Ok(());
-        };
-        let unsent = input.bytes.get(input.n_written..).unwrap_or_default();
-        let written = write_some(&input.pipe, unsent)?;
-        input.n_written += written.unwrap_or(unsent.len());
-        if input.n_written == input.bytes.len() {
-            self.input = None;
         }
         Ok(())
     }
@@ -274,6 +227,7 @@ impl Running {
         }
         match self.phase {
             Phase::Alive if self.has_exited || self.channel.is_stop_wanted() => Look::Now,
+            Phase::Alive if self.is_many => Look::Attentive,
             Phase::Alive | Phase::Dead { .. } => Look::Later,
             Phase::Terminating { .. } | Phase::Killing { .. } => Look::Soon,
         }
@@ -281,12 +235,23 @@ impl Running {
 
     /// Goes one step on the way out, if it is time for one.
     pub(crate) fn advance(&mut self, snapshot: &Snapshot, now: Instant) -> io::Result<()> {
-        let members = self.tree.members(snapshot);
+        let members = self.members(snapshot);
         match self.phase {
             Phase::Alive => {
-                if let Some(limit) = self.limit_reached(&members) {
+                self.is_many = members.ids.len() > self.limits.processes / 4;
+                let limit = self.limit_reached(&members);
+                if let Some(limit) = limit {
                     self.channel.push(ChildEvent::LimitReached(limit));
                     self.channel.want_stop();
+                }
+                if limit == Some(LimitReached::Processes) {
+                    // What multiplies would use its time to end for more of the same.
+                    self.was_stopped = !self.has_exited;
+                    self.kill(&members.ids);
+                    self.phase = Phase::Killing {
+                        until: now + KILL_GRACE,
+                    };
+                    return Ok(());
                 }
                 let is_stopped = self.channel.is_stop_wanted() && !self.has_exited;
                 if is_stopped || self.has_exited {
@@ -320,12 +285,23 @@ impl Running {
         Ok(())
     }
 
+    fn members(&mut self, snapshot: &Snapshot) -> Members {
+        let grouped = self.control_group.as_ref().map(ControlGroup::members);
+        self.tree.members(snapshot, &grouped.unwrap_or_default())
+    }
+
     fn limit_reached(&self, members: &Members) -> Option<LimitReached> {
         let page = rustix::param::page_size() as u64;
         if members.resident_pages.saturating_mul(page) > self.limits.memory_bytes {
             Some(LimitReached::Memory)
         } else if members.ids.len() > self.limits.processes {
             Some(LimitReached::Processes)
+        } else if self
+            .held
+            .as_ref()
+            .is_some_and(|held| held.bytes() > self.limits.disk_bytes)
+        {
+            Some(LimitReached::Disk)
         } else {
             None
         }
@@ -351,12 +327,15 @@ impl Running {
 
     fn kill(&self, members: &[ProcessId]) {
         self.signal_group(Signal::KILL);
-        self.end_namespaces();
+        self.kill_enclosed();
         signal_all(members, Signal::KILL);
     }
 
-    /// Kills what holds the child's namespaces, where it has some, and with it all that is in them.
-    fn end_namespaces(&self) {
+    /// Kills all that is in the child's control group, and in its namespaces, where it has some.
+    fn kill_enclosed(&self) {
+        if let Some(group) = &self.control_group {
+            group.kill();
+        }
         if let Some(keeper) = &self.child.keeper {
             // It is not reaped yet, and one that has ended already is as good as killed.
             kill_process(keeper.pid, Signal::KILL).unwrap_or(());
@@ -370,9 +349,9 @@ impl Running {
 
     /// Looks once more: one look at `/proc` can miss a process whose parent exits while the table is read.
     fn confirm_death(&mut self) -> io::Result<()> {
-        if self.tree.members(&Snapshot::take()?).ids.is_empty() {
+        if self.members(&Snapshot::take()?).ids.is_empty() {
             self.signal_group(Signal::KILL);
-            self.end_namespaces();
+            self.kill_enclosed();
             self.phase = Phase::Dead { leaked: Vec::new() };
         }
         Ok(())
@@ -386,7 +365,7 @@ impl Running {
         for output in &mut self.outputs {
             output.close_if_dry(&self.channel, room)?;
         }
-        if self.outputs.iter().any(|output| output.pipe.is_some()) {
+        if self.outputs.iter().any(|output| output.pipe().is_some()) {
             return Ok(false);
         }
         let leaked = leaked.clone();
@@ -448,43 +427,6 @@ impl Drop for Running {
     }
 }
 
-impl Output {
-    fn read(&mut self, channel: &Channel, room: &mut LongLineRoom) -> io::Result<Drained> {
-        let (stream, lines) = (self.stream, &mut self.lines);
-        let emit = |line| channel.push(ChildEvent::Line { stream, line });
-        let Some(pipe) = &self.pipe else {
-            return Ok(Drained::Ended);
-        };
-        if !channel.has_room() {
-            return Ok(Drained::Open);
-        }
-        let drained = drain(pipe, |bytes| {
-            lines.push(bytes, room, emit);
-            if channel.has_room() {
-                More::Read
-            } else {
-                More::Stop
-            }
-        })?;
-        if drained == Drained::Ended {
-            lines.finish(room, emit);
-            self.pipe = None;
-        }
-        Ok(drained)
-    }
-
-    /// Reads what is left when every writer is dead, or out of reach.
-    fn close_if_dry(&mut self, channel: &Channel, room: &mut LongLineRoom) -> io::Result<()> {
-        if self.read(channel, room)? == Drained::Dry {
-            let stream = self.stream;
-            self.lines
-                .finish(room, |line| channel.push(ChildEvent::Line { stream, line }));
-            self.pipe = None;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
@@ -504,9 +446,12 @@ mod tests {
             stdin: Vec::new(),
             marker: "left-behind".to_owned(),
             limits: ChildLimits::default(),
+            disk: Vec::new(),
             sandbox: Sandbox::default(),
         };
-        let (running, _) = Running::start(launch, Wiring::Captured, Arc::clone(&channel)).unwrap();
+        let disk = DiskWatch::default();
+        let started = Running::start(launch, Wiring::Captured, Arc::clone(&channel), &disk);
+        let (running, _) = started.unwrap();
         let id = running.id();
         let thread = std::thread::spawn(move || {
             let _running = running;

@@ -9,15 +9,19 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::channel::{Bell, Channel};
+use super::disk::DiskWatch;
 use super::launch::{Launch, Wiring};
 use super::lines::LongLineRoom;
-use super::running::{Connection, Look, Running};
+use super::running::{Look, Running};
+use super::streams::Connection;
 use super::tree::{Leaders, Snapshot};
 use crate::ProcessId;
 use crate::nonblocking::wait;
 
 /// How often a child's tree is looked at while it runs.
 const LOOK: Duration = Duration::from_secs(1);
+/// How often it is looked at when it has many processes.
+const ATTENTIVE_LOOK: Duration = Duration::from_millis(100);
 /// How often it is looked at on its way out.
 const QUICK_LOOK: Duration = Duration::from_millis(20);
 /// What the unfinished long lines of all children may take together.
@@ -43,6 +47,7 @@ pub(crate) fn spawn(orders: Receiver<Order>, bell: Arc<Bell>) -> io::Result<()> 
         bell,
         running: Vec::new(),
         room: LongLineRoom::new(LONG_LINES),
+        disk: DiskWatch::default(),
         next_look: now(),
         is_closing: false,
     };
@@ -65,6 +70,7 @@ struct Watch {
     bell: Arc<Bell>,
     running: Vec<Running>,
     room: LongLineRoom,
+    disk: DiskWatch,
     next_look: Instant,
     is_closing: bool,
 }
@@ -88,7 +94,8 @@ impl Watch {
         loop {
             match self.orders.try_recv() {
                 Ok(order) => {
-                    let started = Running::start(order.launch, order.wiring, order.channel);
+                    let started =
+                        Running::start(order.launch, order.wiring, order.channel, &self.disk);
                     let answer = started.map(|(running, connection)| {
                         let id = running.id();
                         self.running.push(running);
@@ -112,6 +119,7 @@ impl Watch {
         match self.soonest() {
             Look::Now => self.next_look = now,
             Look::Soon => self.next_look = self.next_look.min(now + QUICK_LOOK),
+            Look::Attentive => self.next_look = self.next_look.min(now + ATTENTIVE_LOOK),
             Look::Later => {}
         }
         let left = self.next_look.saturating_duration_since(now);
@@ -147,10 +155,10 @@ impl Watch {
             return;
         }
         self.next_look = now
-            + if soonest == Look::Later {
-                LOOK
-            } else {
-                QUICK_LOOK
+            + match soonest {
+                Look::Now | Look::Soon => QUICK_LOOK,
+                Look::Attentive => ATTENTIVE_LOOK,
+                Look::Later => LOOK,
             };
         // Without a look at the table nothing can be decided; it is tried again when the next one is due.
         let Ok(snapshot) = Snapshot::take() else {

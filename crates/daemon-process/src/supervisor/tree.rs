@@ -103,12 +103,13 @@ impl Tree {
         &self.marker
     }
 
-    pub(crate) fn members(&mut self, snapshot: &Snapshot) -> Members {
+    /// Returns the living members; `grouped` are known to be some by the child's control group.
+    pub(crate) fn members(&mut self, snapshot: &Snapshot, grouped: &[i32]) -> Members {
         let present: HashSet<ProcessId> = snapshot.processes.iter().map(|stat| stat.id).collect();
         self.known.retain(|id| present.contains(id));
         self.unmarked.retain(|id| present.contains(id));
         for stat in &snapshot.processes {
-            if self.is_own(stat) {
+            if grouped.contains(&stat.id.pid) || self.is_own(stat) {
                 self.known.insert(stat.id);
             }
         }

@@ -5,6 +5,8 @@ mod confinement;
 #[cfg(test)]
 mod isolation;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod supervisor;
 #[cfg(test)]
 mod support;

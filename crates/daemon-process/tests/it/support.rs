@@ -17,6 +17,7 @@ pub(crate) fn shell(script: &str) -> Launch {
         stdin: Vec::new(),
         marker: format!("test-{}", unique()),
         limits: ChildLimits::default(),
+        disk: Vec::new(),
         sandbox: Sandbox::Contained,
     }
 }

@@ -3,10 +3,11 @@
 use std::fs;
 use std::time::Duration;
 
+use daemon_process::{Enclosure, Network, SandboxLevel};
 use daemon_provider::{
     Asked, Limits, MicroUsd, Permissions, Provider as _, RunEvent, SessionId, ToolStatus, Usage,
 };
-use daemon_provider_cli::{CommandConfig, Confinement, InputFormat};
+use daemon_provider_cli::{CommandConfig, InputFormat};
 use serde_json::json;
 
 use crate::kit::{Bench, done, story};
@@ -234,21 +235,26 @@ async fn a_program_that_is_missing_or_lies_in_the_worktree_is_refused_by_name() 
 
 #[tokio::test]
 async fn a_confined_program_changes_its_worktree_only_if_it_may() {
-    if daemon_process::probe().level < daemon_process::SandboxLevel::Confined {
-        return;
+    let report = daemon_process::probe();
+    if report.level < SandboxLevel::Isolated {
+        println!("skipped: {}", report.detail);
     }
     let bench = Bench::new();
     fs::write(bench.path("context/event.json"), "{}").unwrap();
     let script = "cat $DAEMON_CONTEXT/event.json; echo x > new && echo written; \
                   echo x > ~/new && echo kept; ls .. || echo hidden";
-    for (permissions, stdout) in [
+    let enclosures = [Enclosure::Confined, Enclosure::Isolated(Network::Shared)];
+    let permissions = [
         (Permissions::Propose, "{}written\nkept\nhidden"),
         (Permissions::Read, "{}kept\nhidden"),
-    ] {
+    ];
+    let offered = enclosures
+        .iter()
+        .filter(|enclosure| enclosure.level() <= report.level);
+    let cases = offered.flat_map(|enclosure| permissions.map(|case| (*enclosure, case)));
+    for (enclosure, (permissions, stdout)) in cases {
         let mut config = bench.config(script);
-        config.program.confinement = Confinement::Confined {
-            readable: Vec::new(),
-        };
+        config.program.enclosure = enclosure;
         let mut request = bench.request();
         request.context = Some(bench.path("context"));
         request.permissions = permissions;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use daemon_process::{
-    ChildEvent, ChildLimits, ExitStatus, Launch, Sandbox, SpawnError, SupervisedChild, Supervisor,
+    ChildEvent, ChildLimits, Enclosure, ExitStatus, Launch, SpawnError, SupervisedChild, Supervisor,
 };
 use daemon_provider::{Permissions, RunRequest};
 use serde::Deserialize;
@@ -79,13 +79,10 @@ impl Programs {
         supervisor: Supervisor,
         request: &RunRequest,
         limits: ChildLimits,
-        is_confined: bool,
+        enclosure: Enclosure,
     ) -> Self {
-        let sandbox = if is_confined {
-            confined(request)
-        } else {
-            Sandbox::Contained
-        };
+        let (readable, writable) = request.child_paths();
+        let sandbox = enclosure.around(readable, writable);
         Self {
             supervisor,
             launch: Launch {
@@ -96,6 +93,7 @@ impl Programs {
                 stdin: Vec::new(),
                 marker: String::new(),
                 limits,
+                disk: request.own_directories(),
                 sandbox,
             },
             run: request.run_id.to_string(),
@@ -217,20 +215,6 @@ async fn follow(mut attended: Attended<'_>, time: Duration) -> Result<ToolOutput
         Some(status) => Err(ToolError::new(format!("{status}\n{output}"))),
         None => Err(ToolError::new("the program was lost")),
     }
-}
-
-fn confined(request: &RunRequest) -> Sandbox {
-    let mut readable: Vec<PathBuf> = request.context.iter().cloned().collect();
-    let mut writable = vec![request.home.clone()];
-    writable.extend(request.outputs.clone());
-    let temporary = request.environment.get(std::ffi::OsStr::new("TMPDIR"));
-    writable.extend(temporary.map(PathBuf::from));
-    if request.permissions == Permissions::Read {
-        readable.push(request.worktree.clone());
-    } else {
-        writable.push(request.worktree.clone());
-    }
-    Sandbox::Confined { readable, writable }
 }
 
 /// The daemon's support scripts.

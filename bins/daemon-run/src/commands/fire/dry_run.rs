@@ -11,7 +11,7 @@ use super::{empty, unknown_provider};
 use crate::cli::Fire;
 use crate::commands::context::measured;
 use crate::commands::imagined::{Candidate, Why};
-use crate::compose::{Composer, Overrides, sandbox};
+use crate::compose::{Composer, Overrides, Reach, sandbox};
 use crate::failure::{Exit, Failure};
 use crate::place::Place;
 
@@ -31,7 +31,7 @@ pub(super) fn dry_run(
     if !is_known {
         return Err(unknown_provider(&policy.provider));
     }
-    let sandbox = sandbox(&config);
+    let sandbox = sandbox(&config, Reach::of(&config, &policy.provider));
     if let Some(reason) = policy.sandbox_refusal(&sandbox) {
         return Err(Failure::new(Exit::Refused, "sandbox", reason));
     }

@@ -82,6 +82,7 @@ fn supervised(supervisor: &Supervisor, runs: &Path) -> Result<Duration> {
         stdin: prompt,
         marker: writer.folder().id().to_string(),
         limits: ChildLimits::default(),
+        disk: Vec::new(),
         sandbox,
     })?;
     let id = child.id();

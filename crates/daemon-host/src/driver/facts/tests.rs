@@ -181,6 +181,7 @@ fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) 
         servers: crate::servers::Servers::default(),
         program: None,
         sandbox: (1, String::new()),
+        offline_sandbox: (1, String::new()),
     };
     let runtime = Runtime {
         config: Arc::new(Config::default()),

@@ -253,6 +253,7 @@ fn launch(name: &str, program: &Program, terms: &Terms) -> Result<Launch, String
         program: program.command.clone().into(),
         args: Vec::new(),
         env,
+        disk: vec![directory.clone()],
         cwd: directory,
         stdin: Vec::new(),
         marker: terms.run.clone(),

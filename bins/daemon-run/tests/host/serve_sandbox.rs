@@ -1,0 +1,398 @@
+//! What stands between a run, its neighbours and the host, level by level.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::world::{World, eventually, watch};
+
+/// Returns the levels above 1 that can be reached here, and says loudly what cannot be tried.
+fn levels() -> Vec<u8> {
+    let report = daemon_process::probe();
+    let reached = report.level.number();
+    if reached < 3 {
+        println!("skipped: above level {reached}: {}", report.detail);
+    }
+    (2..=reached).collect()
+}
+
+/// Writes a program into a directory of its own, which is all that its runs see of where it lies.
+fn program(world: &World, name: &str, body: &str) -> PathBuf {
+    let directory = world.beside(&format!("programs/{name}"));
+    fs::create_dir_all(&directory).expect("a directory");
+    let path = directory.join(name);
+    fs::write(&path, format!("#!/bin/sh\n{body}")).expect("a program");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its mode");
+    path
+}
+
+/// Makes a world whose daemons are named like the providers that run them.
+fn inhabited(names: &[&str]) -> World {
+    let wakes = watch(&["when a commit is pushed to main"]);
+    let daemons: Vec<(&str, &str)> = names.iter().map(|name| (*name, wakes.as_str())).collect();
+    World::new(&daemons)
+}
+
+/// Watches the repository with providers that are programs, and more behind.
+fn configure(world: &World, providers: &[(&str, &Path)], more: &str) {
+    let sections = providers.iter().map(|(name, path)| {
+        let path = path.display().to_string();
+        format!("\n[provider.{name}]\ncommand = {path:?}\n")
+    });
+    let own = providers
+        .iter()
+        .map(|(name, _)| format!("\n[policy.daemon.{name}]\nprovider = {name:?}\n"));
+    let repo = world.repo.display().to_string();
+    world.write_config(&format!(
+        "[[repo]]\npath = {repo:?}\nname = \"o/r\"\n{}\n{more}{}",
+        sections.collect::<String>(),
+        own.collect::<String>()
+    ));
+}
+
+/// Fires the daemon and returns the folder of its run, which must have ended well.
+fn fire(world: &World, provider: &str) -> PathBuf {
+    let (_, fired) = world.json(&["fire", provider]);
+    assert_eq!(
+        fired["activation"]["state"],
+        "succeeded",
+        "{fired} {}",
+        world.log()
+    );
+    folder(&fired)
+}
+
+fn folder(fired: &Value) -> PathBuf {
+    PathBuf::from(fired["runs"][0]["folder"].as_str().expect("a folder"))
+}
+
+fn document(folder: &Path) -> Value {
+    let text = fs::read_to_string(folder.join("daemon.json")).expect("it is there");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// A stand-in for `claude` that asks the server it is given, twice at once, then tries the host's own doors.
+const ASKS: &str = r#"cat > /dev/null
+echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}'
+while [ $# -gt 0 ]; do [ "$1" = --mcp-config ] && config=$2; shift; done
+field() { sed -n "s|.*\"$1\":\"\([^\"]*\)\".*|\1|p" "$config"; }
+token=$(field DAEMON_RUN_TOKEN); program=$(field command); way=$(sed -n 's|.*"--run","\([^"]*\)".*|\1|p' "$config")
+cd "$HOME"
+ask() {
+  hello='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}'
+  call="{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"$2\",\"arguments\":$3}}"
+  mkfifo "said-$1"
+  DAEMON_RUN_TOKEN=$4 "$program" mcp --run "$way" < "said-$1" > "answer-$1" 2> "trouble-$1" &
+  exec 3> "said-$1"; printf '%s\n%s\n' "$hello" "$call" >&3
+  n=0; while [ "$(wc -l < "answer-$1")" -lt 2 ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n+1)); done
+  exec 3>&-; wait
+}
+ask set state_set '{"key":"seen","value":{"n":1}}' "$token"
+(ask one state_get '{"key":"seen"}' "$token") & (ask two state_get '{"key":"seen"}' "$token") & wait
+ask three propose_output '{"output":{"v":1,"verb":"no_op","reason":"clean"}}' "$token"
+ask stranger state_get '{"key":"seen"}' 0000
+perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new($ARGV[0]) or die "$!\n"' HOME_OF_HOST/run/daemon.sock 2> socket && echo connected > socket
+DAEMON_HOME=HOME_OF_HOST "$program" hold --json > hold 2>&1; echo $? > held
+echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","usage":{}}'
+"#;
+
+#[test]
+fn a_confined_run_uses_the_hosts_tools_and_nothing_else_of_the_host() {
+    for level in levels() {
+        let world = inhabited(&["claude"]);
+        let home = world.home.display().to_string();
+        let asks = program(&world, "asks", &ASKS.replace("HOME_OF_HOST", &home));
+        let policy = format!("kind = \"claude\"\n[policy]\nsandbox_min = {level}\n");
+        configure(&world, &[("claude", &asks)], &policy);
+        let host = world.serve();
+        let folder = fire(&world, "claude");
+        let sandbox = &document(&folder)["sandbox"];
+        assert_eq!(sandbox["level"], level, "{sandbox}");
+        let told =
+            |name: &str| fs::read_to_string(folder.join("session").join(name)).unwrap_or_default();
+        let answer = |name: &str| {
+            let text = told(&format!("answer-{name}"));
+            let last = text.lines().last().unwrap_or("null").to_owned();
+            let answer: Value = serde_json::from_str(&last).expect("JSON");
+            let trouble = told(&format!("trouble-{name}"));
+            assert!(
+                answer["result"].is_object(),
+                "level {level}: {name}: {text} {trouble}"
+            );
+            let result = &answer["result"];
+            (
+                result["isError"] == true,
+                result["structuredContent"].clone(),
+            )
+        };
+        assert!(!answer("set").0);
+        for name in ["one", "two"] {
+            assert_eq!(answer(name), (false, json!({"value": {"n": 1}})));
+        }
+        assert!(!answer("three").0);
+        let (is_error, refusal) = answer("stranger");
+        let message = "a process of a run shows the token of its run first";
+        assert_eq!((is_error, &refusal["message"]), (true, &json!(message)));
+        assert_ne!(told("socket"), "connected\n");
+        assert_ne!(told("held"), "0\n", "{}", told("hold"));
+        // Had it held the host, this one would wait for ever.
+        fire(&world, "claude");
+        assert!(!folder.join("private").exists());
+        host.stop();
+    }
+}
+
+/// What a run tries at another and at the host; each would work for any process of the user.
+const PROBES: [&str; 24] = [
+    "cat NEXT/session/secret",
+    "ls NEXT/session",
+    "echo x >> NEXT/session/secret",
+    "touch NEXT/session/new",
+    "mkdir NEXT/session/directory",
+    "ln NEXT/session/secret taken",
+    "ln -s NEXT/session/secret through && cat through",
+    "mv NEXT/session/secret moved",
+    "rm NEXT/session/secret",
+    "cat NEXT/daemon.json",
+    ": >> NEXT/daemon.json",
+    "cat NEXT/logs/events.jsonl",
+    ": >> NEXT/outputs.jsonl",
+    "ls HOST/daemons",
+    "cat HOST/state.db",
+    ": >> HOST/state.db",
+    "cat HOST/token",
+    "cat HOST/config.toml",
+    "cat DESK/note",
+    "perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(q(HOST/run/daemon.sock)) or die'",
+    "grep -q . /proc/PID/environ",
+    "readlink /proc/PID/fd/1",
+    "cat /proc/PID/cwd/note",
+    "kill -CONT PID",
+];
+
+/// Stays until a file tells it to go.
+const STAYS: &str = "cat > /dev/null\necho kept > \"$HOME/secret\"\necho note > note\n\
+    while [ ! -e go ]; do sleep 0.05; done\n";
+
+/// Runs the probes of one run at another at a level, and returns those that worked and what level was recorded.
+fn probed(level: u8) -> (Vec<String>, Value) {
+    let world = inhabited(&["probes"]);
+    let desk = world.desk();
+    fs::create_dir_all(&desk).expect("a directory");
+    let stays = program(&world, "stays", STAYS);
+    // Only what it was given when it started is known: the list is read from its own program's directory.
+    let body = "cat > /dev/null\ncd \"$HOME\"\nwhile read -r probe; do\n\
+                if sh -c \"$probe\" > /dev/null 2>&1; then printf '%s\\n' \"$probe\" >> worked; fi\n\
+                done < \"$(dirname \"$0\")/list\"\necho done > done\n";
+    let probes = program(&world, "probes", body);
+    let policy = format!("[policy]\nsandbox_min = {level}\n");
+    configure(&world, &[("stays", &stays), ("probes", &probes)], &policy);
+    let host = world.serve();
+    let call = json!({"action": "emanate", "backend": "stays", "tasks": [{"task": "stay"}]});
+    let (code, reply) = world.tool(&call);
+    assert_eq!(code, 0, "{reply}");
+    let id = reply["run_ids"][0].as_str().expect("an id").to_owned();
+    eventually("the neighbour is there", || {
+        desk.join("note").exists().then_some(())
+    });
+    let pid = world.document(&id)["child"]["pid"].to_string();
+    let next = world.home.join("daemons").join(&id);
+    let list: Vec<String> = PROBES
+        .iter()
+        .map(|probe| {
+            let probe = probe.replace("NEXT", &next.display().to_string());
+            let probe = probe.replace("HOST", &world.home.display().to_string());
+            probe
+                .replace("DESK", &desk.display().to_string())
+                .replace("PID", &pid)
+        })
+        .collect();
+    fs::write(world.beside("programs/probes/list"), list.join("\n") + "\n").expect("the list");
+    let folder = fire(&world, "probes");
+    assert!(folder.join("session/done").exists());
+    let worked = fs::read_to_string(folder.join("session/worked")).unwrap_or_default();
+    let worked = PROBES
+        .iter()
+        .zip(&list)
+        .filter(|(_, probe)| worked.lines().any(|line| line == *probe));
+    let worked = worked.map(|(probe, _)| (*probe).to_owned()).collect();
+    fs::write(desk.join("go"), "").expect("the word");
+    assert_eq!(world.announced(&id)["status"], "done");
+    host.stop();
+    (worked, document(&folder)["sandbox"].clone())
+}
+
+#[test]
+fn a_run_reaches_its_neighbour_and_the_host_at_level_1_and_neither_above() {
+    let (worked, sandbox) = probed(1);
+    let detail = "clean environment, limits, process group";
+    assert_eq!(sandbox, json!({"level": 1, "detail": detail}));
+    // The others undo each other: what was moved away cannot be removed.
+    assert!(worked.len() >= PROBES.len() - 1, "{worked:?}");
+    for level in levels() {
+        let (worked, sandbox) = probed(level);
+        assert_eq!((worked, &sandbox["level"]), (Vec::new(), &json!(level)));
+    }
+}
+
+#[test]
+fn a_run_without_a_network_is_isolated_whatever_policy_asks_for() {
+    if !levels().contains(&3) {
+        return;
+    }
+    let world = inhabited(&["open", "closed"]);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let body = format!(
+        "cat > /dev/null\nperl -MIO::Socket::INET -e 'IO::Socket::INET->new(PeerAddr => \"127.0.0.1:{port}\", Timeout => 5) or exit 1' \
+         && echo reached > \"$HOME/network\" || echo none > \"$HOME/network\"\n"
+    );
+    let (open, closed) = (
+        program(&world, "open", &body),
+        program(&world, "closed", &body),
+    );
+    configure(&world, &[("open", &open), ("closed", &closed)], "");
+    let path = world.home.join("config.toml");
+    let text = fs::read_to_string(&path).expect("the configuration");
+    let text = text.replace(
+        "[provider.closed]\n",
+        "[provider.closed]\nnetwork = false\n",
+    );
+    fs::write(&path, text).expect("the configuration");
+    let (code, planned) = world.json(&["fire", "closed", "--dry-run", "--repo", "repo"]);
+    assert_eq!(
+        (code, &planned["plan"]["sandbox"]),
+        (0, &json!(3)),
+        "{planned}"
+    );
+    let host = world.serve();
+    for (provider, network, level) in [("open", "reached\n", 1), ("closed", "none\n", 3)] {
+        let folder = fire(&world, provider);
+        let found = fs::read_to_string(folder.join("session/network")).expect("it tried");
+        assert_eq!(
+            (found.as_str(), &document(&folder)["sandbox"]["level"]),
+            (network, &json!(level))
+        );
+    }
+    let detail = document(&fire(&world, "closed"))["sandbox"]["detail"].clone();
+    let detail = detail.as_str().expect("a text");
+    assert!(
+        detail.ends_with("no network but a loopback of its own"),
+        "{detail}"
+    );
+    host.stop();
+}
+
+/// Runs a command of the binary where no further user namespace can be made; `None` where that cannot be had.
+fn without_namespaces(world: &World, args: &[&str]) -> Option<(i32, Value)> {
+    let command = world.command(&[args, &["--json"]].concat());
+    let mut outer = Command::new("unshare");
+    outer.args(["--user", "--map-root-user", "sh", "-c"]);
+    outer
+        .arg("echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"")
+        .arg("sh");
+    outer.arg(command.get_program()).args(command.get_args());
+    outer.current_dir(command.get_current_dir().expect("it has one"));
+    let output = outer.output().expect("unshare runs");
+    let value = serde_json::from_slice(&output.stdout).ok();
+    if value.is_none() {
+        println!("skipped: user namespaces cannot be limited here: {output:?}");
+    }
+    Some((output.status.code()?, value?))
+}
+
+#[test]
+fn where_no_namespace_can_be_made_what_needs_one_is_refused_and_the_doctor_says_so() {
+    if !levels().contains(&3) {
+        return;
+    }
+    let world = inhabited(&["any"]);
+    let any = program(&world, "any", "cat > /dev/null\n");
+    let fire = ["fire", "any", "--dry-run", "--repo", "repo"];
+    configure(
+        &world,
+        &[("any", &any)],
+        "network = false\n[provider]\ndefault = \"any\"\n",
+    );
+    let Some((code, refused)) = without_namespaces(&world, &fire) else {
+        return;
+    };
+    let message = refused["error"]["message"]
+        .as_str()
+        .expect("a message")
+        .to_owned();
+    assert_eq!(
+        (code, &refused["error"]["code"]),
+        (77, &json!("sandbox")),
+        "{refused}"
+    );
+    let begin =
+        "the sandbox reaches level 2, `provider.any.network = false` asks for 3: Landlock ABI ";
+    assert!(message.starts_with(begin), "{message}");
+    assert!(message.contains("; no namespaces: "), "{message}");
+    let (code, told) = without_namespaces(&world, &["doctor"]).expect("it worked before");
+    let checks = told["checks"].as_array().expect("a list").iter();
+    let failed: Vec<&Value> = checks
+        .filter(|check| check["name"] == "sandbox" && check["status"] == "fail")
+        .collect();
+    assert_eq!(code, 1, "{told}");
+    assert!(
+        failed.iter().any(|check| check["detail"]
+            .as_str()
+            .is_some_and(|detail| detail.contains(&message))),
+        "{told}"
+    );
+
+    configure(
+        &world,
+        &[("any", &any)],
+        "[provider]\ndefault = \"any\"\n[policy]\nsandbox_min = 3\n",
+    );
+    let (code, refused) = without_namespaces(&world, &fire).expect("it worked before");
+    let message = refused["error"]["message"].as_str().expect("a message");
+    assert_eq!(code, 77, "{refused}");
+    assert!(
+        message.starts_with("the sandbox reaches level 2, policy asks for 3: "),
+        "{message}"
+    );
+    let (code, planned) = world.json(&fire);
+    assert_eq!(
+        (code, &planned["plan"]["sandbox"]),
+        (0, &json!(3)),
+        "{planned}"
+    );
+}
+
+#[test]
+fn a_run_that_takes_too_much_fails_and_its_folder_says_of_what() {
+    let world = inhabited(&["many", "large"]);
+    let many = program(
+        &world,
+        "many",
+        "cat > /dev/null\nfor i in $(seq 300); do sleep 1000 & done\nwait\n",
+    );
+    let large = program(&world, "large", "cat > /dev/null\ntruncate -s 2G file\n");
+    configure(&world, &[("many", &many), ("large", &large)], "");
+    let host = world.serve();
+    for (provider, message) in [
+        (
+            "many",
+            "many CLI terminated by the host (resource, SIGTERM, code -9)",
+        ),
+        ("large", "wrote a file larger than it may"),
+    ] {
+        let (_, fired) = world.json(&["fire", provider]);
+        let run = document(&folder(&fired));
+        let expected = json!({"type": "resource", "message": message, "class": "final"});
+        assert_eq!(
+            (&run["state"], &run["error"]),
+            (&json!("failed"), &expected),
+            "{run}"
+        );
+    }
+    host.stop();
+}

@@ -1,0 +1,143 @@
+//! The three streams of one child.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use super::channel::Channel;
+use super::lines::{LineBuffer, LongLineRoom};
+use super::{ChildEvent, OutputPipe};
+use crate::nonblocking::{Drained, More, drain, set_nonblocking, write_some};
+use crate::spawn::Spawned;
+
+/// The two ends of a conversation with a child: what it reads and what it prints.
+///
+/// Both descriptors are non-blocking. Closing the input tells the child that nothing more comes.
+#[derive(Debug)]
+pub struct Connection {
+    /// Written to, it reaches the child's standard input.
+    pub input: OwnedFd,
+    /// Read, it gives what the child prints.
+    pub output: OwnedFd,
+}
+
+impl Connection {
+    /// Takes the pipes away from a child that was started with them.
+    pub(crate) fn take(child: &mut Spawned) -> io::Result<Self> {
+        let missing = || io::Error::other("a pipe of the child is missing");
+        let input = child.stdin.take().ok_or_else(missing)?;
+        let output = child.stdout.take().ok_or_else(missing)?;
+        set_nonblocking(&input)?;
+        set_nonblocking(&output)?;
+        Ok(Self { input, output })
+    }
+}
+
+/// What a child still has to read.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pipe: OwnedFd,
+    bytes: Vec<u8>,
+    n_written: usize,
+}
+
+/// What a child prints on one stream.
+#[derive(Debug)]
+pub(crate) struct Output {
+    stream: OutputPipe,
+    pipe: Option<OwnedFd>,
+    lines: LineBuffer,
+}
+
+/// How much of its input a child was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fed {
+    Part,
+    Whole,
+}
+
+impl Input {
+    pub(crate) fn new(pipe: OwnedFd, bytes: Vec<u8>) -> io::Result<Self> {
+        set_nonblocking(&pipe)?;
+        Ok(Self {
+            pipe,
+            bytes,
+            n_written: 0,
+        })
+    }
+
+    pub(crate) fn pipe(&self) -> &OwnedFd {
+        &self.pipe
+    }
+
+    /// Gives what fits into the pipe.
+    pub(crate) fn feed(&mut self) -> io::Result<Fed> {
+        let unsent = self.bytes.get(self.n_written..).unwrap_or_default();
+        let written = write_some(&self.pipe, unsent)?;
+        self.n_written += written.unwrap_or(unsent.len());
+        Ok(if self.n_written == self.bytes.len() {
+            Fed::Whole
+        } else {
+            Fed::Part
+        })
+    }
+}
+
+impl Output {
+    pub(crate) fn new(stream: OutputPipe, pipe: Option<OwnedFd>) -> io::Result<Self> {
+        pipe.as_ref().map_or(Ok(()), set_nonblocking)?;
+        Ok(Self {
+            stream,
+            pipe,
+            lines: LineBuffer::default(),
+        })
+    }
+
+    /// Returns where it comes from, while there may be more.
+    pub(crate) fn pipe(&self) -> Option<&OwnedFd> {
+        self.pipe.as_ref()
+    }
+
+    /// Reads what is there at this moment.
+    pub(crate) fn read(
+        &mut self,
+        channel: &Channel,
+        room: &mut LongLineRoom,
+    ) -> io::Result<Drained> {
+        let (stream, lines) = (self.stream, &mut self.lines);
+        let emit = |line| channel.push(ChildEvent::Line { stream, line });
+        let Some(pipe) = &self.pipe else {
+            return Ok(Drained::Ended);
+        };
+        if !channel.has_room() {
+            return Ok(Drained::Open);
+        }
+        let drained = drain(pipe, |bytes| {
+            lines.push(bytes, room, emit);
+            if channel.has_room() {
+                More::Read
+            } else {
+                More::Stop
+            }
+        })?;
+        if drained == Drained::Ended {
+            lines.finish(room, emit);
+            self.pipe = None;
+        }
+        Ok(drained)
+    }
+
+    /// Reads what is left when every writer is dead, or out of reach.
+    pub(crate) fn close_if_dry(
+        &mut self,
+        channel: &Channel,
+        room: &mut LongLineRoom,
+    ) -> io::Result<()> {
+        if self.read(channel, room)? == Drained::Dry {
+            let stream = self.stream;
+            self.lines
+                .finish(room, |line| channel.push(ChildEvent::Line { stream, line }));
+            self.pipe = None;
+        }
+        Ok(())
+    }
+}
