@@ -104,15 +104,15 @@ mod tests {
         let patience = Duration::from_secs(10);
         let (ours, mut theirs) = tokio::io::duplex(4);
         let mut ours = Impatient::new(ours, patience);
-        let slow = tokio::spawn(async move {
+        let slow = async move {
             for _ in 0..5 {
                 tokio::time::sleep(Duration::from_secs(9)).await;
                 theirs.read_exact(&mut [0; 4]).await.unwrap();
             }
             theirs
-        });
-        ours.write_all(&[0; 20]).await.unwrap();
-        let _unread = slow.await.unwrap();
+        };
+        let (_unread, written) = tokio::join!(slow, ours.write_all(&[0; 20]));
+        written.unwrap();
         ours.write_all(&[0; 4]).await.unwrap();
         let begun = tokio::time::Instant::now();
         let refused = ours.write_all(&[0; 4]).await.unwrap_err();
