@@ -108,7 +108,7 @@ pub(crate) enum Command {
     Hold(Gate),
     /// Lets one daemon, or all, start again
     Go(Gate),
-    /// Cancels an activation
+    /// Cancels an activation or a run
     Cancel(Cancel),
     /// Makes a failed, dead or cancelled activation pending again
     Retry(Retry),
@@ -377,7 +377,7 @@ pub(crate) struct Gate {
 /// `cancel`.
 #[derive(Debug, Args)]
 pub(crate) struct Cancel {
-    /// The activation
+    /// The activation, or the run by its full id
     pub(crate) id: String,
     /// Does it without asking
     #[arg(long)]
@@ -456,7 +456,7 @@ pub(crate) struct CheckRun {
 pub(crate) struct Ask {
     /// The run
     pub(crate) run: String,
-    /// The message
+    /// The message; `-` reads it from the input
     #[arg(allow_hyphen_values = true)]
     pub(crate) text: String,
 }

@@ -161,6 +161,7 @@ fn configuration(path: &Path) -> Result<Config, OpError> {
             error.message
         );
         OpError::new(OpErrorKind::Config, "config-invalid", message)
+            .with_help("`daemon-run schema config` lists every key and its type")
     })
 }
 
@@ -376,18 +377,21 @@ fn refused(push: &Push, reason: String) -> NewOutput {
     }
 }
 
+/// The store that is served.
+pub(crate) const SQLITE: &str = "sqlite";
+
 /// Opens the store that a configuration names.
 pub(crate) fn open_store(
     home: &daemon_host::home::Home,
     store: &str,
 ) -> Result<Arc<dyn daemon_store::Store>, Failure> {
-    if store != "sqlite" {
+    if store != SQLITE {
         let failure = Failure::new(
             Exit::Config,
             "unknown-store",
             format!("`{store}` is not a store that is served"),
         );
-        return Err(failure.help("sqlite"));
+        return Err(failure.help(SQLITE));
     }
     let path = home.store();
     let opened = daemon_store_sqlite::SqliteStore::open(&path);

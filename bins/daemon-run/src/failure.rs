@@ -87,7 +87,7 @@ impl Failure {
 impl From<OpError> for Failure {
     fn from(error: OpError) -> Self {
         let exit = match error.kind {
-            OpErrorKind::InvalidParams => Exit::Usage,
+            OpErrorKind::InvalidParams | OpErrorKind::Unsupported => Exit::Usage,
             OpErrorKind::InvalidInput => Exit::Invalid,
             OpErrorKind::NotFound => Exit::NoInput,
             OpErrorKind::Unavailable => Exit::Unavailable,

@@ -125,6 +125,17 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
+/// Makes somebody's words fit for one line of a terminal: nothing in them steers it or turns their order round.
+pub(crate) fn plain(text: &str) -> String {
+    let steers = |c: char| {
+        let turns = matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+        c.is_control() || turns
+    };
+    text.chars()
+        .map(|c| if steers(c) { ' ' } else { c })
+        .collect()
+}
+
 /// Appends formatted text to a string.
 macro_rules! put {
     ($text:expr, $($arguments:tt)*) => {{

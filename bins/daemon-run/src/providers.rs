@@ -92,8 +92,31 @@ impl Composer {
         let unwritten = unwritten_agents(config).map(|name| (name, &plain));
         let all = config.provider.named.iter().chain(unwritten);
         let mut checks = agents::examine(all, &self.path, &self.untrusted(config));
+        checks.extend(self.examine_commands(config));
         checks.extend(llm::examine(config, self.home()));
         checks
+    }
+
+    /// Looks for the programs of commands.
+    fn examine_commands(&self, config: &Config) -> Vec<Check> {
+        let commands = config.provider.named.iter().filter(|(name, provider)| {
+            agents::agent_of(name, provider).is_none() && llm::api_of(name, provider).is_none()
+        });
+        let programs = commands.filter_map(|(name, provider)| {
+            let mut found = CommandConfig::new(name, provider.command.as_ref()?);
+            found.program.search.clone_from(&self.path);
+            found.program.untrusted = self.untrusted(config);
+            Some((name, found.program.resolve()))
+        });
+        programs
+            .map(|(name, found)| match found {
+                Ok(program) => Check::ok(format!("provider {name}"), program.display().to_string()),
+                Err(error) => {
+                    let remedy = format!("install it, or correct `provider.{name}.command`");
+                    Check::fail(format!("provider {name}"), chain(&error), remedy)
+                }
+            })
+            .collect()
     }
 
     fn provider(

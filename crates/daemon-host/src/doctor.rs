@@ -191,8 +191,8 @@ pub async fn examine(inner: &Inner) -> Value {
         Ok(()) => Check::ok("store", inner.home.store().display().to_string()),
         Err(error) => Check::fail("store", chain(&error), "see the log"),
     });
-    let names: Vec<&str> = runtime.parts.providers.keys().map(String::as_str).collect();
-    checks.push(Check::ok("providers", names.join(", ")));
+    let names = runtime.config.provider.written().join(", ");
+    checks.push(Check::ok("providers", names));
     checks.extend(webhook_checks(inner.home.root(), &runtime.config));
     checks.extend(token_checks(inner.home.root(), &runtime.config));
     let search = &runtime.parts.servers.search;

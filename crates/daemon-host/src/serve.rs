@@ -128,11 +128,18 @@ pub async fn serve<F: Future<Output = Signal>>(
 
     let unusable = |what: String| {
         move |error: std::io::Error| {
-            OpError::new(
-                OpErrorKind::Config,
-                "cannot-listen",
-                format!("{what}: {error}"),
-            )
+            // Another program may leave the address; nothing else mends itself.
+            let (kind, help) = match error.kind() {
+                std::io::ErrorKind::AddrInUse => (
+                    OpErrorKind::Busy,
+                    "stop what listens there, or give --listen",
+                ),
+                _ => (
+                    OpErrorKind::Config,
+                    "see host.listen and uds.path in the configuration",
+                ),
+            };
+            OpError::new(kind, "cannot-listen", format!("{what}: {error}")).with_help(help)
         }
     };
     let listener = http::bind(address)

@@ -129,9 +129,9 @@ impl AgentConfig {
         })
     }
 
-    fn permissions_of(&self, request: &RunRequest) -> Permissions {
+    fn permissions_of(&self, asked: Permissions) -> Permissions {
         match self.permissions {
-            AgentPermissions::OfRun => request.permissions,
+            AgentPermissions::OfRun => asked,
             AgentPermissions::Bypass => Permissions::Bypass,
         }
     }
@@ -170,7 +170,7 @@ impl AgentProvider {
         }
         let asked = Asked {
             mounted: &mounted.args,
-            permissions: config.permissions_of(request),
+            permissions: config.permissions_of(request.permissions),
             model: config.model.as_deref(),
             more: &more,
             scripts: scripts(request),
@@ -211,6 +211,10 @@ impl Provider for AgentProvider {
 
     fn model(&self) -> Option<&str> {
         self.config.model.as_deref()
+    }
+
+    fn permissions(&self, asked: Permissions) -> Permissions {
+        self.config.permissions_of(asked)
     }
 
     fn follow_ups(&self) -> FollowUps {

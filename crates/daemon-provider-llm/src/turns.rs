@@ -122,10 +122,13 @@ impl Turns {
                 }
             }
         }
-        limit(&format!(
-            "the run reached its {most} turns and was not done"
-        ))
-        .into()
+        let message = format!("the run reached its {most} turns and was not done");
+        self.tell(RunEvent::Limit {
+            name: "max_turns".to_owned(),
+            detail: message.clone(),
+        })
+        .await;
+        limit(&message).into()
     }
 
     /// Records a reply.

@@ -8,7 +8,7 @@
 //! let servers = inputs::mcp(&given).unwrap();
 //! assert_eq!(
 //!     inputs::render_mcp(&servers),
-//!     "- name: \"docs\"\n  transport: stdio\n  command: \"docs-server\"\n  env:\n    \"DOCS_TOKEN\": \"<redacted>\"\n",
+//!     "- name: docs\n  transport: stdio\n  command: docs-server\n  env:\n    DOCS_TOKEN: \"<redacted>\"\n",
 //! );
 //!
 //! let faults = inputs::mcp(&[json!({"command": "docs-server"})]).unwrap_err();
@@ -51,6 +51,20 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+/// The words that some reader of YAML takes for something else than text.
+const NOT_TEXT: [&str; 9] = ["y", "yes", "n", "no", "on", "off", "true", "false", "null"];
+
+/// Writes a text as YAML: plain where every reader takes it for this text, else quoted.
+fn scalar(text: &str) -> String {
+    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let is_text = |word: &&str| text.eq_ignore_ascii_case(word);
+    if begins && text.chars().all(is_word) && !NOT_TEXT.iter().any(is_text) {
+        return text.to_owned();
+    }
+    daemon_spec::quoted(text)
+}
 
 #[cfg(test)]
 mod tests;

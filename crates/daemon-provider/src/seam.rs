@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::{CancelReason, ProviderError, RunEvent, RunRequest, SessionId};
+use crate::{CancelReason, Permissions, ProviderError, RunEvent, RunRequest, SessionId};
 
 /// What executes runs: a program, a model, or code.
 #[async_trait]
@@ -13,6 +13,11 @@ pub trait Provider: Send + Sync {
     /// Returns the model that its runs use, where the configuration names one.
     fn model(&self) -> Option<&str> {
         None
+    }
+
+    /// Returns what a run may do that is asked to do no more than `asked`.
+    fn permissions(&self, asked: Permissions) -> Permissions {
+        asked
     }
 
     /// Starts one run.

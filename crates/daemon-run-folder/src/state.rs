@@ -25,6 +25,16 @@ pub enum RunState {
 }
 
 impl RunState {
+    /// Every state.
+    pub const ALL: [Self; 6] = [
+        Self::Running,
+        Self::Done,
+        Self::Failed,
+        Self::Cancelled,
+        Self::Timeout,
+        Self::Unknown,
+    ];
+
     /// Returns the word for this state.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,5 +1,6 @@
 //! Commands that change something: gates, activations, the host itself.
 
+use daemon_run_folder::RunId;
 use serde_json::{Map, Value, json};
 
 use crate::cli::{Cancel, Gate, Retry};
@@ -46,7 +47,7 @@ pub(crate) async fn reload(place: &Place, out: Out) -> Result<(), Failure> {
     ))
 }
 
-/// Cancels an activation, after showing what it is doing.
+/// Cancels an activation or a run, after showing what it is doing.
 pub(crate) async fn cancel(
     args: &Cancel,
     place: &Place,
@@ -54,20 +55,25 @@ pub(crate) async fn cancel(
     prompts: Prompts,
 ) -> Result<(), Failure> {
     let mut session = Session::open(place, Intent::Change).await?;
-    let activation = session
-        .call("activation/get", parameter("id", &args.id))
-        .await?;
+    let (method, run) = match args.id.parse::<RunId>() {
+        Ok(_) => {
+            let shown = session.call("run/get", parameter("id", &args.id)).await?;
+            ("run/cancel", Some(shown["run"].clone()))
+        }
+        Err(_) => (
+            "activation/cancel",
+            running(&mut session, &args.id, out).await?,
+        ),
+    };
+    if let Some(run) = &run {
+        out.tell(&progress(run));
+    }
     if !args.yes {
         if prompts == Prompts::Never {
             return Err(Failure::usage(
                 "cancelling needs --yes where nobody can be asked",
             ));
         }
-        let state = activation["state"].as_str().unwrap_or_default();
-        out.tell(&format!(
-            "activation {} of {} is {state}",
-            args.id, activation["daemon_id"]
-        ));
         out.tell("cancel it? [y/N]");
         let mut answer = String::new();
         std::io::stdin()
@@ -78,10 +84,34 @@ pub(crate) async fn cancel(
             return Ok(());
         }
     }
-    let answer = session
-        .call("activation/cancel", parameter("id", &args.id))
-        .await?;
+    let answer = session.call(method, parameter("id", &args.id)).await?;
     done(answer, out)
+}
+
+/// Tells what state an activation is in, and returns its run that goes on.
+async fn running(session: &mut Session, id: &str, out: Out) -> Result<Option<Value>, Failure> {
+    let activation = session.call("activation/get", parameter("id", id)).await?;
+    let text = |name: &str| activation[name].as_str().unwrap_or("-");
+    let (daemon, state) = (text("daemon_id"), text("state"));
+    out.tell(&format!("activation {id} of {daemon} is {state}"));
+    let mut wanted = parameter("state", "running");
+    wanted.insert("daemon".to_owned(), activation["daemon_id"].clone());
+    let mut listed = session.call("run/list", wanted).await?;
+    let runs = listed["runs"].as_array_mut().map(std::mem::take);
+    let mut runs = runs.unwrap_or_default().into_iter();
+    Ok(runs.find(|run| run["activation_id"] == id))
+}
+
+/// Says how far a run is.
+fn progress(run: &Value) -> String {
+    let text = |name: &str| run[name].as_str().unwrap_or("-");
+    let (id, state, provider) = (text("id"), text("state"), text("provider"));
+    let seconds = run["elapsed_s"].as_f64().unwrap_or_default();
+    let (tools, turn) = (&run["tool_call_count"], &run["turn"]);
+    let (tool, last) = (text("current_tool"), text("last_output_at"));
+    format!(
+        "run {id} of {provider} is {state} ({seconds:.0} s): turn {turn}, {tools} tool calls, at work on {tool}, last output {last}"
+    )
 }
 
 /// Whether a person can be asked.
@@ -106,7 +136,7 @@ fn done(answer: Map<String, Value>, out: Out) -> Result<(), Failure> {
     if out.is_json() {
         return out.envelope(answer);
     }
-    let text = |name: &str| answer[name].as_str().unwrap_or_default().to_owned();
+    let text = |name: &str| answer[name].as_str().unwrap_or("-").to_owned();
     out.text(&format!(
         "{}  {}  {}",
         text("id"),

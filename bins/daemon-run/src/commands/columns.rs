@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::out::plain;
+
 /// One column: its title, and where its value stands in a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
@@ -67,10 +69,7 @@ fn cell(value: Option<&Value>) -> String {
             .join(", "),
         Some(other) => other.to_string(),
     };
-    let clean: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let clean = plain(&text);
     if clean.chars().count() <= WIDEST {
         return clean;
     }

@@ -161,8 +161,8 @@ fn parts(composer: &Composer, config: &Config) -> Vec<Check> {
             return checks;
         }
     };
-    let names: Vec<&str> = parts.providers.keys().map(String::as_str).collect();
-    let mut checks = vec![Check::ok("providers", names.join(", "))];
+    let names = config.provider.written().join(", ");
+    let mut checks = vec![Check::ok("providers", names)];
     checks.extend(sandbox_refusals(config, &parts));
     checks.extend(composer.examine_providers(config));
     checks.extend(parts.repos.iter().map(|repo| {

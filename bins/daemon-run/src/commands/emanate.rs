@@ -10,11 +10,13 @@ use super::columns::{Column, table};
 use crate::cli::{Ask, CheckRun, Emanate, EmanateVerb, ListRuns, Reclaim};
 use crate::compose::{Composer, Overrides};
 use crate::failure::{Exit, Failure};
-use crate::out::{Out, put};
+use crate::out::{Out, plain, put};
 use crate::place::Place;
 use crate::session::{call_failure, live};
 use daemon_host::serve::Compose as _;
 
+/// The most that is read from the standard input.
+const MOST_BYTES: u64 = 16 << 20;
 /// The columns of a list.
 const COLUMNS: [Column; 6] = [
     Column {
@@ -49,7 +51,7 @@ pub(crate) async fn run(args: &Emanate, place: &Place, out: Out) -> Result<u8, F
         (Some(file), None) => given(file, place)?,
         (None, Some(EmanateVerb::List(list))) => list_call(list),
         (None, Some(EmanateVerb::Check(check))) => check_call(check),
-        (None, Some(EmanateVerb::Ask(message))) => ask_call(message),
+        (None, Some(EmanateVerb::Ask(message))) => ask_call(message)?,
         (None, Some(EmanateVerb::Reclaim(which))) => reclaim_call(which),
         _ => {
             let failure = Failure::usage("give --call FILE, or one of list, check, ask, reclaim");
@@ -61,7 +63,7 @@ pub(crate) async fn run(args: &Emanate, place: &Place, out: Out) -> Result<u8, F
 
 /// Sends a message to a run.
 pub(crate) async fn ask(args: &Ask, place: &Place, out: Out) -> Result<u8, Failure> {
-    answer(ask_call(args), place, out).await
+    answer(ask_call(args)?, place, out).await
 }
 
 async fn answer(call: Map<String, Value>, place: &Place, out: Out) -> Result<u8, Failure> {
@@ -103,6 +105,20 @@ pub(crate) async fn call_tool(
     })
 }
 
+/// Reads the standard input, as far as a host reads a line.
+fn piped() -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = std::io::stdin()
+        .take(MOST_BYTES + 1)
+        .read_to_string(&mut text);
+    read.map_err(|error| Failure::unreadable(Path::new("standard input"), &error))?;
+    if text.len() as u64 > MOST_BYTES {
+        let message = format!("the standard input has more than {MOST_BYTES} bytes");
+        return Err(Failure::usage(message));
+    }
+    Ok(text)
+}
+
 /// Names the home of run folders.
 fn shell(runs: &Path) -> String {
     runs.parent().unwrap_or(runs).display().to_string()
@@ -111,10 +127,7 @@ fn shell(runs: &Path) -> String {
 /// Reads a call object, and says where it was called.
 fn given(file: &Path, place: &Place) -> Result<Map<String, Value>, Failure> {
     let text = if file.as_os_str() == "-" {
-        let mut text = String::new();
-        let read = std::io::stdin().read_to_string(&mut text);
-        read.map_err(|error| Failure::unreadable(Path::new("standard input"), &error))?;
-        text
+        piped()?
     } else {
         let path = place.directory.join(file);
         std::fs::read_to_string(&path).map_err(|error| Failure::unreadable(&path, &error))?
@@ -187,11 +200,13 @@ fn check_call(args: &CheckRun) -> Map<String, Value> {
     )
 }
 
-fn ask_call(args: &Ask) -> Map<String, Value> {
-    of(
-        "ask",
-        vec![("id", json!(args.run)), ("message", json!(args.text))],
-    )
+fn ask_call(args: &Ask) -> Result<Map<String, Value>, Failure> {
+    let message = match args.text.as_str() {
+        "-" => piped()?,
+        text => text.to_owned(),
+    };
+    let members = vec![("id", json!(args.run)), ("message", json!(message))];
+    Ok(of("ask", members))
 }
 
 fn reclaim_call(args: &Reclaim) -> Map<String, Value> {
@@ -270,6 +285,7 @@ fn sheet(reply: &Map<String, Value>) -> String {
         "finished_at",
         "elapsed_s",
         "heartbeat_age_s",
+        "permissions",
         "turn",
         "current_tool",
         "tool_call_count",
@@ -305,7 +321,7 @@ fn sheet(reply: &Map<String, Value>) -> String {
 }
 
 /// Writes one value in one line, without what could steer a terminal.
-fn shown(value: &Value) -> String {
+pub(super) fn shown(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
@@ -315,7 +331,5 @@ fn shown(value: &Value) -> String {
         }
         other => other.to_string(),
     };
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
+    plain(&text)
 }

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::cli::{Events, EventsVerb};
 use crate::commands::listings::{EVENTS, list};
-use crate::commands::reading::{facts_text, plain};
+use crate::commands::reading::facts_text;
 use crate::failure::Failure;
-use crate::out::{Out, put};
+use crate::out::{Out, plain, put};
 use crate::place::Place;
 use crate::session::{Intent, Session, parameter};
 

@@ -4,7 +4,7 @@ use daemon_event::Event;
 use daemon_host::explain::kind_of;
 use serde_json::Value;
 
-use crate::out::put;
+use crate::out::{plain, put};
 
 /// Writes daemons with their conditions, and whether an event wakes them.
 pub(crate) fn daemons_text(daemons: &[Value], event: Option<&Event>) -> String {
@@ -202,13 +202,6 @@ fn value_text(value: &Value) -> String {
         }
         other => other.to_string(),
     }
-}
-
-/// Takes out what would steer a terminal.
-pub(crate) fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
 }
 
 fn reading_text(condition: &Value) -> String {

@@ -1,5 +1,6 @@
 //! `serve`: the host.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use daemon_host::home::Home;
@@ -9,7 +10,7 @@ use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{Global, Serve};
-use crate::compose::{Composer, Overrides, open_store};
+use crate::compose::{Composer, Overrides, SQLITE, open_store};
 use crate::failure::Failure;
 use crate::logs;
 use crate::out::Out;
@@ -23,6 +24,7 @@ pub(crate) async fn run(
     place: &Place,
     out: Out,
 ) -> Result<(), Failure> {
+    check(args)?;
     let home = Home::open(place.home()?).map_err(home_failure)?;
     let owner = own(&home)?;
     let overrides = Overrides {
@@ -49,6 +51,21 @@ pub(crate) async fn run(
     let served = serve(start, on_ready, || signals.next()).await;
     drop(owner);
     Ok(served?)
+}
+
+/// Refuses flags that cannot be meant; what the configuration says is refused where it is read.
+fn check(args: &Serve) -> Result<(), Failure> {
+    if let Some(listen) = &args.listen
+        && let Err(error) = listen.parse::<SocketAddr>()
+    {
+        let failure = Failure::usage(format!("--listen `{listen}`: {error}"));
+        return Err(failure.help("an address and a port, such as 127.0.0.1:7777"));
+    }
+    if let Some(store) = args.store.as_ref().filter(|store| *store != SQLITE) {
+        let failure = Failure::usage(format!("--store `{store}` is not a store that is served"));
+        return Err(failure.help(SQLITE));
+    }
+    Ok(())
 }
 
 /// The members of the line that says the host is ready, in their order.

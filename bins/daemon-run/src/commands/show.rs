@@ -4,9 +4,8 @@ use serde_json::{Value, json};
 
 use crate::cli::{Logs, RunShow, Show};
 use crate::commands::listings::FOLLOW;
-use crate::commands::reading::plain;
 use crate::failure::Failure;
-use crate::out::{Out, put};
+use crate::out::{Out, plain, put};
 use crate::place::Place;
 use crate::session::{Intent, Session, parameter};
 

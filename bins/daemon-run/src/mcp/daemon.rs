@@ -1,6 +1,7 @@
 //! The `daemon` tool: one-off runs, by five actions.
 
 use daemon_mcp::{Answer, Call};
+use daemon_run_folder::RunState;
 use serde_json::{Map, Value, json};
 
 use super::Served;
@@ -24,16 +25,21 @@ const MAX_CLIENT: usize = 64;
 /// Returns the schema of the arguments, for these actions.
 pub(super) fn schema(actions: &[&str]) -> Value {
     let text = |what: &str| json!({"type": "string", "description": what});
+    let states = RunState::ALL.map(RunState::as_str);
     let mut properties = json!({
-        "action": {"type": "string", "enum": actions},
+        "action": {"type": "string", "enum": actions, "description":
+            "What to do. The other arguments begin with the actions that take them."},
         "id": text("check, ask, reclaim: a run's full id, or em-N."),
         "group_id": text("list, reclaim: only runs of this batch."),
         "contains": text("list: only entries that hold this text."),
-        "status": text("list: only runs in this state."),
-        "after_seq": {"type": "integer", "description": "list: only runs announced after this number."},
-        "include_done": {"type": "boolean", "description": "list: also runs that ended; true by default."},
-        "last": {"type": "integer", "description": "list: so many runs; check: so many events."},
-        "truncate": {"type": "integer", "description": "check: cuts texts of events; 0 does not."},
+        "status": {"type": "string", "enum": states, "description": "list: only runs in this state."},
+        "after_seq": {"type": "integer", "minimum": 0, "description":
+            "list: only runs whose end was announced after this number."},
+        "include_done": {"type": "boolean", "default": true, "description": "list: also runs that ended."},
+        "last": {"type": "integer", "minimum": 1, "description":
+            "list: so many runs, 50 by default; check: so many events, 20 by default; at most 1000."},
+        "truncate": {"type": "integer", "minimum": 0, "default": 500, "description":
+            "check: cuts texts of events to so many characters; 0 does not."},
     });
     if actions.contains(&"emanate") {
         let texts =
@@ -45,9 +51,8 @@ pub(super) fn schema(actions: &[&str]) -> Value {
                 "system_prompt": text("How to behave meanwhile."),
                 "tools": texts("Tool groups; file and email by default. Programs have their own."),
                 "skills": texts("Directories with a SKILL.md, or such files."),
-                "mcp": {"type": "array", "items": {"type": "object"}, "description":
-                    "MCP servers: name, transport stdio or http, command args env, or url headers."},
-                "cwd": text("Where it works."),
+                "mcp": {"type": "array", "items": server(), "description": "MCP servers for this run alone."},
+                "cwd": text("Where it works, an absolute path; by default where this server was started."),
                 "preset": text("A named choice of model, for llm."),
                 "backend_options": {"type": "object", "description": "Flags of a program, by name."},
             },
@@ -57,10 +62,8 @@ pub(super) fn schema(actions: &[&str]) -> Value {
             json!({"type": "array", "items": task, "description": "emanate: the batch."});
         properties["backend"] =
             text("emanate: what runs the tasks: llm, claude, codex, opencode, command, builtin.");
-        properties["max_turns"] =
-            json!({"type": "integer", "description": "emanate: turns of a model, 1 to 1000."});
-        properties["timeout"] =
-            json!({"type": "number", "description": "emanate: seconds, 5 to 3600."});
+        properties["max_turns"] = json!({"type": "integer", "minimum": 1, "default": 100, "description": "emanate: turns of a model, at most 1000."});
+        properties["timeout"] = json!({"type": "number", "minimum": 5, "default": 3600, "description": "emanate: seconds for each run, at most 3600."});
         properties["message"] = text("ask: what to tell the run.");
     }
     json!({"type": "object", "properties": properties, "required": ["action"]})
@@ -70,6 +73,25 @@ pub(super) fn schema(actions: &[&str]) -> Value {
 pub(super) fn has_an_end(call: &Call) -> bool {
     let action = call.arguments.get("action").and_then(Value::as_str);
     action.is_some_and(|action| matches!(action, "emanate" | "ask"))
+}
+
+/// Returns the schema of one MCP server of a task.
+fn server() -> Value {
+    let texts = json!({"type": "object", "additionalProperties": {"type": "string"}});
+    json!({
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "transport": {"type": "string", "enum": ["stdio", "http"], "default": "stdio"},
+            "type": {"type": "string", "enum": ["stdio", "http"], "description": "The same as transport."},
+            "command": {"type": "string", "description": "stdio: the program."},
+            "args": {"type": "array", "items": {"type": "string"}},
+            "env": texts,
+            "url": {"type": "string", "description": "http: the address."},
+            "headers": texts,
+        },
+        "required": ["name"],
+    })
 }
 
 /// Does one action.

@@ -259,7 +259,7 @@ fn a_dispatched_run_uses_a_preset_and_an_unknown_one_is_named() {
     ];
     assert_eq!(
         json!(seen.map(|key| document[key].clone())),
-        json!(["llm", "small", "mine", "llm", "small", ["file"]])
+        json!(["llm", "small", "mine", "anthropic", "small", ["file"]])
     );
     assert_eq!(
         api.received()[0].tools(),

@@ -14,7 +14,9 @@ mod secrets;
 mod world;
 
 mod serve_api;
+mod serve_backends;
 mod serve_browser;
+mod serve_cancel;
 mod serve_control;
 mod serve_crash;
 mod serve_emanate;

@@ -192,7 +192,7 @@ fn secrets_reach_the_program_and_stand_in_no_form_in_what_is_kept_or_told() {
             prompt.contains("## Parent-provided MCP registrations"),
             "{prompt}"
         );
-        assert!(prompt.contains("\"MODE\": \"<redacted>\""), "{prompt}");
+        assert!(prompt.contains("MODE: \"<redacted>\""), "{prompt}");
         let result = fs::read_to_string(world.file(&id, "result.txt")).expect("it is there");
         assert!(result.contains("<redacted>"), "{result}");
         assert!(!world.file(&id, "private").exists());

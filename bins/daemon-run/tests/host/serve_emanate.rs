@@ -413,7 +413,7 @@ fn a_dispatched_run_can_be_listed_shown_and_cancelled_as_every_other() {
     );
     assert_eq!(
         (answer.status, &answer.json()["ok"]),
-        (400, &json!(false)),
+        (409, &json!(false)),
         "{answer:?}"
     );
     assert_eq!(

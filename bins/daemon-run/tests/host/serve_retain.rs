@@ -22,7 +22,10 @@ fn runs_that_ended_long_enough_ago_go_with_their_rows_and_folders() {
     });
     eventually("its folder is gone", || (!folder.exists()).then_some(()));
     let (code, reply) = world.json(&["emanate", "check", &run]);
-    assert_eq!((code, &reply["error"]["code"]), (66, &"unknown".into()));
+    assert_eq!(
+        (code, &reply["error"]["code"]),
+        (66, &"unknown-emanation".into())
+    );
     assert_eq!(
         world.events().len(),
         1,

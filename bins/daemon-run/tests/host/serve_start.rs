@@ -146,11 +146,6 @@ fn a_configuration_that_cannot_be_used_is_refused_with_its_place() {
             "`oracle`",
         ),
         (
-            "[provider.x]\ncommand = \"./no-such-program\"\n",
-            "config-invalid",
-            "provider.x: ",
-        ),
-        (
             "[sources.github]\nsecret_file = \"absent\"\n",
             "source-secret",
             "secret_file: cannot read",
@@ -196,20 +191,22 @@ fn an_address_that_cannot_be_served_is_refused() {
         .map(|at| (taken, at))
         .expect("its address");
     let address = taken.1.to_string();
-    for (listen, code) in [
-        (address.as_str(), "cannot-listen"),
-        ("0.0.0.0:0", "public-without-token"),
-        ("127.0.0.1:65536", "listen"),
-        ("127.0.0.1:-1", "listen"),
-        ("nowhere", "listen"),
+    for (listen, expected, code) in [
+        (address.as_str(), 75, "cannot-listen"),
+        ("0.0.0.0:0", 78, "public-without-token"),
+        ("127.0.0.1:65536", 64, "usage"),
+        ("127.0.0.1:-1", 64, "usage"),
+        ("nowhere", 64, "usage"),
     ] {
         let (exit, answer) = world.json(&["serve", "--listen", listen]);
         assert_eq!(
             (exit, &answer["error"]["code"]),
-            (78, &json!(code)),
+            (expected, &json!(code)),
             "{listen}: {answer}"
         );
     }
+    let (exit, answer) = world.json(&["serve", "--store", "paper"]);
+    assert_eq!((exit, &answer["error"]["code"]), (64, &json!("usage")));
 }
 
 #[test]

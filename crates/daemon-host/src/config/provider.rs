@@ -19,6 +19,17 @@ pub struct Providers {
     pub named: BTreeMap<String, Provider>,
 }
 
+impl Providers {
+    /// Returns the providers that somebody wrote down: those with a section, and the default.
+    pub fn written(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.named.keys().map(String::as_str).collect();
+        names.extend([self.default.as_str(), "builtin"]);
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
 impl Default for Providers {
     fn default() -> Self {
         Self {

@@ -12,7 +12,7 @@ use super::find::{self, unreadable};
 use super::live::Accepted;
 use super::plan::{self, Plan};
 use super::running::{Begun, session};
-use super::tools::Tools;
+use super::tools::{Tools, ToolsFrom};
 use crate::driver::Inner;
 use crate::ops::{OpError, OpErrorKind};
 use crate::random;
@@ -151,6 +151,7 @@ fn plan_of(inner: &Inner, caller: &Caller, document: &Document) -> Result<Plan, 
         tools: Tools {
             asked: document.tools.clone(),
             given: document.tools.clone(),
+            from: ToolsFrom::Host,
         },
         options: Vec::new(),
         prompt: Vec::new(),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use daemon_run_folder::RunState;
 use serde_json::{Map, Value};
 
 use super::fault::Fault;
@@ -229,7 +230,7 @@ fn task(fields: &mut Fields<'_>, caller: &Caller) -> Task {
 fn list(fields: &mut Fields<'_>) -> List {
     List {
         contains: fields.text("contains"),
-        status: fields.text("status"),
+        status: status(fields),
         group_id: fields.text("group_id"),
         after_seq: fields.number("after_seq"),
         history: match fields.take("include_done") {
@@ -242,6 +243,16 @@ fn list(fields: &mut Fields<'_>) -> List {
         },
         last: last(fields, 50),
     }
+}
+
+/// Reads the state of the runs that are wanted; one that no run is ever in would list nothing, without a word.
+fn status(fields: &mut Fields<'_>) -> Option<String> {
+    let status = fields.text("status")?;
+    let states = RunState::ALL.map(RunState::as_str);
+    if !states.contains(&status.as_str()) {
+        fields.fault(format!("status must be one of {}", states.join(", ")));
+    }
+    Some(status)
 }
 
 /// Reads how many are wanted: at least 1, at most 1,000.

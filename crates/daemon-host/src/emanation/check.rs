@@ -4,13 +4,16 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::call::Check;
-use super::entry::{cut, filled};
+use super::entry::filled;
 use super::find::{Found, unreadable};
 use super::shelf::{self, Keeper};
 use crate::ops::OpError;
 
+/// What ends a text that was cut.
+const CUT: &str = "...[truncated]";
+
 /// What is shown beyond the entry, as the document holds it.
-const MORE: [&str; 15] = [
+const MORE: [&str; 16] = [
     "turn",
     "current_tool",
     "tool_call_count",
@@ -22,6 +25,7 @@ const MORE: [&str; 15] = [
     "codex_session_id",
     "opencode_session_id",
     "command_session_id",
+    "permissions",
     "sandbox",
     "followups",
     "exit",
@@ -82,7 +86,18 @@ pub(super) fn reply(
 
 fn shorter(value: Value, truncate: Option<usize>) -> Value {
     match (value, truncate) {
-        (Value::String(text), Some(most)) => Value::String(cut(&text, most)),
+        (Value::String(text), Some(most)) => Value::String(shortened(text, most)),
         (value, _) => value,
+    }
+}
+
+/// Cuts a text to so many characters, and says so as the log itself does where there is room for it.
+fn shortened(text: String, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text;
+    }
+    match most.checked_sub(CUT.len()) {
+        Some(kept) => text.chars().take(kept).chain(CUT.chars()).collect(),
+        None => text.chars().take(most).collect(),
     }
 }

@@ -132,16 +132,16 @@ fn begin_one(inner: &Arc<Inner>, group: GroupId, plan: Plan) -> Result<Begun, St
     start.group_id = Some(group);
     start.tools.clone_from(&plan.tools.asked);
     start.call_parameters = plan.call_parameters();
-    start.backend_options = plan.backend_options();
     start.preset = plan.task.preset.as_ref().map(|name| Preset {
         name: name.clone(),
-        provider: common.provider.name().to_owned(),
+        provider: common.preset_api.clone().unwrap_or_default(),
         model: common.provider.model().unwrap_or_default().to_owned(),
     });
-    start.permissions = common.capability.as_str().to_owned();
+    start.backend_options = plan.backend_options();
     bound(
         &mut start,
         &*common.provider,
+        common.capability,
         &common.limits,
         &common.sandbox,
     );

@@ -7,6 +7,7 @@ use crate::ops::{OpError, OpErrorKind};
 pub(crate) struct Fault {
     kind: FaultKind,
     message: String,
+    help: Option<String>,
 }
 
 /// What kind of fault it is; the first kind of a batch names the whole.
@@ -20,25 +21,30 @@ enum FaultKind {
 impl Fault {
     /// An argument makes no sense.
     pub(crate) fn argument(message: impl Into<String>) -> Self {
-        Self {
-            kind: FaultKind::Argument,
-            message: message.into(),
-        }
+        Self::of(FaultKind::Argument, message)
     }
 
     /// Policy says no.
     pub(crate) fn policy(message: impl Into<String>) -> Self {
-        Self {
-            kind: FaultKind::Policy,
-            message: message.into(),
-        }
+        Self::of(FaultKind::Policy, message)
     }
 
     /// There is no room.
     pub(crate) fn full(message: impl Into<String>) -> Self {
+        Self::of(FaultKind::Full, message)
+    }
+
+    /// Adds what to do about it.
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    fn of(kind: FaultKind, message: impl Into<String>) -> Self {
         Self {
-            kind: FaultKind::Full,
+            kind,
             message: message.into(),
+            help: None,
         }
     }
 }
@@ -57,7 +63,11 @@ pub(crate) fn refuse(faults: &[Fault]) -> Result<(), OpError> {
         FaultKind::Full => (OpErrorKind::Busy, "full"),
     };
     let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
-    Err(OpError::new(kind, code, messages.join("; ")))
+    let help = faults.iter().find_map(|fault| fault.help.clone());
+    Err(OpError {
+        help,
+        ..OpError::new(kind, code, messages.join("; "))
+    })
 }
 
 /// Says that an id names no run.
@@ -68,6 +78,7 @@ pub(crate) fn unknown(id: &str) -> OpError {
         "unknown-emanation",
         format!("Unknown emanation: {shown}"),
     )
+    .with_help("`daemon-run emanate list` tells the ids")
 }
 
 /// Says that an id names several runs.
@@ -83,7 +94,12 @@ pub(crate) fn ambiguous(id: &str, n: usize) -> OpError {
 pub(crate) fn deaf(words: &'static str) -> OpError {
     let kind = match words {
         "still initializing" | "not running" => OpErrorKind::Conflict,
-        _ => OpErrorKind::InvalidParams,
+        _ => OpErrorKind::Unsupported,
     };
-    OpError::new(kind, words.replace(' ', "-"), words)
+    let help = match words {
+        "still initializing" => "ask again when the run has told its session",
+        "not running" => "dispatch another run: this one keeps no conversation",
+        _ => "dispatch another run: this one has no session that could go on",
+    };
+    OpError::new(kind, words.replace(' ', "-"), words).with_help(help)
 }

@@ -135,6 +135,15 @@ impl Emanations {
         }
     }
 
+    /// Notes that a message was answered, before anybody can read so: the next one may come from then on.
+    pub(super) fn note_reply(&self, id: RunId) {
+        let mut memory = self.memory();
+        let live = memory.live.get_mut(&id);
+        if let Some(live) = live.filter(|live| live.pending == Pending::Answering) {
+            live.pending = Pending::None;
+        }
+    }
+
     /// Forgets a run.
     pub(super) fn forget(&self, id: RunId) {
         self.memory().live.remove(&id);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use daemon_provider::inputs::{self, McpRegistration, Skill};
 use daemon_provider::redact::{Redactor, is_secret_name};
 use daemon_provider::{
-    FollowUps, Limits, MicroUsd, Options, Provider, RunId, RunRequest, SessionId,
+    FollowUps, Limits, McpUse, MicroUsd, Options, Provider, RunId, RunRequest, SessionId,
 };
 use serde_json::{Map, Value, json};
 
@@ -38,6 +38,8 @@ pub(super) struct Common {
     /// The home's presets, and where they lie.
     pub(super) presets: BTreeMap<String, Arc<dyn Provider>>,
     pub(super) presets_in: PathBuf,
+    /// The API of the task's preset.
+    pub(super) preset_api: Option<String>,
     pub(super) purse: Arc<DayPurse>,
     /// What model calls of the whole host may cost in a day.
     pub(super) day: Option<MicroUsd>,
@@ -76,7 +78,13 @@ pub(super) fn common(
     let Some(provider) = runtime.parts.providers.get(&policy.provider).cloned() else {
         let asked = emanate.backend.as_deref().unwrap_or(&policy.provider);
         let asked: String = asked.chars().take(80).collect();
-        faults.push(Fault::argument(format!("Unknown backend: {asked}")));
+        let known: Vec<&str> = runtime.parts.providers.keys().map(String::as_str).collect();
+        let help = format!(
+            "one of {}, or a [provider.NAME] of config.toml",
+            known.join(", ")
+        );
+        let fault = Fault::argument(format!("Unknown backend: {asked}"));
+        faults.push(fault.with_help(help));
         return None;
     };
     let sandbox = runtime.parts.sandbox_of(&policy).clone();
@@ -92,6 +100,7 @@ pub(super) fn common(
         environment: crate::execute::environment(config, &policy.provider),
         presets: runtime.parts.presets.clone(),
         presets_in: inner.home.below(Path::new("presets")),
+        preset_api: None,
         purse: Arc::clone(&inner.purse),
         day: config.budget.day_usd.map(micros),
         capability: policy.capability,
@@ -168,6 +177,7 @@ fn with_preset(at: &str, common: &Common, task: &mut Task, faults: &mut Vec<Faul
     ) {
         (Some(provider), Ok(Some(preset))) => {
             common.provider = Arc::clone(provider);
+            common.preset_api = Some(preset.kind);
             task.tools = task.tools.take().or(preset.tools);
         }
         (_, Err(fault)) => faults.push(Fault::argument(format!("{at}.{fault}"))),
@@ -188,7 +198,10 @@ fn found<T>(at: &str, read: Result<Vec<T>, Vec<inputs::Fault>>, faults: &mut Vec
 /// Returns where the tools of a run come from.
 fn toolbox(config: &Config, common: &Common) -> Toolbox {
     match (common.provider.options(), common.provider.follow_ups()) {
-        (Options::Taken { .. }, _) => Toolbox::Own,
+        (Options::Taken { .. }, _) => match common.provider.mcp() {
+            McpUse::ByProgram => Toolbox::Own,
+            McpUse::ByProvider | McpUse::ByFile | McpUse::Nobody => Toolbox::Program,
+        },
         (Options::Ignored, FollowUps::Joins) => {
             let mut served = vec!["file", "mcp"];
             let provider = config.provider.named.get(common.provider.name());
@@ -214,24 +227,24 @@ impl Plan {
     /// Returns what the run was called with.
     pub(super) fn call_parameters(&self) -> Map<String, Value> {
         let task = &self.task;
-        let list = |texts: &[String]| Some(json!(texts)).filter(|_| !texts.is_empty());
+        let given = |value: Value| match &value {
+            Value::Array(values) if values.is_empty() => Value::Null,
+            Value::Object(members) if members.is_empty() => Value::Null,
+            _ => value,
+        };
         let options = Value::Object(task.backend_options.clone());
-        filled([
+        let always = [
             ("task", json!(task.task)),
             ("tools", json!(task.tools)),
-            ("skills", json!(list(&task.skills))),
-            ("mcp", json!(Some(&task.mcp).filter(|mcp| !mcp.is_empty()))),
+            ("skills", given(json!(task.skills))),
+            ("mcp", given(json!(task.mcp))),
             ("system_prompt", json!(task.system_prompt)),
-            ("preset", json!(task.preset)),
-            (
-                "cwd",
-                json!(task.cwd.as_ref().map(|cwd| cwd.to_string_lossy())),
-            ),
-            (
-                "backend_options",
-                json!(Some(options).filter(|_| !task.backend_options.is_empty())),
-            ),
-        ])
+            ("backend_options", given(options)),
+        ];
+        let cwd = task.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
+        let more = filled([("preset", json!(task.preset)), ("cwd", json!(cwd))]);
+        let always = always.map(|(name, value)| (name.to_owned(), value));
+        always.into_iter().chain(more).collect()
     }
 
     /// Returns the options that the provider's program is given; without a program there are none.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::tools::Tools;
+use super::tools::{Tools, ToolsFrom};
 
 /// What every dispatched run is told first.
 const CONTRACT: &str = "You carry out one task for whoever sent you, alone and once.
@@ -58,14 +58,16 @@ pub(super) fn prompt(parts: &Parts<'_>) -> Vec<u8> {
 }
 
 fn tools(tools: &Tools) -> String {
-    let mut text = match tools.given.as_slice() {
-        [] => "Tools: none of the host's own.".to_owned(),
-        given => format!("Tools: {}.", given.join(", ")),
+    let mut text = match (tools.from, tools.given.as_slice()) {
+        (ToolsFrom::Program, _) => "Tools: your own.".to_owned(),
+        (ToolsFrom::Host, []) => "Tools: none of the host's own.".to_owned(),
+        (ToolsFrom::Host, given) => format!("Tools: {}.", given.join(", ")),
     };
+    let is_dropped = |name: &&String| !tools.given.contains(name);
     let dropped: Vec<&str> = tools
         .asked
         .iter()
-        .filter(|name| !tools.given.contains(name))
+        .filter(is_dropped)
         .map(String::as_str)
         .collect();
     if !dropped.is_empty() {
@@ -85,6 +87,7 @@ mod tests {
         let tools = Tools {
             asked: vec!["file".to_owned(), "email".to_owned()],
             given: vec!["file".to_owned()],
+            from: ToolsFrom::Host,
         };
         let text = String::from_utf8(prompt(&Parts {
             task: "-- start with dashes\n",
@@ -101,5 +104,23 @@ mod tests {
              ## Parent-selected skills\n\n- name: a\n\n## Parent-provided MCP registrations\n\n- name: b\n\n\
              Task:\n-- start with dashes\n"
         );
+    }
+
+    #[test]
+    fn a_program_is_told_that_its_tools_are_its_own_and_that_there_is_no_mail() {
+        let named = |names: &[&str]| {
+            let asked: Vec<String> = names.iter().map(ToString::to_string).collect();
+            let is_given = |name: &&String| *name != "email";
+            tools(&Tools {
+                given: asked.iter().filter(is_given).cloned().collect(),
+                asked,
+                from: ToolsFrom::Program,
+            })
+        };
+        assert_eq!(
+            named(&["file", "email"]),
+            "Tools: your own. Not served by this host: email."
+        );
+        assert_eq!(named(&["bash"]), "Tools: your own.");
     }
 }

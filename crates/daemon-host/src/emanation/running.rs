@@ -151,6 +151,7 @@ impl Begun {
                 error(why.as_str(), "stopped by the host", why.class()),
             )),
         };
+        inner.emanations.note_reply(self.id);
         self.record.replied(n, end, random::now());
         if ended.outcome != Outcome::Stopped(CancelReason::Reclaim) {
             tell_reply(inner, &self.record, n).await;

@@ -37,9 +37,14 @@ pub(super) fn begin(
         attempt: activation.attempts,
         run_lease: activation.run_lease.0,
     });
-    start.permissions = prepared.capability.as_str().to_owned();
     start.prompt_sha256 = sha256(&prepared.context.bytes);
-    bound(&mut start, provider, &prepared.limits, &prepared.sandbox);
+    bound(
+        &mut start,
+        provider,
+        prepared.capability,
+        &prepared.limits,
+        &prepared.sandbox,
+    );
     let attempt = Attempt {
         activation: activation.id.clone(),
         daemon: activation.daemon.clone(),

@@ -94,6 +94,10 @@ impl Operations {
         let id = params.required("id")?;
         params.finish()?;
         let row = self.store.run(&id).await?;
+        if let Some(row) = row.as_ref().filter(|row| row.finished_at.is_some()) {
+            let message = format!("run `{}` has ended: {}", row.id, row.state);
+            return Err(OpError::new(OpErrorKind::Conflict, "ended", message));
+        }
         match row.and_then(|row| row.activation) {
             Some(activation) => {
                 let (reason, now) = ("cancelled by a person", self.live.now());

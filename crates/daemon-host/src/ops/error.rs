@@ -13,6 +13,8 @@ pub enum OpErrorKind {
     NotFound,
     /// The state of the thing does not allow it.
     Conflict,
+    /// The thing never allows it.
+    Unsupported,
     /// Held or busy: later.
     Busy,
     /// The store or a provider cannot be reached.
@@ -31,7 +33,7 @@ impl OpErrorKind {
     /// Returns the exit code of the command line.
     pub fn exit_code(self) -> u8 {
         match self {
-            Self::InvalidParams => 64,
+            Self::InvalidParams | Self::Unsupported => 64,
             Self::InvalidInput => 65,
             Self::NotFound => 66,
             Self::Unavailable => 69,
@@ -48,7 +50,7 @@ impl OpErrorKind {
         match self {
             Self::InvalidParams | Self::InvalidInput => 400,
             Self::NotFound => 404,
-            Self::Conflict | Self::Busy | Self::Config => 409,
+            Self::Conflict | Self::Unsupported | Self::Busy | Self::Config => 409,
             Self::Forbidden => 403,
             Self::Unavailable | Self::Broken => 503,
             Self::Internal => 500,
@@ -60,7 +62,7 @@ impl OpErrorKind {
         match self {
             Self::InvalidParams | Self::InvalidInput => (-32602, "invalid-params"),
             Self::NotFound => (-32004, "not-found"),
-            Self::Conflict => (-32005, "conflict"),
+            Self::Conflict | Self::Unsupported => (-32005, "conflict"),
             Self::Busy => (-32007, "busy"),
             Self::Unavailable | Self::Broken => (-32010, "storage-failed"),
             Self::Forbidden => (-32003, "forbidden"),

@@ -23,7 +23,9 @@ use serde_json::{Map, Value, json};
 use self::ending::{ending, reason};
 use super::redaction;
 use super::show::object;
+use crate::config::Capability;
 use crate::emanation::{Stamp, of_document};
+use crate::policy::permissions;
 use crate::random;
 use crate::wire::RunObject;
 
@@ -76,9 +78,12 @@ pub(crate) fn owner() -> Result<Owner, RecordError> {
 pub(crate) fn bound(
     start: &mut Start,
     provider: &dyn Provider,
+    capability: Capability,
     limits: &Limits,
     sandbox: &(u8, String),
 ) {
+    let permissions = provider.permissions(permissions(capability));
+    permissions.as_str().clone_into(&mut start.permissions);
     if let Some(model) = provider.model() {
         model.clone_into(&mut start.model);
     }

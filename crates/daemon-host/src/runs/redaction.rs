@@ -6,15 +6,28 @@ use std::ffi::OsString;
 use daemon_provider::redact::{Redactor, is_secret_name};
 use daemon_provider::{Failure, Outcome, RunEvent};
 
-/// Returns the values of an environment that stand under the name of a secret.
+/// The shortest value that looks drawn by chance.
+const RANDOM_LENGTH: usize = 16;
+
+/// Returns the values of an environment that stand under the name of a secret, or look like one.
 pub(crate) fn environment_secrets(
     environment: &BTreeMap<OsString, OsString>,
 ) -> impl Iterator<Item = String> + '_ {
-    let named = environment.iter().filter(|(name, _)| {
-        let name = name.to_string_lossy();
-        is_secret_name(&name)
-    });
-    named.filter_map(|(_, value)| value.to_str().map(str::to_owned))
+    let texts = environment
+        .iter()
+        .filter_map(|(name, value)| Some((name.to_string_lossy(), value.to_str()?)));
+    texts
+        .filter(|(name, value)| is_secret_name(name) || looks_random(value))
+        .map(|(_, value)| value.to_owned())
+}
+
+/// Reports whether a value could be a token: one long word of letters and digits that is no path or address.
+fn looks_random(value: &str) -> bool {
+    let has = |kind: fn(&char) -> bool| value.chars().any(|c| kind(&c));
+    value.len() >= RANDOM_LENGTH
+        && has(char::is_ascii_digit)
+        && has(char::is_ascii_alphabetic)
+        && value.chars().all(|c| c.is_ascii_graphic() && c != '/')
 }
 
 /// Takes the secrets out of an event.

@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 use daemon_spec::quoted;
 use serde_json::{Map, Value};
 
-use super::{Fault, url};
+use super::{Fault, scalar, url};
 use crate::redact::{REDACTED, Redactor, arguments, secret_arguments};
 
 /// The most servers of one task.
@@ -238,14 +238,14 @@ pub fn render_mcp(servers: &[McpRegistration]) -> String {
 
 fn rendered(registration: &McpRegistration) -> String {
     let mut acc = String::new();
-    let name = quoted(&registration.name);
+    let name = scalar(&registration.name);
     match &registration.server {
         McpServer::Stdio { command, args, env } => {
             put(
                 &mut acc,
                 format_args!(
                     "- name: {name}\n  transport: stdio\n  command: {}\n",
-                    quoted(command)
+                    scalar(command)
                 ),
             );
             let texts: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -277,7 +277,7 @@ fn put_names(acc: &mut String, field: &str, values: &BTreeMap<String, String>) {
     for name in values.keys() {
         put(
             acc,
-            format_args!("    {}: {}\n", quoted(name), quoted(REDACTED)),
+            format_args!("    {}: {}\n", scalar(name), quoted(REDACTED)),
         );
     }
 }

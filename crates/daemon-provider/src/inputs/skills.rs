@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use daemon_spec::{Document, Node, NodeValue, Shape, quoted};
 
-use super::Fault;
+use super::{Fault, scalar};
 
 /// The most skills of one task.
 pub const MAX_SKILLS: usize = 32;
@@ -140,8 +140,8 @@ pub fn render_skills(skills: &[Skill]) -> String {
         let location = skill.location.to_string_lossy();
         format!(
             "- name: {}\n  location: {}\n  description: {}\n",
-            quoted(&skill.name),
-            quoted(&location),
+            scalar(&skill.name),
+            scalar(&location),
             quoted(&skill.description)
         )
     });

@@ -28,21 +28,21 @@ fn registrations_are_shown_without_their_secrets() {
             {"name": "v4lue-of-key", "transport": "stdio", "command": "v4lue-of-key"},
         ]),
         expect![[r#"
-            - name: "docs"
+            - name: docs
               transport: stdio
-              command: "python"
+              command: python
               args: ["-m", "docs", "--token", "<redacted>", "--url=https://<redacted>@h/"]
               env:
-                "EMPTY": "<redacted>"
-                "KEY": "<redacted>"
-            - name: "hub"
+                EMPTY: "<redacted>"
+                KEY: "<redacted>"
+            - name: hub
               transport: http
               url: "https://<redacted>@hub.example/mcp?key=<redacted>&<redacted>"
               headers:
-                "Authorization": "<redacted>"
-            - name: "v4lue-of-key"
+                Authorization: "<redacted>"
+            - name: v4lue-of-key
               transport: stdio
-              command: "v4lue-of-key"
+              command: v4lue-of-key
         "#]],
     );
 }
@@ -133,11 +133,11 @@ fn skills_are_found_by_directory_or_file_and_counted_once() {
     .map(str::to_owned);
     let found = skills(&names, Some(&root)).unwrap();
     let expected = expect![[r#"
-        - name: "review"
-          location: "ROOT/skills/review/SKILL.md"
+        - name: review
+          location: ROOT/skills/review/SKILL.md
           description: "How: to review"
-        - name: "deploy"
-          location: "ROOT/deploy/SKILL.md"
+        - name: deploy
+          location: ROOT/deploy/SKILL.md
           description: "Ships."
     "#]];
     expected.assert_eq(&render_skills(&found).replace(&root.display().to_string(), "ROOT"));

@@ -9,8 +9,8 @@ use daemon_validate::without_secrets;
 use serde_json::{Map, Value, json};
 
 use crate::cli::Record;
-use crate::commands::reading::plain;
 use crate::failure::Failure;
+use crate::out::plain;
 use crate::out::{Out, put};
 use crate::place::Place;
 use crate::session::{Intent, Session, parameter};

@@ -65,11 +65,8 @@ fn bare(line: &str) -> &str {
 /// Makes somebody's words fit for one line of a terminal.
 pub(super) fn plain(text: &str) -> String {
     let mut chars = text.chars();
-    let shown: String = chars
-        .by_ref()
-        .take(400)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let shown: String = chars.by_ref().take(400).collect();
+    let shown = crate::out::plain(&shown);
     match chars.next() {
         Some(_) => format!("{shown}…"),
         None => shown,

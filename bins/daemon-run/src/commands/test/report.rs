@@ -1,7 +1,7 @@
 //! What came of tests, for people.
 
 use super::{Ran, Report};
-use crate::commands::reading::plain;
+use crate::out::plain;
 use crate::out::put;
 
 const GREEN: &str = "\u{1b}[32m";

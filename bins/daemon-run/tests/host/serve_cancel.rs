@@ -1,0 +1,133 @@
+//! Cancelling a run by its id, and what a run that cannot be changed answers.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::world::{World, eventually};
+
+const WORKS_ON: &str = "cat > /dev/null\necho begun\nexec sleep 60\n";
+
+#[test]
+fn a_run_is_cancelled_by_its_id_once_and_progress_is_shown_before() {
+    let world = World::pushed();
+    world.script(WORKS_ON);
+    let _host = world.serve();
+    let id = world.dispatch(&["work"]).remove(0);
+    eventually("it works", || {
+        (world.check(&id)["last_output"] == "begun").then_some(())
+    });
+    let asked = world.run(&["cancel", &id]);
+    let told = String::from_utf8_lossy(&asked.stderr).into_owned();
+    assert_eq!(asked.status.code(), Some(64), "{told}");
+    let progress = format!("run {id} of sh is running (");
+    assert!(told.contains(&progress) && told.contains("--yes"), "{told}");
+    let (code, answer) = world.json(&["cancel", &id, "--yes"]);
+    assert_eq!(
+        json!([code, answer["id"], answer["state"], answer["error"]["type"]]),
+        json!([0, id, "cancelled", "reclaim"])
+    );
+    let (code, answer) = world.json(&["cancel", &id, "--yes"]);
+    assert_eq!(
+        json!([code, answer["error"]["code"], answer["error"]["message"]]),
+        json!([75, "ended", format!("run `{id}` has ended: cancelled")])
+    );
+    let (code, answer) = world.json(&["cancel", "em-1-20260102-030405-0a1b2c", "--yes"]);
+    assert_eq!(
+        json!([code, answer["error"]["code"]]),
+        json!([66, "unknown-run"])
+    );
+}
+
+#[test]
+fn a_route_says_conflict_where_a_run_cannot_be_changed() {
+    let world = World::pushed();
+    let host = world.serve();
+    let id = world.dispatch(&["note"]).remove(0);
+    world.announced(&id);
+    for (verb, body, code) in [
+        ("cancel", json!({}), "ended"),
+        ("ask", json!({"message": "and?"}), "not-supported"),
+    ] {
+        let answer = host.ask("POST", &format!("/api/v1/runs/{id}/{verb}"), &body);
+        let object = answer.json();
+        assert_eq!(
+            json!([answer.status, object["ok"], object["error"]["code"]]),
+            json!([409, false, code])
+        );
+    }
+    let (exit, answer) = world.json(&["ask", &id, "and?"]);
+    assert_eq!(
+        json!([exit, answer["error"]["message"]]),
+        json!([64, "not supported"])
+    );
+}
+
+#[test]
+fn a_list_of_runs_in_no_state_there_is_is_refused() {
+    let world = World::pushed();
+    let _host = world.serve();
+    let (exit, answer) = world.json(&["emanate", "list", "--status", "finished"]);
+    assert_eq!(
+        json!([exit, answer["error"]["message"]]),
+        json!([
+            64,
+            "status must be one of running, done, failed, cancelled, timeout, unknown"
+        ])
+    );
+}
+
+#[test]
+fn a_message_is_read_from_the_input_where_a_hyphen_stands_for_it() {
+    let world = World::pushed();
+    world.script(
+        "cat > last\necho '{\"daemon\":\"session\",\"id\":\"s1\"}'\necho '{\"daemon\":\"result\",\"ok\":true,\"text\":\"heard\"}'\n",
+    );
+    let program = world.beside("agent.sh").display().to_string();
+    world.configure(&format!(
+        "[provider.talks]\ncommand = {program:?}\nresume = [\"{{session}}\"]\n"
+    ));
+    let _host = world.serve();
+    let call = json!({"action": "emanate", "backend": "talks", "tasks": [{"task": "listen"}]});
+    let (_, reply) = world.tool(&call);
+    let id = reply["run_ids"][0].as_str().expect("an id").to_owned();
+    world.announced(&id);
+    let mut asking = world
+        .command(&["ask", &id, "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    let mut input = asking.stdin.take().expect("a pipe");
+    input.write_all(b"-- from the input\n").expect("it reads");
+    drop(input);
+    assert!(asking.wait().expect("it ends").success());
+    eventually("it was answered", || {
+        (world.check(&id)["followups"][0]["state"] == "done").then_some(())
+    });
+    let heard = std::fs::read_to_string(world.desk().join("last")).expect("it is there");
+    assert_eq!(heard, "-- from the input\n");
+}
+
+#[test]
+fn a_refusal_says_what_to_do_about_it() {
+    let world = World::pushed();
+    let _host = world.serve();
+    let help = |call: Value| {
+        let (_, answer) = world.tool(&call);
+        answer["error"]["help"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert_eq!(
+        help(json!({"action": "emanate", "backend": "gemini", "tasks": [{"task": "x"}]})),
+        "one of builtin, claude, codex, opencode, sh, or a [provider.NAME] of config.toml"
+    );
+    let (_, answer) = world.json(&["emanate", "check", "em-7"]);
+    assert_eq!(
+        answer["error"]["help"],
+        "`daemon-run emanate list` tells the ids"
+    );
+}
