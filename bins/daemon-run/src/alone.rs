@@ -7,6 +7,7 @@ use daemon_host::driver::{Inner, Runtime};
 use daemon_host::home::{Home, Ownership};
 use daemon_host::ops::{OpError, Operations};
 use daemon_host::random;
+use daemon_host::secrets::HostSecrets;
 use daemon_host::serve::Compose as _;
 use daemon_store::Store;
 
@@ -47,7 +48,8 @@ impl Alone {
             parts,
             generation: 1,
         };
-        let inner = Inner::new(home, Arc::clone(&store), epoch, runtime);
+        let secrets = HostSecrets::default();
+        let inner = Inner::new(home, Arc::clone(&store), epoch, runtime, secrets);
         let operations = Operations::new(Arc::clone(&store), inner.registry().clone(), live);
         Ok(Self {
             inner,

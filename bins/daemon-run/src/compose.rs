@@ -352,6 +352,7 @@ impl Planner for BranchPlanner {
             ordinal: push.ordinal,
             message: Some(&push.message),
             at: push.at,
+            is_secret: &|text| push.secrets.finds_in(text),
         };
         let mut output =
             plan_branch(&push.worktree, &changes, &plan, &rules).map_err(|error| chain(&error))?;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use daemon_host::config::Log;
+use daemon_host::secrets::HostSecrets;
 
 use crate::cli::{Cli, Color, Command, Global};
 use crate::commands::act::{self, Prompts};
@@ -90,7 +91,7 @@ fn start(cli: &Cli, out: Out) -> Result<u8, Failure> {
     let place = Place::read(&cli.global)?;
     let is_serving = matches!(cli.command, Command::Serve(_) | Command::Demo(_));
     if !is_serving && logs::are_wanted(&cli.global, &place) {
-        logs::begin(&Log::default(), &cli.global, &place)?;
+        logs::begin(&Log::default(), &cli.global, &place, HostSecrets::default())?;
     }
     let mut builder = if is_serving {
         tokio::runtime::Builder::new_multi_thread()

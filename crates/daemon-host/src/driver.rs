@@ -31,6 +31,7 @@ use crate::defect::guarded;
 use crate::emanation::{self, Emanations};
 use crate::home::Home;
 use crate::registry::SharedRegistry;
+use crate::secrets::HostSecrets;
 pub use alone::run_one;
 pub use parts::{Checked, Checker, Parts, Planner, Push, PushPermission, Runtime, Wish};
 use repos::Watched;
@@ -107,6 +108,8 @@ pub struct Inner {
     pub(crate) emanations: Emanations,
     /// What model calls may spend in a day.
     pub(crate) purse: Arc<crate::money::DayPurse>,
+    /// What the host itself holds and nothing may tell.
+    pub(crate) secrets: HostSecrets,
     runtime: RwLock<Arc<Runtime>>,
     state: Mutex<State>,
     backlog: std::sync::atomic::AtomicU64,
@@ -131,9 +134,17 @@ impl std::fmt::Debug for Inner {
 }
 
 impl Inner {
-    /// Puts together what tasks share.
-    pub fn new(home: Home, store: Arc<dyn Store>, epoch: HostEpoch, runtime: Runtime) -> Arc<Self> {
+    /// Puts together what tasks share; `secrets` comes to know what the configuration names.
+    pub fn new(
+        home: Home,
+        store: Arc<dyn Store>,
+        epoch: HostEpoch,
+        runtime: Runtime,
+        secrets: HostSecrets,
+    ) -> Arc<Self> {
+        secrets.read(home.root(), &runtime.config);
         Arc::new(Self {
+            secrets,
             home,
             store,
             registry: SharedRegistry::default(),
@@ -175,6 +186,7 @@ impl Inner {
 
     /// Replaces configuration and parts.
     pub(crate) fn replace_runtime(&self, config: Config, parts: Parts) -> u64 {
+        self.secrets.read(self.home.root(), &config);
         let mut runtime = self.runtime.write().expect("no holder panics");
         let generation = runtime.generation + 1;
         *runtime = Arc::new(Runtime {

@@ -6,6 +6,7 @@ mod grants;
 mod host_tools;
 mod place;
 mod servers;
+mod spool;
 mod supervise;
 
 use std::path::Path;

@@ -49,6 +49,7 @@ pub mod readings;
 pub mod registration;
 pub mod registry;
 mod runs;
+pub mod secrets;
 pub mod serve;
 pub mod servers;
 pub mod token;

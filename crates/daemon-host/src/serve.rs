@@ -24,6 +24,7 @@ use crate::home::Home;
 use crate::http::{self, Access, Admit, Doors, Health, Hooks, Hosts};
 use crate::ops::{Live, OpError, OpErrorKind, Operations, chain};
 use crate::random;
+use crate::secrets::HostSecrets;
 
 /// Reads the configuration and composes its parts; the binary brings it.
 pub trait Compose: Send + Sync {
@@ -50,6 +51,8 @@ pub struct Start {
     pub config: Config,
     /// What reads and composes it again.
     pub compose: Arc<dyn Compose>,
+    /// What writes its logs without its secrets shares this.
+    pub secrets: HostSecrets,
 }
 
 impl std::fmt::Debug for Start {
@@ -95,6 +98,7 @@ pub async fn serve<F: Future<Output = Signal>>(
         store,
         config,
         compose,
+        secrets,
     } = start;
     let address = listen_address(&config)?;
     let token_file = config
@@ -122,7 +126,7 @@ pub async fn serve<F: Future<Output = Signal>>(
         parts,
         generation: 1,
     };
-    let inner = Inner::new(home, Arc::clone(&store), epoch, runtime);
+    let inner = Inner::new(home, Arc::clone(&store), epoch, runtime, secrets);
     inner.take_back().await?;
     inner.first_sight().await?;
 

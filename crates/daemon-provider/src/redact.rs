@@ -3,6 +3,7 @@
 mod forms;
 mod json;
 mod names;
+mod sequence;
 mod stream;
 mod views;
 
@@ -14,7 +15,9 @@ use std::sync::Arc;
 use aho_corasick::AhoCorasick;
 use serde_json::Value;
 
+pub use json::secrets_of_arguments;
 pub use names::is_secret_name;
+pub use sequence::Sequence;
 pub use stream::Stream;
 
 pub(crate) use json::{arguments, secret_arguments};
@@ -95,7 +98,7 @@ impl Redactor {
     /// Takes the secrets out of a text whose end is missing: the beginning of one may stand there.
     pub fn cut<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut covered = self.covered(text);
-        if let Some(head) = self.head_at_end(text) {
+        if let Some(head) = self.head_at_end(text, SHORTEST_HEAD) {
             covered.push(head..text.len());
             covered = merged(covered);
         }
@@ -112,6 +115,16 @@ impl Redactor {
     /// Begins to take secrets out of a text that comes in pieces.
     pub fn stream(&self) -> Stream {
         Stream::new(self.clone())
+    }
+
+    /// Begins to take secrets out of texts that follow one another and are each told at once.
+    pub fn sequence(&self) -> Sequence {
+        Sequence::new(self.clone())
+    }
+
+    /// Reports whether a text holds a secret.
+    pub fn finds_in(&self, text: &str) -> bool {
+        !self.covered(text).is_empty()
     }
 
     /// Returns how far apart the two ends of a secret can be in a text.
@@ -133,24 +146,35 @@ impl Redactor {
         merged(covered)
     }
 
-    /// Finds where the beginning of a secret that a text ends with starts.
-    fn head_at_end(&self, text: &str) -> Option<usize> {
+    /// Finds where the beginning of a secret that a text ends with starts, if at least so many bytes of it stand there.
+    fn head_at_end(&self, text: &str, shortest: usize) -> Option<usize> {
         let known = self.known.as_ref()?;
         let torn = views::torn_escapes(text);
         let views = torn.flat_map(views::of);
         let heads = views.filter_map(|view| {
-            let n_left = known.patterns.iter().filter_map(|pattern| {
-                let most = view.bytes().len().min(pattern.len());
-                (SHORTEST_HEAD..=most).rev().find(|n| {
-                    view.bytes()
-                        .ends_with(pattern.get(..*n).unwrap_or_default())
-                })
-            });
-            let n_left = n_left.max()?;
-            let end = view.bytes().len();
-            Some(view.place(end - n_left..end).start)
+            let bytes = view.bytes();
+            let most = bytes.len().min(known.longest);
+            let mut lengths = (shortest..=most).rev();
+            let n_left = lengths.find(|n| {
+                let head = bytes.get(bytes.len() - n..).unwrap_or_default();
+                known.has_beginning(head)
+            })?;
+            Some(view.place(bytes.len() - n_left..bytes.len()).start)
         });
         heads.min()
+    }
+}
+
+impl Known {
+    /// Reports whether a secret begins with these bytes.
+    fn has_beginning(&self, head: &[u8]) -> bool {
+        // The patterns are sorted: the first that is not less begins with them if any does.
+        let at = self
+            .patterns
+            .partition_point(|pattern| pattern.as_slice() < head);
+        self.patterns
+            .get(at)
+            .is_some_and(|pattern| pattern.starts_with(head))
     }
 }
 

@@ -29,3 +29,14 @@ pub fn hit(name: &str) {
         }
     }
 }
+
+/// Reports whether the environment asks for a fault in the code itself: `DAEMON_CANARY=redactor-forgets-edges`.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test reaches into a process that it started by nothing but its environment"
+)]
+pub fn is_planted(name: &str) -> bool {
+    static PLANTED: OnceLock<Option<String>> = OnceLock::new();
+    let planted = PLANTED.get_or_init(|| std::env::var("DAEMON_CANARY").ok());
+    planted.as_deref() == Some(name)
+}

@@ -1,5 +1,7 @@
 //! From the changes of a run to an output.
 
+use std::fmt;
+
 use daemon_engine::{NewOutput, OutputKey, OutputState};
 use daemon_event::{ActivationId, DaemonKey};
 use daemon_repo::{Changes, GitError, Mark, Problem, RefName, Worktree, daemon_branch};
@@ -9,7 +11,7 @@ use crate::check::{BranchRefusal, BranchRules, check_branch, check_target, check
 use crate::git_branch::{GIT, Pushed};
 
 /// Who pushes, and why.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct BranchPlan<'a> {
     /// The daemon.
     pub daemon: &'a DaemonKey,
@@ -21,6 +23,18 @@ pub struct BranchPlan<'a> {
     pub message: Option<&'a str>,
     /// The time the commit carries.
     pub at: Timestamp,
+    /// Whether a text holds a secret that the host knows; what looks like one is found without it.
+    pub is_secret: &'a (dyn Fn(&str) -> bool + Sync),
+}
+
+impl fmt::Debug for BranchPlan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BranchPlan")
+            .field("daemon", &self.daemon)
+            .field("activation", &self.activation)
+            .field("ordinal", &self.ordinal)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Plans the branch of an activation: what is let through becomes a commit, on no branch yet.
@@ -81,5 +95,15 @@ fn check(
         lines => lines?,
     };
     let message = plan.message.unwrap_or_default();
-    Ok(check_text("an added line", &lines).and_then(|()| check_text("the message", message)))
+    for (place, text) in [("an added line", lines.as_str()), ("the message", message)] {
+        let checked = check_text(place, text);
+        if checked.is_err() {
+            return Ok(checked);
+        }
+        if (plan.is_secret)(text) {
+            let what = "a secret of this host";
+            return Ok(Err(BranchRefusal::Secret { place, what }));
+        }
+    }
+    Ok(Ok(()))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use daemon_host::home::Home;
 use daemon_host::ops::{OpError, OpErrorKind};
+use daemon_host::secrets::HostSecrets;
 use daemon_host::serve::{Compose as _, Ready, Signal, Start, serve};
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
@@ -35,7 +36,8 @@ pub(crate) async fn run(
     };
     let composer = Arc::new(Composer::new(place, overrides));
     let config = composer.load()?;
-    logs::begin(&config.log, global, place)?;
+    let secrets = HostSecrets::default();
+    logs::begin(&config.log, global, place, secrets.clone())?;
     if config.repo.is_empty() {
         out.note("no repository is watched: give --repo DIR, or [[repo]] in config.toml");
     }
@@ -46,6 +48,7 @@ pub(crate) async fn run(
         store,
         config,
         compose: composer,
+        secrets,
     };
     let on_ready = |ready: Ready| announce(&ready, out);
     let served = serve(start, on_ready, || signals.next()).await;

@@ -3,11 +3,14 @@
 //! Every test has its own repository and home, waits for events and never for time, and ends what it started.
 
 mod agents;
+mod bad_outputs;
 mod bridge;
 mod browser;
+mod canaries;
 mod emanating;
 mod granted;
 mod http;
+mod leaks;
 mod llm;
 mod rpc;
 mod secrets;

@@ -1,11 +1,10 @@
 //! Secrets of a run's MCP servers and options reach the program, and nothing that is kept or told.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::leaks::{Found, Search, escaped, walk};
 use crate::world::World;
 
 /// One for each field that can hold a secret; some need escapes in JSON or in an address.
@@ -55,66 +54,6 @@ echo '{"type":"step_finish","sessionID":"ses_1","part":{"id":"p","reason":"stop"
     ),
 ];
 
-fn escaped(text: &str) -> String {
-    let quoted = Value::from(text).to_string();
-    quoted
-        .get(1..quoted.len() - 1)
-        .expect("it is quoted")
-        .to_owned()
-}
-
-fn base64(text: &str) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    // Whole groups only: what is left of the last one depends on what follows.
-    let groups = text.as_bytes().chunks_exact(3);
-    let characters = groups.flat_map(|group| {
-        let bits = group
-            .iter()
-            .fold(0_usize, |acc, byte| acc << 8 | usize::from(*byte));
-        [18, 12, 6, 0].map(|shift| char::from(ALPHABET[bits >> shift & 63]))
-    });
-    characters.collect()
-}
-
-/// Returns the forms in which a secret must not appear.
-fn forms(canary: &str) -> Vec<String> {
-    let percent: String = canary.bytes().map(|byte| format!("%{byte:02x}")).collect();
-    vec![
-        canary.to_owned(),
-        escaped(canary),
-        escaped(&escaped(canary)),
-        base64(canary),
-        base64(&format!("user:{canary}")[6..]),
-        percent,
-    ]
-}
-
-fn leaks(given: &[&str], text: &str) -> Vec<String> {
-    let all = given.iter().flat_map(|canary| forms(canary));
-    all.filter(|form| text.contains(form.as_str())).collect()
-}
-
-/// Reads every file below a directory, without what a program wrote into its own home.
-fn walk(directory: &Path, found: &mut Vec<(String, String, u32)>) {
-    for entry in fs::read_dir(directory).expect("it is readable") {
-        let path = entry.expect("it is readable").path();
-        let meta = fs::symlink_metadata(&path).expect("it is there");
-        if meta.is_dir() {
-            if path.file_name().is_some_and(|name| name != "session") {
-                walk(&path, found);
-            }
-        } else if meta.is_file() {
-            let text =
-                String::from_utf8_lossy(&fs::read(&path).expect("it is readable")).into_owned();
-            found.push((
-                path.display().to_string(),
-                text,
-                meta.permissions().mode() & 0o777,
-            ));
-        }
-    }
-}
-
 fn registrations() -> Value {
     let url = format!(
         "http://{}:{}@127.0.0.1:1/mcp?key={}",
@@ -138,6 +77,7 @@ fn secrets_reach_the_program_and_stand_in_no_form_in_what_is_kept_or_told() {
         let desk = world.desk();
         fs::create_dir_all(&desk).expect("a directory");
         let given = CANARIES;
+        let search = Search::of(&given);
         fs::write(desk.join("canaries"), given.join("\n") + "\n").expect("a file");
         let all = given.iter().map(|canary| escaped(canary));
         let all = all.collect::<Vec<_>>().join("\n");
@@ -164,23 +104,21 @@ fn secrets_reach_the_program_and_stand_in_no_form_in_what_is_kept_or_told() {
             ("run", &shown),
         ] {
             assert_eq!(
-                leaks(&given, &told.to_string()),
+                search.leaks(&told.to_string()),
                 Vec::<String>::new(),
                 "{agent}: {what}: {told}"
             );
         }
         host.stop();
         assert_eq!(
-            leaks(&given, &world.log()),
+            search.leaks(&world.log()),
             Vec::<String>::new(),
             "{agent}: {}",
             world.log()
         );
-        let mut files = Vec::new();
-        walk(&world.home, &mut files);
-        for (path, text, mode) in &files {
+        for Found { path, text, mode } in &walk(&world.home, &["session"]) {
             assert_eq!(
-                leaks(&given, text),
+                search.leaks(text),
                 Vec::<String>::new(),
                 "{agent}: {path}: {text}"
             );

@@ -41,6 +41,18 @@ fn an_end_is_told_once_wherever_its_host_dies() {
             [json!([1, before]), json!([2, run]), json!([3, next])],
             "{place}"
         );
+        // The steps that were taken before the death and those after it tell one and the same event.
+        for event in world.events() {
+            let id = event["run_id"].as_str().expect("an id");
+            let mark = std::fs::read_to_string(world.file(id, ".notified")).expect("the mark");
+            assert_eq!(
+                serde_json::from_str::<Value>(&mark).expect("JSON"),
+                event,
+                "{place}"
+            );
+            assert_eq!(event["idempotency_key"], format!("daemon-terminal:{id}"));
+            assert_eq!(world.document(id)["terminal_notified"], true, "{place}");
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Notices: each end is told once, to whoever listens and to whoever comes later.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use crate::rpc::Rpc;
@@ -28,10 +30,20 @@ fn every_end_is_told_once_with_all_that_a_caller_needs() {
         run
     };
     let rows = [
-        ("good", 3600, "done", Value::Null),
-        ("bad", 3600, "failed", json!("provider: could not")),
-        ("stopped", 3600, "cancelled", json!("reclaim: ")),
-        ("late", 5, "timeout", json!("timeout: ")),
+        ("good", 3600, "done", None),
+        ("bad", 3600, "failed", Some("provider: could not")),
+        (
+            "stopped",
+            3600,
+            "cancelled",
+            Some("reclaim: sh CLI terminated by the host (reclaim, SIGTERM, code -15)"),
+        ),
+        (
+            "late",
+            5,
+            "timeout",
+            Some("timeout: sh CLI terminated by the host (timeout, SIGTERM, code -15)"),
+        ),
     ];
     for (n, (task, timeout, status, error)) in rows.iter().enumerate() {
         let run = ends(task, *timeout);
@@ -41,32 +53,29 @@ fn every_end_is_told_once_with_all_that_a_caller_needs() {
         assert_eq!(told["method"], "run/event");
         let event = told["params"].take();
         assert_eq!(world.events().last(), Some(&event));
-        let directory = world.home.join("daemons").join(&run);
-        let body = event["body"].as_str().expect("a body").to_owned();
+        let directory = world.home.join("daemons").join(&run).display().to_string();
+        let mut body = format!(
+            "Daemon {run} {status}.\nInspect with daemon(action=\"check\", id=\"{run}\").\nTask: {task}\n\
+             Run directory: {directory}\nResult file: {directory}/result.txt"
+        );
+        match error {
+            None => body.push_str("\nPreview:\ng"),
+            Some(error) => body.extend(["\nError: ", error]),
+        }
         assert_eq!(
             event,
             json!({
                 "seq": seq, "event_id": format!("evt_{seq}"), "source": "daemon", "ref_id": run, "run_id": run,
-                "group_id": ended["group_id"], "parent": world.document(&run)["parent_addr"], "status": status,
-                "result_path": world.document(&run)["result_path"], "at": ended["finished_at"], "body": body,
-                "idempotency_key": format!("daemon-terminal:{run}"),
+                "group_id": ended["group_id"], "parent": format!("cli:{}", rustix::process::geteuid().as_raw()),
+                "status": status, "result_path": format!("{directory}/result.txt"), "at": ended["finished_at"],
+                "body": body, "idempotency_key": format!("daemon-terminal:{run}"),
             })
         );
-        let expected = format!(
-            "Daemon {run} {status}.\nInspect with daemon(action=\"check\", id=\"{run}\").\nTask: {task}\nRun directory: {}\n",
-            directory.display()
-        );
-        assert!(body.starts_with(&expected), "{body}");
-        match error.as_str() {
-            None => assert!(
-                body.ends_with(&format!(
-                    "Result file: {}/result.txt\nPreview:\ng",
-                    directory.display()
-                )),
-                "{body}"
-            ),
-            Some(error) => assert!(body.contains(&format!("\nError: {error}")), "{body}"),
-        }
+        let mark = fs::read_to_string(world.file(&run, ".notified")).expect("the mark");
+        assert_eq!(serde_json::from_str::<Value>(&mark).expect("JSON"), event);
+        let text = fs::read_to_string(format!("{directory}/result.txt")).expect("the text");
+        let told = ["g", "could not", "begun", "begun"];
+        assert_eq!(text, told[n]);
         let document = world.document(&run);
         assert_eq!(
             (&document["terminal_notified"], &document["notified_seq"]),
@@ -75,7 +84,15 @@ fn every_end_is_told_once_with_all_that_a_caller_needs() {
         let priority = if n == 0 { "normal" } else { "high" };
         assert_eq!(world.notices()["priority"], priority);
     }
-    assert_eq!(world.events().len(), 4);
+    let events = world.events();
+    let notices = world.notices();
+    assert_eq!(
+        notices,
+        json!({"header": "4 daemon notices, 3 not done", "icon": "alert", "priority": "high",
+            "published_at": notices["published_at"], "data": {"first_seq": 1, "last_seq": 4, "events": events}})
+    );
+    let seqs: Vec<&Value> = events.iter().map(|event| &event["seq"]).collect();
+    assert_eq!(seqs, [1, 2, 3, 4]);
 }
 
 #[test]
@@ -85,18 +102,41 @@ fn twenty_five_ends_leave_twenty_five_marks_and_the_newest_twenty_in_the_window(
     let tasks: Vec<String> = (0..25).map(|n| format!("task {n}")).collect();
     let tasks: Vec<&str> = tasks.iter().map(String::as_str).collect();
     let runs = world.dispatch(&tasks);
+    let mut marks = Vec::new();
     for run in &runs {
-        world.announced(run);
-        assert!(world.file(run, ".notified").is_file());
+        let ended = world.announced(run);
+        let mark = fs::read_to_string(world.file(run, ".notified")).expect("the mark");
+        let mark: Value = serde_json::from_str(&mark).expect("JSON");
+        assert_eq!(
+            (&mark["run_id"], &mark["seq"]),
+            (&json!(run), &ended["notified_seq"])
+        );
+        marks.push(mark);
     }
+    marks.sort_by_key(|mark| mark["seq"].as_u64());
+    let seqs: Vec<&Value> = marks.iter().map(|mark| &mark["seq"]).collect();
+    assert_eq!(json!(seqs), json!((1..=25).collect::<Vec<u64>>()));
     let notices = world.notices();
     assert_eq!(
         (&notices["data"]["first_seq"], &notices["data"]["last_seq"]),
         (&json!(6), &json!(25))
     );
-    assert_eq!(world.events().len(), 20);
-    let (_, list) = world.json(&["emanate", "list", "--after-seq", "0"]);
-    assert_eq!(list["total_matches"], 25);
-    let (_, list) = world.json(&["emanate", "list", "--after-seq", "20"]);
-    assert_eq!(list["total_matches"], 5);
+    assert_eq!(world.events(), marks[5..]);
+    // Whoever is behind the window reads the rest from the list: all of it, and nothing else.
+    for after in [0, 5, 20, 25] {
+        let (_, list) = world.json(&[
+            "emanate",
+            "list",
+            "--after-seq",
+            &after.to_string(),
+            "--last",
+            "100",
+        ]);
+        let listed = list["emanations"].as_array().expect("a list").iter();
+        let mut listed: Vec<&Value> = listed.map(|run| &run["run_id"]).collect();
+        listed.sort_by_key(ToString::to_string);
+        let mut expected: Vec<&Value> = marks[after..].iter().map(|mark| &mark["run_id"]).collect();
+        expected.sort_by_key(ToString::to_string);
+        assert_eq!(listed, expected, "after {after}");
+    }
 }

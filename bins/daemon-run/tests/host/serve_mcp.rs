@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::world::{Host, World, eventually};
 
 /// A client of `daemon-run mcp`.
-struct Client {
+pub(crate) struct Client {
     child: Child,
     reading: BufReader<ChildStdout>,
     next: u32,
@@ -18,7 +18,7 @@ struct Client {
 }
 
 impl Client {
-    fn start(world: &World) -> Self {
+    pub(crate) fn start(world: &World) -> Self {
         Self::named(world, "An Editor")
     }
 
@@ -38,7 +38,7 @@ impl Client {
         client
     }
 
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.next += 1;
         let request =
             json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
@@ -68,7 +68,7 @@ impl Client {
     }
 
     /// Calls a tool; returns whether it failed, and the object.
-    fn call(&mut self, tool: &str, arguments: &Value) -> (bool, Value) {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> (bool, Value) {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         let result = &answer["result"];
         (
@@ -77,7 +77,7 @@ impl Client {
         )
     }
 
-    fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(mut self) -> Option<i32> {
         drop(self.child.stdin.take());
         self.child.wait().expect("the program ends").code()
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use daemon_engine::Surface;
 use daemon_event::ActivationId;
 use daemon_provider::Provider;
+use daemon_provider::redact::Redactor;
 use daemon_repo::Discovery;
 use serde_json::Value;
 
@@ -50,6 +51,8 @@ pub struct Push {
     pub message: String,
     /// The time the commit carries.
     pub at: jiff::Timestamp,
+    /// What knows the secrets that must not leave with it.
+    pub secrets: Redactor,
     /// Whether the run may push at all.
     pub permission: PushPermission,
     /// Whether the run asked for it.

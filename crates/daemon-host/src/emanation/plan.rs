@@ -23,6 +23,7 @@ use crate::driver::Inner;
 use crate::money::{DayPurse, MoneyOnly, Wallet};
 use crate::policy::{RunPolicy, micros, permissions};
 use crate::runs::{Record, environment_secrets};
+use crate::secrets::HostSecrets;
 
 /// What the runs of a batch have in common.
 #[derive(Clone)]
@@ -41,6 +42,8 @@ pub(super) struct Common {
     /// The API of the task's preset.
     pub(super) preset_api: Option<String>,
     pub(super) purse: Arc<DayPurse>,
+    /// What the host itself holds and nothing may tell.
+    pub(super) secrets: HostSecrets,
     /// What model calls of the whole host may cost in a day.
     pub(super) day: Option<MicroUsd>,
 }
@@ -102,6 +105,7 @@ pub(super) fn common(
         presets_in: inner.home.below(Path::new("presets")),
         preset_api: None,
         purse: Arc::clone(&inner.purse),
+        secrets: inner.secrets.clone(),
         day: config.budget.day_usd.map(micros),
         capability: policy.capability,
         backend: policy.provider,
@@ -221,7 +225,8 @@ impl Plan {
             .filter(|(name, _)| is_secret_name(name))
             .filter_map(|(_, value)| value.as_str().map(str::to_owned));
         let environment = environment_secrets(&self.common.environment);
-        Redactor::of(registered.chain(options).chain(environment))
+        let of_run = registered.chain(options).chain(environment);
+        self.common.secrets.and(of_run)
     }
 
     /// Returns what the run was called with.

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use daemon_engine::{
-    Activation, AttemptEnd, AttemptOutcome, MAX_PROPOSAL_BYTES, NewOutput, OutputKey, OutputState,
-    Proposal,
+    Activation, AttemptEnd, AttemptOutcome, NewOutput, OutputKey, OutputState, Proposal,
 };
 use daemon_provider::{CancelReason, Class, Outcome};
 
@@ -15,8 +14,6 @@ use crate::config::Capability;
 use crate::driver::{Inner, Push, PushPermission, Wish};
 use crate::random;
 
-/// How many lines of a spool are read.
-const MAX_LINES: usize = 200;
 /// How much of a result is kept as the activation's summary.
 const SUMMARY_CHARS: usize = 500;
 /// How much of a result becomes the message of a commit that the run gave none for.
@@ -30,7 +27,7 @@ pub(super) async fn end(
     activation: &Activation,
     prepared: &Prepared,
     grants: &Arc<RunGrants>,
-    supervised: Supervised,
+    mut supervised: Supervised,
 ) -> AttemptEnd {
     let at = random::now();
     let mut end = AttemptEnd {
@@ -50,14 +47,21 @@ pub(super) async fn end(
         at,
         jitter: random::jitter(),
     };
-    if end.outcome != AttemptOutcome::Done {
-        return end;
-    }
-    for problem in read_spool(&supervised, grants) {
+    let redactor = supervised.record.redactor().clone();
+    // What a run left that did not end well stays for a person to read, and becomes nothing.
+    let is_done = end.outcome == AttemptOutcome::Done;
+    let problems = match supervised.spool.take() {
+        Some(spool) => spool.read(&redactor, |line| drop(is_done.then(|| grants.take(line)))),
+        None => vec!["cannot be read: it was gone before the run began".to_owned()],
+    };
+    for problem in problems {
         tracing::warn!(activation = %activation.id, problem, "the spool");
     }
-    let granted = grants.taken();
-    match outputs(inner, activation, prepared, &granted, &supervised.text, at).await {
+    if !is_done {
+        return end;
+    }
+    let granted = grants.taken().without_secrets(&redactor);
+    match outputs(inner, activation, prepared, &granted, &supervised, at).await {
         Ok(outputs) => {
             end.outputs = outputs;
             end.state = granted.changes;
@@ -92,48 +96,13 @@ fn outcome(outcome: &Outcome) -> AttemptOutcome {
     }
 }
 
-/// Takes the proposals that the run left in its spool, and returns what could not be read of it.
-fn read_spool(supervised: &Supervised, grants: &RunGrants) -> Vec<String> {
-    let path = supervised.record.spool();
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) => return vec![format!("cannot be read: {error}")],
-    };
-    let mut problems = Vec::new();
-    let whole = match bytes.iter().rposition(|byte| *byte == b'\n') {
-        Some(end) => {
-            if end + 1 < bytes.len() {
-                problems.push("its last line is torn and was dropped".to_owned());
-            }
-            &bytes[..end]
-        }
-        None if bytes.is_empty() => return problems,
-        None => return vec!["its only line is torn and was dropped".to_owned()],
-    };
-    for (index, line) in whole.split(|byte| *byte == b'\n').enumerate() {
-        if index >= MAX_LINES {
-            problems.push(format!(
-                "it has more than {MAX_LINES} lines; the rest was not read"
-            ));
-            break;
-        }
-        match std::str::from_utf8(line) {
-            Ok("") => {}
-            Ok(line) if line.len() <= MAX_PROPOSAL_BYTES => drop(grants.take(line)),
-            Ok(_) => problems.push(format!("line {} is too long", index + 1)),
-            Err(_) => problems.push(format!("line {} is not UTF-8", index + 1)),
-        }
-    }
-    problems
-}
-
 /// Makes the outputs: the branch of what changed, then what was refused.
 async fn outputs(
     inner: &Arc<Inner>,
     activation: &Activation,
     prepared: &Prepared,
     granted: &Granted,
-    text: &str,
+    supervised: &Supervised,
     at: jiff::Timestamp,
 ) -> Result<Vec<NewOutput>, String> {
     let mut outputs = Vec::new();
@@ -153,8 +122,9 @@ async fn outputs(
         message: proposed
             .clone()
             .flatten()
-            .unwrap_or_else(|| message(prepared, text)),
+            .unwrap_or_else(|| message(prepared, &supervised.text)),
         at,
+        secrets: supervised.record.redactor().clone(),
         permission: if prepared.capability >= Capability::Propose {
             PushPermission::Allowed
         } else {

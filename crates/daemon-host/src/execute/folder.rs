@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use daemon_engine::Activation;
-use daemon_provider::redact::Redactor;
 use daemon_run_folder::{ActivationLink, Folder, Handle, Start, sha256};
 
 use super::place::Prepared;
@@ -51,7 +50,7 @@ pub(super) fn begin(
         number: activation.attempts,
     };
     let secrets = environment_secrets(&prepared.environment).chain(secrets);
-    let redactor = Redactor::of(secrets);
+    let redactor = inner.secrets.and(secrets);
     Ok(Record::open(reserved, start, redactor, Some(attempt))?)
 }
 

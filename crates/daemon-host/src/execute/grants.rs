@@ -5,6 +5,7 @@ use std::sync::{Mutex, OnceLock};
 
 use async_trait::async_trait;
 use daemon_engine::{Proposal, StateChange, apply};
+use daemon_provider::redact::Redactor;
 use daemon_provider::{GrantError, GrantedTool, Grants, MicroUsd, Reservation, ToolReply, Verdict};
 use serde_json::{Map, Value};
 
@@ -12,6 +13,13 @@ use super::servers::RunServers;
 use crate::config::Capability;
 use crate::money::Wallet;
 use crate::random;
+
+/// How many proposals a run makes at most, through whatever door.
+const MOST_PROPOSALS: usize = 200;
+/// How much of a refused proposal is looked through for secrets before it is cut to what is shown.
+const KEPT_CHARS: usize = 8_192;
+/// How much of a refused proposal is shown.
+const SHOWN_CHARS: usize = 200;
 
 /// The grants of one run.
 #[derive(Debug)]
@@ -29,6 +37,23 @@ struct Pending {
     changes: Vec<StateChange>,
     proposals: Vec<Proposal>,
     refused: Vec<(String, String)>,
+    n_proposed: usize,
+}
+
+impl Pending {
+    /// Notes changes; of several to one key the last counts.
+    fn change(&mut self, changes: &[StateChange]) {
+        for change in changes {
+            self.changes.retain(|known| key(known) != key(change));
+            self.changes.push(change.clone());
+        }
+    }
+}
+
+fn key(change: &StateChange) -> &str {
+    match change {
+        StateChange::Set { key, .. } | StateChange::Remove { key } => key,
+    }
 }
 
 /// What a run proposed and changed.
@@ -38,6 +63,24 @@ pub(super) struct Granted {
     pub(super) proposals: Vec<Proposal>,
     /// What was proposed and why it was refused.
     pub(super) refused: Vec<(String, String)>,
+}
+
+impl Granted {
+    /// Takes secrets out of what is stored; what a branch would show is refused for them elsewhere.
+    pub(super) fn without_secrets(mut self, redactor: &Redactor) -> Self {
+        for change in &mut self.changes {
+            if let StateChange::Set { json, .. } = change
+                && let Ok(value) = serde_json::from_str(json)
+            {
+                *json = redactor.json(&value).to_string();
+            }
+        }
+        for (shown, reason) in &mut self.refused {
+            *shown = redactor.cut(shown).chars().take(SHOWN_CHARS).collect();
+            *reason = redactor.text(reason).into_owned();
+        }
+        self
+    }
 }
 
 impl RunGrants {
@@ -64,12 +107,20 @@ impl RunGrants {
 
     /// Takes one proposal, as a line of JSON.
     pub(super) fn take(&self, line: &str) -> Verdict {
+        let n_before = {
+            let mut pending = self.pending();
+            pending.n_proposed += 1;
+            pending.n_proposed - 1
+        };
+        if n_before >= MOST_PROPOSALS {
+            return Verdict::Refused(format!("a run makes at most {MOST_PROPOSALS} proposals"));
+        }
         let verdict = match Proposal::parse(line) {
             Ok(proposal) => self.admit(proposal),
             Err(error) => Verdict::Refused(error.to_string()),
         };
         if let Verdict::Refused(reason) = &verdict {
-            let shown = line.chars().take(200).collect();
+            let shown = line.chars().take(KEPT_CHARS).collect();
             self.pending().refused.push((shown, reason.clone()));
         }
         verdict
@@ -97,7 +148,7 @@ impl RunGrants {
                 if let Err(error) = apply(&mut pending.values, changes) {
                     return Verdict::Refused(error.to_string());
                 }
-                pending.changes.extend(changes.iter().cloned());
+                pending.change(changes);
             }
             Proposal::NoOp { .. } => {}
         }
@@ -138,7 +189,7 @@ impl Grants for RunGrants {
         let mut pending = self.pending();
         match apply(&mut pending.values, std::slice::from_ref(&change)) {
             Ok(()) => {
-                pending.changes.push(change);
+                pending.change(&[change]);
                 Ok(())
             }
             Err(error) => Err(GrantError::Refused {

@@ -12,17 +12,20 @@ use super::grants::RunGrants;
 use super::host_tools::HostTools;
 use super::place::{Prepared, usual_environment};
 use super::servers::{Patience, Recorder, RunServers, Terms};
+use super::spool::Spool;
 use crate::defect::guarded;
 use crate::driver::Inner;
 use crate::random;
 use crate::runs::{Course, Ended, Following, Record};
 use crate::servers::Servers;
 
-/// How a run ended, and its record.
+/// How a run ended, without its secrets, and its record.
 pub(super) struct Supervised {
     pub(super) outcome: Outcome,
     pub(super) text: String,
     pub(super) record: Record,
+    /// The proposals that its processes left.
+    pub(super) spool: Option<Spool>,
     pub(super) tokens: Option<u64>,
     pub(super) cost_usd: Option<f64>,
 }
@@ -48,6 +51,7 @@ pub(super) async fn run(
     let mut record = begun.map_err(|error| {
         Refusal::retryable(format!("the run folder: {}", crate::ops::chain(&error)))
     })?;
+    let spool = Spool::open(&record.spool());
     let mut request = prepared.request(&record, Arc::clone(&grants));
     let pipes = match &host_tools {
         None => {
@@ -132,12 +136,14 @@ pub(super) async fn run(
     if let Err(error) = saved {
         tracing::warn!(activation = %activation.id, %error, "the index of runs could not be written");
     }
+    let (outcome, text) = record.told(&ended.outcome, &ended.text);
     Ok(Supervised {
-        outcome: ended.outcome,
-        text: ended.text,
+        outcome,
+        text,
         tokens: following.tokens,
         cost_usd: following.cost_usd,
         record,
+        spool: spool.ok(),
     })
 }
 

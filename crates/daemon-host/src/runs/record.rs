@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use daemon_process::{ProcessId, boot_id};
-use daemon_provider::redact::Redactor;
+use daemon_provider::redact::{Redactor, Sequence};
 use daemon_provider::{
-    CancelReason, Exit, Limits, MicroUsd, OutputStream, Provider, Role, RunEvent, ToolStatus,
+    CancelReason, Exit, Limits, MicroUsd, Outcome, OutputStream, Provider, Role, RunEvent, ToolStatus,
     Usage, Verdict,
 };
 use daemon_run_folder::{
@@ -105,6 +105,8 @@ pub(crate) fn bound(
 pub(crate) struct Record {
     writer: Writer,
     redactor: Redactor,
+    /// Takes secrets out of standard output and standard error, across their pieces.
+    outputs: [Sequence; 2],
     attempt: Option<Attempt>,
     provider: String,
     started: Timestamp,
@@ -125,6 +127,7 @@ impl Record {
         let now = random::now();
         Ok(Self {
             provider: start.backend.clone(),
+            outputs: [redactor.sequence(), redactor.sequence()],
             redactor,
             writer: Writer::start(reserved, start, now)?,
             attempt,
@@ -142,6 +145,7 @@ impl Record {
         now: Timestamp,
     ) -> Result<Self, FolderError> {
         Ok(Self {
+            outputs: [redactor.sequence(), redactor.sequence()],
             redactor,
             provider: document.backend.clone(),
             started: document.started_at,
@@ -210,8 +214,41 @@ impl Record {
             }
             _ => {}
         }
-        let written = self.write(&redaction::event(&self.redactor, event), now);
+        let Some(event) = self.without_secrets(event) else {
+            return;
+        };
+        let written = self.write(&event, now);
         self.report(written);
+    }
+
+    /// Returns an event without secrets; `None` for one that cannot be without.
+    fn without_secrets(&mut self, event: &RunEvent) -> Option<RunEvent> {
+        match event {
+            RunEvent::Session(id) if self.redactor.finds_in(id.as_str()) => {
+                tracing::warn!(run = self.id(), "a program told a secret as its session");
+                None
+            }
+            RunEvent::Output {
+                stream,
+                text,
+                is_truncated,
+            } => {
+                let [stdout, stderr] = &mut self.outputs;
+                let sequence = match stream {
+                    OutputStream::Stdout => stdout,
+                    OutputStream::Stderr => stderr,
+                };
+                if crate::failpoint::is_planted("redactor-forgets-edges") {
+                    *sequence = self.redactor.sequence();
+                }
+                Some(RunEvent::Output {
+                    stream: *stream,
+                    text: sequence.push(text),
+                    is_truncated: *is_truncated,
+                })
+            }
+            event => Some(redaction::event(&self.redactor, event)),
+        }
     }
 
     fn write(&mut self, event: &RunEvent, now: Timestamp) -> Result<(), FolderError> {
@@ -298,7 +335,9 @@ impl Record {
                 .get("verb")
                 .and_then(Value::as_str)
                 .unwrap_or("output");
-            let written = self.writer.denied(verb, reason, now);
+            let clean = |text: &str| self.redactor.text(text).into_owned();
+            let (verb, reason) = (clean(verb), clean(reason));
+            let written = self.writer.denied(&verb, &reason, now);
             self.report(written);
         }
     }
@@ -311,6 +350,17 @@ impl Record {
     /// Returns what the folder tells of the run.
     pub(crate) fn document(&self) -> &Document {
         self.writer.document()
+    }
+
+    /// Returns what takes the secrets of the run out of texts.
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// Returns an outcome and a text without the secrets of the run.
+    pub(crate) fn told(&self, outcome: &Outcome, text: &str) -> (Outcome, String) {
+        let outcome = redaction::outcome(&self.redactor, outcome);
+        (outcome, self.redactor.text(text).into_owned())
     }
 
     /// Returns the folder.

@@ -43,19 +43,6 @@ pub(super) fn event(redactor: &Redactor, event: &RunEvent) -> RunEvent {
             kind: kind.clone(),
             text: clean(text),
         },
-        RunEvent::Output {
-            stream,
-            text,
-            is_truncated,
-        } => RunEvent::Output {
-            stream: *stream,
-            text: if *is_truncated {
-                redactor.cut(text).into_owned()
-            } else {
-                clean(text)
-            },
-            is_truncated: *is_truncated,
-        },
         RunEvent::ToolStart { id, name, args } => RunEvent::ToolStart {
             id: id.clone(),
             name: clean(name),
@@ -78,7 +65,16 @@ pub(super) fn event(redactor: &Redactor, event: &RunEvent) -> RunEvent {
             outcome: self::outcome(redactor, outcome),
             text: clean(text),
         },
-        // Identities and numbers; proposals are judged elsewhere.
+        RunEvent::ModelCall {
+            usage,
+            model,
+            endpoint,
+        } => RunEvent::ModelCall {
+            usage: *usage,
+            model: clean(model),
+            endpoint: clean(endpoint),
+        },
+        // Identities and numbers; what a program puts out comes in pieces, and proposals are judged elsewhere.
         other => other.clone(),
     }
 }

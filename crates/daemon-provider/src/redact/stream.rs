@@ -86,7 +86,7 @@ impl Stream {
 }
 
 /// Returns the border of a character at or before a byte.
-fn border(text: &str, mut at: usize) -> usize {
+pub(super) fn border(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
     }

@@ -164,6 +164,47 @@ fn pieces() -> impl Strategy<Value = (String, Vec<usize>)> {
     (text, prop::collection::vec(1..30_000_usize, 1..6))
 }
 
+#[test]
+fn a_secret_across_an_edge_is_taken_out_of_both_texts() {
+    let redactor = Redactor::of(["correct-horse-battery".to_owned()]);
+    let told = |texts: &[&str]| -> Vec<String> {
+        let mut sequence = redactor.sequence();
+        texts.iter().map(|text| sequence.push(text)).collect()
+    };
+    assert_eq!(
+        told(&["a correct-horse-b", "attery z", "plain"]),
+        ["a <redacted>", "<redacted> z", "plain"]
+    );
+    // Of a short beginning the rest does not come.
+    assert_eq!(
+        told(&["a cor", "rect-horse-battery z"]),
+        ["a cor", "<redacted> z"]
+    );
+    // Over several edges, and in base64 and JSON.
+    assert_eq!(
+        told(&["correct-h", "orse", "-battery!"]),
+        ["<redacted>", "<redacted>", "<redacted>!"]
+    );
+    assert_eq!(told(&["Y29ycmVjdC1o", "b3JzZS1iYXR0ZXJ5"])[1], "<redacted>");
+    // A key that nobody knows comes line by line.
+    let key = [
+        "-----BEGIN PRIVATE KEY-----",
+        "bm8ga2V5",
+        "-----END PRIVATE KEY-----",
+        "after",
+    ];
+    assert_eq!(
+        told(&key),
+        ["<redacted>", "<redacted>", "<redacted>", "after"]
+    );
+    let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+    assert_eq!(told(&[&token[..20], &token[20..], "x"])[1], "<redacted>");
+    // It is none behind a word, but a text is no part of the word before it.
+    assert_eq!(told(&["word", &token[..20], &token[20..]])[2], "<redacted>");
+    // A token stays one behind a word without a blank.
+    assert_eq!(told(&["word", &token]), ["word", "<redacted>"]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -197,5 +238,27 @@ proptest! {
         let told = redactor.text(&text).into_owned();
         prop_assert!(told.contains(REDACTED));
         prop_assert!(!told.contains(&form(secret, as_)) || REDACTED.contains(secret));
+    }
+
+    #[test]
+    fn texts_that_follow_one_another_make_no_secret_together((text, cuts) in pieces()) {
+        let mut texts = redactor().sequence();
+        let mut told = String::new();
+        let (mut rest, mut cuts) = (text.as_str(), cuts.into_iter().map(|cut| cut % 40 + 1).cycle());
+        while !rest.is_empty() {
+            let mut at = cuts.next().unwrap().min(rest.len());
+            while !rest.is_char_boundary(at) {
+                at += 1;
+            }
+            told.push_str(&texts.push(&rest[..at]));
+            rest = &rest[at..];
+        }
+        for secret in SECRETS {
+            for as_ in 0..5 {
+                prop_assert!(!told.contains(&form(secret, as_)), "{}", told);
+            }
+        }
+        let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+        prop_assert!(!told.contains(&token), "{}", told);
     }
 }

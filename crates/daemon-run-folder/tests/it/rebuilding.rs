@@ -124,11 +124,23 @@ fn a_long_log_is_read_from_its_end() {
         log.write_all(megabyte.as_bytes()).unwrap();
     }
     log.write_all(end.as_bytes()).unwrap();
+    drop(log);
+    let before = bytes_read();
     let rebuilt = folder.rebuild(Broken::Invalid, at(60_000)).unwrap();
+    let n_read = bytes_read() - before;
     assert_eq!(
         (rebuilt.state, rebuilt.started_at),
         (RunState::Failed, at(0))
     );
+    // The last 64 KiB, and the small files beside the log.
+    assert!(n_read < 256 << 10, "{n_read} bytes were read");
+}
+
+/// Returns how many bytes this thread has read so far.
+fn bytes_read() -> u64 {
+    let io = fs::read_to_string("/proc/thread-self/io").unwrap();
+    let line = io.lines().find_map(|line| line.strip_prefix("rchar: "));
+    line.unwrap().parse().unwrap()
 }
 
 #[test]

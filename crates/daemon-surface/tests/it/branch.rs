@@ -92,6 +92,7 @@ impl Scene {
             protected: vec![],
         };
         let plan = BranchPlan {
+            is_secret: &|text| text.contains("known-to-the-host"),
             daemon: &self.daemon,
             activation: &self.activation,
             ordinal: 0,
@@ -316,6 +317,10 @@ fn what_may_not_be_pushed_is_a_refused_output_with_its_reason() {
         (
             &(|_: &Scene| {}) as &dyn Fn(&Scene),
             "nothing changed in the worktree",
+        ),
+        (
+            &|scene| _ = scene.change("a.md", "it is known-to-the-host\n"),
+            "an added line holds what looks like a secret of this host",
         ),
         (
             &|scene| _ = scene.change(".agents/daemons/x/DAEMON.md", "x"),

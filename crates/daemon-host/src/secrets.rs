@@ -1,0 +1,183 @@
+//! The secrets that the host itself holds: none of them stands in anything that is kept or told.
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use daemon_provider::redact::{Redactor, is_secret_name, secrets_of_arguments};
+use serde_json::Value;
+
+use crate::config::Config;
+use crate::random;
+
+/// Knows the secrets of a host as its configuration names them; shared with what writes its logs.
+#[derive(Clone, Debug, Default)]
+pub struct HostSecrets {
+    known: Arc<Mutex<Known>>,
+}
+
+#[derive(Default)]
+struct Known {
+    secrets: Vec<String>,
+    redactor: Redactor,
+}
+
+impl std::fmt::Debug for Known {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} secrets", self.secrets.len())
+    }
+}
+
+impl HostSecrets {
+    /// Reads what a configuration names. A secret that was known before stays one.
+    pub fn read(&self, home: &Path, config: &Config) {
+        let mut secrets = of(home, config);
+        let mut known = self.known();
+        secrets.append(&mut known.secrets);
+        secrets.sort();
+        secrets.dedup();
+        known.redactor = Redactor::of(secrets.clone());
+        known.secrets = secrets;
+    }
+
+    /// Returns what takes them out of texts.
+    pub fn redactor(&self) -> Redactor {
+        self.known().redactor.clone()
+    }
+
+    /// Returns what takes them and the secrets of one run out of texts.
+    pub(crate) fn and(&self, more: impl IntoIterator<Item = String>) -> Redactor {
+        let own = self.known().secrets.clone();
+        Redactor::of(own.into_iter().chain(more))
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.known.lock().expect("no holder panics")
+    }
+}
+
+/// Lists the secrets that a configuration, and the presets of a home, name.
+fn of(home: &Path, config: &Config) -> Vec<String> {
+    let mut acc = Vec::new();
+    let config = serde_json::to_value(config).expect("a configuration is representable");
+    collect(home, "", &config, &mut acc);
+    if config["host"]["token_file"].is_null() {
+        acc.extend(lines(&home.join("token")));
+    }
+    // A home without presets, and a preset that is none, are told of elsewhere.
+    let presets = fs::read_dir(home.join("presets")).into_iter().flatten();
+    for preset in presets.flatten() {
+        let text = fs::read_to_string(preset.path()).unwrap_or_default();
+        if let Ok(preset) = toml::from_str::<Value>(&text) {
+            collect(home, "", &preset, &mut acc);
+        }
+    }
+    acc
+}
+
+fn collect(home: &Path, name: &str, value: &Value, acc: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            for (member, value) in members {
+                // The members of `env_file` and its like are named by what they are for.
+                let is_of_places = name.ends_with("_file") || name.ends_with("_env");
+                let name = if is_of_places { name } else { member };
+                collect(home, name, value, acc);
+            }
+        }
+        Value::Array(values) => {
+            let texts: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+            if name == "env" {
+                let secret = texts.into_iter().filter(|name| is_secret_name(name));
+                acc.extend(secret.filter_map(variable));
+            } else {
+                acc.extend(secrets_of_arguments(&texts));
+                values
+                    .iter()
+                    .filter(|value| !value.is_string())
+                    .for_each(|value| collect(home, name, value, acc));
+            }
+        }
+        Value::String(text) => {
+            let named = match name.rsplit_once('_') {
+                Some((_, "file")) => lines(&home.join(text)),
+                Some((_, "env")) => variable(text).into_iter().collect(),
+                _ => return acc.extend(secrets_of_arguments(&[text])),
+            };
+            let parts = named.iter().map(String::as_str).collect::<Vec<_>>();
+            acc.extend(secrets_of_arguments(&parts));
+            acc.extend(named);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Returns the lines of a file; one that cannot be read is refused by whoever needs it.
+fn lines(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let lines = text.lines().map(str::trim);
+    lines
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn variable(name: &str) -> Option<String> {
+    random::environment(name)?.into_string().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_secret_that_a_configuration_names_is_known() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("token"), "bearer-0123456789\n").unwrap();
+        fs::write(
+            home.path().join("hooks"),
+            "hook-secret-1\n\nhook-secret-2\n",
+        )
+        .unwrap();
+        fs::write(home.path().join("pages"), "pages-token\n").unwrap();
+        fs::write(home.path().join("far"), "https://h/?k=far-key\n").unwrap();
+        fs::write(home.path().join("key"), "key-of-model\n").unwrap();
+        fs::write(home.path().join("small"), "key-of-preset\n").unwrap();
+        fs::create_dir(home.path().join("presets")).unwrap();
+        let preset = "kind = 'openai'\nmodel = 'm'\nkey_file = 'small'\n";
+        fs::write(home.path().join("presets/p.toml"), preset).unwrap();
+        let text = "[sources.github]\nsecret_file = 'hooks'\n[provider.llm]\nkind = 'openai'\nmodel = 'm'\nkey_file = 'key'\n\
+                    [mcp.pages]\ncommand = 'x'\nenv_file = {TOKEN = 'pages'}\n[mcp.far]\nurl_file = 'far'\n\
+                    [provider.sh]\ncommand = 'x'\nargs = ['--token', 'tok-1', '--url=http://u:pass-1@h/', '--port=8']\n";
+        let secrets = HostSecrets::default();
+        secrets.read(home.path(), &crate::config::parse(text).unwrap());
+        let known = secrets.known().secrets.clone();
+        let expected = [
+            "bearer-0123456789",
+            "far-key",
+            "hook-secret-1",
+            "hook-secret-2",
+            "https://h/?k=far-key",
+            "key-of-model",
+            "key-of-preset",
+            "pages-token",
+            "pass-1",
+            "tok-1",
+            "u",
+            "u:pass-1",
+        ];
+        assert_eq!(known, expected);
+        // What was known before a reload is still not told.
+        secrets.read(home.path(), &Config::default());
+        assert_eq!(
+            secrets.redactor().text("a hook-secret-1 b"),
+            "a <redacted> b"
+        );
+        assert_eq!(
+            secrets
+                .and(["run-secret".to_owned()])
+                .text("run-secret tok-1x"),
+            "<redacted> tok-1x".replace("tok-1", "<redacted>")
+        );
+    }
+}
