@@ -35,6 +35,11 @@ pub(crate) fn configure(
     if let Some(program) = &provider.command {
         config.program.path = PathBuf::from(program);
     }
+    if let Some(arg) = agent.widened_by(&provider.args) {
+        return Err(format!(
+            "`args` holds `{arg}`; what a run may do is its capability, and only `permissions = \"bypass\"` switches the checks off"
+        ));
+    }
     config.program.args.clone_from(&provider.args);
     config.model.clone_from(&provider.model);
     config.program.search.clone_from(path);

@@ -87,7 +87,7 @@ fn respond(writer: &mut TcpStream, request: Request, shared: &Shared) -> io::Res
     let body: Option<Value> = serde_json::from_slice(&request.body).ok();
     let (Some(dialect), Some(body)) = (dialect, body) else {
         let body = format!(r#"{{"error":{{"message":"nothing at {}"}}}}"#, request.path);
-        return whole(writer, 404, &[], &body);
+        return whole(writer, 404, &[], body.as_bytes());
     };
     let is_stream = body["stream"] == true;
     let model = body["model"].as_str().unwrap_or_default().to_owned();
@@ -102,10 +102,15 @@ fn respond(writer: &mut TcpStream, request: Request, shared: &Shared) -> io::Res
                 writer,
                 200,
                 &json,
-                &dialect.whole(&message, &model, n).to_string(),
+                dialect.whole(&message, &model, n).to_string().as_bytes(),
             )
         }
         Reply::Status {
+            code,
+            headers,
+            body,
+        } => whole(writer, code, &headers, body.as_bytes()),
+        Reply::Bytes {
             code,
             headers,
             body,
@@ -127,7 +132,7 @@ fn whole(
     writer: &mut TcpStream,
     code: u16,
     headers: &[(String, String)],
-    body: &str,
+    body: &[u8],
 ) -> io::Result<()> {
     let mut head = format!(
         "HTTP/1.1 {code} Fake\r\nConnection: close\r\nContent-Length: {}\r\n",
@@ -136,7 +141,8 @@ fn whole(
     for (name, value) in headers {
         write!(head, "{name}: {value}\r\n").expect("writing to a string cannot fail");
     }
-    writer.write_all(format!("{head}\r\n{body}").as_bytes())
+    writer.write_all(format!("{head}\r\n").as_bytes())?;
+    writer.write_all(body)
 }
 
 fn stream(writer: &mut TcpStream, events: &[Event], pause: Duration) -> io::Result<()> {

@@ -18,6 +18,15 @@ pub enum Reply {
         /// The body.
         body: String,
     },
+    /// An answer of any bytes: its status, its headers after the status line, and its body.
+    Bytes {
+        /// The status code.
+        code: u16,
+        /// Further header lines, each a name and a value.
+        headers: Vec<(String, String)>,
+        /// The body.
+        body: Vec<u8>,
+    },
     /// A stream that is closed in the middle of this message.
     Truncated(Message),
     /// A stream that begins this message and then says nothing until the client leaves.

@@ -1,5 +1,6 @@
 //! The command lines of coding agents as providers.
 
+mod bypass;
 mod claude;
 mod codex;
 mod mount;
@@ -94,6 +95,25 @@ impl Agent {
             Self::Codex => &codex::HELPS,
             Self::Opencode => &opencode::HELPS,
         }
+    }
+
+    /// Returns where a repository may hold settings, hooks or MCP servers for the agent, none of which is used.
+    pub fn settings(self) -> &'static [&'static str] {
+        match self {
+            Self::Claude => &[
+                ".claude/settings.json",
+                ".claude/settings.local.json",
+                ".mcp.json",
+            ],
+            Self::Codex => &[".codex"],
+            Self::Opencode => &["opencode.json", "opencode.jsonc", ".opencode"],
+        }
+    }
+
+    /// Returns the first of an operator's own arguments by which the agent would get other permissions than those of its runs,
+    /// which [`AgentConfig::permissions`] alone decides.
+    pub fn widened_by(self, args: &[String]) -> Option<&str> {
+        bypass::find(self, args)
     }
 
     /// Returns the flags that a caller may not add.
@@ -235,12 +255,23 @@ impl Provider for AgentProvider {
         let program = &self.config.program;
         program.resolve_outside(&[&request.worktree])?;
         let given = self.given(&request)?;
+        let ignored = self.config.agent.settings().iter().copied();
+        // What is there is told, a dangling link too; nothing of it is read.
+        let ignored = ignored.filter(|path| request.worktree.join(path).symlink_metadata().is_ok());
+        let ignored: Vec<&str> = ignored.collect();
         let (child, argv) = program.start(&self.supervisor, &request, given).await?;
         Ok(match self.config.agent {
-            Agent::Claude => Box::new(ProgramRun::new(child, argv, claude::Claude::default())),
-            Agent::Codex => Box::new(ProgramRun::new(child, argv, codex::Codex::default())),
+            Agent::Claude => {
+                let run = ProgramRun::new(child, argv, claude::Claude::default());
+                Box::new(run.ignoring(ignored))
+            }
+            Agent::Codex => {
+                let run = ProgramRun::new(child, argv, codex::Codex::default());
+                Box::new(run.ignoring(ignored))
+            }
             Agent::Opencode => {
-                Box::new(ProgramRun::new(child, argv, opencode::Opencode::default()))
+                let run = ProgramRun::new(child, argv, opencode::Opencode::default());
+                Box::new(run.ignoring(ignored))
             }
         })
     }

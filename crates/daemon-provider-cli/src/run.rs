@@ -112,6 +112,16 @@ impl<D: Dialect> ProgramRun<D> {
         }
     }
 
+    /// Tells first what the run does not use of its repository.
+    pub(crate) fn ignoring(mut self, settings: impl IntoIterator<Item = &'static str>) -> Self {
+        let told = settings.into_iter().map(|path| RunEvent::Denied {
+            name: "repository settings".to_owned(),
+            detail: format!("`{path}` is not used: a repository configures no agent here"),
+        });
+        self.pending.extend(told);
+        self
+    }
+
     fn take(&mut self, event: ChildEvent) {
         match event {
             ChildEvent::Line {

@@ -164,6 +164,10 @@ fn the_doctor_tells_an_agent_that_is_not_there_from_one_that_may_not_be_run() {
 fn a_wrongly_configured_agent_is_refused_by_its_key() {
     for (more, key) in [
         ("permissions = \"all\"", "permissions"),
+        (
+            "args = [\"--dangerously-skip-permissions\"]",
+            "`args` holds `--dangerously-skip-permissions`",
+        ),
         ("auth = \"token\"", "auth"),
         ("input = \"json\"", "input"),
         ("kind = \"cobol\"", "cobol"),

@@ -4,6 +4,7 @@
 
 mod agents;
 mod bad_outputs;
+mod bad_providers;
 mod bridge;
 mod browser;
 mod canaries;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use daemon_process::{ProcessId, boot_id};
 use daemon_provider::redact::{Redactor, Sequence};
 use daemon_provider::{
-    CancelReason, Exit, Limits, MicroUsd, Outcome, OutputStream, Provider, Role, RunEvent, ToolStatus,
-    Usage, Verdict,
+    CancelReason, Exit, Limits, MicroUsd, Outcome, OutputStream, Provider, Role, RunEvent,
+    ToolStatus, Usage, Verdict,
 };
 use daemon_run_folder::{
     Budget, Child, Document, Dropped, Folder, FolderError, Owner, Reserved, RunError, RunState,

@@ -18,4 +18,6 @@ mod lost_lines;
 #[cfg(test)]
 mod opencode;
 #[cfg(test)]
+mod permission_rows;
+#[cfg(test)]
 mod stand_in;

@@ -1,6 +1,8 @@
 //! Runs of a model that a stand-in on loopback plays.
 
 #[cfg(test)]
+mod bad_answers;
+#[cfg(test)]
 mod conformance;
 #[cfg(test)]
 mod faults;

@@ -189,7 +189,13 @@ fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) 
         generation: 1,
     };
     let home = Home::open(&scratch.path().join("home")).unwrap();
-    Inner::new(home, Arc::new(store.clone()), HostEpoch(1), runtime)
+    Inner::new(
+        home,
+        Arc::new(store.clone()),
+        HostEpoch(1),
+        runtime,
+        crate::secrets::HostSecrets::default(),
+    )
 }
 
 fn repo() -> RepoName {
