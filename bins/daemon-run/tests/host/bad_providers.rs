@@ -164,7 +164,7 @@ fn r3_an_exit_and_a_result_that_contradict_each_other_are_no_success() {
             "claude",
             format!("{GOOD}; echo why >&2; exit 1"),
             ["failed", "exit", "retryable"],
-            "exit code 1: why",
+            "why",
         ),
         row(
             "two-results",
@@ -416,7 +416,7 @@ fn r12_a_run_that_waits_for_permission_gets_none_and_ends() {
             "claude",
             "printf 'Allow? [y/N] '; read answer || { echo 'no answer' >&2; exit 1; }",
             ["failed", "exit", "retryable"],
-            "exit code 1: no answer",
+            "no answer",
         ),
         row(
             "hangs",
