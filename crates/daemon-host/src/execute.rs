@@ -84,7 +84,7 @@ pub(crate) async fn attempt(
 ) -> Result<Option<Ended>, StoreError> {
     let (id, lease) = (activation.id.clone(), activation.run_lease);
     let (leased, mut stopped) = inner.begin_run(&id, lease);
-    let worked = guarded(work(inner, &activation, provider, &mut stopped)).await;
+    let worked = guarded(Box::pin(work(inner, &activation, provider, &mut stopped))).await;
     let (end, worktree) = match worked {
         Ok(Ok((end, worktree))) => (end, Some(worktree)),
         Ok(Err(refusal)) => (refusal.end(), None),

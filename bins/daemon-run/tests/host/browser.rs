@@ -19,6 +19,10 @@ pub(crate) struct Browser {
 
 impl Browser {
     /// Starts a browser; where there is none, says so in the words that count a test as skipped.
+    #[expect(
+        clippy::print_stdout,
+        reason = "the runner counts what is skipped from this line"
+    )]
     pub(crate) fn start() -> Option<Self> {
         let is_there = |program: &str| {
             let mut command = cleared(program);
@@ -148,6 +152,10 @@ impl Browser {
 }
 
 /// Starts the driver on a free port, and returns its address.
+#[expect(
+    clippy::zombie_processes,
+    reason = "its owner waits for it; a test whose driver tells nothing fails"
+)]
 fn start_driver(command: &mut Command) -> (Child, String) {
     let mut driver = command
         .arg("--port=0")

@@ -80,7 +80,7 @@ impl Iterator for Stream {
                 Some(("event", name)) => name.clone_into(&mut event.name),
                 Some(("id", id)) => id.clone_into(&mut event.id),
                 Some(("data", data)) => {
-                    event.data = serde_json::from_str(data).expect("it is JSON")
+                    event.data = serde_json::from_str(data).expect("it is JSON");
                 }
                 None if line == "\n" && !event.data.is_null() => return Some(event),
                 _ => {}

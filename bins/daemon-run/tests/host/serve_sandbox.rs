@@ -11,6 +11,10 @@ use serde_json::{Value, json};
 use crate::world::{World, eventually, watch};
 
 /// Returns the levels above 1 that can be reached here, and says loudly what cannot be tried.
+#[expect(
+    clippy::print_stdout,
+    reason = "the runner counts what is skipped from this line"
+)]
 fn levels() -> Vec<u8> {
     let report = daemon_process::probe();
     let reached = report.level.number();
@@ -288,6 +292,10 @@ fn a_run_without_a_network_is_isolated_whatever_policy_asks_for() {
 }
 
 /// Runs a command of the binary where no further user namespace can be made; `None` where that cannot be had.
+#[expect(
+    clippy::print_stdout,
+    reason = "the runner counts what is skipped from this line"
+)]
 fn without_namespaces(world: &World, args: &[&str]) -> Option<(i32, Value)> {
     let command = world.command(&[args, &["--json"]].concat());
     let mut outer = Command::new("unshare");

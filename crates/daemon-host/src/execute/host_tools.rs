@@ -103,6 +103,6 @@ impl HostTools {
         if let Some(pipes) = pipes {
             pipes.serve(&self.tokens).await;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

@@ -11,37 +11,9 @@ mod frame;
 mod listing;
 mod login;
 mod overview;
+mod routes;
 mod run;
 mod table;
 mod text;
 
-use std::sync::Arc;
-
-use axum::Router;
-use axum::body::Body;
-use axum::extract::DefaultBodyLimit;
-use axum::http::{HeaderMap, Response, StatusCode};
-use axum::routing::get;
-
-use crate::http::{Doors, answer};
-use accept::Wish;
-
-/// Builds the routes of the pages.
-pub(crate) fn router() -> Router<Arc<Doors>> {
-    let login = get(login::follow_link)
-        .post(login::log_in)
-        .layer(DefaultBodyLimit::max(login::FORM_BYTES));
-    listing::router()
-        .route("/", get(overview::show))
-        .route("/runs/{id}", get(run::show))
-        .route("/login", login)
-        .route("/assets/{name}", get(assets::serve))
-}
-
-/// Answers what is nowhere.
-pub(crate) async fn not_found(headers: HeaderMap) -> Response<Body> {
-    match accept::among_others(&headers) {
-        Wish::Page => frame::problem(StatusCode::NOT_FOUND, "There is no such page.", None),
-        Wish::Json => answer::status(StatusCode::NOT_FOUND),
-    }
-}
+pub(crate) use routes::{not_found, router};

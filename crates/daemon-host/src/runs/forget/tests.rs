@@ -63,7 +63,7 @@ fn a_folder_without_a_readable_document_goes_by_its_last_sign_of_life() {
     assert_eq!(old(home.path(), beat), []);
     assert_eq!(
         old(home.path(), beat + SignedDuration::from_secs(1)),
-        [folder.clone()]
+        std::slice::from_ref(&folder)
     );
     std::fs::write(folder.document(), "{\"data_version\": 99}").expect("a newer document");
     assert_eq!(old(home.path(), at(3_600 * 24 * 365 * 50)), []);

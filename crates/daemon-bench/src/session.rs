@@ -1,0 +1,41 @@
+//! One run of the program: the rows that were asked for, and their report.
+
+use std::time::Instant;
+
+use anyhow::{Result, bail, ensure};
+
+use crate::report::Report;
+use crate::rows;
+
+/// Measures the rows that the arguments name, and prints the report.
+pub(crate) fn run() -> Result<()> {
+    let (flags, names): (Vec<String>, Vec<String>) = std::env::args()
+        .skip(1)
+        .partition(|arg| arg.starts_with('-'));
+    if let Some(flag) = flags.iter().find(|flag| *flag != "--json") {
+        bail!("no flag `{flag}`; usage: daemon-bench [--json] [NAME...]");
+    }
+    let mut report = Report::new();
+    let chosen = rows::chosen(&names)?;
+    let mut failed = Vec::new();
+    for (n, row) in chosen.iter().enumerate() {
+        eprintln!("{} of {}: {}", n + 1, chosen.len(), row.name);
+        let began = Instant::now();
+        match (row.measure)() {
+            Ok(measured) => report.rows.push(measured),
+            // What the other rows found is printed all the same.
+            Err(error) => {
+                eprintln!("  {error:#}");
+                failed.push(row.name);
+            }
+        }
+        eprintln!("  {:.0} s", began.elapsed().as_secs_f64());
+    }
+    if flags.is_empty() {
+        print!("{}", report.text());
+    } else {
+        println!("{}", serde_json::to_string(&report)?);
+    }
+    ensure!(failed.is_empty(), "not measured: {}", failed.join(", "));
+    Ok(())
+}

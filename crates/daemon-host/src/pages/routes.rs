@@ -1,0 +1,33 @@
+//! Which path shows which page.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::DefaultBodyLimit;
+use axum::http::{HeaderMap, Response, StatusCode};
+use axum::routing::get;
+
+use super::accept::{self, Wish};
+use super::{assets, frame, listing, login, overview, run};
+use crate::http::{Doors, answer};
+
+/// Builds the routes of the pages.
+pub(crate) fn router() -> Router<Arc<Doors>> {
+    let login = get(login::follow_link)
+        .post(login::log_in)
+        .layer(DefaultBodyLimit::max(login::FORM_BYTES));
+    listing::router()
+        .route("/", get(overview::show))
+        .route("/runs/{id}", get(run::show))
+        .route("/login", login)
+        .route("/assets/{name}", get(assets::serve))
+}
+
+/// Answers what is nowhere.
+pub(crate) async fn not_found(headers: HeaderMap) -> Response<Body> {
+    match accept::among_others(&headers) {
+        Wish::Page => frame::problem(StatusCode::NOT_FOUND, "There is no such page.", None),
+        Wish::Json => answer::status(StatusCode::NOT_FOUND),
+    }
+}
