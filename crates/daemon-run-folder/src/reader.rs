@@ -85,6 +85,13 @@ impl Folder {
         Ok(folders)
     }
 
+    /// Reports whether the folder is only reserved so far: its run has written nothing.
+    pub fn is_blank(&self) -> bool {
+        [self.document(), self.lock(), self.events()]
+            .iter()
+            .all(|path| !path.exists())
+    }
+
     /// Reads `daemon.json`: the old one or the new one, whatever its writer is doing.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::disk::{Durability, FolderError, write_whole};
 use crate::document::{Document, Migration};
 use crate::folder::Folder;
-use crate::reader::Broken;
+use crate::reader::{Broken, Reading};
 use crate::state::{ErrorClass, RunError, RunState};
 use crate::time::second;
 use crate::writer::lock;
@@ -25,10 +25,16 @@ impl Folder {
     /// and keys this crate does not know, are kept. What nothing tells is empty, and a state that nothing tells is
     /// `unknown`.
     ///
+    /// A document that is there by now is returned as it is.
+    ///
     /// # Errors
-    /// A writer holds the folder, or the document could not be written.
+    /// A writer holds the folder, or the document could not be read or written.
     pub fn rebuild(&self, reason: Broken, now: Timestamp) -> Result<Document, FolderError> {
         let _lock = lock(self)?;
+        // Its writer may have finished the start since the document was missed.
+        if let Reading::Known(document) = self.read()? {
+            return Ok(*document);
+        }
         let document = self.restored(reason, now);
         write_whole(
             &self.document(),

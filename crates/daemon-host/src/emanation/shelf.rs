@@ -138,6 +138,9 @@ pub(crate) fn heartbeat_age(folder: &Folder, now: Timestamp) -> Option<SignedDur
     Some(now.duration_since(last).max(SignedDuration::ZERO))
 }
 
+/// How long a folder without any file is taken for one whose run is about to begin.
+const STARTING: SignedDuration = SignedDuration::from_secs(60);
+
 /// What an entry was made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
@@ -150,6 +153,7 @@ enum Source {
 /// Reads the document of a folder, and writes it anew where it is missing, spoilt or old and nobody writes it.
 fn mended(folder: &Folder, now: Timestamp) -> Option<(Map<String, Value>, Source)> {
     match folder.read().ok()? {
+        Reading::Broken(_) if is_starting(folder, now) => None,
         Reading::Broken(reason) if !folder.is_live().unwrap_or(true) => {
             // A folder that cannot be written is shown as it would be.
             let rebuilt = folder
@@ -159,6 +163,11 @@ fn mended(folder: &Folder, now: Timestamp) -> Option<(Map<String, Value>, Source
         }
         reading => of_reading(folder, reading, now),
     }
+}
+
+/// Reports whether a folder was made a moment ago for a run that has not begun.
+fn is_starting(folder: &Folder, now: Timestamp) -> bool {
+    now.duration_since(folder.id().started()) < STARTING && folder.is_blank()
 }
 
 /// Reads the document of a folder, and changes nothing.

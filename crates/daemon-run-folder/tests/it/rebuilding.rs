@@ -159,3 +159,15 @@ fn a_later_version_is_shown_and_a_living_folder_is_left_alone() {
     };
     assert_eq!(object.get("handle"), Some(&serde_json::json!(5)));
 }
+
+#[test]
+fn a_document_that_is_there_by_now_is_not_written_over() {
+    let home = Home::new();
+    let writer = home.run(start());
+    let folder = writer.folder().clone();
+    drop(writer);
+    let stored = document(&folder);
+    let rebuilt = folder.rebuild(Broken::Missing, at(99)).unwrap();
+    assert_eq!(rebuilt, stored);
+    assert_eq!(document(&folder), stored);
+}

@@ -365,3 +365,18 @@ fn what_is_told_of_a_spoilt_document_whose_folder_is_held_is_not_remembered() {
     fs::write(home.folder(0).result(), "2 links").unwrap();
     assert_eq!(status(&mut index), "done");
 }
+
+#[test]
+fn a_folder_whose_run_is_about_to_begin_is_neither_shown_nor_written() {
+    let home = tempfile::tempdir().unwrap();
+    let now = random::now();
+    let reserved = Folder::reserve(home.path(), "em-1".parse().unwrap(), now).unwrap();
+    let folder = reserved.folder().clone();
+    let shown_at = |now| {
+        let read = entries(home.path(), &Index::new(), Keeper::Host, now).unwrap();
+        read.len()
+    };
+    assert_eq!(shown_at(now), 0);
+    assert!(folder.is_blank(), "looking at it wrote nothing");
+    assert_eq!(shown_at(now + SignedDuration::from_secs(61)), 1);
+}
