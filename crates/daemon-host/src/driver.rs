@@ -20,7 +20,7 @@ use daemon_engine::{HostEpoch, RunLease, Surface};
 use daemon_event::{ActivationId, RepoName};
 use daemon_provider::CancelReason;
 use daemon_repo::RefsFingerprint;
-use daemon_store::Store;
+use daemon_store::{DaemonRow, Store};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -393,16 +393,14 @@ impl Inner {
             .iter()
             .map(|repo| repo.name.clone())
             .collect();
-        let stored = self.store.daemons().await?;
-        let left: BTreeSet<RepoName> = stored
-            .iter()
-            .map(|row| row.key.repo.clone())
-            .filter(|repo| !watched.contains(repo))
-            .collect();
-        for repo in left {
+        let mut stored: BTreeMap<RepoName, Vec<DaemonRow>> = BTreeMap::new();
+        for row in self.store.daemons().await? {
+            stored.entry(row.key.repo.clone()).or_default().push(row);
+        }
+        for repo in stored.keys().filter(|repo| !watched.contains(repo)) {
             let now = crate::random::now();
             let none = daemon_store::Registration {
-                repo,
+                repo: repo.clone(),
                 commit: String::new(),
                 daemons: Vec::new(),
                 now,
@@ -411,10 +409,11 @@ impl Inner {
         }
         // What is stored serves until its repository was read: one that is unreachable keeps its daemons.
         for repo in &watched {
-            let rows = stored.iter().filter(|row| row.key.repo == *repo).cloned();
+            let rows = stored.remove(repo).unwrap_or_default().into_iter();
             self.registry
                 .replace(repo, rows.map(|row| self.registry.compile(row)).collect());
         }
+        drop(stored);
         self.read_repos().await
     }
 

@@ -63,13 +63,24 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, rusqlite::Error> {
     Ok(conn)
 }
 
+/// Returns how much a connection may hold of the file, as the negated kibibytes that SQLite takes.
+///
+/// What one read leaves behind is seldom what the next one wants, and what both want the kernel holds once for all readers.
+fn cache_kib(access: OpenFlags) -> i64 {
+    if access.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) {
+        -2_048
+    } else {
+        -16_384
+    }
+}
+
 fn connect(path: &Path, access: OpenFlags) -> Result<Connection, rusqlite::Error> {
     let conn = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     conn.busy_timeout(BUSY)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     // Without this promise, SQLite plans a statement anew whenever some of its parameters change.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    conn.pragma_update(None, "cache_size", -16_384)?;
+    conn.pragma_update(None, "cache_size", cache_kib(access))?;
     Ok(conn)
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use daemon_event::{Facts, Field, FieldValue, InvalidId, Need};
 use globset::GlobSet;
@@ -162,13 +163,15 @@ impl FilterVerdict {
 }
 
 /// A comparison of one field.
+///
+/// Clones share what was compiled: an index holds one for each daemon that has the line.
 #[derive(Clone, Debug)]
 pub struct Test {
     field: Field,
     op: Op,
-    values: Vec<String>,
-    included: Option<GlobSet>,
-    excluded: Option<GlobSet>,
+    values: Arc<[String]>,
+    included: Option<Arc<GlobSet>>,
+    excluded: Option<Arc<GlobSet>>,
 }
 
 impl PartialEq for Test {
@@ -189,15 +192,16 @@ impl Test {
                 .map(String::as_str)
                 .partition(|value| value.starts_with('!'));
             let folding = Folding::of(field);
-            included = Some(glob_set(inside.into_iter(), folding));
+            included = Some(Arc::new(glob_set(inside.into_iter(), folding)));
             if !out.is_empty() {
-                excluded = Some(glob_set(out.into_iter().map(|value| &value[1..]), folding));
+                let out = out.into_iter().map(|value| &value[1..]);
+                excluded = Some(Arc::new(glob_set(out, folding)));
             }
         }
         Self {
             field,
             op,
-            values,
+            values: values.into(),
             included,
             excluded,
         }
