@@ -116,12 +116,16 @@ impl Agent {
         bypass::find(self, args)
     }
 
-    /// Returns the flags that a caller may not add.
-    fn reserved(self) -> &'static [&'static str] {
-        match self {
+    /// Returns the flags that a caller may not add where the host names this model.
+    fn reserved(self, model: Option<&str>) -> &'static [&'static str] {
+        let all: &[&str] = match self {
             Self::Claude => &claude::RESERVED,
             Self::Codex => &codex::RESERVED,
             Self::Opencode => &opencode::RESERVED,
+        };
+        match (model, all.split_last()) {
+            (None, Some((&"--model", others))) => others,
+            _ => all,
         }
     }
 }
@@ -243,7 +247,7 @@ impl Provider for AgentProvider {
 
     fn options(&self) -> Options {
         Options::Taken {
-            reserved: self.config.agent.reserved(),
+            reserved: self.config.agent.reserved(self.config.model.as_deref()),
         }
     }
 

@@ -198,7 +198,6 @@ fn the_page_of_a_run_shows_what_it_was_told_what_it_did_and_what_came_of_it() {
     let page = host.page(&format!("/runs/{id}"));
     let told = [
         "✕</span> failed",
-        "exit code 3",
         "daemon_error",
         "code 3",
         "<b>stderr</b> broken",

@@ -71,8 +71,8 @@ const WIDER: [&str; 27] = [
     "--debug-file",
 ];
 
-/// Every flag that a caller may not add.
-pub(super) const RESERVED: [&str; FLAGS.len() + WIDER.len()] = joined(&FLAGS, &WIDER);
+/// Every flag that a caller may not add; the last is the model, which a caller may choose where the host names none.
+pub(super) const RESERVED: [&str; FLAGS.len() + WIDER.len()] = joined(&WIDER, &FLAGS);
 
 /// More open uses of tools are not told apart.
 const MOST_TOOLS: usize = 1000;

@@ -21,8 +21,8 @@ pub(super) const FLAGS: [&str; 8] = [
     "--ignore-rules",
     "--sandbox",
     "--config",
-    "--model",
     "--dangerously-bypass-approvals-and-sandbox",
+    "--model",
 ];
 
 /// Where they are listed; a resumed run knows fewer.
@@ -67,8 +67,8 @@ const WIDER: [&str; 19] = [
     "--output-last-message",
 ];
 
-/// Every flag that a caller may not add.
-pub(super) const RESERVED: [&str; FLAGS.len() + WIDER.len()] = joined(&FLAGS, &WIDER);
+/// Every flag that a caller may not add; the last is the model, which a caller may choose where the host names none.
+pub(super) const RESERVED: [&str; FLAGS.len() + WIDER.len()] = joined(&WIDER, &FLAGS);
 
 /// More open uses of tools are not told apart.
 const MOST_TOOLS: usize = 1000;

@@ -23,8 +23,8 @@ pub(super) const FLAGS: [&str; 6] = [
     "--pure",
     "--title",
     "--session",
-    "--model",
     "--auto",
+    "--model",
 ];
 
 /// Where they are listed.
@@ -60,8 +60,8 @@ const WIDER: [&str; 22] = [
     "--i",
 ];
 
-/// Every flag that a caller may not add.
-pub(super) const RESERVED: [&str; FLAGS.len() + WIDER.len()] = joined(&FLAGS, &WIDER);
+/// Every flag that a caller may not add; the last is the model, which a caller may choose where the host names none.
+pub(super) const RESERVED: [&str; FLAGS.len() + WIDER.len()] = joined(&WIDER, &FLAGS);
 
 /// Returns the arguments of one run.
 pub(super) fn args(asked: &Asked<'_>) -> Vec<String> {

@@ -139,7 +139,9 @@ fn what_an_agent_is_given_and_what_widens_its_reach_is_reserved() {
         (Agent::Codex, "--full-auto"),
         (Agent::Opencode, "--no-pure"),
     ] {
-        let provider = AgentProvider::new(supervisor.clone(), AgentConfig::new("agent", kind));
+        let mut config = AgentConfig::new("agent", kind);
+        config.model = Some("a model".to_owned());
+        let provider = AgentProvider::new(supervisor.clone(), config);
         assert_eq!(provider.follow_ups(), FollowUps::Resumes);
         let Options::Taken { reserved } = provider.options() else {
             panic!("an agent takes options");
@@ -148,5 +150,23 @@ fn what_an_agent_is_given_and_what_widens_its_reach_is_reserved() {
         for flag in used.chain([&wide]) {
             assert!(reserved.contains(flag), "{kind:?} {flag}");
         }
+    }
+}
+
+#[test]
+fn a_caller_chooses_the_model_where_the_host_names_none() {
+    let supervisor = daemon_process::Supervisor::start().unwrap();
+    for kind in Agent::ALL {
+        let reserves = |model: Option<&str>| {
+            let mut config = AgentConfig::new(kind.as_str(), kind);
+            config.model = model.map(str::to_owned);
+            let provider = AgentProvider::new(supervisor.clone(), config);
+            let Options::Taken { reserved } = provider.options() else {
+                panic!("an agent takes options");
+            };
+            reserved.contains(&"--model")
+        };
+        assert!(!reserves(None), "{kind:?}");
+        assert!(reserves(Some("sonnet")), "{kind:?}");
     }
 }

@@ -21,6 +21,9 @@ const SWITCHES: [&str; 8] = [
     "\"*\":\"allow\"",
 ];
 
+/// What lets codex use one server's tools where nobody can be asked.
+const USE: &str = "default_tools_approval_mode=\"approve\"";
+
 /// One of everything that a configuration, a request or a repository may say beside the permission itself.
 #[derive(Clone, Copy, Debug)]
 struct Said {
@@ -81,7 +84,10 @@ async fn given(agent: Agent, said: Said, permissions: AgentPermissions) -> (Vec<
     let provider = AgentProvider::new(bench.supervisor(), config);
     story(&mut *provider.start(request).await.unwrap()).await;
     let read = |name: &str| fs::read_to_string(bench.path(name)).unwrap();
-    let args = read("args").lines().map(str::to_owned).collect();
+    // A server that the run was given may be used without a question; that is no switch, and stands for that server alone.
+    let own = format!("mcp_servers.docs.{USE}");
+    let args = read("args").lines().filter(|arg| *arg != own);
+    let args = args.map(str::to_owned).collect();
     (args, read("env"))
 }
 
