@@ -86,9 +86,9 @@ async fn given(agent: Agent, said: Said, permissions: AgentPermissions) -> (Vec<
     let read = |name: &str| fs::read_to_string(bench.path(name)).unwrap();
     // A server that the run was given may be used without a question; that is no switch, and stands for that server alone.
     let own = format!("mcp_servers.docs.{USE}");
-    let args = read("args").lines().filter(|arg| *arg != own);
-    let args = args.map(str::to_owned).collect();
-    (args, read("env"))
+    let args = read("args");
+    let args = args.lines().filter(|arg| *arg != own);
+    (args.map(str::to_owned).collect(), read("env"))
 }
 
 #[tokio::test]

@@ -102,6 +102,7 @@ fn a_result_without_a_log_means_done_and_nothing_at_all_means_unknown() {
     );
     assert_eq!(found, (RunState::Unknown, at(0), None, None));
 
+    fs::remove_file(folder.document()).unwrap();
     fs::write(folder.result(), "Fixed.").unwrap();
     let rebuilt = folder.rebuild(Broken::Missing, at(60_000)).unwrap();
     assert_eq!(rebuilt.state, RunState::Done);
