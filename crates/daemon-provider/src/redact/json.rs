@@ -113,7 +113,7 @@ pub(crate) fn secret_arguments(texts: &[&str]) -> Vec<(usize, String)> {
 /// ```
 /// use daemon_provider::redact::secrets_of_arguments;
 ///
-/// assert_eq!(secrets_of_arguments(&["--token", "t-1", "--port=80", "https://h/?key=k-1"]), ["t-1", "k-1", "k-1"]);
+/// assert_eq!(secrets_of_arguments(&["--token", "t-1", "--port=80", "https://h/?key=k-1"]), ["t-1", "k-1"]);
 /// ```
 pub fn secrets_of_arguments(arguments: &[&str]) -> Vec<String> {
     let found = secret_arguments(arguments).into_iter();
