@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use serde_json::Value;
+
 /// What is kept at each end.
 const KEPT: usize = 8 << 20;
 
@@ -66,6 +68,45 @@ impl BoundedText {
             .chain(tail)
             .collect();
         parts.join("\n")
+    }
+}
+
+/// The words in which a program says what it used: one object, or a list of them.
+#[derive(Debug, Default)]
+pub(crate) struct RawUsage {
+    told: Vec<Value>,
+    bytes: usize,
+}
+
+/// Counts are short; words that are longer than this are not kept.
+const USAGE_BYTES: usize = 4_000;
+
+impl RawUsage {
+    pub(crate) fn of(words: Option<&Value>) -> Self {
+        let mut raw = Self::default();
+        raw.push(words);
+        raw
+    }
+
+    pub(crate) fn push(&mut self, words: Option<&Value>) {
+        let Some(words) = words.filter(|_| self.bytes <= USAGE_BYTES) else {
+            return;
+        };
+        self.bytes += words.to_string().len();
+        if self.bytes > USAGE_BYTES {
+            self.told.clear();
+        } else {
+            self.told.push(words.clone());
+        }
+    }
+
+    /// Returns the words; null where there are none, or more than can be kept.
+    pub(crate) fn told(&self) -> Value {
+        match self.told.as_slice() {
+            [] => Value::Null,
+            [one] => one.clone(),
+            all => Value::Array(all.to_vec()),
+        }
     }
 }
 

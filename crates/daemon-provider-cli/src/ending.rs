@@ -57,13 +57,7 @@ impl Ending {
             return Outcome::Stopped(reason);
         }
         if let Some(limit) = self.limit {
-            let what = match limit {
-                LimitReached::Memory => "took more memory than it may",
-                LimitReached::Processes => "started more processes than it may",
-                LimitReached::Disk => "filled its directories with more than they may hold",
-                _ => "took more than it may",
-            };
-            return failed(FailureKind::Resource, what.to_owned());
+            return failed(FailureKind::Resource, excess(limit).to_owned());
         }
         if self.overstayed {
             return self.told();
@@ -122,6 +116,16 @@ impl Ending {
                 ..failure
             }),
         }
+    }
+}
+
+/// Says of what a program took too much.
+pub(crate) fn excess(limit: LimitReached) -> &'static str {
+    match limit {
+        LimitReached::Memory => "took more memory than it may",
+        LimitReached::Processes => "started more processes than it may",
+        LimitReached::Disk => "filled its directories with more than they may hold",
+        _ => "took more than it may",
     }
 }
 

@@ -11,10 +11,11 @@ use daemon_provider::{
     Asked, CancelReason, ChildProcess, Exit, Outcome, OutputStream, ProviderError, Run, RunEvent,
     SessionId, Usage,
 };
+use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use crate::bounded::LastLines;
-use crate::ending::{Ending, ExitCodes, Told};
+use crate::ending::{Ending, ExitCodes, Told, excess};
 
 /// How long a program may stay after it told its result.
 const GRACE: Duration = Duration::from_secs(20);
@@ -39,8 +40,8 @@ pub(crate) trait Dialect: Send {
     /// Returns what its exit codes say.
     fn codes(&self) -> ExitCodes;
 
-    /// Returns what was used, by what was told.
-    fn usage(&self) -> Option<Usage>;
+    /// Returns what was used, by what was told, and the words in which it was told.
+    fn usage(&self) -> Option<(Usage, Value)>;
 
     /// Returns the final text.
     fn text(&self) -> String;
@@ -137,8 +138,10 @@ impl<D: Dialect> ProgramRun<D> {
             }
             ChildEvent::LimitReached(limit) => {
                 self.limit = Some(limit);
-                self.pending
-                    .push_back(RunEvent::Stopping(CancelReason::Resource));
+                self.pending.push_back(RunEvent::Stopping {
+                    why: CancelReason::Resource,
+                    detail: Some(excess(limit).to_owned()),
+                });
             }
             ChildEvent::Exited { status, leaked, .. } => self.end(status, &leaked),
             // What a later supervisor may tell is not for this provider.
@@ -218,7 +221,8 @@ impl<D: Dialect> ProgramRun<D> {
         .outcome();
         // Held until here: only a run that ended well counts what its program says it used.
         let usage = self.dialect.usage().filter(|_| outcome == Outcome::Done);
-        self.pending.extend(usage.map(RunEvent::Usage));
+        let told = usage.map(|(usage, raw)| RunEvent::Usage { usage, raw });
+        self.pending.extend(told);
         let text = self.dialect.text();
         self.pending.push_back(RunEvent::terminal(outcome, text));
     }
@@ -229,7 +233,7 @@ impl<D: Dialect> ProgramRun<D> {
             (RunEvent::Terminal { text, .. }, Some(reason)) => {
                 Some(RunEvent::terminal(Outcome::Stopped(reason), text))
             }
-            (RunEvent::Usage(_), Some(_)) => None,
+            (RunEvent::Usage { .. }, Some(_)) => None,
             (event, _) => Some(event),
         }
     }
@@ -256,7 +260,10 @@ impl<D: Dialect> ProgramRun<D> {
             () = timer, if deadline.is_some() => {
                 self.leaving = Leaving::Late;
                 if self.cancelled.is_none() {
-                    self.pending.push_back(RunEvent::Stopping(CancelReason::Grace));
+                    self.pending.push_back(RunEvent::Stopping {
+                        why: CancelReason::Grace,
+                        detail: None,
+                    });
                 }
             }
         }

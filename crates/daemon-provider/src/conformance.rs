@@ -140,7 +140,7 @@ async fn a_failed_run_is_classed(fixture: &dyn Fixture) {
     }
     let has_usage = events
         .iter()
-        .any(|event| matches!(event, RunEvent::Usage(_)));
+        .any(|event| matches!(event, RunEvent::Usage { .. }));
     let has_child = events
         .iter()
         .any(|event| matches!(event, RunEvent::Spawned { .. }));
@@ -173,7 +173,7 @@ async fn the_first_reason_to_cancel_wins(fixture: &dyn Fixture) {
     assert_eq!(outcome(&events).0, &Outcome::Stopped(CancelReason::Timeout));
     let has_usage = events
         .iter()
-        .any(|event| matches!(event, RunEvent::Usage(_)));
+        .any(|event| matches!(event, RunEvent::Usage { .. }));
     assert!(!has_usage, "a cancelled run counts no usage: {events:?}");
 }
 

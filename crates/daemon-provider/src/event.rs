@@ -63,7 +63,12 @@ pub enum RunEvent {
     /// A turn of a conversation with a model began; the task is turn 0.
     Turn(u32),
     /// What the run used since the last event of this kind, by a program's own count.
-    Usage(Usage),
+    Usage {
+        /// What was used.
+        usage: Usage,
+        /// The program's own words for it.
+        raw: serde_json::Value,
+    },
     /// The provider itself called a model, and this is what the call used.
     ModelCall {
         /// What was used.
@@ -95,7 +100,12 @@ pub enum RunEvent {
     /// The provider is about to stop its own process, for this reason; the run's outcome may still be its own.
     ///
     /// It comes before the first signal where the provider decides, so that the reason can be stored first.
-    Stopping(crate::CancelReason),
+    Stopping {
+        /// The reason.
+        why: crate::CancelReason,
+        /// What a person is told beside the reason.
+        detail: Option<String>,
+    },
     /// The run ended; no event follows.
     Terminal {
         /// How it ended.

@@ -389,7 +389,7 @@ fn a_run_that_takes_too_much_fails_and_its_folder_says_of_what() {
     for (provider, message) in [
         (
             "many",
-            "many CLI terminated by the host (resource, SIGTERM, code -9)",
+            "many CLI terminated by the host (resource, SIGTERM, code -9): started more processes than it may",
         ),
         ("large", "wrote a file larger than it may"),
     ] {

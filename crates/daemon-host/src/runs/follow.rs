@@ -253,7 +253,7 @@ impl Following {
     }
 
     fn note(&mut self, event: &RunEvent) {
-        if let RunEvent::Usage(usage) | RunEvent::ModelCall { usage, .. } = event {
+        if let RunEvent::Usage { usage, .. } | RunEvent::ModelCall { usage, .. } = event {
             *self.tokens.get_or_insert(0) += usage.input + usage.output + usage.thinking;
             if let Some(cost) = usage.cost {
                 #[expect(
@@ -269,7 +269,7 @@ impl Following {
 
 /// Tells a run to stop, and returns when it will be given up.
 async fn stop(run: &mut dyn Run, record: &mut Record, why: CancelReason) -> Instant {
-    record.stopping(why, random::now());
+    record.stopping(why, None, random::now());
     if let Err(error) = run.cancel(why).await {
         tracing::warn!(%error, "a run could not be told to stop");
     }

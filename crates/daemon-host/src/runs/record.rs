@@ -18,7 +18,7 @@ use daemon_run_folder::{
 use daemon_store::RunRow;
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use self::ending::{ending, reason};
 use super::redaction;
@@ -203,7 +203,9 @@ impl Record {
     /// Writes one event of the run down.
     pub(crate) fn event(&mut self, event: &RunEvent, now: Timestamp) {
         match event {
-            RunEvent::Stopping(reason) => return self.stopping(*reason, now),
+            RunEvent::Stopping { why, detail } => {
+                return self.stopping(*why, detail.as_deref(), now);
+            }
             // The process that answers a message has an end of its own; the run's stays.
             RunEvent::Terminal { .. } if self.has_ended() => return,
             RunEvent::ModelCall { usage, .. } => {
@@ -305,13 +307,9 @@ impl Record {
                 writer.tool_end(name, status, now)
             }
             RunEvent::Turn(turn) => writer.turn(*turn, now),
-            RunEvent::Usage(usage) => {
+            RunEvent::Usage { usage, raw } => {
                 let cost = usage.cost.map(usd);
-                writer.cli_usage(
-                    tokens(usage),
-                    cost,
-                    json!({"input": usage.input, "output": usage.output}),
-                );
+                writer.cli_usage(tokens(usage), cost, raw.clone());
                 Ok(())
             }
             RunEvent::ModelCall {
@@ -369,11 +367,11 @@ impl Record {
     }
 
     /// Stores why the run is stopped, before anything is signalled.
-    pub(crate) fn stopping(&mut self, why: CancelReason, now: Timestamp) {
+    pub(crate) fn stopping(&mut self, why: CancelReason, detail: Option<&str>, now: Timestamp) {
         if self.has_ended() {
             return;
         }
-        let stored = self.writer.stopping(reason(why), None, now).map(drop);
+        let stored = self.writer.stopping(reason(why), detail, now).map(drop);
         self.report(stored);
     }
 

@@ -61,6 +61,10 @@ pub(super) fn event(redactor: &Redactor, event: &RunEvent) -> RunEvent {
             name: clean(name),
             detail: clean(detail),
         },
+        RunEvent::Usage { usage, raw } => RunEvent::Usage {
+            usage: *usage,
+            raw: redactor.json(raw),
+        },
         RunEvent::Terminal { outcome, text } => RunEvent::Terminal {
             outcome: self::outcome(redactor, outcome),
             text: clean(text),

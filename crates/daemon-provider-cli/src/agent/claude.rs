@@ -11,6 +11,7 @@ use super::values::{
     count, failure, first_session, joined, may_be_object, object, price, say, text,
 };
 use super::{Asked, Help};
+use crate::bounded::RawUsage;
 use crate::ending::{ExitCodes, Told};
 use crate::run::{Dialect, Reading};
 
@@ -165,6 +166,7 @@ struct ResultLine {
     text: String,
     failure: Option<Failure>,
     usage: Usage,
+    raw_usage: RawUsage,
 }
 
 impl Claude {
@@ -246,6 +248,7 @@ impl Claude {
                         .saturating_add(count(&line, "/usage/cache_creation_input_tokens")),
                     cost: price,
                 },
+                raw_usage: RawUsage::of(line.get("usage")),
             });
         }
         self.has_worked = false;
@@ -347,8 +350,9 @@ impl Dialect for Claude {
         ExitCodes::Arbitrary
     }
 
-    fn usage(&self) -> Option<Usage> {
-        self.result.as_ref().map(|result| result.usage)
+    fn usage(&self) -> Option<(Usage, Value)> {
+        let result = self.result.as_ref()?;
+        Some((result.usage, result.raw_usage.told()))
     }
 
     fn text(&self) -> String {

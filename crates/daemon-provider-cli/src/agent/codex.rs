@@ -9,7 +9,7 @@ use super::values::{
     count, failure, first_session, joined, may_be_object, object, say, text, text_at,
 };
 use super::{Asked, Help};
-use crate::bounded::BoundedText;
+use crate::bounded::{BoundedText, RawUsage};
 use crate::ending::{ExitCodes, Told};
 use crate::run::{Dialect, Reading};
 
@@ -116,6 +116,7 @@ pub(super) struct Codex {
     tools: HashSet<String>,
     text: BoundedText,
     usage: Option<Usage>,
+    raw_usage: RawUsage,
     end: Option<Result<(), Failure>>,
 }
 
@@ -203,6 +204,9 @@ impl Dialect for Codex {
                 Reading::Event
             }
             "turn.completed" => {
+                if self.usage.is_none() {
+                    self.raw_usage.push(object.get("usage"));
+                }
                 let line = Value::Object(object);
                 let cached = count(&line, "/usage/cached_input_tokens");
                 self.usage.get_or_insert(Usage {
@@ -249,8 +253,8 @@ impl Dialect for Codex {
         ExitCodes::Arbitrary
     }
 
-    fn usage(&self) -> Option<Usage> {
-        self.usage
+    fn usage(&self) -> Option<(Usage, Value)> {
+        Some((self.usage?, self.raw_usage.told()))
     }
 
     fn text(&self) -> String {

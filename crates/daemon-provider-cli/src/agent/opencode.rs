@@ -13,6 +13,7 @@ use super::values::{
     count, failure, first_session, joined, may_be_object, object, price, say, text, text_at,
 };
 use super::{Asked, Help};
+use crate::bounded::RawUsage;
 use crate::command::add;
 use crate::ending::{ExitCodes, Told};
 use crate::run::{Dialect, Reading};
@@ -136,6 +137,7 @@ pub(super) struct Opencode {
     message: Option<String>,
     parts: Vec<(String, String)>,
     usage: BTreeMap<String, Usage>,
+    raw_usage: RawUsage,
     reason: Option<String>,
     failure: Option<Failure>,
 }
@@ -173,7 +175,9 @@ impl Opencode {
                 .saturating_add(count(&part, "/tokens/cache/write")),
             cost,
         };
-        self.usage.insert(id, usage);
+        if self.usage.insert(id, usage).is_none() {
+            self.raw_usage.push(part.get("tokens"));
+        }
         let is_last = reason == "stop";
         self.reason = Some(reason);
         if is_last { Reading::End } else { Reading::Work }
@@ -261,13 +265,14 @@ impl Dialect for Opencode {
         ExitCodes::Arbitrary
     }
 
-    fn usage(&self) -> Option<Usage> {
+    fn usage(&self) -> Option<(Usage, Value)> {
         let mut steps = self.usage.values();
         let first = *steps.next()?;
-        Some(steps.fold(first, |mut total, step| {
+        let total = steps.fold(first, |mut total, step| {
             add(&mut total, *step);
             total
-        }))
+        });
+        Some((total, self.raw_usage.told()))
     }
 
     fn text(&self) -> String {

@@ -4,9 +4,11 @@ use std::collections::{HashMap, VecDeque};
 
 use daemon_provider::{Failure, FailureKind, RunEvent, SessionId, ToolStatus, Usage};
 
+use serde_json::Value;
+
 use super::ResultRule;
 use super::lines::{LineEvent, ToolUse, add};
-use crate::bounded::BoundedText;
+use crate::bounded::{BoundedText, RawUsage};
 use crate::ending::{ExitCodes, Told};
 use crate::run::{Dialect, Reading};
 
@@ -22,6 +24,7 @@ pub(crate) struct CommandDialect {
     session: Option<SessionId>,
     tools: HashMap<ToolUse, String>,
     usage: Option<Usage>,
+    raw_usage: RawUsage,
     text: BoundedText,
     result: Option<ToldResult>,
 }
@@ -41,6 +44,7 @@ impl CommandDialect {
             session: None,
             tools: HashMap::new(),
             usage: None,
+            raw_usage: RawUsage::default(),
             text: BoundedText::default(),
             result: None,
         }
@@ -91,6 +95,8 @@ impl CommandDialect {
                     return Reading::Text;
                 };
                 add(self.usage.get_or_insert_default(), counts);
+                self.raw_usage
+                    .push(serde_json::to_value(usage).ok().as_ref());
             }
             LineEvent::Output { output } => told.push_back(RunEvent::Proposed(output)),
             LineEvent::Result { ok, text } => {
@@ -144,8 +150,8 @@ impl Dialect for CommandDialect {
         ExitCodes::Conventional
     }
 
-    fn usage(&self) -> Option<Usage> {
-        self.usage
+    fn usage(&self) -> Option<(Usage, Value)> {
+        Some((self.usage?, self.raw_usage.told()))
     }
 
     fn text(&self) -> String {

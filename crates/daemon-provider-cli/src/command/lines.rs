@@ -1,7 +1,7 @@
 //! What a line of a program's standard output means.
 
 use daemon_provider::{MicroUsd, Usage};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A line that is an event.
@@ -50,7 +50,7 @@ impl std::fmt::Display for ToolUse {
     }
 }
 
-#[derive(Debug, PartialEq, Deserialize)]
+#[derive(Debug, PartialEq, Deserialize, Serialize)]
 pub(crate) struct UsageLine {
     #[serde(default)]
     input: u64,
@@ -60,6 +60,7 @@ pub(crate) struct UsageLine {
     cached: u64,
     #[serde(default)]
     thinking: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<f64>,
 }
 

@@ -7,7 +7,7 @@ use daemon_provider::{Class, FailureKind, MicroUsd, Permissions, RunEvent, ToolS
 use daemon_provider_cli::Agent;
 
 use crate::kit::done;
-use crate::stand_in::{failed, given, play, resume, script, session, tool, tool_end, usage};
+use crate::stand_in::{failed, given, play, resume, script, session, tool, tool_end, usage, words};
 
 pub(crate) const CLAUDE_INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s1"}"#;
 const CLAUDE_READS: &str = r#"{"type":"assistant","parent_tool_use_id":null,"message":{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"Reading."},{"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"a"}}]}}"#;
@@ -35,10 +35,13 @@ async fn claude_tells_its_session_its_tools_its_usage_and_its_result() {
                 name: "Bash".to_owned(),
                 detail: r#"{"command":"rm"}"#.to_owned()
             },
-            RunEvent::Usage(Usage {
-                cost: Some(MicroUsd(250_000)),
-                ..usage(9, 7, 2)
-            }),
+            RunEvent::Usage {
+                usage: Usage {
+                    cost: Some(MicroUsd(250_000)),
+                    ..usage(9, 7, 2)
+                },
+                raw: words(CLAUDE_SUCCESS, "/usage")
+            },
         ]
     );
     assert_eq!(story.stdout, ["Reading."]);
@@ -109,7 +112,7 @@ async fn claude_fails_by_its_word_by_its_silence_and_by_its_exit() {
     for (transcript, exit, end) in table {
         let story = play(Agent::Claude, &transcript, exit).await;
         assert_eq!(story.end, end, "{transcript}");
-        let counts = |event: &RunEvent| matches!(event, RunEvent::Usage(_));
+        let counts = |event: &RunEvent| matches!(event, RunEvent::Usage { .. });
         assert!(!story.events.iter().any(counts), "{transcript}");
     }
 }
@@ -125,10 +128,13 @@ async fn claude_is_read_as_it_was_recorded() {
             tool("t1", "Bash", r#"{"command":"id"}"#),
             tool_end("t1", "Bash", ToolStatus::Error),
             tool_end("t0", "Read", ToolStatus::Ok),
-            RunEvent::Usage(Usage {
-                cost: Some(MicroUsd(382)),
-                ..usage(18, 14, 10)
-            }),
+            RunEvent::Usage {
+                usage: Usage {
+                    cost: Some(MicroUsd(382)),
+                    ..usage(18, 14, 10)
+                },
+                raw: words(recorded::CLAUDE, "/usage")
+            },
         ]
     );
     assert_eq!(story.stdout, ["Looking.", "Fixed."]);

@@ -5,7 +5,7 @@ use daemon_provider::{Class, FailureKind, Permissions, RunEvent, ToolStatus};
 use daemon_provider_cli::Agent;
 
 use crate::kit::done;
-use crate::stand_in::{failed, given, play, resume, session, tool, tool_end, usage};
+use crate::stand_in::{failed, given, play, resume, session, tool, tool_end, usage, words};
 
 const CODEX_THREAD: &str = r#"{"type":"thread.started","thread_id":"t-1"}"#;
 pub(crate) const CODEX_COMPLETED: &str = r#"{"type":"turn.completed","usage":{"input_tokens":100,"cached_input_tokens":25,"output_tokens":7}}"#;
@@ -39,7 +39,10 @@ async fn codex_joins_its_messages_and_counts_its_usage_once() {
             tool_end("i1", "command_execution", ToolStatus::Error),
             tool("i3", "linear.get", r#"{"id":1}"#),
             tool_end("i3", "linear.get", ToolStatus::Ok),
-            RunEvent::Usage(usage(75, 25, 7)),
+            RunEvent::Usage {
+                usage: usage(75, 25, 7),
+                raw: words(CODEX_COMPLETED, "/usage")
+            },
         ]
     );
     assert_eq!(story.stdout, ["Fixed.", "Reconnecting 2/5", "Twice."]);
@@ -90,7 +93,10 @@ async fn codex_is_read_as_it_was_recorded() {
                 "\"/bin/bash -lc 'cat NOTE.md'\""
             ),
             tool_end("item_2", "command_execution", ToolStatus::Ok),
-            RunEvent::Usage(usage(60, 40, 14)),
+            RunEvent::Usage {
+                usage: usage(60, 40, 14),
+                raw: words(recorded::CODEX, "/usage")
+            },
         ]
     );
     assert_eq!(story.stdout[1..], ["Looking.", "Fixed."]);

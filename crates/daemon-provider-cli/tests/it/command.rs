@@ -125,13 +125,16 @@ async fn lines_with_a_daemon_key_are_events_and_the_last_result_counts() {
             status: ToolStatus::Ok,
         },
         RunEvent::Proposed(json!({"v": 1, "verb": "no_op"})),
-        RunEvent::Usage(Usage {
-            input: 11,
-            output: 2,
-            cached: 1,
-            thinking: 3,
-            cost: Some(MicroUsd(500_000)),
-        }),
+        RunEvent::Usage {
+            usage: Usage {
+                input: 11,
+                output: 2,
+                cached: 1,
+                thinking: 3,
+                cost: Some(MicroUsd(500_000)),
+            },
+            raw: json!([{"input": 10, "output": 2, "cached": 1, "thinking": 3, "cost_usd": 0.5}, {"input": 1, "output": 0, "cached": 0, "thinking": 0}]),
+        },
     ];
     assert_eq!(story.events, expected);
     assert_eq!(

@@ -189,7 +189,13 @@ async fn a_program_that_stays_after_its_result_is_stopped_and_its_result_stands(
         .await
         .unwrap();
     let story = story(&mut *run).await;
-    assert_eq!(story.events, [RunEvent::Stopping(CancelReason::Grace)]);
+    assert_eq!(
+        story.events,
+        [RunEvent::Stopping {
+            why: CancelReason::Grace,
+            detail: None
+        }]
+    );
     assert_eq!(
         (story.exit, story.end),
         (Some(Exit::Signal(15)), done("fixed"))
@@ -207,8 +213,15 @@ async fn a_program_that_takes_too_much_is_stopped_for_it() {
         ..ChildLimits::default()
     };
     let story = bench.story(config).await;
-    assert_eq!(story.events, [RunEvent::Stopping(CancelReason::Resource)]);
     let message = "started more processes than it may";
+    let detail = Some(message.to_owned());
+    assert_eq!(
+        story.events,
+        [RunEvent::Stopping {
+            why: CancelReason::Resource,
+            detail
+        }]
+    );
     assert_eq!(story.end, failed(Resource, Final, message, ""));
 }
 

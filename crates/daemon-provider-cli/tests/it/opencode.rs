@@ -5,7 +5,7 @@ use daemon_provider::{Class, FailureKind, MicroUsd, Permissions, RunEvent, ToolS
 use daemon_provider_cli::Agent;
 
 use crate::kit::done;
-use crate::stand_in::{failed, given, play, resume, script, session, tool, tool_end};
+use crate::stand_in::{failed, given, play, resume, script, session, tool, tool_end, words};
 
 pub(crate) fn opencode(kind: &str, part: &str) -> String {
     format!(r#"{{"type":"{kind}","timestamp":1,"sessionID":"ses_1","part":{part}}}"#)
@@ -44,13 +44,19 @@ async fn opencode_answers_with_its_last_message_and_counts_each_part_once() {
             session("ses_1"),
             tool("c1", "bash", r#"{"command":"ls"}"#),
             tool_end("c1", "bash", ToolStatus::Ok),
-            RunEvent::Usage(Usage {
-                input: 10,
-                output: 4,
-                thinking: 2,
-                cached: 8,
-                cost: Some(MicroUsd(1_000_000)),
-            }),
+            RunEvent::Usage {
+                usage: Usage {
+                    input: 10,
+                    output: 4,
+                    thinking: 2,
+                    cached: 8,
+                    cost: Some(MicroUsd(1_000_000)),
+                },
+                raw: words(
+                    &[finish("p2", ""), finish("p5", "")].join("\n"),
+                    "/part/tokens"
+                )
+            },
         ]
     );
     assert_eq!(story.stdout, ["Looking.", "Fixed.", "All of it."]);
@@ -103,13 +109,16 @@ async fn opencode_is_read_as_it_was_recorded() {
             tool_end("c2", "bash", ToolStatus::Error),
             tool("c1", "read", r#"{"filePath":"/srv/lamp/NOTE.md"}"#),
             tool_end("c1", "read", ToolStatus::Ok),
-            RunEvent::Usage(Usage {
-                input: 12,
-                output: 8,
-                thinking: 2,
-                cached: 8,
-                cost: Some(MicroUsd(0)),
-            }),
+            RunEvent::Usage {
+                usage: Usage {
+                    input: 12,
+                    output: 8,
+                    thinking: 2,
+                    cached: 8,
+                    cost: Some(MicroUsd(0)),
+                },
+                raw: words(recorded::OPENCODE, "/part/tokens")
+            },
         ]
     );
     assert_eq!(story.stdout, ["Looking.", "Fixed."]);

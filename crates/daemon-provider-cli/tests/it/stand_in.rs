@@ -70,6 +70,21 @@ pub(crate) fn tool_end(id: &str, name: &str, status: ToolStatus) -> RunEvent {
     }
 }
 
+/// Returns the object of a transcript's line that a pointer leads to.
+pub(crate) fn words(transcript: &str, pointer: &str) -> serde_json::Value {
+    let lines = transcript
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let found: Vec<_> = lines
+        .filter_map(|line| line.pointer(pointer).cloned())
+        .collect();
+    assert!(!found.is_empty(), "no line has {pointer}");
+    match <[serde_json::Value; 1]>::try_from(found) {
+        Ok([one]) => one,
+        Err(all) => all.into(),
+    }
+}
+
 pub(crate) fn usage(input: u64, cached: u64, output: u64) -> Usage {
     Usage {
         input,

@@ -265,7 +265,10 @@ impl Writer {
             ..
         } = total;
         self.document.cli_tokens = total;
-        let raw = Value::Array(raw);
+        let raw = match <[Value; 1]>::try_from(raw) {
+            Ok([raw]) => raw,
+            Err(raw) => Value::Array(raw),
+        };
         self.log(
             &LogEvent::CliUsage {
                 input,

@@ -157,13 +157,16 @@ impl Writer {
         let stopped = termination.and_then(|termination| {
             let (state, class) = termination.reason.leads_to()?;
             let kind = termination.reason.as_str().to_owned();
-            let message = match termination.returncode {
+            let mut message = match termination.returncode {
                 Some(code) => format!(
                     "{} CLI terminated by the host ({kind}, {}, code {code})",
                     self.document.backend, termination.signal
                 ),
                 None => format!("{} terminated by the host ({kind})", self.document.backend),
             };
+            if let Some(detail) = &termination.detail {
+                message.extend([": ", detail]);
+            }
             Some((
                 state,
                 Some(RunError {

@@ -99,7 +99,7 @@ fn each_end_has_its_lines_in_their_order() {
         expect![[r#"
             {"ts":"2026-01-02T03:04:05Z","event":"daemon_start"}
             {"ts":"2026-01-02T03:04:06Z","event":"provider_terminal","outcome":"done","result_sha256":null}
-            {"ts":"2026-01-02T03:04:06Z","event":"cli_usage","input":75,"output":7,"cached":25,"thinking":1,"raw":[{"input_tokens":100}]}
+            {"ts":"2026-01-02T03:04:06Z","event":"cli_usage","input":75,"output":7,"cached":25,"thinking":1,"raw":{"input_tokens":100}}
             {"ts":"2026-01-02T03:04:06Z","event":"daemon_done","elapsed_s":1.5,"result_path":null}
         "#]],
     );

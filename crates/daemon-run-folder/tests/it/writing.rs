@@ -167,7 +167,7 @@ fn the_document_has_its_keys_in_their_order() {
           "result_path": null,
           "error": {
             "type": "timeout",
-            "message": "claude CLI terminated by the host (timeout, SIGTERM, code -15)",
+            "message": "claude CLI terminated by the host (timeout, SIGTERM, code -15): 60 s",
             "class": "retryable"
           },
           "claude_session_id": "s1",
@@ -261,7 +261,7 @@ fn a_good_run_leaves_its_events_in_order() {
         {"ts":"2026-01-02T03:04:06Z","event":"permission_denied","name":"push","detail":"read only"}
         {"ts":"2026-01-02T03:04:06Z","event":"cli_output","stream":"stderr","text":"(3986 x)...[truncated]","elapsed_s":1.4,"truncated":true}
         {"ts":"2026-01-02T03:04:06Z","event":"provider_terminal","outcome":"done","result_sha256":"13079c2612a9ead4818ab21ef90bf6b7c457916144d8cbaeeff74befa4f4cc8d"}
-        {"ts":"2026-01-02T03:04:06Z","event":"cli_usage","input":10,"output":2,"cached":4,"thinking":0,"raw":[{"in":10}]}
+        {"ts":"2026-01-02T03:04:06Z","event":"cli_usage","input":10,"output":2,"cached":4,"thinking":0,"raw":{"in":10}}
         {"ts":"2026-01-02T03:04:06Z","event":"daemon_done","elapsed_s":1.7,"result_path":"HOME/daemons/RUN/result.txt"}
     "#]]
     .assert_eq(&log);
