@@ -1,75 +1,13 @@
-//! Text of any length, of which the beginning and the end are kept.
+//! What is kept of all that a program tells, however much that is.
+
+mod text;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use serde_json::Value;
 
-/// What is kept at each end.
-const KEPT: usize = 8 << 20;
-
-/// Lines of output: the first and the last 8 MiB.
-#[derive(Debug)]
-pub(crate) struct BoundedText {
-    kept: usize,
-    head: Option<String>,
-    tail: VecDeque<String>,
-    tail_bytes: usize,
-    dropped: u64,
-}
-
-impl Default for BoundedText {
-    fn default() -> Self {
-        Self::keeping(KEPT)
-    }
-}
-
-impl BoundedText {
-    fn keeping(kept: usize) -> Self {
-        Self {
-            kept,
-            head: None,
-            tail: VecDeque::new(),
-            tail_bytes: 0,
-            dropped: 0,
-        }
-    }
-
-    pub(crate) fn push(&mut self, line: &str) {
-        let head_bytes = self.head.as_ref().map_or(0, String::len);
-        if self.tail.is_empty() && head_bytes + line.len() < self.kept {
-            match &mut self.head {
-                Some(head) => {
-                    head.push('\n');
-                    head.push_str(line);
-                }
-                None => self.head = Some(line.to_owned()),
-            }
-            return;
-        }
-        self.tail_bytes += line.len();
-        self.tail.push_back(line.to_owned());
-        while self.tail_bytes > self.kept && self.tail.len() > 1 {
-            let gone = self.tail.pop_front().expect("more than one line is there");
-            self.tail_bytes -= gone.len();
-            self.dropped += gone.len() as u64;
-        }
-    }
-
-    /// Returns the lines joined, with a mark where some are missing.
-    pub(crate) fn join(&self) -> String {
-        let gap = (self.dropped > 0).then(|| format!("[{} bytes left out]", self.dropped));
-        let tail = self.tail.iter().map(String::as_str);
-        let parts: Vec<&str> = self
-            .head
-            .as_deref()
-            .into_iter()
-            .chain(gap.as_deref())
-            .chain(tail)
-            .collect();
-        parts.join("\n")
-    }
-}
+pub(crate) use self::text::BoundedText;
 
 /// The words in which a program says what it used: one object, or a list of them.
 #[derive(Debug, Default)]
@@ -163,31 +101,6 @@ fn last_characters(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn beginning_and_end_are_kept() {
-        let table: [(&[&str], &str); 6] = [
-            (&[], ""),
-            (&["", "a", ""], "\na\n"),
-            (&["ab", "cd"], "ab\ncd"),
-            (&["ab", "cdef", "gh"], "ab\ncdef\ngh"),
-            (
-                &["ab", "cdef", "gh", "ijkl"],
-                "ab\n[4 bytes left out]\ngh\nijkl",
-            ),
-            (&["abcdefghijkl", "m"], "[12 bytes left out]\nm"),
-        ];
-        for (lines, expected) in table {
-            let mut text = BoundedText::keeping(6);
-            for line in lines {
-                text.push(line);
-            }
-            assert_eq!(
-                text.join().trim_start_matches('\n'),
-                expected.trim_start_matches('\n')
-            );
-        }
-    }
 
     #[test]
     fn the_last_words_are_the_last_500_characters_of_20_lines() {
