@@ -19,10 +19,10 @@ use crate::ExitStatus;
 use crate::sandbox::{Keeper, Prepared};
 use crate::supervisor::{ChildLimits, ControlGroup};
 
-pub(crate) use child::{Child, Failed, Step, die_with, enter_control_group};
+pub(crate) use child::{Child, Failed, Step, die_with};
 pub(crate) use image::Image;
 pub(crate) use vfork::{
-    Body, ChildSignals, Stack, clone_and_wait, inherit_no_descriptors, reset_signals,
+    Body, ChildSignals, Entrance, Stack, clone_and_wait, inherit_no_descriptors, reset_signals,
 };
 
 /// What a process is started from.
@@ -92,15 +92,16 @@ pub(crate) fn spawn(recipe: &Recipe) -> io::Result<Spawned> {
         output,
         complaints,
     };
+    let entrance = recipe.control_group.as_ref().map(ControlGroup::entrance);
     let (pid, keeper) = match &recipe.sandbox {
         Prepared::Isolated(isolation) => {
             let child = child(recipe, &stdio, None);
-            let (pid, keeper) = isolation.start(&child)?;
+            let (pid, keeper) = isolation.start(&child, entrance)?;
             (pid, Some(keeper))
         }
         Prepared::Contained | Prepared::Confined(_) => {
             let child = child(recipe, &stdio, Some(rustix::process::getpid()));
-            (start(&child)?, None)
+            (start(&child, entrance)?, None)
         }
     };
     Ok(Spawned {
@@ -121,15 +122,14 @@ fn child<'a>(recipe: &'a Recipe, stdio: &'a Stdio, parent: Option<Pid>) -> Child
         parent,
         group: recipe.group,
         limits: recipe.limits,
-        control_group: recipe.control_group.as_ref().map(ControlGroup::entrance),
         confinement: recipe.sandbox.confinement(),
         failed: Failed::default(),
     }
 }
 
-fn start(child: &Child<'_>) -> io::Result<Pid> {
+fn start(child: &Child<'_>, entrance: Option<Entrance<'_>>) -> io::Result<Pid> {
     let mut stack = Stack::new();
-    let pid = clone_and_wait(0, &mut stack, child)?;
+    let pid = clone_and_wait(0, entrance, &mut stack, child)?;
     match child.failed.error() {
         None => Ok(pid),
         Some(error) => {

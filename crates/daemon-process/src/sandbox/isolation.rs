@@ -14,7 +14,7 @@ use super::confinement::{Confinement, Processes, unsupported};
 use super::namespaces::{Builder, KeeperChild};
 use super::root::Root;
 use crate::process_table::RUN_MARKER;
-use crate::spawn::{Child, Failed, Image, Stack, clone_and_wait, end, null, pipe, reap};
+use crate::spawn::{Child, Entrance, Failed, Image, Stack, clone_and_wait, end, null, pipe, reap};
 
 /// What keeps the namespaces: it reads until this process closes the other end of its input, by will or by dying.
 const KEEPERS: [&str; 2] = ["/bin/cat", "/usr/bin/cat"];
@@ -65,7 +65,11 @@ impl Isolation {
     }
 
     /// Makes the namespaces and starts a child in them, returning it and what holds them.
-    pub(crate) fn start(&self, child: &Child<'_>) -> io::Result<(Pid, Keeper)> {
+    pub(crate) fn start(
+        &self,
+        child: &Child<'_>,
+        entrance: Option<Entrance<'_>>,
+    ) -> io::Result<(Pid, Keeper)> {
         let (reading, life) = pipe()?;
         let null = null(OFlags::RDWR)?;
         let builder = Builder {
@@ -88,7 +92,12 @@ impl Isolation {
             flags |= libc::CLONE_NEWNET;
         }
         // The builder is this process's child only until both of its own are, which it starts in its parent's name.
-        reap(clone_and_wait(flags, &mut Stack::new(), &builder)?)?;
+        reap(clone_and_wait(
+            flags,
+            entrance,
+            &mut Stack::new(),
+            &builder,
+        )?)?;
         let failed = [&builder.failed, &builder.keeper.failed, &child.failed];
         let error = failed.iter().find_map(|failed| failed.error());
         match (builder.child_pid.get(), builder.keeper_pid.get(), error) {

@@ -22,7 +22,7 @@ use super::isolation::Isolation;
 use super::root::{Access, MOST_MOUNTS, Mount, Place, Root};
 use crate::spawn::{
     Body, Child, ChildSignals, Failed, Image, Stack, Step, clone_and_wait, die_with,
-    enter_control_group, inherit_no_descriptors, reset_signals,
+    inherit_no_descriptors, reset_signals,
 };
 
 /// The process that makes the namespaces, and starts two in them that are children of its own parent.
@@ -57,7 +57,6 @@ impl Body for Builder<'_> {
 impl Builder<'_> {
     fn build(&self, stack: &mut Stack) -> Result<(), (Step, Errno)> {
         let at = |step| move |error| (step, error);
-        enter_control_group(self.child.control_group);
         keep_identity(self.isolation).map_err(at(Step::Identity))?;
         unshare_processes().map_err(at(Step::Namespaces))?;
         let root = &self.isolation.root;
@@ -80,7 +79,7 @@ impl Builder<'_> {
 
 /// Starts a process that is a child of the calling process's parent.
 fn start<B: Body>(stack: &mut Stack, body: &B) -> Result<Pid, Errno> {
-    let started = clone_and_wait(libc::CLONE_PARENT, stack, body);
+    let started = clone_and_wait(libc::CLONE_PARENT, None, stack, body);
     started.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))
 }
 

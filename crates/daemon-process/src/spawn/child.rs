@@ -28,7 +28,6 @@ pub(crate) struct Child<'a> {
     pub(crate) parent: Option<Pid>,
     pub(crate) group: Group,
     pub(crate) limits: Option<ChildLimits>,
-    pub(crate) control_group: Option<BorrowedFd<'a>>,
     pub(crate) confinement: Option<&'a Confinement>,
     pub(crate) failed: Failed,
 }
@@ -52,7 +51,6 @@ impl Child<'_> {
     }
 
     fn prepare(&self) -> Result<(), (Step, Errno)> {
-        enter_control_group(self.control_group);
         die_with(self.parent).map_err(|error| (Step::Tie, error))?;
         match self.group {
             Group::Group => setpgid(None, None),
@@ -80,14 +78,6 @@ impl Child<'_> {
                 .map_err(|error| (Step::Confine, error))?;
         }
         Ok(())
-    }
-}
-
-/// Enters a control group, for good and with all that it starts; makes a system call only.
-pub(crate) fn enter_control_group(entrance: Option<BorrowedFd<'_>>) {
-    if let Some(entrance) = entrance {
-        // What cannot enter is supervised like where there are no groups.
-        rustix::io::write(entrance, b"0").unwrap_or(0);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 use rustix::process::Pid;
 
@@ -37,29 +38,138 @@ extern "C" fn enter<B: Body>(body: *mut c_void) -> c_int {
     body.run()
 }
 
-/// Starts a child in new namespaces as `flags` say, and returns when it has become its program or has ended.
+/// A control group that a child is to be in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entrance<'a> {
+    /// The group itself.
+    pub(crate) group: BorrowedFd<'a>,
+    /// What a process writes 0 to in order to enter.
+    pub(crate) processes: BorrowedFd<'a>,
+}
+
+/// A child that enters its control group itself, which waits for a grace period of the kernel: some 10 ms on an idle machine.
+struct Entering<'a, B> {
+    entrance: Entrance<'a>,
+    body: &'a B,
+}
+
+impl<B: Body> Body for Entering<'_, B> {
+    fn run(&self) -> c_int {
+        // What cannot enter is supervised like where there are no groups.
+        rustix::io::write(self.entrance.processes, b"0").unwrap_or(0);
+        self.body.run()
+    }
+}
+
+/// Starts a child in new namespaces as `flags` say, and in a control group where there is one; returns when it has become its
+/// program or has ended.
 ///
 /// Signals are held back meanwhile: a handler of this process must not run in the child.
+pub(crate) fn clone_and_wait<B: Body>(
+    flags: c_int,
+    entrance: Option<Entrance<'_>>,
+    stack: &mut Stack,
+    body: &B,
+) -> io::Result<Pid> {
+    let _held = HeldSignals::hold()?;
+    let Some(entrance) = entrance else {
+        return clone(flags, stack, body);
+    };
+    // Kernels before 5.7 cannot start a child in a group, and some containers forbid the call.
+    clone_into(flags, entrance.group, stack, body)
+        .or_else(|_| clone(flags, stack, &Entering { entrance, body }))
+}
+
 #[expect(
     unsafe_code,
     reason = "`fork` copies the page tables of the whole process, and the standard library can only fork"
 )]
-pub(crate) fn clone_and_wait<B: Body>(
-    flags: c_int,
-    stack: &mut Stack,
-    body: &B,
-) -> io::Result<Pid> {
-    let held = HeldSignals::hold()?;
+fn clone<B: Body>(flags: c_int, stack: &mut Stack, body: &B) -> io::Result<Pid> {
     let flags = flags | libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     let top = stack.0.as_mut_ptr_range().end;
     let body = std::ptr::from_ref(body).cast_mut().cast::<c_void>();
     // SAFETY: the stack is 16-byte aligned, grows downwards from its end, and is the child's alone. This thread waits until
     // the child no longer uses this memory, so that `body` and the stack outlive its use of them.
     let pid = unsafe { libc::clone(enter::<B>, top.cast(), flags, body) };
-    let error = io::Error::last_os_error();
-    drop(held);
     let started = (pid > 0).then(|| Pid::from_raw(pid)).flatten();
-    started.ok_or(error)
+    started.ok_or_else(io::Error::last_os_error)
+}
+
+/// What the kernel reads of the arguments of `clone3`.
+#[cfg(target_arch = "x86_64")]
+#[derive(Default)]
+#[repr(C)]
+struct CloneArguments {
+    flags: u64,
+    pidfd: u64,
+    child_tid: u64,
+    parent_tid: u64,
+    exit_signal: u64,
+    stack: u64,
+    stack_size: u64,
+    tls: u64,
+    set_tid: u64,
+    set_tid_size: u64,
+    cgroup: u64,
+}
+
+/// Does the same as [`clone`], with the child in a control group from its first instruction on.
+#[cfg(target_arch = "x86_64")]
+#[expect(
+    unsafe_code,
+    reason = "libraries call `clone3` for a child with a copy of the memory only"
+)]
+fn clone_into<B: Body>(
+    flags: c_int,
+    group: BorrowedFd<'_>,
+    stack: &mut Stack,
+    body: &B,
+) -> io::Result<Pid> {
+    const INTO_CGROUP: u64 = 1 << 33;
+    let bits = |number: c_int| u64::from(number.cast_unsigned());
+    let arguments = CloneArguments {
+        flags: bits(flags | libc::CLONE_VM | libc::CLONE_VFORK) | INTO_CGROUP,
+        exit_signal: bits(libc::SIGCHLD),
+        stack: stack.0.as_mut_ptr() as u64,
+        stack_size: STACK_BYTES as u64,
+        cgroup: bits(group.as_raw_fd()),
+        ..CloneArguments::default()
+    };
+    let body = std::ptr::from_ref(body).cast_mut().cast::<c_void>();
+    let answer: i64;
+    // SAFETY: the kernel sets the child's stack pointer to the end of the stack, which is 16-byte aligned and the child's
+    // alone; the child calls `enter` there and ends without coming back. This thread waits until the child no longer uses
+    // this memory, so that `arguments`, `body` and the stack outlive its use of them.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            "test rax, rax",
+            "jnz 2f",
+            "mov rdi, {body}",
+            "call {enter}",
+            "mov edi, eax",
+            "mov eax, {exit}",
+            "syscall",
+            "ud2",
+            "2:",
+            body = in(reg) body,
+            enter = in(reg) enter::<B> as extern "C" fn(*mut c_void) -> c_int,
+            exit = const libc::SYS_exit,
+            inlateout("rax") libc::SYS_clone3 => answer,
+            in("rdi") &raw const arguments,
+            in("rsi") size_of::<CloneArguments>(),
+            out("rcx") _,
+            out("r11") _,
+        );
+    }
+    let number = i32::try_from(answer).map_err(io::Error::other)?;
+    let started = (number > 0).then(|| Pid::from_raw(number)).flatten();
+    started.ok_or_else(|| io::Error::from_raw_os_error(-number))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn clone_into<B: Body>(_: c_int, _: BorrowedFd<'_>, _: &mut Stack, _: &B) -> io::Result<Pid> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// All signals of this thread, held back until this is dropped.

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{Mode, OFlags};
 
 use crate::ProcessId;
+use crate::spawn::Entrance;
 
 /// The first part of a group's name; the others are its owner's process namespace, number and start, and a count.
 const NAME: &str = "daemon-run";
@@ -21,7 +22,8 @@ const NAME: &str = "daemon-run";
 #[derive(Debug)]
 pub(crate) struct ControlGroup {
     path: PathBuf,
-    entrance: OwnedFd,
+    directory: OwnedFd,
+    processes: OwnedFd,
 }
 
 impl ControlGroup {
@@ -33,17 +35,27 @@ impl ControlGroup {
         let name = owner.group(count);
         let path = place()?.join(name);
         fs::create_dir(&path).ok()?;
-        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
-        let Ok(entrance) = rustix::fs::open(path.join("cgroup.procs"), flags, Mode::empty()) else {
+        let open =
+            |path: &Path, flags| rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty());
+        let directory = open(&path, OFlags::PATH | OFlags::DIRECTORY);
+        let processes = open(&path.join("cgroup.procs"), OFlags::WRONLY);
+        let (Ok(directory), Ok(processes)) = (directory, processes) else {
             fs::remove_dir(&path).unwrap_or(());
             return None;
         };
-        Some(Self { path, entrance })
+        Some(Self {
+            path,
+            directory,
+            processes,
+        })
     }
 
-    /// Returns what a process writes 0 to in order to enter.
-    pub(crate) fn entrance(&self) -> BorrowedFd<'_> {
-        self.entrance.as_fd()
+    /// Returns what a child enters by.
+    pub(crate) fn entrance(&self) -> Entrance<'_> {
+        Entrance {
+            group: self.directory.as_fd(),
+            processes: self.processes.as_fd(),
+        }
     }
 
     /// Returns the processes in it.
