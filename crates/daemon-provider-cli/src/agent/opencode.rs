@@ -135,11 +135,87 @@ pub(super) struct Opencode {
     session: Option<SessionId>,
     /// The message that was written last, and its parts.
     message: Option<String>,
-    parts: Vec<(String, String)>,
-    usage: BTreeMap<String, Usage>,
+    parts: Parts,
+    usage: Steps,
     raw_usage: RawUsage,
     reason: Option<String>,
     failure: Option<Failure>,
+}
+
+/// How much of one message is kept.
+const KEPT: usize = 2 << 20;
+/// What a part weighs beside its text: it is looked for among the others each time one is told.
+const PART: usize = 1 << 10;
+/// How many steps are known by name.
+const MOST_STEPS: usize = 10_000;
+
+/// The parts of a message, each with its id; the last ones where it is long.
+#[derive(Debug, Default)]
+struct Parts {
+    said: VecDeque<(String, String)>,
+    weight: usize,
+    dropped: u64,
+}
+
+impl Parts {
+    /// Takes a part; one that is known by its id is said anew.
+    fn put(&mut self, id: &str, said: String) {
+        self.weight += said.len();
+        let mut parts = self.said.iter_mut();
+        match parts.find(|(known, _)| !id.is_empty() && known == id) {
+            Some((_, known)) => {
+                self.weight -= known.len();
+                *known = said;
+            }
+            None => {
+                self.weight += PART;
+                self.said.push_back((id.to_owned(), said));
+            }
+        }
+        while self.weight > KEPT && self.said.len() > 1 {
+            let (_, gone) = self.said.pop_front().unwrap_or_default();
+            self.weight -= PART + gone.len();
+            self.dropped += gone.len() as u64;
+        }
+    }
+
+    fn join(&self) -> String {
+        let gap = (self.dropped > 0).then(|| format!("[{} bytes left out]", self.dropped));
+        let said = self.said.iter().map(|(_, said)| said.as_str());
+        gap.as_deref()
+            .into_iter()
+            .chain(said)
+            .collect::<Vec<&str>>()
+            .join("\n")
+    }
+}
+
+/// What the steps of a run used; one that is told again counts once.
+#[derive(Debug, Default)]
+struct Steps {
+    named: BTreeMap<String, Usage>,
+    /// What those used for whose names there was no room.
+    more: Option<Usage>,
+}
+
+impl Steps {
+    /// Counts a step, and returns whether it is a new one.
+    fn count(&mut self, id: String, usage: Usage) -> bool {
+        if self.named.len() < MOST_STEPS || self.named.contains_key(&id) {
+            return self.named.insert(id, usage).is_none();
+        }
+        add(self.more.get_or_insert_default(), usage);
+        true
+    }
+
+    fn total(&self) -> Option<Usage> {
+        let mut steps = self.named.values().chain(&self.more);
+        let first = *steps.next()?;
+        Some(steps.fold(first, |mut total, step| {
+            add(&mut total, *step);
+            total
+        }))
+    }
 }
 
 impl Opencode {
@@ -148,17 +224,10 @@ impl Opencode {
         let said = said.unwrap_or_default();
         if self.message.as_deref() != message {
             self.message = message.map(str::to_owned);
-            self.parts.clear();
+            self.parts = Parts::default();
         }
-        let id = text(part, "id").unwrap_or_default();
-        let known = self
-            .parts
-            .iter_mut()
-            .find(|(known, _)| !id.is_empty() && known == id);
-        match known {
-            Some((_, known)) => said.clone_into(known),
-            None => self.parts.push((id.to_owned(), said.to_owned())),
-        }
+        self.parts
+            .put(text(part, "id").unwrap_or_default(), said.to_owned());
         say(said, told);
     }
 
@@ -175,7 +244,7 @@ impl Opencode {
                 .saturating_add(count(&part, "/tokens/cache/write")),
             cost,
         };
-        if self.usage.insert(id, usage).is_none() {
+        if self.usage.count(id, usage) {
             self.raw_usage.push(part.get("tokens"));
         }
         let is_last = reason == "stop";
@@ -266,17 +335,49 @@ impl Dialect for Opencode {
     }
 
     fn usage(&self) -> Option<(Usage, Value)> {
-        let mut steps = self.usage.values();
-        let first = *steps.next()?;
-        let total = steps.fold(first, |mut total, step| {
-            add(&mut total, *step);
-            total
-        });
-        Some((total, self.raw_usage.told()))
+        Some((self.usage.total()?, self.raw_usage.told()))
     }
 
     fn text(&self) -> String {
-        let texts: Vec<&str> = self.parts.iter().map(|(_, said)| said.as_str()).collect();
-        texts.join("\n")
+        self.parts.join()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_bounded_and_its_end_is_kept() {
+        let mut parts = Parts::default();
+        parts.put("p1", "first".to_owned());
+        parts.put("p1", "again".to_owned());
+        parts.put("", "one".to_owned());
+        parts.put("", "two".to_owned());
+        assert_eq!(parts.join(), "again\none\ntwo");
+        let long = "x".repeat(KEPT);
+        parts.put("p2", long.clone());
+        assert_eq!(parts.join(), format!("[11 bytes left out]\n{long}"));
+        parts.put("p2", "short".to_owned());
+        parts.put("p3", "end".to_owned());
+        assert_eq!(parts.join(), "[11 bytes left out]\nshort\nend");
+    }
+
+    #[test]
+    fn a_step_counts_once_while_there_is_room_for_its_name() {
+        let one = Usage {
+            input: 1,
+            ..Usage::default()
+        };
+        let mut steps = Steps::default();
+        assert_eq!(steps.total(), None);
+        for n in 0..MOST_STEPS {
+            assert!(steps.count(n.to_string(), one));
+        }
+        assert!(!steps.count("0".to_owned(), one));
+        assert!(steps.count("more".to_owned(), one));
+        assert!(steps.count("more".to_owned(), one));
+        let counted = steps.total().map(|total| total.input);
+        assert_eq!(counted, Some(MOST_STEPS as u64 + 2));
     }
 }
