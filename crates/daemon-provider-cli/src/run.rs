@@ -203,7 +203,7 @@ impl<D: Dialect> ProgramRun<D> {
             let pids: Vec<String> = leaked.iter().map(|id| id.pid.to_string()).collect();
             let detail = format!("still alive after SIGKILL: {}", pids.join(", "));
             self.pending.push_back(RunEvent::Limit {
-                name: "leaked".to_owned(),
+                name: RunEvent::LEAKED.to_owned(),
                 detail,
             });
         }

@@ -116,6 +116,9 @@ pub enum RunEvent {
 }
 
 impl RunEvent {
+    /// The name of the limit that tells of processes which outlived SIGKILL; a host raises an alarm for it.
+    pub const LEAKED: &str = "leaked";
+
     /// Makes the event that ends a run.
     pub fn terminal(outcome: Outcome, text: impl Into<String>) -> Self {
         Self::Terminal {

@@ -224,6 +224,12 @@ impl Following {
         self.note(&event);
         record.event(&event, random::now());
         match event {
+            RunEvent::Limit { name, detail } if name == RunEvent::LEAKED => {
+                let run = record.id();
+                tracing::error!(run, detail, "processes of a run could not be ended");
+                metrics::counter!("daemon_runs_leaked_total").increment(1);
+                None
+            }
             RunEvent::Proposed(value) => {
                 let verdict = (course.verdict)(&value.to_string());
                 record.proposed(&value, &verdict, random::now());
