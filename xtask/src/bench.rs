@@ -86,11 +86,15 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Result<ExitCode> {
     ];
     let mut command = shell::cargo(root, &measure);
     command.args(names);
-    let json = shell::capture(&mut command)?;
+    let (status, json) = shell::output(&mut command)?;
     let report: Report =
         serde_json::from_str(&json).context("failed to read the report of `daemon-bench`")?;
     let table = table(&report);
     println!("{table}");
+    if !status.success() {
+        // What it could not measure it has said; the page is of all rows or stays as it is.
+        return Ok(ExitCode::FAILURE);
+    }
     if names.is_empty() {
         std::fs::write(root.join(PAGE), page(&report, &table))
             .with_context(|| format!("failed to write `{PAGE}`"))?;

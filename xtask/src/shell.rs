@@ -35,15 +35,25 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 /// # Errors
 /// When it cannot start, does not exit with 0 or prints something other than UTF-8.
 pub(crate) fn capture(command: &mut Command) -> Result<String> {
+    let (status, text) = output(command)?;
+    if !status.success() {
+        bail!("`{}` ended with {status}", line(command));
+    }
+    Ok(text)
+}
+
+/// Does the same for a command whose output counts however it exits.
+///
+/// # Errors
+/// When it cannot start or prints something other than UTF-8.
+pub(crate) fn output(command: &mut Command) -> Result<(ExitStatus, String)> {
     let output = command
         .stderr(Stdio::inherit())
         .output()
         .with_context(|| format!("failed to start `{}`", line(command)))?;
-    if !output.status.success() {
-        bail!("`{}` ended with {}", line(command), output.status);
-    }
-    String::from_utf8(output.stdout)
-        .with_context(|| format!("`{}` printed something other than UTF-8", line(command)))
+    let text = String::from_utf8(output.stdout)
+        .with_context(|| format!("`{}` printed something other than UTF-8", line(command)))?;
+    Ok((output.status, text))
 }
 
 /// Runs `command`, passing both its streams on line by line, and returns all it printed.
