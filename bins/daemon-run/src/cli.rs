@@ -1,8 +1,16 @@
 //! The command line as types.
 
+mod events;
+mod runs;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use self::events::{Events, EventsVerb, Record, Replay};
+pub(crate) use self::runs::{
+    Ask, CheckRun, Emanate, EmanateVerb, ListRuns, Logs, Reclaim, RunShow,
+};
 
 /// The reference runtime for DAEMON.md: a repository's daemons wake on commits, webhooks and schedules.
 #[derive(Debug, Parser)]
@@ -389,156 +397,6 @@ pub(crate) struct Cancel {
 pub(crate) struct Retry {
     /// The activation
     pub(crate) activation: String,
-}
-
-/// `emanate`.
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Emanate {
-    /// The call object of the `daemon` tool, as JSON; `-` reads it from the input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) call: Option<PathBuf>,
-    #[command(subcommand)]
-    pub(crate) verb: Option<EmanateVerb>,
-}
-
-/// What can be asked of dispatched runs.
-#[derive(Debug, Subcommand)]
-pub(crate) enum EmanateVerb {
-    /// Lists runs, the newest first
-    List(ListRuns),
-    /// Shows one run and the end of its log
-    Check(CheckRun),
-    /// Sends a message to a run
-    Ask(Ask),
-    /// Stops one run, a group, or all of yours
-    Reclaim(Reclaim),
-}
-
-/// `emanate list`.
-#[derive(Debug, Args)]
-pub(crate) struct ListRuns {
-    /// Only runs whose entry contains this text
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) contains: Option<String>,
-    /// Only in this state: running, done, failed, cancelled, timeout or unknown
-    #[arg(long, value_name = "S")]
-    pub(crate) status: Option<String>,
-    /// Only of this group
-    #[arg(long, value_name = "GROUP")]
-    pub(crate) group_id: Option<String>,
-    /// Only those whose end was announced after this number
-    #[arg(long, value_name = "SEQ")]
-    pub(crate) after_seq: Option<u64>,
-    /// Whether ended runs are listed [default: true]
-    #[arg(long, value_name = "BOOL")]
-    pub(crate) include_done: Option<bool>,
-    /// At most so many (1 to 1000) [default: 50]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) last: Option<i64>,
-}
-
-/// `emanate check`.
-#[derive(Debug, Args)]
-pub(crate) struct CheckRun {
-    /// The run, or its short name em-N
-    pub(crate) id: String,
-    /// At most so many events (1 to 1000) [default: 20]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) last: Option<i64>,
-    /// Cuts texts of events to so many characters; 0 does not [default: 500]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) truncate: Option<i64>,
-}
-
-/// `ask` and `emanate ask`.
-#[derive(Debug, Args)]
-pub(crate) struct Ask {
-    /// The run
-    pub(crate) run: String,
-    /// The message; `-` reads it from the input
-    #[arg(allow_hyphen_values = true)]
-    pub(crate) text: String,
-}
-
-/// `emanate reclaim`.
-#[derive(Debug, Args)]
-pub(crate) struct Reclaim {
-    /// The run [default: all that you dispatched]
-    #[arg(conflicts_with = "group_id")]
-    pub(crate) id: Option<String>,
-    /// All of a group instead
-    #[arg(long, value_name = "GROUP")]
-    pub(crate) group_id: Option<String>,
-}
-
-/// `events`.
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Events {
-    #[command(subcommand)]
-    pub(crate) verb: Option<EventsVerb>,
-    #[command(flatten)]
-    pub(crate) listing: Listing,
-}
-
-/// What can be asked of events beyond a list.
-#[derive(Debug, Subcommand)]
-pub(crate) enum EventsVerb {
-    /// Shows one event with every daemon's verdict
-    Show {
-        /// The event
-        id: String,
-    },
-    /// Writes stored events as envelopes, signatures and secrets removed
-    Record(Record),
-    /// Takes events as if they came in; a delivery that is known is a duplicate
-    Replay(Replay),
-}
-
-/// `events record`.
-#[derive(Debug, Args)]
-pub(crate) struct Record {
-    /// The directory that they are written into, one file each
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: PathBuf,
-    /// Only of this source: github, linear, slack, sentry or git
-    #[arg(long, value_name = "S")]
-    pub(crate) source: Option<String>,
-    /// How many, the newest first
-    #[arg(short = 'n', default_value_t = 50, value_name = "N")]
-    pub(crate) count: u32,
-}
-
-/// `events replay`.
-#[derive(Debug, Args)]
-pub(crate) struct Replay {
-    /// Envelopes, or ids of stored events
-    #[arg(required = true, value_name = "F|ID")]
-    pub(crate) events: Vec<String>,
-    /// As other deliveries than the first ones, so that they are no duplicates
-    #[arg(long)]
-    pub(crate) as_new: bool,
-    /// Says what would happen; stores nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-}
-
-/// `run`.
-#[derive(Debug, Args)]
-pub(crate) struct RunShow {
-    /// The run
-    pub(crate) id: String,
-}
-
-/// `logs`.
-#[derive(Debug, Args)]
-pub(crate) struct Logs {
-    /// The run
-    pub(crate) run: String,
-    /// Goes on until the run ends
-    #[arg(short, long)]
-    pub(crate) follow: bool,
 }
 
 /// `doctor`.

@@ -3,6 +3,7 @@
 mod alone;
 pub(crate) mod claims;
 pub(crate) mod facts;
+mod loops;
 pub(crate) mod matching;
 pub(crate) mod outbox;
 mod parts;
@@ -11,10 +12,8 @@ pub(crate) mod ticking;
 mod upkeep;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::future::Future;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, RwLock};
-use std::time::Duration;
 
 use daemon_engine::{HostEpoch, RunLease, Surface};
 use daemon_event::{ActivationId, RepoName};
@@ -23,21 +22,18 @@ use daemon_repo::RefsFingerprint;
 use daemon_store::{DaemonRow, Store};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
 use crate::control::RunTokens;
-use crate::defect::guarded;
-use crate::emanation::{self, Emanations};
+use crate::emanation::Emanations;
 use crate::home::Home;
 use crate::registry::SharedRegistry;
 use crate::secrets::HostSecrets;
 pub use alone::run_one;
+pub use loops::start;
 pub use parts::{Checked, Checker, Parts, Planner, Push, PushPermission, Runtime, Wish};
 use repos::Watched;
 
-/// How long a loop rests after it panicked.
-const AFTER_DEFECT: Duration = Duration::from_secs(1);
 /// How long a loop that panicked makes the host unready.
 const DEFECT_SHOWS: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 
@@ -458,67 +454,5 @@ impl Inner {
     /// Returns the directory of one attempt's worktree.
     pub(crate) fn worktree(&self, id: &ActivationId, lease: RunLease) -> PathBuf {
         self.home.worktrees().join(format!("{id}-{}", lease.0))
-    }
-}
-
-/// Starts the loops; they end after [`Inner::stop`] and the drain of runs.
-pub fn start(inner: &Arc<Inner>) -> TaskTracker {
-    let tasks = TaskTracker::new();
-    let shared = || Arc::clone(inner);
-    tasks.spawn(lasting(shared(), "matching", matching::run));
-    tasks.spawn(lasting(shared(), "facts", facts::run));
-    tasks.spawn(lasting(shared(), "ticks", ticking::run));
-    tasks.spawn(lasting(shared(), "outbox", outbox::run));
-    tasks.spawn(lasting(shared(), "upkeep", upkeep::run));
-    tasks.spawn(lasting(shared(), "leases", claims::heartbeat));
-    tasks.spawn(lasting(shared(), "repositories", watch_repos));
-    tasks.spawn(lasting(shared(), "notices", emanation::publish));
-    let claims = lasting(shared(), "claims", claims::run);
-    let emanations = lasting(shared(), "emanations", emanation::drain);
-    let finished = inner.finished.clone();
-    tasks.spawn(async move {
-        tokio::join!(claims, emanations);
-        finished.cancel();
-    });
-    tasks.close();
-    tasks
-}
-
-/// Runs a loop to its end, and begins it again whenever it panics: a loop that is gone would leave a host that looks well.
-async fn lasting<F: Future<Output = ()>>(
-    inner: Arc<Inner>,
-    name: &'static str,
-    run: impl Fn(Arc<Inner>) -> F,
-) {
-    while let Err(defect) = guarded(run(Arc::clone(&inner))).await {
-        tracing::error!(%defect, "the loop of {name} panicked; it begins again");
-        inner.note_defect(name);
-        tokio::select! {
-            () = inner.finished.cancelled() => return,
-            () = tokio::time::sleep(AFTER_DEFECT) => {}
-        }
-    }
-}
-
-/// Looks after the configured repositories; a reload that changes them begins anew.
-async fn watch_repos(inner: Arc<Inner>) {
-    while !inner.stop.is_cancelled() {
-        let runtime = inner.runtime();
-        let stop = inner.stop.child_token();
-        let watchers = TaskTracker::new();
-        for repo in &runtime.parts.repos {
-            let (repo, stop) = (Arc::clone(repo), stop.clone());
-            let look_after = move |inner| repos::run(inner, Arc::clone(&repo), stop.clone());
-            watchers.spawn(lasting(Arc::clone(&inner), "repositories", look_after));
-        }
-        watchers.close();
-        while !inner.stop.is_cancelled() && inner.runtime().generation == runtime.generation {
-            tokio::select! {
-                () = inner.stop.cancelled() => {}
-                () = inner.signals.repos.notified() => {}
-            }
-        }
-        stop.cancel();
-        watchers.wait().await;
     }
 }

@@ -7,16 +7,17 @@ mod load;
 mod mcp;
 mod model;
 mod provider;
+mod sources;
 
 pub use duration::{InvalidPeriod, Period, Retention};
 pub use load::{ConfigError, parse, schema};
 pub use mcp::{Mcp, McpTransport};
 pub use model::{
-    Access, Budget, Capability, Config, DaemonPolicy, GitSurface, HookConfig, Host, Limits,
-    LinearConfig, Log, LogFormat, Misfire, Overlap, Policy, Repo, Retain, Schedule, SecretPlaces,
-    SourceConfig, Sources, Surfaces, Uds,
+    Budget, Capability, Config, DaemonPolicy, GitSurface, Host, Limits, Log, LogFormat, Misfire,
+    Overlap, Policy, Repo, Retain, Schedule, Surfaces, Uds,
 };
 pub use provider::{Price, Provider, Providers};
+pub use sources::{Access, HookConfig, LinearConfig, SecretPlaces, SourceConfig, Sources};
 
 #[cfg(test)]
 mod tests;

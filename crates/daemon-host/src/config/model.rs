@@ -1,15 +1,15 @@
 //! The configuration as types, with its defaults.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use daemon_event::Source;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::duration::{Period, Retention};
 use super::mcp::Mcp;
 use super::provider::Providers;
+use super::sources::Sources;
 
 /// The whole configuration.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -312,156 +312,6 @@ impl Default for Budget {
             day_usd: Some(10.0),
         }
     }
-}
-
-/// Where events come from besides the repositories.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Sources {
-    /// GitHub: its webhooks, and its API for facts that they lack.
-    pub github: Option<SourceConfig>,
-    /// Linear's webhooks.
-    pub linear: Option<LinearConfig>,
-    /// Slack: its Events API, and its API for the names of channels.
-    pub slack: Option<SourceConfig>,
-    /// Sentry's integration webhooks.
-    pub sentry: Option<HookConfig>,
-}
-
-impl Sources {
-    /// Returns the sources whose webhooks are configured, each with the places of its secrets.
-    ///
-    /// One whose API alone is configured is none of them.
-    pub fn secrets(&self) -> Vec<(Source, SecretPlaces<'_>)> {
-        let served = |config: &SourceConfig| {
-            let has_secret = config.secret_file.is_some() || config.secret_env.is_some();
-            let has_api = config.token_file.is_some() || config.token_env.is_some();
-            has_secret || !has_api && config.api_base.is_none()
-        };
-        let with_api = [(Source::Github, &self.github), (Source::Slack, &self.slack)];
-        let with_api = with_api.into_iter().filter_map(|(source, config)| {
-            let config = config.as_ref().filter(|config| served(config))?;
-            Some((source, &config.secret_file, &config.secret_env))
-        });
-        let linear = self
-            .linear
-            .iter()
-            .map(|config| (Source::Linear, &config.secret_file, &config.secret_env));
-        let sentry = self
-            .sentry
-            .iter()
-            .map(|config| (Source::Sentry, &config.secret_file, &config.secret_env));
-        let all = with_api.chain(linear).chain(sentry);
-        all.map(|(source, file, env)| {
-            let places = SecretPlaces {
-                file: file.as_deref(),
-                env: env.as_deref(),
-            };
-            (source, places)
-        })
-        .collect()
-    }
-
-    /// Names the sources whose API is asked for facts, each with how.
-    pub fn apis(&self) -> [(Source, Access<'_>); 2] {
-        let github = self.github.as_ref().map(|github| Access {
-            token_file: github.token_file.as_deref(),
-            token_env: github.token_env.as_deref(),
-            base: github.api_base.as_deref().unwrap_or(GITHUB_API),
-        });
-        let slack = self.slack.as_ref().map(|slack| Access {
-            token_file: slack.token_file.as_deref(),
-            token_env: slack.token_env.as_deref(),
-            base: slack.api_base.as_deref().unwrap_or(SLACK_API),
-        });
-        [
-            (Source::Github, github.unwrap_or(Access::none(GITHUB_API))),
-            (Source::Slack, slack.unwrap_or(Access::none(SLACK_API))),
-        ]
-    }
-}
-
-/// Where the secrets of a source stand.
-#[derive(Clone, Copy, Debug)]
-pub struct SecretPlaces<'a> {
-    /// The file, relative to the home.
-    pub file: Option<&'a Path>,
-    /// The environment variable.
-    pub env: Option<&'a str>,
-}
-
-/// Where GitHub's API is, unless the configuration says otherwise.
-const GITHUB_API: &str = "https://api.github.com";
-/// Where Slack's API is, unless the configuration says otherwise.
-const SLACK_API: &str = "https://slack.com/api";
-
-/// How the API of a source is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access<'a> {
-    /// The file of its token, relative to the home.
-    pub token_file: Option<&'a Path>,
-    /// The environment variable that holds its token.
-    pub token_env: Option<&'a str>,
-    /// The URL below which it answers.
-    pub base: &'a str,
-}
-
-impl<'a> Access<'a> {
-    fn none(base: &'a str) -> Self {
-        Self {
-            token_file: None,
-            token_env: None,
-            base,
-        }
-    }
-}
-
-/// One source of webhooks.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SourceConfig {
-    /// The file of its secrets, one a line, relative to the home; all are tried.
-    #[serde(default)]
-    pub secret_file: Option<PathBuf>,
-    /// The environment variable that holds its secret.
-    #[serde(default)]
-    pub secret_env: Option<String>,
-    /// The file of the token for its API, relative to the home; without a token the API is not asked.
-    #[serde(default)]
-    pub token_file: Option<PathBuf>,
-    /// The environment variable that holds that token, where no file is named.
-    #[serde(default)]
-    pub token_env: Option<String>,
-    /// The URL below which its API answers, the service's own by default; the token is sent nowhere else.
-    #[serde(default)]
-    pub api_base: Option<String>,
-}
-
-/// Webhooks alone.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HookConfig {
-    /// The file of its secrets, one a line, relative to the home; all are tried.
-    #[serde(default)]
-    pub secret_file: Option<PathBuf>,
-    /// The environment variable that holds its secret.
-    #[serde(default)]
-    pub secret_env: Option<String>,
-}
-
-/// Linear's webhooks.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LinearConfig {
-    /// The file of its secrets, one a line, relative to the home; all are tried.
-    #[serde(default)]
-    pub secret_file: Option<PathBuf>,
-    /// The environment variable that holds its secret.
-    #[serde(default)]
-    pub secret_env: Option<String>,
-    /// How late its retries may come, at most 30 days; a minute where it is not said.
-    #[serde(default)]
-    pub accept_late: Option<Period>,
 }
 
 /// Where outputs go.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::model::SecretPlaces;
+use super::sources::SecretPlaces;
 
 /// Providers by name.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]

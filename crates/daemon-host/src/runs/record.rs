@@ -1,6 +1,7 @@
 //! The record of one run: the folder's one writer, fed with the events that the run yields.
 
 mod ending;
+mod words;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,12 +9,12 @@ use std::time::Duration;
 use daemon_process::{ProcessId, boot_id};
 use daemon_provider::redact::{Redactor, Sequence};
 use daemon_provider::{
-    CancelReason, Exit, Limits, MicroUsd, Outcome, OutputStream, Provider, Role, RunEvent,
-    ToolStatus, Usage, Verdict,
+    CancelReason, Limits, MicroUsd, Outcome, OutputStream, Provider, Role, RunEvent, ToolStatus,
+    Verdict,
 };
 use daemon_run_folder::{
     Budget, Child, Document, Dropped, Folder, FolderError, Owner, Reserved, RunError, RunState,
-    SandboxRecord, Speaker, Start, Tokens, Truncation, Writer,
+    SandboxRecord, Speaker, Start, Truncation, Writer,
 };
 use daemon_store::RunRow;
 use jiff::Timestamp;
@@ -21,6 +22,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use self::ending::{ending, reason};
+use self::words::{exit_of, tokens, usd};
 use super::redaction;
 use super::show::object;
 use crate::config::Capability;
@@ -470,34 +472,4 @@ fn without_secrets(start: Start, redactor: &Redactor) -> Start {
         backend_options: clean_map(start.backend_options),
         ..start
     }
-}
-
-fn exit_of(exit: Exit) -> daemon_run_folder::Exit {
-    match exit {
-        Exit::Code(code) => daemon_run_folder::Exit {
-            code: Some(code),
-            signal: None,
-        },
-        Exit::Signal(signal) => daemon_run_folder::Exit {
-            code: None,
-            signal: Some(signal),
-        },
-    }
-}
-
-fn tokens(usage: &Usage) -> Tokens {
-    Tokens {
-        input: usage.input,
-        output: usage.output,
-        thinking: usage.thinking,
-        cached: usage.cached,
-    }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a run costs far less than 2^53 micro-dollars"
-)]
-fn usd(cost: MicroUsd) -> f64 {
-    cost.0 as f64 / 1_000_000.0
 }

@@ -1,0 +1,75 @@
+//! The loops of a host, each begun again when it panics.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::task::TaskTracker;
+
+use super::{Inner, claims, facts, matching, outbox, repos, ticking, upkeep};
+use crate::defect::guarded;
+use crate::emanation;
+
+/// How long a loop rests after it panicked.
+const AFTER_DEFECT: Duration = Duration::from_secs(1);
+/// Starts the loops; they end after [`Inner::stop`] and the drain of runs.
+pub fn start(inner: &Arc<Inner>) -> TaskTracker {
+    let tasks = TaskTracker::new();
+    let shared = || Arc::clone(inner);
+    tasks.spawn(lasting(shared(), "matching", matching::run));
+    tasks.spawn(lasting(shared(), "facts", facts::run));
+    tasks.spawn(lasting(shared(), "ticks", ticking::run));
+    tasks.spawn(lasting(shared(), "outbox", outbox::run));
+    tasks.spawn(lasting(shared(), "upkeep", upkeep::run));
+    tasks.spawn(lasting(shared(), "leases", claims::heartbeat));
+    tasks.spawn(lasting(shared(), "repositories", watch_repos));
+    tasks.spawn(lasting(shared(), "notices", emanation::publish));
+    let claims = lasting(shared(), "claims", claims::run);
+    let emanations = lasting(shared(), "emanations", emanation::drain);
+    let finished = inner.finished.clone();
+    tasks.spawn(async move {
+        tokio::join!(claims, emanations);
+        finished.cancel();
+    });
+    tasks.close();
+    tasks
+}
+
+/// Runs a loop to its end, and begins it again whenever it panics: a loop that is gone would leave a host that looks well.
+async fn lasting<F: Future<Output = ()>>(
+    inner: Arc<Inner>,
+    name: &'static str,
+    run: impl Fn(Arc<Inner>) -> F,
+) {
+    while let Err(defect) = guarded(run(Arc::clone(&inner))).await {
+        tracing::error!(%defect, "the loop of {name} panicked; it begins again");
+        inner.note_defect(name);
+        tokio::select! {
+            () = inner.finished.cancelled() => return,
+            () = tokio::time::sleep(AFTER_DEFECT) => {}
+        }
+    }
+}
+
+/// Looks after the configured repositories; a reload that changes them begins anew.
+async fn watch_repos(inner: Arc<Inner>) {
+    while !inner.stop.is_cancelled() {
+        let runtime = inner.runtime();
+        let stop = inner.stop.child_token();
+        let watchers = TaskTracker::new();
+        for repo in &runtime.parts.repos {
+            let (repo, stop) = (Arc::clone(repo), stop.clone());
+            let look_after = move |inner| repos::run(inner, Arc::clone(&repo), stop.clone());
+            watchers.spawn(lasting(Arc::clone(&inner), "repositories", look_after));
+        }
+        watchers.close();
+        while !inner.stop.is_cancelled() && inner.runtime().generation == runtime.generation {
+            tokio::select! {
+                () = inner.stop.cancelled() => {}
+                () = inner.signals.repos.notified() => {}
+            }
+        }
+        stop.cancel();
+        watchers.wait().await;
+    }
+}
