@@ -195,13 +195,17 @@ mod tests {
     fn a_hundred_runs_at_once_never_pass_the_budget_of_the_day() {
         let day = Arc::new(DayPurse::default());
         let limit = Some(MicroUsd(1_000));
+        // Nobody settles before everybody has asked: what is set aside counts as much as what is spent.
+        let asked = std::sync::Barrier::new(100);
         let granted: Vec<u64> = std::thread::scope(|scope| {
             let starts: Vec<_> = (0..100)
                 .map(|_| {
-                    let day = Arc::clone(&day);
+                    let (day, asked) = (Arc::clone(&day), &asked);
                     scope.spawn(move || {
                         let wallet = Wallet::new(None, day, limit);
-                        match wallet.reserve(MicroUsd(30), at(0)) {
+                        let reserved = wallet.reserve(MicroUsd(30), at(0));
+                        asked.wait();
+                        match reserved {
                             Ok(reservation) => {
                                 wallet.settle(reservation, MicroUsd(30), at(0));
                                 30

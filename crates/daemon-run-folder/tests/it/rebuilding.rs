@@ -126,13 +126,19 @@ fn a_long_log_is_read_from_its_end() {
     }
     log.write_all(end.as_bytes()).unwrap();
     drop(log);
+    // A document that is there would be taken as it is, and the log left unread.
+    fs::remove_file(folder.document()).unwrap();
     let before = bytes_read();
-    let rebuilt = folder.rebuild(Broken::Invalid, at(60_000)).unwrap();
+    let rebuilt = folder.rebuild(Broken::Missing, at(60_000)).unwrap();
     let n_read = bytes_read() - before;
     assert_eq!(
-        (rebuilt.state, rebuilt.started_at),
-        (RunState::Failed, at(0))
+        (rebuilt.state, rebuilt.started_at, rebuilt.finished_at),
+        (RunState::Failed, at(0), Some(at(7000)))
     );
+    let error = rebuilt.error.map(|error| (error.kind, error.message));
+    assert_eq!(error, Some(("exit".to_owned(), "exit code 3".to_owned())));
+    let reason = rebuilt.migration.map(|migration| migration.reason);
+    assert_eq!(reason.as_deref(), Some("daemon_json_missing"));
     // The last 64 KiB, and the small files beside the log.
     assert!(n_read < 256 << 10, "{n_read} bytes were read");
 }
