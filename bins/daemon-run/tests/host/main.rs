@@ -15,11 +15,13 @@ mod leaks;
 mod llm;
 mod rpc;
 mod secrets;
+mod trap;
 mod world;
 
 mod serve_api;
 mod serve_backends;
 mod serve_browser;
+mod serve_budget;
 mod serve_cancel;
 mod serve_control;
 mod serve_crash;
