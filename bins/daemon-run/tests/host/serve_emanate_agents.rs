@@ -87,6 +87,7 @@ const USES: &str = r#"{"type":"tool_use","sessionID":"ses_1","part":{"tool":"bas
 const TEXT: &str =
     r#"{"type":"text","sessionID":"ses_1","part":{"messageID":"m2","text":"Fixed."}}"#;
 const STOPS: &str = r#"{"type":"step_finish","sessionID":"ses_1","part":{"id":"p3","reason":"stop","tokens":{"input":5,"output":2,"reasoning":1,"cache":{"read":3,"write":0}}}}"#;
+const STOPS_ELSEWHERE: &str = r#"{"type":"step_finish","sessionID":"ses_2","part":{"id":"p3","reason":"stop","tokens":{"input":5,"output":2,"reasoning":1,"cache":{"read":3,"write":0}}}}"#;
 const QUOTA: &str = r#"{"type":"error","sessionID":"ses_1","error":{"name":"APIError","data":{"message":"quota"}}}"#;
 
 fn output(text: &str) -> Value {
@@ -187,7 +188,7 @@ fn transcripts() -> Vec<Played> {
         ),
         of_opencode(
             "a-text-and-two-sessions",
-            &[STEP, OTHER_STEP, USES, TEXT, STOPS],
+            &[STEP, OTHER_STEP, USES, TEXT, STOPS_ELSEWHERE],
             json!(["done", null, "ses_1", [5, 3, 2, 1], "Fixed."]),
             json!([
                 {"event": "tool_call", "name": "bash", "args_preview": "null", "turn": 0},
