@@ -29,10 +29,10 @@ fn logged(world: &World, run: &Value, name: &str) -> Vec<Value> {
 fn an_output_reaches_the_outbox_once_and_a_forbidden_one_is_refused_and_recorded() {
     let world = World::pushed();
     let tried = world.beside("tried");
-    // The first attempt proposes all the same, and must be repeated.
+    // The first attempt proposes almost the same, and must be repeated: nothing of it counts.
     world.script(&format!(
-        "cat > /dev/null\necho note > NOTE.md\n\
-         echo '{{\"daemon\":\"output\",\"output\":{{\"v\":1,\"verb\":\"merge\",\"target\":\"github:o/r#1\"}}}}'\n\
+        "cat > /dev/null\necho note > NOTE.md\n[ -e {tried} ] && n=2 || n=1\n\
+         echo '{{\"daemon\":\"output\",\"output\":{{\"v\":1,\"verb\":\"merge\",\"target\":\"github:o/r#'$n'\"}}}}'\n\
          echo '{{\"daemon\":\"output\",\"output\":{{\"v\":1,\"verb\":\"push_branch\",\"body\":\"Note it\"}}}}'\n\
          [ -e {tried} ] || {{ touch {tried}; exit 75; }}\n\
          echo '{{\"daemon\":\"result\",\"ok\":true,\"text\":\"noted\"}}'\n",
