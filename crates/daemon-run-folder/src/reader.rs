@@ -115,9 +115,11 @@ impl Folder {
         let path = self.events();
         match fs::read(&path) {
             Ok(text) => {
-                let mut events = rows(&text);
-                let total = events.len();
-                events.drain(..total.saturating_sub(most));
+                // A log may have tens of thousands of lines, of which a few are asked for: the others are only counted.
+                let mut lines = text.rsplit(|byte| *byte == b'\n');
+                let mut events: Vec<_> = lines.by_ref().filter_map(row).take(most).collect();
+                events.reverse();
+                let total = events.len() + lines.filter(|line| is_row(line)).count();
                 Ok(EventLog { events, total })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(EventLog::default()),
@@ -177,7 +179,15 @@ fn reading(text: &[u8]) -> Reading {
 
 /// Reads JSON lines, skipping what is no object.
 pub(crate) fn rows(text: &[u8]) -> Vec<Map<String, Value>> {
-    text.split(|byte| *byte == b'\n')
-        .filter_map(|line| serde_json::from_slice(line).ok())
-        .collect()
+    text.split(|byte| *byte == b'\n').filter_map(row).collect()
+}
+
+fn row(line: &[u8]) -> Option<Map<String, Value>> {
+    serde_json::from_slice(line).ok()
+}
+
+/// Returns whether a line is an object, without keeping anything of it.
+fn is_row(line: &[u8]) -> bool {
+    line.trim_ascii_start().starts_with(b"{")
+        && serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok()
 }

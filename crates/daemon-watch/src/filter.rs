@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use daemon_event::{Facts, Field, FieldValue, InvalidId, Need};
 use globset::GlobSet;
@@ -164,14 +164,35 @@ impl FilterVerdict {
 
 /// A comparison of one field.
 ///
-/// Clones share what was compiled: an index holds one for each daemon that has the line.
+/// Clones share what is compiled when a text is compared for the first time: an index holds one for each daemon that has the
+/// line, and whoever only reads lines compares none.
 #[derive(Clone, Debug)]
 pub struct Test {
     field: Field,
     op: Op,
     values: Arc<[String]>,
-    included: Option<Arc<GlobSet>>,
-    excluded: Option<Arc<GlobSet>>,
+    globs: Arc<OnceLock<Globs>>,
+}
+
+/// The globs of a comparison, and those that are taken out of them again.
+#[derive(Debug)]
+struct Globs {
+    included: GlobSet,
+    excluded: Option<GlobSet>,
+}
+
+impl Globs {
+    fn of(values: &[String], folding: Folding) -> Self {
+        let (out, inside): (Vec<&str>, Vec<&str>) = values
+            .iter()
+            .map(String::as_str)
+            .partition(|value| value.starts_with('!'));
+        let out: Vec<&str> = out.into_iter().map(|value| &value[1..]).collect();
+        Self {
+            included: glob_set(inside.into_iter(), folding),
+            excluded: (!out.is_empty()).then(|| glob_set(out.into_iter(), folding)),
+        }
+    }
 }
 
 impl PartialEq for Test {
@@ -185,25 +206,11 @@ impl Eq for Test {}
 impl Test {
     /// Makes a comparison; globs that are no globs match themselves.
     pub fn new(field: Field, op: Op, values: Vec<String>) -> Self {
-        let (mut included, mut excluded) = (None, None);
-        if op.takes_globs() {
-            let (out, inside): (Vec<&str>, Vec<&str>) = values
-                .iter()
-                .map(String::as_str)
-                .partition(|value| value.starts_with('!'));
-            let folding = Folding::of(field);
-            included = Some(Arc::new(glob_set(inside.into_iter(), folding)));
-            if !out.is_empty() {
-                let out = out.into_iter().map(|value| &value[1..]);
-                excluded = Some(Arc::new(glob_set(out, folding)));
-            }
-        }
         Self {
             field,
             op,
             values: values.into(),
-            included,
-            excluded,
+            globs: Arc::default(),
         }
     }
 
@@ -311,13 +318,13 @@ impl Test {
 
     /// Whether one of the globs matches a text, and none of those after `!` does.
     pub(crate) fn is_glob_match(&self, text: &str) -> bool {
-        self.included
-            .as_ref()
-            .is_some_and(|globs| globs.is_match(text))
-            && !self
-                .excluded
-                .as_ref()
-                .is_some_and(|globs| globs.is_match(text))
+        if !self.op.takes_globs() {
+            return false;
+        }
+        let folding = Folding::of(self.field);
+        let globs = self.globs.get_or_init(|| Globs::of(&self.values, folding));
+        let is_excluded = globs.excluded.as_ref();
+        globs.included.is_match(text) && !is_excluded.is_some_and(|out| out.is_match(text))
     }
 }
 

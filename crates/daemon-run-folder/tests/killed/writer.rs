@@ -20,7 +20,9 @@ const TASK: usize = 4 << 10;
 /// What every line that is counted weighs, so that a document of two halves shows.
 const WEIGHT: u64 = 7;
 /// How often a kill has to hit between the new file and its rename.
-const HITS: usize = 5;
+const HITS: usize = 3;
+/// One in a hundred does: most of a write is the rename, which a kill waits for.
+const MOST_KILLS: u64 = 5_000;
 
 /// Seconds after the start of the run.
 fn at(seconds: i64) -> Timestamp {
@@ -158,7 +160,7 @@ fn a_thousand_readers_see_the_old_document_or_the_new_one_though_its_writer_is_k
         last = whole(&folder).unwrap();
         hits += usize::from(temporaries(&folder) > 0);
     }
-    for n in 0..500_u64 {
+    for n in 0..MOST_KILLS {
         if hits >= HITS {
             break;
         }
