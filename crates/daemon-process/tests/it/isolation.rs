@@ -10,6 +10,8 @@ use daemon_process::{
     Supervisor, Tool, end_orphans,
 };
 
+use rustix::process::{Pid, WaitOptions, waitpid};
+
 use crate::confinement::is_offered;
 use crate::support::{Story, assert_dies, exited, first_line, is_alive, shell, stopped, story};
 
@@ -226,6 +228,7 @@ fn a_host_of_an_isolated_child_that_kills_itself() {
     assert_eq!(first_line(&mut child), "up");
     let namespace = fs::read_link(format!("/proc/{}/ns/pid", child.id().pid)).unwrap();
     fs::write("namespace", namespace.to_str().unwrap()).unwrap();
+    fs::write("child", child.id().pid.to_string()).unwrap();
     rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
         .unwrap();
 }
@@ -236,6 +239,8 @@ fn an_isolated_tree_dies_with_the_process_that_started_it() {
         return;
     }
     let (_scratch, home) = home();
+    // The namespace is gone only once its processes are reaped, which the first process of a container may never do.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
     let output = Tool::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
@@ -247,6 +252,10 @@ fn an_isolated_tree_dies_with_the_process_that_started_it() {
         .unwrap();
     assert_eq!(output.status, ExitStatus::Signal(9), "{output:?}");
     let namespace = PathBuf::from(fs::read_to_string(home.join("namespace")).unwrap());
+    let child = fs::read_to_string(home.join("child")).unwrap();
+    assert_dies(&child);
+    // A supervisor of this process may have reaped it already.
+    waitpid(Pid::from_raw(child.parse().unwrap()), WaitOptions::empty()).unwrap_or(None);
     for pid in in_namespace(&namespace) {
         assert_dies(&pid.to_string());
     }
