@@ -7,6 +7,13 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
+/// Waits until what earlier rows wrote is on the disk: a row that waits for the disk is not to wait for theirs.
+pub(crate) fn settle() -> std::io::Result<()> {
+    std::process::Command::new("sync").status()?;
+    std::thread::sleep(Duration::from_secs(2));
+    Ok(())
+}
+
 /// How long a batch should last: long against the clock's grain, short against the machine's moods.
 const BATCH: Duration = Duration::from_millis(10);
 const ROUNDS: usize = 25;

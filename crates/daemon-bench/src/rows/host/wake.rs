@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use sha2::Sha256;
 
 use crate::host::World;
-use crate::kit::Sample;
+use crate::kit::{Sample, settle};
 use crate::report::{Row, duration};
 use crate::repositories::SEARCH;
 
@@ -31,6 +31,7 @@ const AGENT: &str = "#!/bin/sh\ndate +%s%N > \"$HOME/began.new\"\nmv \"$HOME/beg
      echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"done\"}'\n";
 
 pub(crate) fn measure() -> Result<Row> {
+    settle()?;
     let sources = "[sources.github]\nsecret_file = \"hook-secret\"\n";
     let world = World::of_one(FILE, AGENT, sources)?;
     fs::write(world.home().join("hook-secret"), SECRET)?;

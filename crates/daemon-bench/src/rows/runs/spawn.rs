@@ -11,7 +11,7 @@ use daemon_process::{ChildEvent, ChildLimits, Launch, Sandbox, SandboxLevel, Sup
 use daemon_run_folder::{Child, Folder, Owner, Start, Writer};
 use jiff::Timestamp;
 
-use crate::kit::Sample;
+use crate::kit::{Sample, settle};
 use crate::report::{Row, duration};
 
 const N_STARTS: u32 = 200;
@@ -23,6 +23,7 @@ const PROGRAM: &str = "/bin/true";
 const DOCUMENT: usize = 2048;
 
 pub(crate) fn measure() -> Result<Row> {
+    settle()?;
     let scratch = tempfile::tempdir()?;
     let supervisor = Supervisor::start()?;
     let mut times: [Vec<f64>; 3] = [const { Vec::new() }; 3];
