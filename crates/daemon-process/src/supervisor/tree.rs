@@ -169,3 +169,41 @@ pub(crate) fn signal_all(ids: &[ProcessId], signal: Signal) {
         id.signal(signal);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+    use crate::process_table::RUN_MARKER;
+
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a child that nothing but its environment ties to a run cannot be started by a supervisor"
+    )]
+    fn what_carries_the_marker_is_a_member_though_nothing_else_ties_it_to_the_run() {
+        let marker = format!("em-1-{}", std::process::id());
+        let mut stray = Command::new("sleep")
+            .arg("1000")
+            .env_clear()
+            .env(RUN_MARKER, &marker)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let pid = i32::try_from(stray.id()).unwrap();
+        let nobody = ProcessId {
+            pid: i32::MAX,
+            start: 0,
+        };
+        let members = |marker: &str| {
+            let mut tree = Tree::new(nobody, None, marker.to_owned());
+            let found = tree.members(&Snapshot::take().unwrap(), &[]).ids;
+            found.iter().map(|id| id.pid).collect::<Vec<i32>>()
+        };
+        let found = [members(&marker), members("em-1-another")];
+        stray.kill().unwrap();
+        stray.wait().unwrap();
+        assert_eq!(found, [vec![pid], Vec::new()]);
+    }
+}
