@@ -373,6 +373,7 @@ fn refused(push: &Push, reason: String) -> NewOutput {
         surface: GIT.to_owned(),
         target: target.as_str().to_owned(),
         content: "{}".to_owned(),
+        revision: None,
         state: OutputState::Refused,
         error: Some(reason),
     }

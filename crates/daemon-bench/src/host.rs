@@ -20,6 +20,8 @@ use crate::repositories::{SEARCH, find_git, write};
 const AGENT: &str = "#!/bin/sh\necho '{\"daemon\":\"result\",\"ok\":true,\"text\":\"done\"}'\n";
 /// How long a host may take to end when it is told to.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How many activations may begin in an hour: more than any measurement starts.
+const RATE: u32 = 1_000_000;
 
 /// A home and repositories of one hundred daemons each; the files are copies of `fixtures/daemons`.
 pub(crate) struct World {
@@ -84,7 +86,8 @@ impl World {
         fs::set_permissions(&script, Permissions::from_mode(0o755))?;
         write!(
             config,
-            "[provider]\ndefault = \"sh\"\n\n[provider.sh]\ncommand = {script:?}\n"
+            "[limits]\nrate_subject = {RATE}\nrate_daemon = {RATE}\nrate_host = {RATE}\n\n\
+             [provider]\ndefault = \"sh\"\n\n[provider.sh]\ncommand = {script:?}\n"
         )?;
         fs::create_dir(self.home())?;
         fs::create_dir(self.desk())?;

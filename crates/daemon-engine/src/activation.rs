@@ -8,6 +8,8 @@ use daemon_event::{ActivationId, DaemonKey, InvalidId, Subject, TriggerKey};
 use daemon_schedule::Missed;
 use jiff::Timestamp;
 
+use crate::chain::Chain;
+
 /// Fences the writes of one attempt: it rises with every claim, and a write under an older one changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RunLease(pub u64);
@@ -136,6 +138,8 @@ pub struct Activation {
     pub subject: Option<Subject>,
     /// Why it exists, oldest first, never empty.
     pub triggers: Vec<Trigger>,
+    /// Its place among activations that wake each other: that of the trigger nearest to a root.
+    pub chain: Chain,
     /// Where it stands.
     pub state: ActivationState,
     /// What a pending one waits for, or why it ended as it did.

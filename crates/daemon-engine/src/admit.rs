@@ -4,6 +4,7 @@ use daemon_event::{ActivationId, DaemonKey, Subject};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::activation::Trigger;
+use crate::chain::{ChainEnd, Link, Notice, ends};
 
 /// How long a pending activation may wait before it expires.
 pub const PENDING_EXPIRY: SignedDuration = SignedDuration::from_hours(24);
@@ -29,6 +30,8 @@ pub struct NewTrigger {
     pub not_before: Timestamp,
     /// Whether it may join an activation that is already waiting.
     pub joining: Joining,
+    /// The chain that it continues; `None` for the beginning of one: a person, a tick, an event that no output caused.
+    pub link: Option<Link>,
 }
 
 /// Whether a trigger may join a waiting activation.
@@ -51,6 +54,10 @@ pub struct Standing {
     pub pending_of_daemon: u64,
     /// Pending activations in all.
     pub pending_in_all: u64,
+    /// Activations of the trigger's root made within [`ROOT_PERIOD`](crate::ROOT_PERIOD) and not cancelled.
+    pub of_root: u64,
+    /// Those of them that were cancelled before they began.
+    pub ended_of_root: u64,
 }
 
 /// What became of a trigger.
@@ -64,13 +71,17 @@ pub enum Admission {
     Duplicate(ActivationId),
     /// A queue limit was reached.
     Refused(QueueLimit),
+    /// Its chain ends: it made this activation, which is cancelled.
+    Ended(ActivationId, ChainEnd, Notice),
 }
 
 impl Admission {
     /// Returns the activation that carries the trigger, if one does.
     pub fn activation(&self) -> Option<&ActivationId> {
         match self {
-            Self::Enqueued(id) | Self::Joined(id) | Self::Duplicate(id) => Some(id),
+            Self::Enqueued(id) | Self::Joined(id) | Self::Duplicate(id) | Self::Ended(id, _, _) => {
+                Some(id)
+            }
             Self::Refused(_) => None,
         }
     }
@@ -105,6 +116,17 @@ pub fn admit(new: &NewTrigger, standing: &Standing) -> Admission {
     match (&standing.joinable, new.joining) {
         (Some(waiting), Joining::Coalesce) => return Admission::Joined(waiting.clone()),
         (None, Joining::Coalesce) | (_, Joining::Separate) => {}
+    }
+    if let Some(end) = new
+        .link
+        .as_ref()
+        .and_then(|link| ends(link, standing.of_root))
+    {
+        let notice = match standing.ended_of_root {
+            0 => Notice::Due,
+            _ => Notice::Given,
+        };
+        return Admission::Ended(new.activation_id.clone(), end, notice);
     }
     if standing.pending_of_daemon >= MAX_PENDING_PER_DAEMON {
         Admission::Refused(QueueLimit::Daemon)

@@ -34,6 +34,7 @@ pub(crate) fn new_trigger(n: u64) -> NewTrigger {
         activation_id: id(n),
         not_before: at(0),
         joining: Joining::Coalesce,
+        link: None,
     }
 }
 
@@ -67,6 +68,7 @@ pub(crate) fn output(state: OutputState) -> Output {
         surface: "git".to_owned(),
         target: "refs/heads/x".to_owned(),
         content: "{}".to_owned(),
+        revision: None,
         state,
         error: None,
     };

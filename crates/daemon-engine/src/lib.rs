@@ -21,6 +21,7 @@
 mod activation;
 mod admit;
 mod attempt;
+mod chain;
 mod conduct;
 mod delivery;
 mod facts;
@@ -41,6 +42,7 @@ pub use attempt::{
     AttemptEnd, AttemptOutcome, Counting, Gate, MAX_ATTEMPTS, MAX_HOST_CRASHES, Next, TRIP_AFTER,
     backoff, end_attempt, reclaim,
 };
+pub use chain::{Chain, ChainEnd, Link, MAX_PER_ROOT, Notice, ROOT_PERIOD};
 pub use conduct::Conduct;
 pub use delivery::{OUTPUT_EXPIRY, Settlement, Step, after_look_up, after_send, step};
 pub use facts::{

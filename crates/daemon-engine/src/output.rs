@@ -150,6 +150,8 @@ pub struct NewOutput {
     pub target: String,
     /// What the surface needs to deliver it, as JSON text that only the surface reads.
     pub content: String,
+    /// What it puts there, where the surface has a name for that: a commit.
+    pub revision: Option<String>,
     /// [`OutputState::Planned`], or [`OutputState::Refused`] with `error`.
     pub state: OutputState,
     /// Why it was refused.
@@ -173,6 +175,8 @@ pub struct Output {
     pub target: String,
     /// What the surface needs to deliver it.
     pub content: String,
+    /// What it puts there, where the surface has a name for that.
+    pub revision: Option<String>,
     /// Where it stands.
     pub state: OutputState,
     /// The surface's own id for it.
@@ -202,6 +206,7 @@ impl Output {
             surface: new.surface,
             target: new.target,
             content: new.content,
+            revision: new.revision,
             state: new.state,
             remote_id: None,
             url: None,
@@ -211,6 +216,17 @@ impl Output {
             delivered_at: None,
             error: new.error,
         }
+    }
+
+    /// Reports whether it is on the surface, or may be.
+    pub fn may_be_there(&self) -> bool {
+        matches!(
+            self.state,
+            OutputState::Sending
+                | OutputState::Ambiguous
+                | OutputState::Confirmed
+                | OutputState::Unknown
+        )
     }
 
     /// Reports whether a later attempt that proposes it anew, after a person's retry, replaces it.

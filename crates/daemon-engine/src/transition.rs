@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::activation::{Activation, ActivationState, HostEpoch, RunLease, Trigger};
 use crate::admit::{NewTrigger, PENDING_EXPIRY};
 use crate::attempt::{AttemptEnd, AttemptOutcome, Counting, Next};
+use crate::chain::{Chain, ChainEnd, Link};
 use crate::output::OutputState;
 
 /// How long a lease lasts unless it is renewed.
@@ -31,8 +32,13 @@ impl Activation {
         } else {
             "slot"
         };
+        let chain = match new.link {
+            Some(link) => link.chain,
+            None => Chain::begin(new.activation_id.clone()),
+        };
         Self {
             id: new.activation_id,
+            chain,
             daemon: new.daemon,
             rev: new.rev,
             subject: new.subject,
@@ -54,9 +60,25 @@ impl Activation {
         }
     }
 
-    /// Adds a trigger that joined it while it was pending.
-    pub fn join(&mut self, trigger: Trigger) {
+    /// Makes the cancelled activation that a trigger leaves whose chain ends.
+    pub fn ended(new: NewTrigger, end: ChainEnd) -> Self {
+        let recorded_at = new.trigger.recorded_at;
+        let mut activation = Self::pending(new);
+        activation.cancel(&end.reason(), recorded_at);
+        activation
+    }
+
+    /// Adds a trigger that joined it while it was pending; `link` is the chain that the trigger continues.
+    ///
+    /// Of several chains the shortest counts, and a trigger without one makes it a root: the depth is the distance to what
+    /// no output woke, so that every path through outputs ends.
+    pub fn join(&mut self, trigger: Trigger, link: Option<Link>) {
         self.triggers.push(trigger);
+        match link {
+            Some(link) if link.chain.depth < self.chain.depth => self.chain = link.chain,
+            Some(_) => {}
+            None => self.chain = Chain::begin(self.id.clone()),
+        }
     }
 
     /// Leases it to a new attempt, which fences every earlier one.
@@ -117,6 +139,8 @@ impl Activation {
         self.host_crashes = 0;
         self.not_before = now;
         self.finished_at = None;
+        // A person asked for it.
+        self.chain = Chain::begin(self.id.clone());
     }
 
     /// Reports whether a person may revive it.

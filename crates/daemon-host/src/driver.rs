@@ -5,6 +5,7 @@ pub(crate) mod claims;
 pub(crate) mod facts;
 mod loops;
 pub(crate) mod matching;
+mod origin;
 pub(crate) mod outbox;
 mod parts;
 pub mod repos;

@@ -263,13 +263,15 @@ pub async fn submit(
         activation_id: random::activation_id(now),
         not_before: now,
         joining,
+        link: None,
     };
     match store.enqueue(trigger).await? {
         Admission::Enqueued(id) | Admission::Joined(id) => Ok(Fired {
             activation: Some(id),
             is_duplicate: false,
         }),
-        Admission::Duplicate(id) => Ok(Fired {
+        // A person begins a chain, so that none ends here.
+        Admission::Duplicate(id) | Admission::Ended(id, _, _) => Ok(Fired {
             activation: Some(id),
             is_duplicate: true,
         }),

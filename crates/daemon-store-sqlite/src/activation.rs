@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use daemon_engine::{Activation, HostEpoch, RunLease, Trigger};
+use daemon_engine::{Activation, Chain, HostEpoch, RunLease, Trigger};
 use daemon_event::{ActivationId, Subject, TriggerKey};
 use daemon_store::StoreError;
 use rusqlite::{Connection, Row, ToSql, params};
@@ -24,7 +24,7 @@ pub(crate) struct Numbered {
 /// What [`read`] needs, of the tables [`TABLES`].
 pub(crate) const COLUMNS: &str = "a.number, a.id, a.lane, a.rev, a.subject, a.state, a.reason, a.attempts, \
      a.host_crashes, a.run_lease, a.owner, a.lease_until, a.not_before, a.created_at, a.started_at, a.finished_at, \
-     a.tokens, a.cost_usd, a.summary, l.repo, l.daemon";
+     a.tokens, a.cost_usd, a.summary, a.root, a.depth, l.repo, l.daemon";
 
 /// The tables behind [`COLUMNS`].
 pub(crate) const TABLES: &str = "activation AS a JOIN lane AS l ON l.id = a.lane";
@@ -32,8 +32,13 @@ pub(crate) const TABLES: &str = "activation AS a JOIN lane AS l ON l.id = a.lane
 /// Reads a row and its triggers.
 pub(crate) fn read(conn: &Connection, row: &Row<'_>) -> Outcome<Numbered> {
     let number = row.get("number")?;
+    let id: ActivationId = row.word("id")?;
     let activation = Activation {
-        id: row.word("id")?,
+        chain: Chain {
+            root: row.maybe_word("root")?.unwrap_or_else(|| id.clone()),
+            depth: row.small("depth")?,
+        },
+        id,
         daemon: row.daemon()?,
         rev: row.text("rev")?,
         subject: row.maybe_word("subject")?,
@@ -132,7 +137,8 @@ pub(crate) fn by_number(conn: &Connection, number: i64) -> Outcome<Numbered> {
 pub(crate) fn insert(tx: &Connection, lane: Lane, new: &Activation) -> Outcome<i64> {
     tx.prepare_cached(
         "INSERT INTO activation (id, lane, rev, subject, state, reason, attempts, host_crashes, run_lease, \
-         not_before, created_at, has_person, has_tick) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, ?7, ?8, ?9, ?10)",
+         not_before, created_at, has_person, has_tick, finished_at, root, depth) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?
     .execute(params![
         new.id.as_str(),
@@ -145,6 +151,9 @@ pub(crate) fn insert(tx: &Connection, lane: Lane, new: &Activation) -> Outcome<i
         micros(new.created_at),
         has_person(new),
         has_tick(new),
+        new.finished_at.map(micros),
+        root(new),
+        new.chain.depth,
     ])?;
     Ok(tx.last_insert_rowid())
 }
@@ -155,7 +164,7 @@ pub(crate) fn update(tx: &Connection, changed: &Numbered) -> Outcome<()> {
     tx.prepare_cached(
         "UPDATE activation SET rev = ?2, state = ?3, reason = ?4, attempts = ?5, host_crashes = ?6, run_lease = ?7, \
          owner = ?8, lease_until = ?9, not_before = ?10, started_at = ?11, finished_at = ?12, tokens = ?13, \
-         cost_usd = ?14, summary = ?15, has_person = ?16, has_tick = ?17 WHERE number = ?1",
+         cost_usd = ?14, summary = ?15, has_person = ?16, has_tick = ?17, root = ?18, depth = ?19 WHERE number = ?1",
     )?
     .execute(params![
         changed.number,
@@ -175,8 +184,16 @@ pub(crate) fn update(tx: &Connection, changed: &Numbered) -> Outcome<()> {
         now.summary,
         has_person(now),
         has_tick(now),
+        root(now),
+        now.chain.depth,
     ])?;
     Ok(())
+}
+
+/// Returns the root as it is stored: none for an activation that is one.
+fn root(activation: &Activation) -> Option<&str> {
+    let root = &activation.chain.root;
+    (*root != activation.id).then(|| root.as_str())
 }
 
 fn has_person(activation: &Activation) -> bool {

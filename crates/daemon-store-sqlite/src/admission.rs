@@ -1,6 +1,8 @@
 //! Admission: triggers become activations.
 
-use daemon_engine::{Activation, ActivationState, Admission, NewTrigger, Standing, Trigger, admit};
+use daemon_engine::{
+    Activation, ActivationState, Admission, NewTrigger, ROOT_PERIOD, Standing, Trigger, admit,
+};
 use daemon_event::{ActivationId, TriggerKey};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -29,6 +31,7 @@ pub(crate) fn admit_trigger(tx: &Connection, new: NewTrigger) -> Outcome<Admissi
         joinable: joinable.as_ref().map(|waiting| waiting.1.clone()),
         pending_of_daemon: pending_of(tx, lane)?,
         pending_in_all: hosting::tally(tx, "activation", ActivationState::Pending.as_str())?,
+        ..of_root(tx, &new)?
     };
     let admission = admit(&new, &standing);
     match &admission {
@@ -39,7 +42,12 @@ pub(crate) fn admit_trigger(tx: &Connection, new: NewTrigger) -> Outcome<Admissi
         }
         Admission::Joined(_) => {
             let (number, _) = joinable.expect("only what is joinable is joined");
-            join(tx, lane, number, new.trigger)?;
+            join(tx, lane, number, new)?;
+        }
+        Admission::Ended(_, end, _) => {
+            let trigger = new.trigger.clone();
+            let number = activation::insert(tx, lane, &Activation::ended(new, *end))?;
+            put(tx, lane, &trigger, Some(number), 0)?;
         }
         Admission::Duplicate(_) => {}
         Admission::Refused(_) => put(tx, lane, &new.trigger, None, 0)?,
@@ -81,17 +89,44 @@ fn pending_of(tx: &Connection, lane: Lane) -> Outcome<u64> {
     Ok(u64::try_from(n).map_err(|error| damaged("column `pending`", error))?)
 }
 
+/// Counts the activations of the root that a trigger continues.
+fn of_root(tx: &Connection, new: &NewTrigger) -> Outcome<Standing> {
+    let Some(link) = &new.link else {
+        return Ok(Standing::default());
+    };
+    let (of_root, ended_of_root): (i64, i64) = tx
+        .prepare_cached(
+            "SELECT count(*) FILTER (WHERE state <> 'cancelled'), \
+             count(*) FILTER (WHERE state = 'cancelled' AND started_at IS NULL) FROM ( \
+               SELECT state, started_at FROM activation WHERE root = ?1 AND created_at > ?2 UNION ALL \
+               SELECT state, started_at FROM activation WHERE id = ?1 AND root IS NULL AND created_at > ?2)",
+        )?
+        .query_row(
+            params![
+                link.chain.root.as_str(),
+                micros(new.trigger.recorded_at - ROOT_PERIOD)
+            ],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+    let count = |n: i64| u64::try_from(n).map_err(|error| damaged("a count", error));
+    Ok(Standing {
+        of_root: count(of_root)?,
+        ended_of_root: count(ended_of_root)?,
+        ..Standing::default()
+    })
+}
+
 fn activation_id(text: &str) -> Outcome<ActivationId> {
     Ok(text
         .parse()
         .map_err(|error| damaged("activation id", error))?)
 }
 
-fn join(tx: &Connection, lane: Lane, number: i64, trigger: Trigger) -> Outcome<()> {
+fn join(tx: &Connection, lane: Lane, number: i64, new: NewTrigger) -> Outcome<()> {
     let mut joined: Numbered = activation::by_number(tx, number)?;
     let place = u64::try_from(joined.activation.triggers.len()).expect("a count fits");
-    put(tx, lane, &trigger, Some(number), place)?;
-    joined.activation.join(trigger);
+    put(tx, lane, &new.trigger, Some(number), place)?;
+    joined.activation.join(new.trigger, new.link);
     activation::update(tx, &joined)
 }
 

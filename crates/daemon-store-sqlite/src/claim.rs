@@ -58,7 +58,8 @@ pub(crate) fn claim_one(
             "SELECT a.number, a.lane FROM activation AS a JOIN lane AS l ON l.id = a.lane WHERE a.id = ?1 \
              AND a.state = 'pending' AND a.not_before <= ?2 AND l.ready = 1 AND l.busy < ?3 AND NOT EXISTS ( \
                SELECT 1 FROM activation AS b WHERE b.lane = a.lane AND b.subject IS a.subject \
-               AND b.state IN ('claimed', 'running', 'delivering')) AND (?4 IS NULL OR ?4 > ( \
+               AND b.state IN ('claimed', 'running', 'delivering')) \
+             AND (?4 IS NULL OR a.subject IS NULL OR a.has_tick OR ?4 > ( \
                SELECT count(*) FROM activation AS c WHERE c.lane = a.lane AND c.subject IS a.subject \
                AND c.started_at > ?5 AND c.started_at <= ?2))",
         )?
@@ -147,7 +148,8 @@ fn oldest_ready(
             "SELECT a.number FROM activation AS a WHERE a.lane = ?1 AND a.state = 'pending' AND a.has_person = ?2 \
              AND a.not_before <= ?3 AND (?4 = 0 OR NOT EXISTS ( \
                SELECT 1 FROM activation AS b WHERE b.lane = ?1 AND b.subject IS a.subject \
-               AND b.state IN ('claimed', 'running', 'delivering'))) AND (?5 IS NULL OR ?5 > ( \
+               AND b.state IN ('claimed', 'running', 'delivering'))) \
+             AND (?5 IS NULL OR a.subject IS NULL OR a.has_tick OR ?5 > ( \
                SELECT count(*) FROM activation AS c WHERE c.lane = ?1 AND c.subject IS a.subject \
                AND c.started_at > ?6 AND c.started_at <= ?3)) \
              ORDER BY a.number LIMIT 1",

@@ -1,8 +1,8 @@
 //! The outbox.
 
 use daemon_engine::{DeliveryEnd, Output, OutputKey, OutputState, Settlement};
-use daemon_event::{ActivationId, DaemonKey};
-use daemon_store::StoreError;
+use daemon_event::ActivationId;
+use daemon_store::{MAX_PAGE, OutputPlace, StoreError};
 use jiff::Timestamp;
 use rusqlite::{Connection, Row, ToSql, params};
 
@@ -13,7 +13,7 @@ use crate::failure::Outcome;
 
 /// What [`read`] needs.
 pub(crate) const COLUMNS: &str = "o.number, o.key, a.id AS activation, o.activation AS owner, l.repo, l.daemon, \
-     o.ordinal, o.surface, o.target, o.content, o.state, o.remote_id, o.url, o.attempts, o.not_before, o.created_at, \
+     o.ordinal, o.surface, o.target, o.content, o.revision, o.state, o.remote_id, o.url, o.attempts, o.not_before, o.created_at, \
      o.delivered_at, o.error";
 
 /// The tables behind [`COLUMNS`].
@@ -29,6 +29,7 @@ pub(crate) fn read(row: &Row<'_>) -> Outcome<Output> {
         surface: row.text("surface")?,
         target: row.text("target")?,
         content: row.text("content")?,
+        revision: row.get("revision")?,
         state: row.word("state")?,
         remote_id: row.get("remote_id")?,
         url: row.get("url")?,
@@ -71,8 +72,8 @@ pub(crate) fn propose(tx: &Connection, owner: &Numbered, new: &Output) -> Outcom
     }
     tx.prepare_cached(
         "INSERT INTO output (key, activation, lane, ordinal, surface, target, content, state, attempts, not_before, \
-         created_at, error) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, ?9, ?10, ?11) ON CONFLICT (key) DO UPDATE SET \
-         content = excluded.content, state = excluded.state, attempts = 0, not_before = excluded.not_before, \
+         created_at, error, revision) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, ?9, ?10, ?11, ?12) \
+         ON CONFLICT (key) DO UPDATE SET content = excluded.content, revision = excluded.revision, state = excluded.state, attempts = 0, not_before = excluded.not_before, \
          created_at = excluded.created_at, error = excluded.error, remote_id = NULL, url = NULL, delivered_at = NULL",
     )?
     .execute(params![
@@ -87,6 +88,7 @@ pub(crate) fn propose(tx: &Connection, owner: &Numbered, new: &Output) -> Outcom
         micros(new.not_before),
         micros(new.created_at),
         new.error,
+        new.revision,
     ])?;
     Ok(())
 }
@@ -187,15 +189,18 @@ pub(crate) fn of(conn: &Connection, activation: &ActivationId) -> Outcome<Vec<Ou
     )
 }
 
-pub(crate) fn is_own(
-    conn: &Connection,
-    surface: &str,
-    remote_id: &str,
-) -> Outcome<Option<DaemonKey>> {
-    let found = select(
+pub(crate) fn at(conn: &Connection, surface: &str, place: &OutputPlace) -> Outcome<Vec<Output>> {
+    let (column, value) = match place {
+        OutputPlace::RemoteId(id) => ("remote_id", id),
+        OutputPlace::Target(target) => ("target", target),
+        OutputPlace::Revision(revision) => ("revision", revision),
+    };
+    let mut found = select(
         conn,
-        "o.surface = :surface AND o.remote_id = :remote ORDER BY o.number LIMIT 1",
-        &[(":surface", &surface), (":remote", &remote_id)],
+        &format!("o.surface = :surface AND o.{column} = :value ORDER BY o.number"),
+        &[(":surface", &surface), (":value", value)],
     )?;
-    Ok(found.into_iter().next().map(|output| output.daemon))
+    found.retain(Output::may_be_there);
+    found.truncate(usize::try_from(MAX_PAGE).expect("a page is small"));
+    Ok(found)
 }

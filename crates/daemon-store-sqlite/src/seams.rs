@@ -8,9 +8,9 @@ use daemon_engine::{
 use daemon_event::{ActivationId, DaemonKey, EventId, RepoName};
 use daemon_store::{
     Accepted, Activations, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Events,
-    Hosting, Matched, NewEvent, Outbox, Page, Query, Reclaimed, RefCursor, Registration, Registry,
-    RegistryChange, RunRow, StoreError, StoredTick, TickActivations, TickCommit, TickResult, Ticks,
-    TriedFact, WantedFacts,
+    Hosting, Matched, NewEvent, Outbox, OutputPlace, Page, Query, Reclaimed, RefCursor,
+    Registration, Registry, RegistryChange, RunRow, StoreError, StoredTick, TickActivations,
+    TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
 };
 use jiff::Timestamp;
 
@@ -376,15 +376,14 @@ impl Outbox for SqliteStore {
             .await
     }
 
-    async fn is_own_output(
+    async fn outputs_at(
         &self,
         surface: &str,
-        remote_id: &str,
-    ) -> Result<Option<DaemonKey>, StoreError> {
-        let surface = surface.to_owned();
-        let remote_id = remote_id.to_owned();
-        self.read("look an output up", move |tx| {
-            output::is_own(tx, &surface, &remote_id)
+        place: &OutputPlace,
+    ) -> Result<Vec<Output>, StoreError> {
+        let (surface, place) = (surface.to_owned(), place.clone());
+        self.read("look outputs up", move |tx| {
+            output::at(tx, &surface, &place)
         })
         .await
     }

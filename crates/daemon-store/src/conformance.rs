@@ -91,7 +91,8 @@ cases! {
         triggers_of_one_subject_join_what_is_pending
         a_leased_activation_is_not_joined
         a_separate_trigger_joins_nothing
-        a_full_queue_refuses_and_records;
+        a_full_queue_refuses_and_records
+        a_chain_ends_as_a_cancelled_activation;
     registry:
         a_new_daemon_begins_after_the_newest_event
         a_registration_keeps_gate_failures_and_age
@@ -105,6 +106,7 @@ cases! {
         a_claim_leases_and_fences
         persons_come_first_then_daemons_in_turn
         rates_and_spending_hold_claims_back
+        the_rate_of_a_subject_holds_events_about_it_back
         a_daemon_gets_its_oldest_first
         slots_limit_claims
         one_subject_runs_one_at_a_time
@@ -162,7 +164,7 @@ cases! {
         an_output_that_gave_up_fails_the_activation
         what_was_being_sent_is_ambiguous_after_a_restart
         due_outputs_come_oldest_first
-        an_own_output_is_known_by_its_remote_id
+        an_output_is_found_where_it_is_or_may_be
         a_cancelled_activation_sends_nothing_more
         a_retry_repeats_no_delivered_output;
     listings:

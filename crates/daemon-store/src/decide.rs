@@ -287,7 +287,8 @@ impl AdmittedTick {
 
     fn outcome_of(&self, row: &TickRow) -> TickOutcome {
         match (&self.admission, self.role) {
-            (Admission::Refused(_), _) => TickOutcome::Refused,
+            // A tick continues no chain, so that none ends with it.
+            (Admission::Refused(_) | Admission::Ended(..), _) => TickOutcome::Refused,
             (Admission::Enqueued(_) | Admission::Duplicate(_), Role::Made)
                 if self.at == row.scheduled_at =>
             {

@@ -73,9 +73,9 @@ pub use error::StoreError;
 pub use listing::{Bounds, Listing, MAX_PAGE, Position, RUN_STATES};
 pub use rows::{
     Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, EventTrigger, FoundFact,
-    Freshness, Identity, Matched, Matching, Modes, NewEvent, Page, Query, Rates, Reclaimed,
-    RefCursor, Registration, RegistryChange, RunRow, ScheduleText, StoredTick, TickActivations,
-    TickCommit, TickResult, TriedFact, Validity,
+    Freshness, Identity, Matched, Matching, Modes, NewEvent, OutputPlace, Page, Query, Rates,
+    Reclaimed, RefCursor, Registration, RegistryChange, RunRow, ScheduleText, StoredTick,
+    TickActivations, TickCommit, TickResult, TriedFact, Validity,
 };
 pub use ticker::{
     Cursors, Loaded, Overdue, Round, Standing, TICK_SUBJECT, Ticker, Waking, occasion, tick_subject,

@@ -335,6 +335,17 @@ pub struct Rates {
     pub host: Option<u32>,
 }
 
+/// Where an output is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutputPlace {
+    /// The surface's own id for it.
+    RemoteId(String),
+    /// Where it was to land: a branch's full name.
+    Target(String),
+    /// What it puts there: a commit.
+    Revision(String),
+}
+
 /// A run, as the index of run folders knows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {

@@ -336,6 +336,7 @@ impl Overdue {
             activation_id: waking.activation_id,
             not_before: now + waking.jitter,
             joining: Joining::Separate,
+            link: None,
         }
     }
 }

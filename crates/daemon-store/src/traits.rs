@@ -13,9 +13,9 @@ use jiff::Timestamp;
 
 use crate::error::StoreError;
 use crate::rows::{
-    Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched, NewEvent, Page,
-    Query, Reclaimed, RefCursor, Registration, RegistryChange, RunRow, StoredTick, TickActivations,
-    TickCommit, TickResult, TriedFact,
+    Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched, NewEvent,
+    OutputPlace, Page, Query, Reclaimed, RefCursor, Registration, RegistryChange, RunRow,
+    StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
 };
 
 /// Events: stored once, found by id, matched once.
@@ -306,12 +306,12 @@ pub trait Outbox: Send + Sync {
     /// Returns the outputs of one activation by ordinal.
     async fn outputs_of(&self, activation: &ActivationId) -> Result<Vec<Output>, StoreError>;
 
-    /// Reports whether one of our outputs has this remote id on this surface.
-    async fn is_own_output(
+    /// Returns the outputs that are, or may be, at a place of a surface, oldest first and at most [`MAX_PAGE`](crate::MAX_PAGE).
+    async fn outputs_at(
         &self,
         surface: &str,
-        remote_id: &str,
-    ) -> Result<Option<DaemonKey>, StoreError>;
+        place: &OutputPlace,
+    ) -> Result<Vec<Output>, StoreError>;
 
     /// Lists outputs by when they were made.
     async fn outputs(&self, query: &Query) -> Result<Page<Output>, StoreError>;

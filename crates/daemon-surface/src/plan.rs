@@ -52,17 +52,19 @@ pub fn plan_branch(
     let daemon = &plan.daemon.id;
     let target = daemon_branch(daemon, plan.activation);
     let key = OutputKey::derive(plan.activation, plan.ordinal, GIT, target.as_str());
-    let output = |content, state, error: Option<BranchRefusal>| NewOutput {
+    let output = |content, revision, state, error: Option<BranchRefusal>| NewOutput {
         key: key.clone(),
         ordinal: plan.ordinal,
         surface: GIT.to_owned(),
         target: target.as_str().to_owned(),
         content,
+        revision,
         state,
         error: error.map(|refusal| refusal.to_string()),
     };
     if let Err(refusal) = check(worktree, changes, &target, plan, rules)? {
-        return Ok(output("{}".to_owned(), OutputState::Refused, Some(refusal)));
+        let state = OutputState::Refused;
+        return Ok(output("{}".to_owned(), None, state, Some(refusal)));
     }
     let mark = Mark {
         daemon: daemon.clone(),
@@ -72,7 +74,8 @@ pub fn plan_branch(
     let message = plan.message.unwrap_or_default();
     let commit = worktree.commit(changes, message, &mark, plan.at)?;
     let content = Pushed::new(&commit, changes).to_json();
-    Ok(output(content, OutputState::Planned, None))
+    let revision = Some(commit.to_string());
+    Ok(output(content, revision, OutputState::Planned, None))
 }
 
 /// Runs every check, the cheap ones first: the lines are read only when there are few.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use daemon_engine::{Activation, ActivationState, DaemonState, RunLease, Trigger};
+use daemon_engine::{Activation, ActivationState, Chain, DaemonState, RunLease, Trigger};
 use daemon_event::{RepoName, TriggerKey};
 use daemon_host::config::Config;
 use daemon_host::context::{Built, Ingredients, build};
@@ -149,8 +149,10 @@ impl<'a> Candidate<'a> {
     }
 
     fn activation(&self, trigger: Trigger, events: &[EventRow], now: Timestamp) -> Activation {
+        let id = random::activation_id(now);
         Activation {
-            id: random::activation_id(now),
+            chain: Chain::begin(id.clone()),
+            id,
             daemon: self.daemon.row.key.clone(),
             rev: self.daemon.row.rev.clone(),
             subject: events.first().and_then(|row| row.event.subject.clone()),

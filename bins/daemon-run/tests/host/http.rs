@@ -124,11 +124,13 @@ pub(crate) fn github<'a>(
     ]
 }
 
-fn repository(name: &str) -> Value {
+/// Writes what names a repository.
+pub(crate) fn repository(name: &str) -> Value {
     json!({"id": 1, "full_name": name, "name": "r", "default_branch": "main", "owner": {"login": "o"}})
 }
 
-fn sender() -> Value {
+/// Writes the person who did it.
+pub(crate) fn sender() -> Value {
     json!({"login": "ann", "type": "User"})
 }
 

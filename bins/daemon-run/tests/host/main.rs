@@ -42,6 +42,7 @@ mod serve_failpoints;
 mod serve_follow;
 mod serve_hooks;
 mod serve_mcp;
+mod serve_origin;
 mod serve_outage;
 mod serve_pages;
 mod serve_replay;

@@ -130,6 +130,7 @@ async fn cycle(store: &SqliteStore, daemon: &DaemonKey, n: u64) -> Result<()> {
         activation_id: ActivationId::new(n, [1; 10]),
         not_before: now,
         joining: Joining::Separate,
+        link: None,
     };
     let matched = Matched {
         event: id,

@@ -2,6 +2,7 @@ use super::{
     Admission, Joining, MAX_PENDING, MAX_PENDING_PER_DAEMON, NewTrigger, QueueLimit, Standing,
     admit,
 };
+use crate::chain::{Chain, ChainEnd, MAX_PER_ROOT, Notice};
 use crate::fixture::{id, new_trigger};
 
 fn check(joining: Joining, standing: Standing, expected: &Admission) {
@@ -23,6 +24,7 @@ fn what_is_known_is_a_duplicate_before_anything_else() {
         joinable: Some(id(8)),
         pending_of_daemon: MAX_PENDING_PER_DAEMON,
         pending_in_all: MAX_PENDING,
+        ..Standing::default()
     };
     for joining in [Joining::Coalesce, Joining::Separate] {
         check(joining, full.clone(), &Admission::Duplicate(id(7)));
@@ -70,5 +72,40 @@ fn a_full_queue_refuses_what_joins_nothing() {
         Joining::Coalesce,
         full_and_waiting,
         &Admission::Joined(id(8)),
+    );
+}
+
+#[test]
+fn a_chain_ends_by_its_depth_or_its_number_with_one_notice() {
+    let admitted = |depth: u32, of_root, ended_of_root, joinable| {
+        let chain = Chain {
+            root: id(9),
+            depth: depth - 1,
+        };
+        let new = NewTrigger {
+            link: Some(chain.link(3)),
+            ..new_trigger(1)
+        };
+        let standing = Standing {
+            of_root,
+            ended_of_root,
+            joinable,
+            ..Standing::default()
+        };
+        admit(&new, &standing)
+    };
+    let ended = |end, notice| Admission::Ended(id(1), end, notice);
+    let too_deep = ChainEnd::Depth { found: 4, limit: 3 };
+    assert_eq!(admitted(3, 9, 0, None), Admission::Enqueued(id(1)));
+    assert_eq!(admitted(4, 4, 0, None), ended(too_deep, Notice::Due));
+    assert_eq!(admitted(4, 4, 1, None), ended(too_deep, Notice::Given));
+    assert_eq!(
+        admitted(1, MAX_PER_ROOT, 0, None),
+        ended(ChainEnd::Root, Notice::Due)
+    );
+    assert_eq!(
+        admitted(4, MAX_PER_ROOT, 0, Some(id(8))),
+        Admission::Joined(id(8)),
+        "what joins starts nothing"
     );
 }

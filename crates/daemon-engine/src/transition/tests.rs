@@ -1,7 +1,7 @@
 use super::{DeliveryEnd, SteppedBack};
 use crate::activation::{Activation, ActivationState, HostEpoch, RunLease};
 use crate::attempt::{AttemptEnd, AttemptOutcome, end_attempt, reclaim};
-use crate::fixture::{at, end, new_trigger, pending, retryable};
+use crate::fixture::{at, end, id, new_trigger, pending, retryable};
 use crate::output::OutputState;
 
 const HOST: HostEpoch = HostEpoch(3);
@@ -23,6 +23,48 @@ fn a_trigger_that_must_wait_says_why() {
     };
     assert_eq!(reason(at(0)).as_deref(), Some("slot"));
     assert_eq!(reason(at(1)).as_deref(), Some("settle"));
+}
+
+#[test]
+fn the_shortest_chain_counts_and_a_person_begins_one() {
+    let link = |depth: u32| crate::Chain { root: id(9), depth }.link(3);
+    let new = crate::NewTrigger {
+        link: Some(link(1)),
+        ..new_trigger(1)
+    };
+    let mut activation = Activation::pending(new);
+    let chain = |root, depth| crate::Chain { root, depth };
+    assert_eq!(activation.chain, chain(id(9), 2));
+    activation.join(new_trigger(2).trigger, Some(link(2)));
+    assert_eq!(activation.chain, chain(id(9), 2));
+    activation.join(new_trigger(3).trigger, Some(link(0)));
+    assert_eq!(activation.chain, chain(id(9), 1));
+    activation.join(new_trigger(4).trigger, None);
+    assert_eq!(activation.chain, chain(id(1), 0));
+}
+
+#[test]
+fn the_end_of_a_chain_is_a_cancelled_activation_that_a_person_may_revive_as_a_root() {
+    let deep = crate::Chain {
+        root: id(9),
+        depth: 3,
+    };
+    let new = crate::NewTrigger {
+        link: Some(deep.link(3)),
+        ..new_trigger(1)
+    };
+    let end = crate::ChainEnd::Depth { found: 4, limit: 3 };
+    let mut ended = Activation::ended(new, end);
+    assert_eq!(
+        (ended.state, ended.reason.as_deref(), ended.finished_at),
+        (
+            ActivationState::Cancelled,
+            Some("chain: 4 deep, at most 3"),
+            Some(at(0))
+        )
+    );
+    ended.revive(at(7));
+    assert_eq!(ended.chain, crate::Chain::begin(id(1)));
 }
 
 #[test]

@@ -95,6 +95,9 @@ fn check(config: &Config) -> Result<(), (String, String)> {
     for (name, count) in [
         ("host", config.limits.host),
         ("daemon", config.limits.daemon),
+        ("rate_subject", config.limits.rate_subject),
+        ("rate_daemon", config.limits.rate_daemon),
+        ("rate_host", config.limits.rate_host),
     ] {
         if count == 0 {
             return Err((

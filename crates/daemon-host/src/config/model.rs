@@ -263,12 +263,12 @@ pub struct Limits {
     pub host: u32,
     /// Activations at once of one daemon.
     pub daemon: u32,
-    /// Activations that may begin in an hour for one daemon and subject; without end where it is absent.
-    pub rate_subject: Option<u32>,
-    /// The same for one daemon.
-    pub rate_daemon: Option<u32>,
-    /// The same in all.
-    pub rate_host: Option<u32>,
+    /// Activations of one daemon about one subject that may begin in an hour; more wait and join.
+    pub rate_subject: u32,
+    /// Activations of one daemon that may begin in an hour.
+    pub rate_daemon: u32,
+    /// Activations that may begin in an hour in all.
+    pub rate_host: u32,
     /// Dispatched runs at once.
     pub emanations: u32,
     /// How deep a chain of daemons that wake each other may grow.
@@ -284,9 +284,9 @@ impl Default for Limits {
         Self {
             host: 4,
             daemon: 1,
-            rate_subject: None,
-            rate_daemon: None,
-            rate_host: None,
+            rate_subject: 6,
+            rate_daemon: 60,
+            rate_host: 600,
             emanations: 100,
             chain_depth: 3,
             wall: Period::from_secs(30 * 60),

@@ -132,9 +132,9 @@ impl Inner {
             host_slots: config.limits.host,
             daemon_slots: config.limits.daemon,
             rates: Rates {
-                subject: config.limits.rate_subject,
-                daemon: config.limits.rate_daemon,
-                host: config.limits.rate_host,
+                subject: Some(config.limits.rate_subject),
+                daemon: Some(config.limits.rate_daemon),
+                host: Some(config.limits.rate_host),
             },
             day_usd: config.budget.day_usd,
         }

@@ -326,6 +326,7 @@ async fn settle(inner: &Inner, tried: Tried, now: Timestamp) -> Result<(), Store
         found,
     };
     let admissions = inner.store.settle_fact(stored, now).await?;
+    matching::notice(&admissions);
     drop(registering);
     metrics::counter!("daemon_facts_tried_total", "state" => state.as_str()).increment(1);
     let (event, state) = (&row.event.id, state.as_str());

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use daemon_engine::{Joining, NewTrigger, Trigger};
-use daemon_event::{ActivationId, DaemonId, DaemonKey, Event, Need, TriggerKey};
+use daemon_engine::{Admission, Joining, NewTrigger, Notice, Trigger};
+use daemon_event::{DaemonKey, Event, Need, TriggerKey};
 use daemon_store::{Matched, StoreError};
-use serde::Deserialize;
 
-use super::Inner;
+use super::{Inner, origin};
 use crate::random;
 use crate::registry::Registered;
 
@@ -58,6 +57,7 @@ pub(crate) async fn match_waiting(inner: &Inner) -> Result<(), StoreError> {
         }
         crate::failpoint::hit("M1");
         let admissions = inner.store.commit_matches(matched, random::now()).await?;
+        notice(&admissions);
         crate::failpoint::hit("M3");
         drop(registering);
         inner.set_backlog(
@@ -73,6 +73,16 @@ pub(crate) async fn match_waiting(inner: &Inner) -> Result<(), StoreError> {
         }
         metrics::counter!("daemon_events_matched_total")
             .increment(u64::try_from(waiting.len()).unwrap_or(0));
+    }
+}
+
+/// Tells a person of the chains that ended, once for each root.
+pub(crate) fn notice(admissions: &[Admission]) {
+    for admission in admissions {
+        if let Admission::Ended(activation, end, Notice::Due) = admission {
+            let why = end.reason();
+            tracing::warn!(%activation, why, "a chain of daemons ends; `daemon-run retry` begins a new one");
+        }
     }
 }
 
@@ -98,19 +108,14 @@ pub(crate) async fn decide(
         return Ok(Decision::default());
     }
     let config = inner.config();
-    let origin = origin(inner, event, config.limits.chain_depth).await?;
+    let origin = origin::of(inner, event, config.limits.chain_depth).await?;
     let may_wake = |daemon: &Registered| {
         let key = &daemon.row.key;
-        daemon.is_valid()
-            && seq > daemon.row.since_seq
-            && is_asked(key)
-            && !origin.as_ref().is_some_and(|origin| {
-                let is_kept = origin.daemon == *key || origin.depth > config.limits.chain_depth;
-                if is_kept {
-                    tracing::info!(daemon = %key, event = %event.id, depth = origin.depth, "a daemon's own output does not wake it");
-                }
-                is_kept
-            })
+        let is_own = origin.as_ref().is_some_and(|origin| origin.is_own(key));
+        if is_own {
+            tracing::info!(daemon = %key, event = %event.id, "a daemon's own output does not wake it");
+        }
+        daemon.is_valid() && seq > daemon.row.since_seq && is_asked(key) && !is_own
     };
     let now = random::now();
     let woken = woken.into_iter().filter_map(|(key, conditions)| {
@@ -130,6 +135,7 @@ pub(crate) async fn decide(
             activation_id: random::activation_id(now),
             not_before: settle.map_or(now, |settle| now + settle.signed()),
             joining: Joining::Coalesce,
+            link: origin.as_ref().map(|origin| origin.link.clone()),
             daemon: key,
         })
     });
@@ -139,62 +145,4 @@ pub(crate) async fn decide(
         triggers: woken.collect(),
         wanted: wanted.into_iter().collect(),
     })
-}
-
-/// The daemon whose output an event is, and how long the chain of daemons behind it is.
-struct Origin {
-    daemon: DaemonKey,
-    depth: u32,
-}
-
-#[derive(Deserialize)]
-struct MarkedPayload {
-    daemon: MarkPayload,
-}
-
-#[derive(Deserialize)]
-struct MarkPayload {
-    id: String,
-    activation: String,
-}
-
-/// Reads the mark that the repository put into an event, and believes it only of an activation that exists.
-fn mark(event: &Event) -> Option<(DaemonId, ActivationId)> {
-    if event.source != daemon_event::Source::Git {
-        return None;
-    }
-    let marked: MarkedPayload = serde_json::from_slice(&event.payload).ok()?;
-    Some((
-        marked.daemon.id.parse().ok()?,
-        marked.daemon.activation.parse().ok()?,
-    ))
-}
-
-async fn origin(inner: &Inner, event: &Event, limit: u32) -> Result<Option<Origin>, StoreError> {
-    let mut depth = 0;
-    let mut daemon = None;
-    let mut next = mark(event);
-    while let Some((id, activation)) = next.take() {
-        let Some(found) = inner
-            .store
-            .activation(&activation)
-            .await?
-            .filter(|found| found.daemon.id == id)
-        else {
-            break;
-        };
-        depth += 1;
-        daemon.get_or_insert(found.daemon.clone());
-        if depth > limit {
-            break;
-        }
-        for trigger in &found.triggers {
-            if let TriggerKey::Event(cause) = &trigger.key
-                && let Some(cause) = inner.store.event(cause).await?
-            {
-                next = next.or_else(|| mark(&cause.event));
-            }
-        }
-    }
-    Ok(daemon.map(|daemon| Origin { daemon, depth }))
 }

@@ -150,6 +150,7 @@ async fn outputs(
             surface: UNSERVED.to_owned(),
             target: String::new(),
             content: serde_json::Value::String(shown.clone()).to_string(),
+            revision: None,
             state: OutputState::Refused,
             error: Some(reason.clone()),
         });

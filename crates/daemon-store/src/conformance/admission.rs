@@ -1,8 +1,8 @@
 //! Admission: one activation per daemon and trigger key.
 
 use daemon_engine::{
-    Activation, ActivationState, Admission, Joining, MAX_PENDING_PER_DAEMON, NewTrigger,
-    QueueLimit, RunLease,
+    Activation, ActivationState, Admission, Chain, ChainEnd, Joining, MAX_PENDING_PER_DAEMON,
+    MAX_PER_ROOT, NewTrigger, Notice, QueueLimit, ROOT_PERIOD, RunLease,
 };
 use daemon_event::TriggerKey;
 
@@ -27,6 +27,7 @@ pub(super) async fn a_trigger_makes_one_activation(store: &dyn Store) {
             rev: "rev-1".to_owned(),
             subject: subject("github:o/r#1"),
             triggers: vec![new.trigger],
+            chain: Chain::begin(activation_id(1)),
             state: ActivationState::Pending,
             reason: Some("settle".to_owned()),
             attempts: 0,
@@ -209,5 +210,90 @@ pub(super) async fn a_full_queue_refuses_and_records(store: &dyn Store) {
         store.enqueue(again).await.expect("admits"),
         Admission::Enqueued(activation_id(3000)),
         "what was refused may be asked again once there is room"
+    );
+}
+
+pub(super) async fn a_chain_ends_as_a_cancelled_activation(store: &dyn Store) {
+    registered(store, &["a", "b"]).await;
+    let root = enqueue(store, woken("a", 1, at(1))).await;
+    let linked = |n, depth: u32, seconds| {
+        let chain = Chain {
+            root: root.clone(),
+            depth: depth - 1,
+        };
+        NewTrigger {
+            link: Some(chain.link(3)),
+            ..woken("b", n, at(seconds))
+        }
+    };
+    for n in 2..=MAX_PER_ROOT {
+        enqueue(store, linked(n, 3, 2)).await;
+    }
+    let read_chain = |depth| Chain {
+        root: root.clone(),
+        depth,
+    };
+    assert_eq!(read(store, &activation_id(2)).await.chain, read_chain(3));
+    let ended = |n, end, notice| Admission::Ended(activation_id(n), end, notice);
+    let too_deep = ChainEnd::Depth { found: 4, limit: 3 };
+    assert_eq!(
+        store.enqueue(linked(11, 1, 3)).await.expect("admits"),
+        ended(11, ChainEnd::Root, Notice::Due)
+    );
+    assert_eq!(
+        store.enqueue(linked(12, 4, 4)).await.expect("admits"),
+        ended(12, too_deep, Notice::Given)
+    );
+    assert_eq!(
+        store.enqueue(linked(12, 4, 4)).await.expect("admits"),
+        Admission::Duplicate(activation_id(12)),
+        "what ended is known"
+    );
+    let stopped = read(store, &activation_id(12)).await;
+    assert_eq!(
+        (
+            stopped.state,
+            stopped.reason.as_deref(),
+            stopped.finished_at,
+            stopped.chain
+        ),
+        (
+            ActivationState::Cancelled,
+            Some("chain: 4 deep, at most 3"),
+            Some(at(4)),
+            read_chain(4)
+        )
+    );
+    let joins = NewTrigger {
+        subject: subject("github:o/r#2"),
+        ..linked(13, 1, 5)
+    };
+    assert_eq!(
+        store.enqueue(joins).await.expect("admits"),
+        Admission::Joined(activation_id(2))
+    );
+    assert_eq!(
+        read(store, &activation_id(2)).await.chain,
+        read_chain(1),
+        "the shortest of its chains counts"
+    );
+    let later = at(3) + ROOT_PERIOD;
+    let anew = NewTrigger {
+        trigger: daemon_engine::Trigger {
+            recorded_at: later,
+            ..linked(14, 1, 3).trigger
+        },
+        ..linked(14, 1, 3)
+    };
+    enqueue(store, anew).await;
+    let revived = store
+        .retry(&activation_id(12), later)
+        .await
+        .expect("revives");
+    assert_eq!(revived.chain, Chain::begin(activation_id(12)));
+    assert_eq!(
+        read(store, &activation_id(12)).await.chain,
+        Chain::begin(activation_id(12)),
+        "a person begins a chain"
     );
 }

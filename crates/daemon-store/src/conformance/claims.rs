@@ -252,6 +252,52 @@ pub(super) async fn a_claim_takes_the_registered_revision(store: &dyn Store) {
     );
 }
 
+pub(super) async fn the_rate_of_a_subject_holds_events_about_it_back(store: &dyn Store) {
+    registered(store, &["a"]).await;
+    let about = |n, about: Option<&str>| NewTrigger {
+        subject: about.and_then(subject),
+        ..asked("a", n, at(1))
+    };
+    let request = ClaimRequest {
+        rates: Rates {
+            subject: Some(1),
+            ..Rates::default()
+        },
+        ..claim(at(10))
+    };
+    for (n, what) in [(1, Some("x")), (2, None)] {
+        enqueue(store, about(n, what)).await;
+        let begun = store.claim(&request).await.expect("claims").expect("ready");
+        let run = super::scene::run(&format!("r-{n}"), &begun, at(11));
+        store
+            .start_run(&begun.id, begun.run_lease, run, at(11))
+            .await
+            .expect("starts");
+        store
+            .end_attempt(&begun.id, begun.run_lease, done(at(12)))
+            .await
+            .expect("ends");
+    }
+    enqueue(store, about(3, Some("x"))).await;
+    enqueue(store, about(4, None)).await;
+    enqueue(store, about(5, Some("y"))).await;
+    let request = ClaimRequest {
+        now: at(20),
+        daemon_slots: 9,
+        ..request
+    };
+    let by_id = store.claim_one(&activation_id(3), &request).await;
+    assert_eq!(by_id.expect("claims"), None);
+    assert_eq!(next(store, &request).await, Some(activation_id(4)));
+    assert_eq!(next(store, &request).await, Some(activation_id(5)));
+    assert_eq!(next(store, &request).await, None, "it waits");
+    let later = ClaimRequest {
+        now: at(12) + jiff::SignedDuration::from_hours(1),
+        ..request
+    };
+    assert_eq!(next(store, &later).await, Some(activation_id(3)));
+}
+
 pub(super) async fn rates_and_spending_hold_claims_back(store: &dyn Store) {
     registered(store, &["a", "b"]).await;
     for n in 1..=3 {

@@ -12,6 +12,7 @@ use super::scene::{
     state_of, woken,
 };
 use crate::error::StoreError;
+use crate::rows::OutputPlace;
 use crate::traits::Store;
 
 /// Ends an attempt of daemon `a` with outputs.
@@ -283,19 +284,37 @@ pub(super) async fn due_outputs_come_oldest_first(store: &dyn Store) {
     assert_eq!(store.next_output_at(at(60)).await.expect("reads"), None);
 }
 
-pub(super) async fn an_own_output_is_known_by_its_remote_id(store: &dyn Store) {
-    let activation = delivering(store, 1, &[0]).await;
-    let own =
-        async |surface: &str, id: &str| store.is_own_output(surface, id).await.expect("reads");
-    assert_eq!(own("git", "r-1").await, None);
+pub(super) async fn an_output_is_found_where_it_is_or_may_be(store: &dyn Store) {
+    let activation = delivering(store, 1, &[0, 1]).await;
+    let none: [u32; 0] = [];
+    let found = async |surface: &str, place: OutputPlace| -> Vec<u32> {
+        let outputs = store.outputs_at(surface, &place).await.expect("reads");
+        outputs.into_iter().map(|output| output.ordinal).collect()
+    };
+    let target = || OutputPlace::Target("refs/heads/daemon/0".to_owned());
+    let revision = || OutputPlace::Revision("c0ffee-0".to_owned());
+    let remote = || OutputPlace::RemoteId("r-1".to_owned());
+    assert_eq!(found("git", target()).await, none, "nothing was sent yet");
+    assert_eq!(found("git", revision()).await, none);
     store
         .begin_send(&key(&activation, 0))
         .await
         .expect("begins");
+    assert_eq!(found("git", target()).await, [0], "it may be there");
+    assert_eq!(found("git", revision()).await, [0]);
+    assert_eq!(found("git", remote()).await, none);
     settle(store, &key(&activation, 0), confirmed("r-1", at(4))).await;
-    assert_eq!(own("git", "r-1").await, Some(daemon("a")));
-    assert_eq!(own("github", "r-1").await, None);
-    assert_eq!(own("git", "r-2").await, None);
+    for place in [target(), revision(), remote()] {
+        assert_eq!(found("git", place.clone()).await, [0], "{place:?}");
+        assert_eq!(found("github", place).await, none);
+    }
+    for other in [
+        OutputPlace::Target("refs/heads/daemon/1".to_owned()),
+        OutputPlace::Revision("c0ffee".to_owned()),
+        OutputPlace::RemoteId("r-2".to_owned()),
+    ] {
+        assert_eq!(found("git", other).await, none);
+    }
 }
 
 pub(super) async fn a_cancelled_activation_sends_nothing_more(store: &dyn Store) {

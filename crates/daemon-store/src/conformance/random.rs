@@ -1,8 +1,8 @@
 //! Random operations on two stores: the same answers, always.
 
 use daemon_engine::{
-    Activation, AttemptEnd, AttemptOutcome, Fact, FactError, FactErrorKind, FactOrigin, Gate,
-    HostEpoch, Joining, NewTrigger, Output, OutputState, RemoteId, Settlement, StateChange,
+    Activation, AttemptEnd, AttemptOutcome, Chain, Fact, FactError, FactErrorKind, FactOrigin,
+    Gate, HostEpoch, Joining, NewTrigger, Output, OutputState, RemoteId, Settlement, StateChange,
 };
 use daemon_event::{Enrichment, Need, TriggerKey};
 use daemon_schedule::{Cancels, TickOutcome, TickRow};
@@ -159,6 +159,7 @@ impl World {
     }
 
     fn about(&self, new: NewTrigger, dice: &mut Dice) -> NewTrigger {
+        let is_event = matches!(new.trigger.key, TriggerKey::Event(_));
         NewTrigger {
             subject: match dice.below(4) {
                 0 => None,
@@ -172,6 +173,13 @@ impl World {
                 0 => Joining::Separate,
                 _ => Joining::Coalesce,
             },
+            link: (is_event && dice.below(3) == 0).then(|| {
+                let chain = Chain {
+                    root: activation_id(100 * dice.below(8) + 99),
+                    depth: u32::try_from(dice.below(4)).expect("small"),
+                };
+                chain.link(3)
+            }),
             ..new
         }
     }

@@ -184,6 +184,7 @@ pub(super) fn trigger(id: &str, n: u64, key: TriggerKey, now: Timestamp) -> NewT
         activation_id: activation_id(n),
         not_before: now,
         joining: Joining::Coalesce,
+        link: None,
     }
 }
 
@@ -282,6 +283,7 @@ pub(super) fn planned(activation: &ActivationId, ordinal: u32) -> NewOutput {
         surface: "git".to_owned(),
         target,
         content: "{\"v\":1}".to_owned(),
+        revision: Some(format!("c0ffee-{ordinal}")),
         state: OutputState::Planned,
         error: None,
     }

@@ -81,9 +81,10 @@ impl Model {
         let same_daemon = |other: &Activation| other.daemon == activation.daemon;
         fits(request.rates.host, &|_| true)
             && fits(request.rates.daemon, &same_daemon)
-            && fits(request.rates.subject, &|other| {
-                same_daemon(other) && other.subject == activation.subject
-            })
+            && (!has_rate_of_subject(activation)
+                || fits(request.rates.subject, &|other| {
+                    same_daemon(other) && other.subject == activation.subject
+                }))
             && request.day_usd.is_none_or(|limit| spent() < limit)
     }
 
@@ -410,6 +411,12 @@ fn past(activation: &Activation, finished_at: Timestamp) -> PastActivation {
         finished_at,
         summary: activation.summary.clone(),
     }
+}
+
+/// Ticks and requests that are about nothing are limited by the rates of their daemon and host alone.
+fn has_rate_of_subject(activation: &Activation) -> bool {
+    let is_tick = |trigger: &daemon_engine::Trigger| matches!(trigger.key, TriggerKey::Tick(_));
+    activation.subject.is_some() && !activation.triggers.iter().any(is_tick)
 }
 
 fn has_person(activation: &Activation) -> bool {

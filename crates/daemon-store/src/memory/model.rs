@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use daemon_engine::{
     Activation, ActivationState, Admission, Conduct, FactState, Gate, HostEpoch, NewTrigger,
-    Output, OutputState, Standing, WantedFact, admit,
+    Output, OutputState, ROOT_PERIOD, Standing, WantedFact, admit,
 };
 use daemon_event::{ActivationId, DaemonKey, Event, EventId, Facts, RepoName, TriggerKey};
 use hashbrown::HashMap;
@@ -185,7 +185,13 @@ impl Model {
             Admission::Joined(id) => {
                 let place = self.activation_places[id];
                 self.put_trigger(&new, Some(id.clone()));
-                self.activations[place].join(new.trigger);
+                self.activations[place].join(new.trigger, new.link);
+            }
+            Admission::Ended(id, end, _) => {
+                self.put_trigger(&new, Some(id.clone()));
+                self.activation_places
+                    .insert(id.clone(), self.activations.len());
+                self.activations.push(Activation::ended(new, *end));
             }
             Admission::Duplicate(_) => {}
             Admission::Refused(_) => self.put_trigger(&new, None),
@@ -213,6 +219,16 @@ impl Model {
         };
         let of_daemon = || pending().filter(|activation| activation.daemon == new.daemon);
         let count = |n: usize| u64::try_from(n).expect("a count fits");
+        let since = new.trigger.recorded_at - ROOT_PERIOD;
+        let of_root = |counts: &dyn Fn(&Activation) -> bool| {
+            let of_root = new.link.iter().flat_map(|link| {
+                let root = &link.chain.root;
+                self.activations.iter().filter(move |row| {
+                    row.chain.root == *root && row.created_at > since && counts(row)
+                })
+            });
+            count(of_root.count())
+        };
         Standing {
             known,
             joinable: of_daemon()
@@ -220,6 +236,10 @@ impl Model {
                 .map(|activation| activation.id.clone()),
             pending_of_daemon: count(of_daemon().count()),
             pending_in_all: count(pending().count()),
+            of_root: of_root(&|row| row.state != ActivationState::Cancelled),
+            ended_of_root: of_root(&|row| {
+                row.state == ActivationState::Cancelled && row.started_at.is_none()
+            }),
         }
     }
 

@@ -1,11 +1,13 @@
 //! The outbox in the model.
 
 use daemon_engine::{DeliveryEnd, Output, OutputKey, OutputState, Settlement};
-use daemon_event::{ActivationId, DaemonKey};
+use daemon_event::ActivationId;
 use jiff::Timestamp;
 
 use super::model::Model;
 use crate::error::StoreError;
+use crate::listing::MAX_PAGE;
+use crate::rows::OutputPlace;
 
 impl Model {
     /// Returns outputs to send or look up; see [`Outbox::due_outputs`](crate::Outbox::due_outputs).
@@ -90,11 +92,19 @@ impl Model {
         outputs
     }
 
-    /// Returns whose output it is; see [`Outbox::is_own_output`](crate::Outbox::is_own_output).
-    pub fn is_own_output(&self, surface: &str, remote_id: &str) -> Option<DaemonKey> {
+    /// Returns the outputs at a place; see [`Outbox::outputs_at`](crate::Outbox::outputs_at).
+    pub fn outputs_at(&self, surface: &str, place: &OutputPlace) -> Vec<Output> {
+        let is_there = |row: &&Output| match place {
+            OutputPlace::RemoteId(id) => row.remote_id.as_ref() == Some(id),
+            OutputPlace::Target(target) => row.target == *target,
+            OutputPlace::Revision(revision) => row.revision.as_ref() == Some(revision),
+        };
         self.outputs
             .iter()
-            .find(|row| row.surface == surface && row.remote_id.as_deref() == Some(remote_id))
-            .map(|row| row.daemon.clone())
+            .filter(|row| row.surface == surface && row.may_be_there())
+            .filter(is_there)
+            .take(usize::try_from(MAX_PAGE).expect("a page is small"))
+            .cloned()
+            .collect()
     }
 }

@@ -13,9 +13,9 @@ use jiff::Timestamp;
 use super::model::Model;
 use crate::error::StoreError;
 use crate::rows::{
-    Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched, NewEvent, Page,
-    Query, Reclaimed, RefCursor, Registration, RegistryChange, RunRow, StoredTick, TickActivations,
-    TickCommit, TickResult, TriedFact,
+    Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched, NewEvent,
+    OutputPlace, Page, Query, Reclaimed, RefCursor, Registration, RegistryChange, RunRow,
+    StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
 };
 use crate::traits::{Activations, Events, Hosting, Outbox, Registry, Ticks, WantedFacts};
 
@@ -292,12 +292,12 @@ impl Outbox for MemoryStore {
         Ok(self.model().outputs_of(activation))
     }
 
-    async fn is_own_output(
+    async fn outputs_at(
         &self,
         surface: &str,
-        remote_id: &str,
-    ) -> Result<Option<DaemonKey>, StoreError> {
-        Ok(self.model().is_own_output(surface, remote_id))
+        place: &OutputPlace,
+    ) -> Result<Vec<Output>, StoreError> {
+        Ok(self.model().outputs_at(surface, place))
     }
 
     async fn outputs(&self, query: &Query) -> Result<Page<Output>, StoreError> {

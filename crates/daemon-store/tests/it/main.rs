@@ -1,5 +1,6 @@
-//! The twin under the conformance suite.
+//! The twin under the conformance suite, and what follows from its rules in virtual time.
 
+mod chains;
 mod ticker;
 
 use std::thread;

@@ -116,6 +116,7 @@ impl Scene {
             ordinal: new.ordinal,
             surface: new.surface,
             target: new.target,
+            revision: new.revision,
             content: new.content,
             state: OutputState::Sending,
             remote_id: None,

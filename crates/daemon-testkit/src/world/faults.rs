@@ -302,6 +302,7 @@ impl World {
             activation_id: activation_id(&mut self.n_made, &mut self.dice),
             not_before: now,
             joining: Joining::Coalesce,
+            link: None,
         });
         self.oracle.told(daemon, key, now);
         self.is_claimable = true;

@@ -1,0 +1,221 @@
+//! What daemons make, told by webhooks: it never wakes its maker, and a chain of daemons ends.
+
+use serde_json::{Value, json};
+
+use crate::http::{pull_request_opened, repository, sender};
+use crate::world::{Host, World, watch};
+
+/// A branch that a run delivered.
+struct Delivered {
+    branch: String,
+    commit: String,
+}
+
+/// Returns the branch of an activation.
+fn delivered(world: &World, daemon: &str, activation: &Value) -> Delivered {
+    let id = activation["id"].as_str().expect("an id");
+    let branch = format!("daemon/{daemon}/{id}");
+    let commit = world.git(&["rev-parse", &branch]).trim().to_owned();
+    Delivered { branch, commit }
+}
+
+/// Returns the newest activation of a daemon.
+fn newest(activations: &[Value], daemon: &str) -> Value {
+    let of_daemon = activations.iter().filter(|one| one["daemon_id"] == daemon);
+    let newest = of_daemon.max_by_key(|one| one["id"].as_str().map(str::to_owned));
+    newest.expect("it was woken").clone()
+}
+
+/// Counts the activations of a daemon.
+fn n_woken(activations: &[Value], daemon: &str) -> usize {
+    activations
+        .iter()
+        .filter(|one| one["daemon_id"] == daemon)
+        .count()
+}
+
+/// Writes the body that tells of a created branch.
+fn created(branch: &str) -> Value {
+    json!({"ref": branch, "ref_type": "branch", "master_branch": "main", "repository": repository("o/r"), "sender": sender()})
+}
+
+/// Writes the body that tells of the push that made a branch.
+fn born(world: &World, made: &Delivered) -> Value {
+    let field = |format: &str| {
+        let format = format!("--format={format}");
+        world
+            .git(&["log", "-1", &format, &made.commit])
+            .trim()
+            .to_owned()
+    };
+    json!({
+        "ref": format!("refs/heads/{}", made.branch), "before": "0".repeat(40), "after": made.commit,
+        "created": true, "deleted": false, "forced": false, "commits": [],
+        "head_commit": {
+            "id": made.commit, "message": field("%B"),
+            "committer": {"name": field("%cn"), "email": field("%ce")},
+        },
+        "pusher": {"name": "ann"}, "repository": repository("o/r"), "sender": sender(),
+    })
+}
+
+/// Writes the body that tells of a pull request from a branch.
+fn requested(number: u32, made: &Delivered) -> Value {
+    let mut body = pull_request_opened(number);
+    body["pull_request"]["head"]["ref"] = json!(made.branch);
+    body["pull_request"]["head"]["sha"] = json!(made.commit);
+    body
+}
+
+/// Writes the body that tells of a failed check on a commit.
+fn check_failed(id: u32, commit: &str) -> Value {
+    json!({
+        "action": "completed",
+        "check_run": {
+            "id": id, "name": "build", "status": "completed", "conclusion": "failure", "head_sha": commit,
+            "check_suite": {"head_branch": "topic"}, "pull_requests": [],
+        },
+        "repository": repository("o/r"), "sender": sender(),
+    })
+}
+
+/// Writes the body that tells of a person's comment on a pull request.
+fn commented(number: u32) -> Value {
+    json!({
+        "action": "created",
+        "issue": {
+            "number": number, "title": "A title", "state": "open", "user": sender(), "labels": [],
+            "pull_request": {"url": format!("https://api.github.com/repos/o/r/pulls/{number}")},
+        },
+        "comment": {"id": 1, "body": "Why is that?", "user": sender()},
+        "repository": repository("o/r"), "sender": sender(),
+    })
+}
+
+/// Waits until a webhook was taken and what it wakes has ended.
+fn told(host: &Host, (kind, delivery): (&str, &str), body: &Value, at_least: usize) -> Vec<Value> {
+    let answer = host.hook(kind, delivery, body);
+    assert_eq!(answer.status, 200, "{kind}: {answer:?}");
+    host.settled(at_least)
+}
+
+#[test]
+fn what_a_daemon_made_does_not_wake_it_when_a_webhook_tells_of_it() {
+    let world = World::new(&[
+        (
+            "maker",
+            &watch(&[
+                "when a commit is pushed",
+                "when a branch is created",
+                "when a pull request is opened",
+                "when a comment is added to a pull request",
+            ]),
+        ),
+        ("other", &watch(&["when a pull request is opened"])),
+    ]);
+    // What the other makes would be another daemon's output, and is not asked here.
+    world.configure("[policy.daemon.other]\ncapability = \"read\"\n");
+    let host = world.serve();
+    world.commit("wake it");
+    let made = delivered(&world, "maker", &newest(&host.settled(1), "maker"));
+    told(&host, ("create", "d-1"), &created(&made.branch), 1);
+    told(&host, ("push", "d-2"), &born(&world, &made), 1);
+    let woken = told(&host, ("pull_request", "d-3"), &requested(7, &made), 2);
+    assert_eq!(
+        (n_woken(&woken, "maker"), n_woken(&woken, "other")),
+        (1, 1),
+        "its own output wakes the others alone: {woken:#?}"
+    );
+    let woken = told(&host, ("issue_comment", "d-4"), &commented(7), 3);
+    assert_eq!(n_woken(&woken, "maker"), 2, "a person's comment does");
+}
+
+#[test]
+fn what_only_looks_like_an_output_wakes() {
+    let world = World::new(&[(
+        "maker",
+        &watch(&[
+            "when a commit is pushed to main",
+            "when a branch is created",
+            "when a pull request is opened",
+        ]),
+    )]);
+    let host = world.serve();
+    world.commit("wake it");
+    let made = delivered(&world, "maker", &newest(&host.settled(1), "maker"));
+    told(
+        &host,
+        ("create", "d-1"),
+        &created("daemon/maker/01ARZ3NDEKTSV4RRFFQ69G5FAV"),
+        2,
+    );
+    let mut fork = requested(8, &made);
+    fork["pull_request"]["head"]["repo"] = json!({"id": 2, "full_name": "stranger/r"});
+    told(&host, ("pull_request", "d-2"), &fork, 3);
+    let mut copied = pull_request_opened(9);
+    copied["pull_request"]["body"] =
+        json!(format!("<!-- daemon:maker act:{} out:x -->", made.branch));
+    told(&host, ("pull_request", "d-3"), &copied, 4);
+    let message = world.git(&["log", "-1", "--format=%B", &made.commit]);
+    world.commit(&message);
+    assert_eq!(
+        n_woken(&host.settled(5), "maker"),
+        5,
+        "copied trailers are not the daemon's"
+    );
+}
+
+#[test]
+fn a_chain_through_checks_ends_with_one_notice() {
+    let world = World::new(&[("fixer", &watch(&["when CI fails"]))]);
+    let host = world.serve();
+    let main = world.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let mut commit = main.clone();
+    for depth in 0..=3 {
+        let woken = told(
+            &host,
+            ("check_run", &format!("d-{depth}")),
+            &check_failed(depth, &commit),
+            usize::try_from(depth).expect("small") + 1,
+        );
+        let newest = newest(&woken, "fixer");
+        assert_eq!(newest["state"], "succeeded", "depth {depth}: {woken:#?}");
+        commit = delivered(&world, "fixer", &newest).commit;
+    }
+    let status = json!({
+        "id": 9, "sha": commit, "state": "failure", "context": "build", "branches": [],
+        "repository": repository("o/r"), "sender": sender(),
+    });
+    told(&host, ("check_run", "d-4"), &check_failed(4, &commit), 5);
+    let woken = told(&host, ("status", "d-5"), &status, 6);
+    let stopped: Vec<(&Value, &Value)> = woken
+        .iter()
+        .filter(|one| one["state"] != "succeeded")
+        .map(|one| (&one["state"], &one["reason"]))
+        .collect();
+    let why = json!("chain: 4 deep, at most 3");
+    assert_eq!(stopped, [(&json!("cancelled"), &why); 2]);
+    let notices = world.log();
+    let notices = notices
+        .lines()
+        .filter(|line| line.contains("a chain of daemons ends"));
+    assert_eq!(notices.count(), 1, "{}", world.log());
+    let woken = told(&host, ("check_run", "d-6"), &check_failed(6, &main), 7);
+    assert_eq!(
+        newest(&woken, "fixer")["state"],
+        "succeeded",
+        "a person's commit begins a new chain"
+    );
+}
+
+#[test]
+fn two_daemons_that_answer_each_other_fall_quiet() {
+    let created = watch(&["when a branch is created"]);
+    let world = World::new(&[("ping", &created), ("pong", &created)]);
+    let host = world.serve();
+    world.git(&["branch", "topic"]);
+    // Both answer the person, each answers the other three times, and what would be the fourth is recorded and ends.
+    let woken = host.settled(10);
+    let n_in = |state: &str| woken.iter().filter(|one| one["state"] == state).count();
+    assert_eq!((n_in("succeeded"), n_in("cancelled")), (8, 2), "{woken:#?}");
+}
