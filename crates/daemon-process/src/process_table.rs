@@ -64,6 +64,7 @@ pub(crate) struct Stat {
     pub(crate) parent: i32,
     pub(crate) group: i32,
     pub(crate) session: i32,
+    /// Whether it has ended. One whose first thread has ended lives on while it has others, though it is shown as a zombie.
     pub(crate) is_zombie: bool,
     pub(crate) resident_pages: u64,
 }
@@ -92,7 +93,7 @@ impl Stat {
             parent: i32::try_from(number(1)?).ok()?,
             group: i32::try_from(number(2)?).ok()?,
             session: i32::try_from(number(3)?).ok()?,
-            is_zombie: matches!(*fields.first()?, "Z" | "X"),
+            is_zombie: matches!(*fields.first()?, "Z" | "X") && number(17)? <= 1,
             resident_pages: u64::try_from(number(21)?).ok()?,
         })
     }
@@ -168,6 +169,11 @@ mod tests {
         };
         assert_eq!(Stat::parse(7, text), Some(expected));
         assert_eq!(Stat::parse(7, "7 (cut"), None);
+        let is_zombie = |text: &str| Stat::parse(7, text).map(|stat| stat.is_zombie);
+        let ended = text.replace(") S ", ") Z ");
+        assert_eq!((is_zombie(text), is_zombie(&ended)), (Some(false), Some(true)));
+        let goes_on = ended.replace(" 10 1 0 99 ", " 10 2 0 99 ");
+        assert_eq!(is_zombie(&goes_on), Some(false));
     }
 
     #[test]

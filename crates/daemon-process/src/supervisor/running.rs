@@ -380,12 +380,11 @@ impl Running {
         let mut leaders = Leaders::lock();
         let mut reaped = None;
         for pid in pids(&self.child) {
+            // What holds namespaces ends once the child is reaped; one that is late is reaped as an orphan.
+            wait_for_end(pid, REAP_GRACE);
+            let status = try_reap(pid)?;
             if pid == self.child.pid {
-                reaped = try_reap(pid)?;
-            } else {
-                // It ends once the child is reaped; one that is late is reaped as an orphan.
-                wait_for_end(pid, REAP_GRACE);
-                try_reap(pid)?;
+                reaped = status;
             }
             leaders.remove(pid.as_raw_nonzero().get());
         }

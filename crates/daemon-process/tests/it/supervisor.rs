@@ -111,6 +111,35 @@ fn a_child_that_obeys_sigterm_keeps_its_own_exit_code() {
     assert_eq!(story(&mut child), expected);
 }
 
+/// Returns a program that ignores SIGTERM and whose first thread ends at once; another says so, then does as it is told.
+fn without_first_thread(then: &str) -> String {
+    let exit = libc::SYS_exit;
+    format!(
+        "trap '' TERM; exec perl -Mthreads -MPOSIX -e '$| = 1; threads->create(sub {{ while (1) {{ \
+         open F, \"</proc/$$/task/$$/stat\"; last if <F> =~ /\\) Z / }} print \"up\\n\"; {then} }}); syscall({exit}, 0)'"
+    )
+}
+
+#[test]
+fn the_exit_code_of_a_child_whose_first_thread_ended_earlier_is_its_own() {
+    let script = without_first_thread("select undef, undef, undef, 0.3; POSIX::_exit(143)");
+    let mut child = Supervisor::start().unwrap().spawn(shell(&script)).unwrap();
+    assert_eq!(first_line(&mut child), "up");
+    child.stop();
+    assert_eq!(story(&mut child).other, [stopped(ExitStatus::Code(143))]);
+}
+
+#[test]
+fn a_child_that_goes_on_without_its_first_thread_is_killed() {
+    let script = without_first_thread("sleep 1000");
+    let mut child = Supervisor::start().unwrap().spawn(shell(&script)).unwrap();
+    assert_eq!(first_line(&mut child), "up");
+    let pid = child.id().pid;
+    child.stop();
+    assert_eq!(story(&mut child).other, [stopped(ExitStatus::Signal(9))]);
+    assert!(!fs::exists(format!("/proc/{pid}")).unwrap());
+}
+
 #[test]
 fn a_double_forked_escapee_in_its_own_session_dies_with_the_child() {
     let script =
