@@ -12,7 +12,7 @@ use daemon_host::driver::{Checked, Checker, Parts, Planner, Push, PushPermission
 use daemon_host::ops::{OpError, OpErrorKind, chain};
 use daemon_host::policy::{OFFLINE_LEVEL, is_offline};
 use daemon_host::serve::Compose;
-use daemon_process::{Enclosure, Network, SandboxLevel, Supervisor};
+use daemon_process::{Enclosure, Network, ProcessLimit, SandboxLevel, Supervisor};
 use daemon_repo::{Discovery, Git, Problem, Remote, RemoteName, Repository, daemon_branch};
 use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
 
@@ -209,6 +209,19 @@ pub(crate) fn enclosure(config: &Config, reach: Reach) -> Enclosure {
 
 /// Returns the sandbox level that runs get, and what it rests on.
 pub(crate) fn sandbox(config: &Config, reach: Reach) -> (u8, String) {
+    let (level, detail) = level(config, reach);
+    (level, format!("{detail}; {}", process_limit()))
+}
+
+/// Says who keeps a run from having more processes than it may.
+pub(crate) fn process_limit() -> &'static str {
+    match daemon_process::process_limit() {
+        ProcessLimit::Enforced => "processes limited by a control group",
+        ProcessLimit::Watched => "processes watched, for want of a control group that counts them",
+    }
+}
+
+fn level(config: &Config, reach: Reach) -> (u8, String) {
     let reach = if is_offline_anywhere(config) {
         reach
     } else {

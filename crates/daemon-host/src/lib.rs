@@ -52,6 +52,7 @@ mod runs;
 pub mod secrets;
 pub mod serve;
 pub mod servers;
+pub mod strays;
 pub mod token;
 pub mod wire;
 

@@ -127,6 +127,7 @@ pub async fn serve<F: Future<Output = Signal>>(
         generation: 1,
     };
     let inner = Inner::new(home, Arc::clone(&store), epoch, runtime, secrets);
+    crate::strays::end().await;
     inner.take_back().await?;
     inner.first_sight().await?;
 

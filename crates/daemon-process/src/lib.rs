@@ -27,6 +27,7 @@
 //! the process that started it dies. Both output pipes are always read together, so a child that fills one never blocks on
 //! the other, and what is kept of them is bounded. Every child started here is reaped here, by its id.
 
+mod mark;
 mod nonblocking;
 mod process_table;
 mod program;
@@ -36,12 +37,15 @@ mod status;
 mod supervisor;
 mod tool;
 
+pub use mark::end_strays;
 pub use process_table::{ProcessId, RUN_MARKER, boot_id, end_orphans};
 pub use program::{ProgramError, resolve_program};
-pub use sandbox::{Enclosure, Network, Sandbox, SandboxLevel, SandboxReport, probe};
+pub use sandbox::{
+    Enclosure, Network, Sandbox, SandboxLevel, SandboxReport, probe, system_directories,
+};
 pub use status::ExitStatus;
 pub use supervisor::{
-    ChildEvent, ChildLimits, Connection, Launch, LimitReached, Line, OutputPipe, SpawnError,
-    SupervisedChild, Supervisor,
+    ChildEvent, ChildLimits, Connection, Launch, LimitReached, Line, OutputPipe, ProcessLimit,
+    SpawnError, SupervisedChild, Supervisor, process_limit,
 };
 pub use tool::{ByteCount, Tool, ToolError, ToolOutput};

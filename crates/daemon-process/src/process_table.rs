@@ -66,6 +66,7 @@ pub(crate) struct Stat {
     pub(crate) session: i32,
     /// Whether it has ended. One whose first thread has ended lives on while it has others, though it is shown as a zombie.
     pub(crate) is_zombie: bool,
+    pub(crate) n_threads: usize,
     pub(crate) resident_pages: u64,
 }
 
@@ -85,6 +86,7 @@ impl Stat {
         let (_, rest) = text.rsplit_once(") ")?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
         let number = |index: usize| fields.get(index)?.parse::<i64>().ok();
+        let n_threads = usize::try_from(number(17)?).ok()?;
         Some(Self {
             id: ProcessId {
                 pid,
@@ -93,7 +95,8 @@ impl Stat {
             parent: i32::try_from(number(1)?).ok()?,
             group: i32::try_from(number(2)?).ok()?,
             session: i32::try_from(number(3)?).ok()?,
-            is_zombie: matches!(*fields.first()?, "Z" | "X") && number(17)? <= 1,
+            is_zombie: matches!(*fields.first()?, "Z" | "X") && n_threads <= 1,
+            n_threads,
             resident_pages: u64::try_from(number(21)?).ok()?,
         })
     }
@@ -148,8 +151,8 @@ pub fn end_orphans(child: Option<ProcessId>, run: &str) -> io::Result<Vec<Proces
 }
 
 /// 3 seconds in all.
-const KILL_LOOKS: u32 = 150;
-const KILL_LOOK: Duration = Duration::from_millis(20);
+pub(crate) const KILL_LOOKS: u32 = 150;
+pub(crate) const KILL_LOOK: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
 mod tests {
@@ -165,13 +168,17 @@ mod tests {
             group: 4,
             session: 5,
             is_zombie: false,
+            n_threads: 1,
             resident_pages: 12,
         };
         assert_eq!(Stat::parse(7, text), Some(expected));
         assert_eq!(Stat::parse(7, "7 (cut"), None);
         let is_zombie = |text: &str| Stat::parse(7, text).map(|stat| stat.is_zombie);
         let ended = text.replace(") S ", ") Z ");
-        assert_eq!((is_zombie(text), is_zombie(&ended)), (Some(false), Some(true)));
+        assert_eq!(
+            (is_zombie(text), is_zombie(&ended)),
+            (Some(false), Some(true))
+        );
         let goes_on = ended.replace(" 10 1 0 99 ", " 10 2 0 99 ");
         assert_eq!(is_zombie(&goes_on), Some(false));
     }

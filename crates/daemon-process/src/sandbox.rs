@@ -5,6 +5,7 @@ mod isolation;
 mod namespaces;
 mod probe;
 mod root;
+mod system;
 
 use std::fmt;
 use std::io;
@@ -14,6 +15,7 @@ pub(crate) use confinement::Confinement;
 use confinement::Processes;
 pub(crate) use isolation::{Isolation, Keeper};
 pub use probe::{SandboxReport, probe};
+pub use system::system_directories;
 
 /// How much stands between a child and the rest of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

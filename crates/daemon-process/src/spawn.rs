@@ -16,6 +16,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
 
 use crate::ExitStatus;
+use crate::mark::Mark;
 use crate::sandbox::{Keeper, Prepared};
 use crate::supervisor::{ChildLimits, ControlGroup};
 
@@ -32,7 +33,9 @@ pub(crate) struct Recipe {
     pub(crate) input: Input,
     pub(crate) group: Group,
     pub(crate) limits: Option<ChildLimits>,
-    /// The control group it is to be in, where there are some.
+    /// The mark that it bears and hands down.
+    pub(crate) mark: Option<Mark>,
+    /// The control groups it is to be in, where there are some.
     pub(crate) control_group: Option<ControlGroup>,
     pub(crate) sandbox: Prepared,
 }
@@ -92,7 +95,10 @@ pub(crate) fn spawn(recipe: &Recipe) -> io::Result<Spawned> {
         output,
         complaints,
     };
-    let entrance = recipe.control_group.as_ref().map(ControlGroup::entrance);
+    let entrance = recipe
+        .control_group
+        .as_ref()
+        .and_then(ControlGroup::entrance);
     let (pid, keeper) = match &recipe.sandbox {
         Prepared::Isolated(isolation) => {
             let child = child(recipe, &stdio, None);
@@ -121,6 +127,11 @@ fn child<'a>(recipe: &'a Recipe, stdio: &'a Stdio, parent: Option<Pid>) -> Child
         complaints: stdio.complaints.as_fd(),
         parent,
         group: recipe.group,
+        mark: recipe.mark,
+        counter: recipe
+            .control_group
+            .as_ref()
+            .and_then(ControlGroup::counter),
         limits: recipe.limits,
         confinement: recipe.sandbox.confinement(),
         failed: Failed::default(),

@@ -1,5 +1,6 @@
 //! Long-lived children, all forked and watched by one thread.
 
+mod census;
 mod channel;
 mod control_group;
 mod disk;
@@ -21,7 +22,8 @@ use channel::{Bell, Channel};
 use launch::Wiring;
 use thread::{Order, Started};
 
-pub(crate) use control_group::ControlGroup;
+pub(crate) use control_group::{ControlGroup, end_groups_of_the_dead};
+pub use control_group::{ProcessLimit, process_limit};
 pub use launch::{ChildLimits, Launch};
 pub use lines::Line;
 pub use streams::Connection;
@@ -110,7 +112,7 @@ pub enum OutputPipe {
     Stderr,
 }
 
-/// A limit that is held by looking at the child's tree and directories once a second.
+/// A limit on the child's whole tree, or on its directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LimitReached {

@@ -187,6 +187,7 @@ impl Tool {
                 },
                 group: Group::Group,
                 limits: None,
+                mark: None,
                 control_group: None,
                 sandbox: Prepared::Contained,
             })

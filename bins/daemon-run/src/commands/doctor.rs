@@ -142,7 +142,8 @@ fn git(composer: &Composer) -> Check {
 fn sandbox() -> Check {
     let probe = daemon_process::probe();
     let level = probe.level.number();
-    let detail = format!("level {level} can be reached: {}", probe.detail);
+    let limit = crate::compose::process_limit();
+    let detail = format!("level {level} can be reached: {}; {limit}", probe.detail);
     match level {
         0 | 1 => Check::warn("sandbox", detail, "a kernel with Landlock, 6.2 or later"),
         _ => Check::ok("sandbox", detail),

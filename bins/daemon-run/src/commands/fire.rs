@@ -110,6 +110,7 @@ async fn alone(
     {
         return Err(unknown_provider(name));
     }
+    daemon_host::strays::end().await;
     inner.take_back().await.map_err(OpError::from)?;
     inner.read_repos().await.map_err(OpError::from)?;
     for state in inner.repo_states().into_values() {

@@ -52,4 +52,5 @@ mod serve_sandbox;
 mod serve_schedule;
 mod serve_sources;
 mod serve_start;
+mod serve_strays;
 mod serve_wake;

@@ -56,6 +56,8 @@ pub(crate) struct World {
     scratch: TempDir,
     pub(crate) repo: PathBuf,
     pub(crate) home: PathBuf,
+    /// As whom the binary runs, where that is not the user of the tests.
+    user: Option<u32>,
 }
 
 impl World {
@@ -66,6 +68,7 @@ impl World {
         let world = Self {
             repo: root.join("repo"),
             home: root.join("home"),
+            user: None,
             scratch,
         };
         for directory in [&world.repo, &world.home] {
@@ -167,9 +170,28 @@ impl World {
         fs::write(self.home.join("config.toml"), text).expect("the configuration");
     }
 
+    /// Gives everything to another user, as whom the binary runs from here on; only root can.
+    pub(crate) fn hand_over(&mut self, user: u32) {
+        let mut command = cleared("chown");
+        command.args(["-R", &format!("{user}:{user}")]);
+        let status = command.arg(self.scratch.path()).status();
+        assert!(status.is_ok_and(|status| status.success()), "chown");
+        self.user = Some(user);
+    }
+
     /// Prepares a command of the binary in this home.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = cleared(env!("CARGO_BIN_EXE_daemon-run"));
+        let program = env!("CARGO_BIN_EXE_daemon-run");
+        let mut command = match self.user {
+            None => cleared(program),
+            Some(user) => {
+                let mut command = cleared("setpriv");
+                command
+                    .args([format!("--reuid={user}"), format!("--regid={user}")])
+                    .args(["--clear-groups", program]);
+                command
+            }
+        };
         command
             .current_dir(self.scratch.path())
             .arg("--home")
@@ -218,6 +240,14 @@ impl World {
                 "the host ended with {status} before it was ready: {}",
                 self.log()
             ),
+        }
+    }
+
+    /// Starts a host that is to refuse, and returns its exit code and what it said.
+    pub(crate) fn refused(&self, env: &[(&str, &str)]) -> (Option<i32>, String) {
+        match Host::launch(self, &[], env) {
+            Ok(_) => (Some(0), "it became ready".to_owned()),
+            Err((status, line)) => (status.code(), line),
         }
     }
 
@@ -312,6 +342,15 @@ pub(crate) struct Host {
 
 impl Host {
     fn start(world: &World, args: &[&str], env: &[(&str, &str)]) -> Result<Self, ExitStatus> {
+        Self::launch(world, args, env).map_err(|(status, _)| status)
+    }
+
+    /// Starts a host, or returns how it ended and the first line it printed.
+    fn launch(
+        world: &World,
+        args: &[&str],
+        env: &[(&str, &str)],
+    ) -> Result<Self, (ExitStatus, String)> {
         let log = File::options()
             .create(true)
             .append(true)
@@ -330,7 +369,7 @@ impl Host {
         stdout.read_line(&mut line).expect("its output is text");
         let ready: Value = serde_json::from_str(&line).unwrap_or_default();
         if ready["ready"] != true {
-            return Err(child.wait().expect("it can be waited for"));
+            return Err((child.wait().expect("it can be waited for"), line));
         }
         let token = fs::read_to_string(world.home.join("token")).expect("the token is made");
         Ok(Self {

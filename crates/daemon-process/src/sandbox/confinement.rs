@@ -17,25 +17,11 @@ use seccompiler::{
     SeccompRule, apply_filter,
 };
 
+use super::system::Readable;
+
 /// The oldest Landlock that can refuse to truncate a file.
 pub(super) const OLDEST_ABI: i32 = 3;
 
-/// What programs need in order to run at all. `/proc` is safe to list: what is secret in it asks for the right to trace.
-pub(super) const SYSTEM: [&str; 13] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/etc",
-    "/opt",
-    "/nix/store",
-    "/run/systemd/resolve",
-    "/proc",
-    "/sys/devices/system/cpu",
-    "/sys/fs/cgroup",
-];
 pub(super) const DEVICES: [&str; 5] = [
     "/dev/null",
     "/dev/zero",
@@ -115,11 +101,13 @@ fn rules(
     writable: &[PathBuf],
 ) -> Result<OwnedFd, Box<dyn std::error::Error + Send + Sync>> {
     let abi = ABI::V6;
+    let system = Readable::now();
     let created = Ruleset::default()
         .handle_access(AccessFs::from_all(abi))?
         .scope(Scope::from_all(abi))?
         .create()?
-        .add_rules(path_beneath_rules(SYSTEM, AccessFs::from_read(abi)))?
+        .add_rules(path_beneath_rules(system.whole, AccessFs::from_read(abi)))?
+        .add_rules(path_beneath_rules(system.listed, AccessFs::ReadDir))?
         .add_rules(path_beneath_rules(readable, AccessFs::from_read(abi)))?
         .add_rules(path_beneath_rules(DEVICES, AccessFs::from_file(abi)))?
         .add_rules(path_beneath_rules(writable, AccessFs::from_all(abi)))?;
@@ -242,6 +230,21 @@ const REFUSED: [libc::c_long; 31] = [
 /// On x86-64 every call has a twin of this number, which the filter must name too.
 const X32_TWIN: i64 = 0x4000_0000;
 
+/// Matches a call that would change the limit which marks the processes of a run: the limit's number is one argument, and another,
+/// where there is one, is not null.
+fn mark(limit: u8, new: Option<u8>) -> io::Result<SeccompRule> {
+    let dword = SeccompCmpArgLen::Dword;
+    let number = u64::from(libc::RLIMIT_LOCKS);
+    let is_mark = SeccompCondition::new(limit, dword, SeccompCmpOp::Eq, number);
+    let is_new =
+        new.map(|new| SeccompCondition::new(new, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0));
+    let conditions = std::iter::once(is_mark).chain(is_new);
+    let conditions = conditions.collect::<Result<Vec<_>, _>>();
+    conditions
+        .and_then(SeccompRule::new)
+        .map_err(io::Error::other)
+}
+
 /// Builds the filter; fails on an architecture it cannot be built for.
 pub(super) fn filter() -> io::Result<BpfProgram> {
     let errno = u32::try_from(libc::EPERM).expect("error numbers are positive");
@@ -256,11 +259,17 @@ pub(super) fn filter() -> io::Result<BpfProgram> {
             .and_then(|condition| SeccompRule::new(vec![condition]))
             .map_err(io::Error::other)
     };
-    let limits = (libc::SYS_prlimit64, vec![others(0)?]);
+    let limits = (libc::SYS_prlimit64, vec![others(0)?, mark(1, Some(2))?]);
+    let own_limits = (libc::SYS_setrlimit, vec![mark(0, None)?]);
     let priority = (libc::SYS_setpriority, vec![others(1)?]);
     let calls = REFUSED.iter().map(|call| (*call, Vec::new()));
     let rules: BTreeMap<i64, Vec<SeccompRule>> = calls
-        .chain([(libc::SYS_socket, vec![unix_socket]), limits, priority])
+        .chain([
+            (libc::SYS_socket, vec![unix_socket]),
+            limits,
+            own_limits,
+            priority,
+        ])
         .flat_map(|(call, rules)| [(call, rules.clone()), (call | X32_TWIN, rules)])
         .collect();
     let architecture = std::env::consts::ARCH

@@ -67,6 +67,7 @@ fn works(sandbox: &Sandbox) -> io::Result<()> {
         input: Input::Null,
         group: Group::Session,
         limits: Some(ChildLimits::default()),
+        mark: None,
         control_group: None,
         sandbox: sandbox.prepare(MARKER)?,
     };

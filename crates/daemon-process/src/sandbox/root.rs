@@ -6,7 +6,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::confinement::{DEVICES, SYSTEM, unsupported};
+use super::confinement::{DEVICES, unsupported};
+use super::system::SYSTEM;
 
 /// More than any run has, and few enough to be held in an array.
 pub(super) const MOST_MOUNTS: usize = 128;

@@ -12,6 +12,7 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use super::Group;
 use super::image::Image;
 use super::vfork::{Body, ChildSignals, inherit_no_descriptors, reset_signals};
+use crate::mark::Mark;
 use crate::sandbox::Confinement;
 use crate::supervisor::ChildLimits;
 
@@ -27,6 +28,9 @@ pub(crate) struct Child<'a> {
     /// The process that it must not outlive; none where the child cannot see it.
     pub(crate) parent: Option<Pid>,
     pub(crate) group: Group,
+    pub(crate) mark: Option<Mark>,
+    /// What it writes 0 to in order to be counted.
+    pub(crate) counter: Option<BorrowedFd<'a>>,
     pub(crate) limits: Option<ChildLimits>,
     pub(crate) confinement: Option<&'a Confinement>,
     pub(crate) failed: Failed,
@@ -65,6 +69,13 @@ impl Child<'_> {
         self.image
             .enter_directory()
             .map_err(|error| (Step::Directory, error))?;
+        if let Some(counter) = self.counter {
+            // What cannot enter is watched like where there is no such group.
+            rustix::io::write(counter, b"0").unwrap_or(0);
+        }
+        if let Some(mark) = &self.mark {
+            mark.apply();
+        }
         if let Some(limits) = &self.limits {
             limits.apply().map_err(|error| (Step::Limits, error))?;
             if self.parent.is_none() {

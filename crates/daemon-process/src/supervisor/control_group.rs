@@ -1,80 +1,162 @@
-//! A control group for each child, where this process may make some.
+//! Control groups for each child, where this process may make some.
 //!
-//! It tells what belongs to a child whatever that did to its session, parent and environment, and ends all of it at once.
+//! They tell what belongs to a child whatever that did to its session, parent and environment, end all of it at once, and count its
+//! processes where there is a controller for that.
+
+mod count;
+mod places;
 
 use std::fs;
-use std::io::{self, Write as _};
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::MetadataExt as _;
+use std::io::Write as _;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::process::Signal;
 
 use crate::ProcessId;
+use crate::mark::{Mark, Owner};
+use crate::process_table::Stat;
 use crate::spawn::Entrance;
+use count::ProcessCount;
+use places::Places;
 
 /// The first part of a group's name; the others are its owner's process namespace, number and start, and a count.
 const NAME: &str = "daemon-run";
 
-/// A control group with one child in it.
+/// The control groups of one child.
 #[derive(Debug)]
 pub(crate) struct ControlGroup {
-    path: PathBuf,
+    /// Of the unified hierarchy.
+    whole: Option<Entered>,
+    count: Option<ProcessCount>,
+}
+
+/// A group that a child enters when it is made.
+#[derive(Debug)]
+struct Entered {
+    group: Group,
     directory: OwnedFd,
     processes: OwnedFd,
 }
 
+/// The directory of one group.
+#[derive(Debug)]
+struct Group {
+    path: PathBuf,
+}
+
+/// Who keeps a child's tree from having more processes than it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ProcessLimit {
+    /// The kernel: a control group counts them.
+    Enforced,
+    /// The supervising thread, which looks often.
+    Watched,
+}
+
+/// Returns who limits the processes of children here, by trying.
+pub fn process_limit() -> ProcessLimit {
+    static FOUND: OnceLock<ProcessLimit> = OnceLock::new();
+    let find = || {
+        let groups = Mark::next()
+            .ok()
+            .and_then(|mark| ControlGroup::make(mark, usize::MAX));
+        match groups {
+            Some(ControlGroup { count: Some(_), .. }) => ProcessLimit::Enforced,
+            Some(_) | None => ProcessLimit::Watched,
+        }
+    };
+    *FOUND.get_or_init(find)
+}
+
 impl ControlGroup {
-    /// Makes a group, where this process may.
-    pub(crate) fn make() -> Option<Self> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let owner = Owner::current().ok()?;
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = owner.group(count);
-        let path = place()?.join(name);
-        fs::create_dir(&path).ok()?;
-        let open =
-            |path: &Path, flags| rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty());
-        let directory = open(&path, OFlags::PATH | OFlags::DIRECTORY);
-        let processes = open(&path.join("cgroup.procs"), OFlags::WRONLY);
-        let (Ok(directory), Ok(processes)) = (directory, processes) else {
-            fs::remove_dir(&path).unwrap_or(());
-            return None;
+    /// Makes groups for a child that may have so many processes, where this process may.
+    pub(crate) fn make(mark: Mark, processes: usize) -> Option<Self> {
+        let places = Places::here();
+        let name = name(mark);
+        let whole = places
+            .unified()
+            .and_then(|place| Entered::make(place, &name));
+        let count = if places.counts_unified() {
+            let group = whole.as_ref().map(|whole| whole.group.path.clone());
+            group.and_then(|group| ProcessCount::begin(group, processes))
+        } else {
+            let group = places.pids().and_then(|place| Group::make(place, &name));
+            group.and_then(|group| ProcessCount::enter(group, processes))
         };
+        (whole.is_some() || count.is_some()).then_some(Self { whole, count })
+    }
+
+    /// Returns what a child enters by when it is made.
+    pub(crate) fn entrance(&self) -> Option<Entrance<'_>> {
+        self.whole.as_ref().map(|whole| Entrance {
+            group: whole.directory.as_fd(),
+            processes: whole.processes.as_fd(),
+        })
+    }
+
+    /// Returns what a child writes 0 to in order to be counted.
+    pub(crate) fn counter(&self) -> Option<BorrowedFd<'_>> {
+        self.count.as_ref()?.threads()
+    }
+
+    /// Returns the processes in them.
+    pub(crate) fn members(&self) -> Vec<i32> {
+        self.groups().flat_map(members).collect()
+    }
+
+    /// Kills everything in them.
+    pub(crate) fn kill(&self) {
+        self.groups().for_each(kill);
+    }
+
+    /// Returns whether the child was refused another process since this was asked last, because it had as many as it may.
+    pub(crate) fn is_exhausted(&mut self) -> bool {
+        self.count.as_mut().is_some_and(ProcessCount::is_exhausted)
+    }
+
+    fn groups(&self) -> impl Iterator<Item = &Path> {
+        let whole = self.whole.as_ref().map(|whole| whole.group.path.as_path());
+        whole
+            .into_iter()
+            .chain(self.count.as_ref().and_then(ProcessCount::own_group))
+    }
+}
+
+impl Entered {
+    fn make(place: &Path, name: &str) -> Option<Self> {
+        let group = Group::make(place, name)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::open(&group.path, flags, Mode::empty()).ok()?;
+        let processes = writable(&group.path.join("cgroup.procs"))?;
         Some(Self {
-            path,
+            group,
             directory,
             processes,
         })
     }
+}
 
-    /// Returns what a child enters by.
-    pub(crate) fn entrance(&self) -> Entrance<'_> {
-        Entrance {
-            group: self.directory.as_fd(),
-            processes: self.processes.as_fd(),
-        }
-    }
-
-    /// Returns the processes in it.
-    pub(crate) fn members(&self) -> Vec<i32> {
-        members(&self.path)
-    }
-
-    /// Kills everything in it.
-    pub(crate) fn kill(&self) {
-        kill(&self.path);
+impl Group {
+    fn make(place: &Path, name: &str) -> Option<Self> {
+        let path = place.join(name);
+        fs::create_dir(&path).ok()?;
+        Some(Self { path })
     }
 }
 
-impl Drop for ControlGroup {
+impl Drop for Group {
     fn drop(&mut self) {
-        self.kill();
-        // What is still dying keeps it; the next process that looks for a place takes it away.
+        kill(&self.path);
+        // What is still dying keeps it; the next process that ends strays takes it away.
         fs::remove_dir(&self.path).unwrap_or(());
     }
+}
+
+fn writable(path: &Path) -> Option<OwnedFd> {
+    rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()).ok()
 }
 
 fn members(group: &Path) -> Vec<i32> {
@@ -83,91 +165,61 @@ fn members(group: &Path) -> Vec<i32> {
 }
 
 fn kill(group: &Path) {
-    // Older kernels have no such file; the signals to the tree end it there.
     let opened = fs::File::options()
         .write(true)
         .open(group.join("cgroup.kill"));
-    opened
-        .and_then(|mut file| file.write_all(b"1"))
-        .unwrap_or(());
+    if opened.and_then(|mut file| file.write_all(b"1")).is_ok() {
+        return;
+    }
+    // Older kernels, and older hierarchies, have no such file. What is started meanwhile is found by the next look.
+    for id in ids(group) {
+        id.signal(Signal::KILL);
+    }
 }
 
-/// Returns the group that this process is in, if it can make others below.
-fn place() -> Option<&'static Path> {
-    static PLACE: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let find = || {
-        let place = own_group(
-            &fs::read_to_string("/proc/self/cgroup").ok()?,
-            &fs::read_to_string("/proc/self/mountinfo").ok()?,
-        )?;
-        sweep(&place).ok()?;
-        Some(place)
-    };
-    PLACE.get_or_init(find).as_deref()
+fn ids(group: &Path) -> impl Iterator<Item = ProcessId> {
+    members(group).into_iter().filter_map(|pid| {
+        let stat = Stat::read(pid).ok()?;
+        (!stat.is_zombie).then_some(stat.id)
+    })
 }
 
-/// Takes away what dead owners left, with everything that still runs in it.
-///
-/// Of owners in other process namespaces nothing is known here: their groups are theirs.
-fn sweep(place: &Path) -> io::Result<()> {
-    let me = Owner::current()?;
-    for entry in fs::read_dir(place)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let owner = name.to_str().and_then(Owner::parse);
-        if owner.is_some_and(|owner| owner.namespace == me.namespace && !owner.id.is_alive()) {
-            kill(&entry.path());
-            fs::remove_dir(entry.path()).unwrap_or(());
+/// Kills what runs in groups of dead owners, takes away those that are empty, and returns what ran there.
+pub(crate) fn end_groups_of_the_dead(me: &Owner) -> Vec<ProcessId> {
+    let places = Places::here();
+    let mut found = Vec::new();
+    for place in [places.unified(), places.pids()].into_iter().flatten() {
+        for group in groups_of_the_dead(place, me) {
+            found.extend(ids(&group));
+            kill(&group);
+            fs::remove_dir(&group).unwrap_or(());
         }
     }
-    Ok(())
+    found
 }
 
-/// The process that made a group, as its name tells it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Owner {
-    /// The process namespace in which its number is its own.
-    namespace: u64,
-    id: ProcessId,
+fn groups_of_the_dead(place: &Path, me: &Owner) -> Vec<PathBuf> {
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    let is_dead = |name: &str| owner(name).is_some_and(|owner| owner.is_dead_beside(me));
+    let dead = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_dead));
+    dead.map(|entry| entry.path()).collect()
 }
 
-impl Owner {
-    fn current() -> io::Result<Self> {
-        Ok(Self {
-            namespace: fs::metadata("/proc/self/ns/pid")?.ino(),
-            id: ProcessId::current()?,
-        })
-    }
-
-    fn group(&self, count: u64) -> String {
-        let Self { namespace, id } = self;
-        format!("{NAME}.{namespace}.{}.{}.{count}", id.pid, id.start)
-    }
-
-    fn parse(name: &str) -> Option<Self> {
-        let mut parts = name.strip_prefix(NAME)?.strip_prefix('.')?.split('.');
-        Some(Self {
-            namespace: parts.next()?.parse().ok()?,
-            id: ProcessId {
-                pid: parts.next()?.parse().ok()?,
-                start: parts.next()?.parse().ok()?,
-            },
-        })
-    }
+fn name(mark: Mark) -> String {
+    let Owner { namespace, id } = mark.owner;
+    format!("{NAME}.{namespace}.{}.{}.{}", id.pid, id.start, mark.count)
 }
 
-/// Finds the directory of a process's group of the unified hierarchy, by its list of groups and its mounts.
-fn own_group(groups: &str, mounts: &str) -> Option<PathBuf> {
-    let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
-    let mount = mounts.lines().find_map(|line| {
-        let (mount, kind) = line.split_once(" - ")?;
-        let mut parts = mount.split(' ').skip(3);
-        let (root, point) = (parts.next()?, parts.next()?);
-        kind.starts_with("cgroup2 ").then_some((root, point))
-    });
-    let (root, point) = mount?;
-    let below = Path::new(group).strip_prefix(root).ok()?;
-    Some(Path::new(point).join(below))
+/// Reads who made a group from its name.
+fn owner(name: &str) -> Option<Owner> {
+    let mut parts = name.strip_prefix(NAME)?.strip_prefix('.')?.split('.');
+    Some(Owner {
+        namespace: parts.next()?.parse().ok()?,
+        id: ProcessId {
+            pid: parts.next()?.parse().ok()?,
+            start: parts.next()?.parse().ok()?,
+        },
+    })
 }
 
 #[cfg(test)]
@@ -175,57 +227,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_own_group_is_found_in_a_mixed_and_in_a_delegated_hierarchy() {
-        let mixed = "4:memory:/a\n0::/\n";
-        let mounts = "20 1 0:18 / /proc rw - proc proc rw\n31 1 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw\n\
-                      32 1 0:29 / /sys/fs/cgroup/unified rw,nosuid shared:9 - cgroup2 cgroup2 rw\n";
-        let found =
-            |groups, mounts| own_group(groups, mounts).map(|path| path.display().to_string());
-        assert_eq!(
-            found(mixed, mounts),
-            Some("/sys/fs/cgroup/unified/".to_owned())
-        );
-        let delegated = "0::/user.slice/host.service\n";
-        let mounts = "32 1 0:29 /user.slice /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
-        assert_eq!(
-            found(delegated, mounts),
-            Some("/sys/fs/cgroup/host.service".to_owned())
-        );
-        assert_eq!(found("0::/elsewhere\n", mounts), None);
-        assert_eq!(found("4:memory:/a\n", mounts), None);
-    }
-
-    #[test]
     fn only_the_groups_of_dead_owners_are_nobodys() {
         let me = Owner::current().unwrap();
-        assert_eq!(Owner::parse(&me.group(7)), Some(me));
-        assert_eq!(Owner::parse("daemon-runner.1.2.3.4"), None);
-        assert_eq!(Owner::parse("system.slice"), None);
+        let group = |owner, count| name(Mark { owner, count });
+        assert_eq!(owner(&group(me, 7)), Some(me));
+        assert_eq!(owner("daemon-runner.1.2.3.4"), None);
+        assert_eq!(owner("system.slice"), None);
         let place = tempfile::tempdir().unwrap();
-        let dead = ProcessId {
+        let id = ProcessId {
             start: me.id.start + 1,
             ..me.id
         };
-        let elsewhere = me.namespace + 1;
+        let dead = Owner { id, ..me };
+        let namespace = me.namespace + 1;
         let groups = [
-            me.group(1),
-            Owner { id: dead, ..me }.group(2),
-            Owner {
-                id: dead,
-                namespace: elsewhere,
-            }
-            .group(3),
+            group(me, 1),
+            group(dead, 2),
+            group(Owner { namespace, ..dead }, 3),
             "other".to_owned(),
         ];
         for group in &groups {
             fs::create_dir(place.path().join(group)).unwrap();
         }
-        // What ends the processes of a group is a file that the kernel makes, and here there are none.
-        sweep(place.path()).unwrap();
-        let left: Vec<bool> = groups
-            .iter()
-            .map(|group| place.path().join(group).exists())
-            .collect();
-        assert_eq!(left, [true, false, true, true]);
+        let expected = place.path().join(&groups[1]);
+        assert_eq!(groups_of_the_dead(place.path(), &me), [expected]);
     }
 }

@@ -55,7 +55,8 @@ pub struct ChildLimits {
     pub file_bytes: u64,
     /// Resident bytes of the tree, looked at once a second.
     pub memory_bytes: u64,
-    /// Processes in the tree, looked at once a second; a tree that has more is killed without a warning.
+    /// Processes in the tree; one that has more, or was refused more, is killed without a warning. See
+    /// [`process_limit`](crate::process_limit).
     pub processes: usize,
     /// Bytes in the directories of [`Launch::disk`], measured about once a second; large ones are measured less often.
     pub disk_bytes: u64,

@@ -16,6 +16,7 @@ use super::lines::LongLineRoom;
 use super::streams::{Connection, Fed, Input, Output};
 use super::tree::{Leaders, Members, Snapshot, Tree, signal_all};
 use super::{ChildEvent, LimitReached, OutputPipe};
+use crate::mark::Mark;
 use crate::process_table::{RUN_MARKER, Stat, end_orphans};
 use crate::spawn::{Group, Image, Recipe, Spawned, end, spawn, try_reap};
 use crate::{ExitStatus, ProcessId};
@@ -38,8 +39,8 @@ pub(crate) struct Running {
     control_group: Option<ControlGroup>,
     limits: ChildLimits,
     held: Option<Arc<Held>>,
-    /// Whether it had many of the processes it may have, when it was looked at last.
-    is_many: bool,
+    /// How many processes it had when it was looked at last.
+    n_processes: usize,
     phase: Phase,
     was_stopped: bool,
     has_exited: bool,
@@ -69,6 +70,7 @@ struct Watched {
 
 /// Puts together what a child is started from.
 fn recipe(launch: &Launch) -> io::Result<Recipe> {
+    let mark = Mark::next()?;
     let mut env = launch.env.clone();
     env.push((RUN_MARKER.into(), launch.marker.clone().into()));
     Ok(Recipe {
@@ -76,7 +78,8 @@ fn recipe(launch: &Launch) -> io::Result<Recipe> {
         input: crate::spawn::Input::Pipe,
         group: Group::Session,
         limits: Some(launch.limits),
-        control_group: ControlGroup::make(),
+        mark: Some(mark),
+        control_group: ControlGroup::make(mark, launch.limits.processes),
         sandbox: launch.sandbox.prepare(&launch.marker)?,
     })
 }
@@ -141,11 +144,11 @@ impl Running {
             exit,
             input,
             outputs,
-            tree: Tree::new(id, keeper, launch.marker),
+            tree: Tree::new(id, keeper, (launch.marker, recipe.mark)),
             control_group: recipe.control_group,
             limits,
             held,
-            is_many: false,
+            n_processes: 1,
             phase: Phase::Alive,
             was_stopped: false,
             has_exited: false,
@@ -227,7 +230,7 @@ impl Running {
         }
         match self.phase {
             Phase::Alive if self.has_exited || self.channel.is_stop_wanted() => Look::Now,
-            Phase::Alive if self.is_many => Look::Attentive,
+            Phase::Alive if self.n_processes > self.limits.processes / 4 => Look::Attentive,
             Phase::Alive | Phase::Dead { .. } => Look::Later,
             Phase::Terminating { .. } | Phase::Killing { .. } => Look::Soon,
         }
@@ -238,7 +241,7 @@ impl Running {
         let members = self.members(snapshot);
         match self.phase {
             Phase::Alive => {
-                self.is_many = members.ids.len() > self.limits.processes / 4;
+                self.n_processes = members.ids.len();
                 let limit = self.limit_reached(&members);
                 if let Some(limit) = limit {
                     self.channel.push(ChildEvent::LimitReached(limit));
@@ -290,11 +293,22 @@ impl Running {
         self.tree.members(snapshot, &grouped.unwrap_or_default())
     }
 
-    fn limit_reached(&self, members: &Members) -> Option<LimitReached> {
+    /// Returns how many more processes it may have than it had when it was looked at last, while it runs.
+    pub(crate) fn room(&self) -> Option<usize> {
+        let room = self.limits.processes.saturating_sub(self.n_processes);
+        matches!(self.phase, Phase::Alive).then_some(room)
+    }
+
+    fn limit_reached(&mut self, members: &Members) -> Option<LimitReached> {
         let page = rustix::param::page_size() as u64;
         if members.resident_pages.saturating_mul(page) > self.limits.memory_bytes {
             Some(LimitReached::Memory)
-        } else if members.ids.len() > self.limits.processes {
+        } else if members.ids.len() > self.limits.processes
+            || self
+                .control_group
+                .as_mut()
+                .is_some_and(ControlGroup::is_exhausted)
+        {
             Some(LimitReached::Processes)
         } else if self
             .held

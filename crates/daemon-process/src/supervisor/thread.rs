@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
+use super::census::Census;
 use super::channel::{Bell, Channel};
 use super::disk::DiskWatch;
 use super::launch::{Launch, Wiring};
@@ -49,6 +50,7 @@ pub(crate) fn spawn(orders: Receiver<Order>, bell: Arc<Bell>) -> io::Result<()> 
         room: LongLineRoom::new(LONG_LINES),
         disk: DiskWatch::default(),
         next_look: now(),
+        census: Census::new(now()),
         is_closing: false,
     };
     Builder::new()
@@ -72,6 +74,7 @@ struct Watch {
     room: LongLineRoom,
     disk: DiskWatch,
     next_look: Instant,
+    census: Census,
     is_closing: bool,
 }
 
@@ -122,7 +125,13 @@ impl Watch {
             Look::Attentive => self.next_look = self.next_look.min(now + ATTENTIVE_LOOK),
             Look::Later => {}
         }
-        let left = self.next_look.saturating_duration_since(now);
+        let is_counted = self.room().is_some();
+        let next = self.next_look.min(if is_counted {
+            self.census.next()
+        } else {
+            self.next_look
+        });
+        let left = next.saturating_duration_since(now);
         let timeout = Timespec::try_from(left).expect("a second fits into a timespec");
         let timeout = (!self.running.is_empty()).then_some(timeout);
         let mut fds = vec![PollFd::new(self.bell.descriptor(), PollFlags::IN)];
@@ -151,7 +160,10 @@ impl Watch {
     fn look(&mut self) {
         let now = now();
         let soonest = self.soonest();
-        if self.running.is_empty() || (now < self.next_look && soonest != Look::Now) {
+        let is_due = soonest == Look::Now
+            || now >= self.next_look
+            || self.room().is_some() && self.census.has_grown(now);
+        if self.running.is_empty() || !is_due {
             return;
         }
         self.next_look = now
@@ -168,6 +180,12 @@ impl Watch {
         for running in &mut self.running {
             running.advance(&snapshot, now).unwrap_or(());
         }
+        self.census.begin(now, self.room().unwrap_or(0));
+    }
+
+    /// Returns how many more processes the fullest of the trees may have; none runs without one.
+    fn room(&self) -> Option<usize> {
+        self.running.iter().filter_map(Running::room).min()
     }
 
     fn finish(&mut self) {

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, waitpid};
 
 use crate::ProcessId;
+use crate::mark::Mark;
 use crate::process_table::{Stat, all, is_marked};
 
 /// One look at the machine's processes, without this one.
@@ -68,16 +69,18 @@ impl Leaders {
     }
 }
 
-/// The tree of one child: the child, its group and session, what carries its marker, and the descendants of all of them.
+/// The tree of one child: the child, its group and session, what carries its marker or bears its mark, and the descendants of all
+/// of them.
 #[derive(Debug)]
 pub(crate) struct Tree {
     leader: ProcessId,
     /// What holds the child's namespaces: all in them descend from it, but it is not of the tree.
     keeper: Option<ProcessId>,
     marker: String,
+    mark: Option<Mark>,
     /// Members seen before: still members when their parents are gone.
     known: HashSet<ProcessId>,
-    /// Processes without the marker. One can lose its marker later, but none gains it.
+    /// Processes without marker and mark. One can lose them later, but none gains them.
     unmarked: HashSet<ProcessId>,
 }
 
@@ -89,11 +92,16 @@ pub(crate) struct Members {
 }
 
 impl Tree {
-    pub(crate) fn new(leader: ProcessId, keeper: Option<ProcessId>, marker: String) -> Self {
+    pub(crate) fn new(
+        leader: ProcessId,
+        keeper: Option<ProcessId>,
+        (marker, mark): (String, Option<Mark>),
+    ) -> Self {
         Self {
             leader,
             keeper,
             marker,
+            mark,
             known: [leader].into_iter().chain(keeper).collect(),
             unmarked: HashSet::new(),
         }
@@ -136,7 +144,8 @@ impl Tree {
         if stat.is_zombie || self.unmarked.contains(&stat.id) {
             return false;
         }
-        let marked = is_marked(stat.id.pid, &self.marker);
+        let bears = |mark| Mark::of(stat.id.pid) == Some(mark);
+        let marked = self.mark.is_some_and(bears) || is_marked(stat.id.pid, &self.marker);
         if !marked {
             self.unmarked.insert(stat.id);
         }
@@ -197,7 +206,7 @@ mod tests {
             start: 0,
         };
         let members = |marker: &str| {
-            let mut tree = Tree::new(nobody, None, marker.to_owned());
+            let mut tree = Tree::new(nobody, None, (marker.to_owned(), None));
             let found = tree.members(&Snapshot::take().unwrap(), &[]).ids;
             found.iter().map(|id| id.pid).collect::<Vec<i32>>()
         };

@@ -221,3 +221,18 @@ fn a_path_inside_another_run_is_opened_by_no_name_it_has() {
     }
     assert!(Path::new(&target).exists());
 }
+
+#[test]
+fn a_confined_child_reads_nothing_of_the_machine_that_is_not_for_everybody() {
+    let script = "for file in $(find /etc -xdev -type f ! -perm -o+r 2>/dev/null); do cat $file > /dev/null 2>&1 && echo $file; done; \
+                  cat /etc/passwd > /dev/null && ls /etc > /dev/null && ls /etc/ssl/certs > /dev/null && echo usual";
+    for level in [SandboxLevel::Confined, SandboxLevel::Isolated] {
+        if !is_offered(level) {
+            continue;
+        }
+        let mut launch = shell(script);
+        launch.sandbox = sandbox(level, Vec::new(), Vec::new());
+        let told = story(&mut Supervisor::start().unwrap().spawn(launch).unwrap());
+        assert_eq!(told.stdout, ["usual"], "level {level}");
+    }
+}

@@ -1,0 +1,222 @@
+//! A mark that every process of a child bears and hands down, whatever it does to its session, parent and environment.
+//!
+//! It is the limit of file locks, which Linux keeps, inherits and enforces nothing by. Its two numbers say which process
+//! started the child, and which of its children it was.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Resource, Rlimit, Signal, pidfd_open, pidfd_send_signal, setrlimit,
+};
+
+use crate::ProcessId;
+use crate::process_table::{KILL_LOOK, KILL_LOOKS, all};
+use crate::supervisor::end_groups_of_the_dead;
+
+/// The process that starts children.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Owner {
+    /// The process namespace in which its number is its own.
+    pub(crate) namespace: u32,
+    pub(crate) id: ProcessId,
+}
+
+impl Owner {
+    pub(crate) fn current() -> io::Result<Self> {
+        let namespace = fs::metadata("/proc/self/ns/pid")?.ino();
+        Ok(Self {
+            namespace: u32::try_from(namespace).map_err(io::Error::other)?,
+            id: ProcessId::current()?,
+        })
+    }
+
+    /// Returns whether this process can know that it is dead: of other process namespaces nothing is known here.
+    pub(crate) fn is_dead_beside(&self, me: &Self) -> bool {
+        self.namespace == me.namespace && !self.id.is_alive()
+    }
+}
+
+/// What the processes of one child bear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) owner: Owner,
+    /// Which child of its owner it is.
+    pub(crate) count: u32,
+}
+
+/// Set in the upper number of a mark, so that it is larger than the lower one.
+const UPPER: u64 = 1 << 62;
+/// How many bits the start of a process takes: some 350 years.
+const START_BITS: u32 = 40;
+const PID_BITS: u32 = 22;
+const NAMESPACE_BITS: u32 = 32;
+const COUNT_BITS: u32 = 29;
+
+impl Mark {
+    /// Makes the mark of the next child of this process.
+    pub(crate) fn next() -> io::Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        Ok(Self {
+            owner: Owner::current()?,
+            count: count % (1 << COUNT_BITS),
+        })
+    }
+
+    /// Marks the calling process; makes a system call only.
+    ///
+    /// A limit can only be lowered. Where this process has a lower one, the calling process keeps that, and is found by the
+    /// other things that tie it to its run.
+    pub(crate) fn apply(&self) {
+        let (current, maximum) = self.numbers();
+        let limit = Rlimit {
+            current: Some(current),
+            maximum: Some(maximum),
+        };
+        setrlimit(Resource::Locks, limit).unwrap_or(());
+    }
+
+    fn numbers(&self) -> (u64, u64) {
+        let Owner { namespace, id } = self.owner;
+        let pid = u64::from(id.pid.unsigned_abs());
+        let start = id.start & ((1 << START_BITS) - 1);
+        let lower = u64::from(self.count) << NAMESPACE_BITS | u64::from(namespace);
+        (lower, UPPER | pid << START_BITS | start)
+    }
+
+    fn of_numbers(lower: u64, upper: u64) -> Option<Self> {
+        let number = upper.checked_sub(UPPER)?;
+        let pid = i32::try_from(number >> START_BITS).ok()?;
+        let mask = (1 << NAMESPACE_BITS) - 1;
+        (pid < 1 << PID_BITS).then_some(())?;
+        let owner = Owner {
+            namespace: u32::try_from(lower & mask).ok()?,
+            id: ProcessId {
+                pid,
+                start: number & ((1 << START_BITS) - 1),
+            },
+        };
+        let count = u32::try_from(lower >> NAMESPACE_BITS).ok()?;
+        (count < 1 << COUNT_BITS).then_some(Self { owner, count })
+    }
+
+    /// Returns the mark that a process bears, if it does.
+    pub(crate) fn of(pid: i32) -> Option<Self> {
+        let limits = fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
+        Self::of_limits(&limits)
+    }
+
+    fn of_limits(limits: &str) -> Option<Self> {
+        let mut lines = limits.lines();
+        let numbers = lines.find_map(|line| line.strip_prefix("Max file locks"))?;
+        let mut numbers = numbers.split_ascii_whitespace().map(str::parse);
+        Self::of_numbers(numbers.next()?.ok()?, numbers.next()?.ok()?)
+    }
+}
+
+/// Ends every process that a dead supervising process of this machine left behind, whatever tied it to its run, and returns those
+/// that were found.
+///
+/// Blocks until all of them are dead, or for as long as SIGKILL may need. Processes that this one may not signal are left
+/// out. So are those of the run that this process itself belongs to, where it does.
+///
+/// # Errors
+/// The table of processes could not be read.
+pub fn end_strays() -> io::Result<Vec<ProcessId>> {
+    let me = Owner::current()?;
+    let own = Mark::of(me.id.pid).map(|mark| mark.owner);
+    let is_stray = |pid: i32| {
+        Mark::of(pid).is_some_and(|mark| Some(mark.owner) != own && mark.owner.is_dead_beside(&me))
+    };
+    let mut found = Vec::new();
+    let mut others = HashSet::new();
+    for _ in 0..KILL_LOOKS {
+        found.extend(end_groups_of_the_dead(&me));
+        let mut n_left = 0;
+        for stat in all()?.into_iter().filter(|stat| !stat.is_zombie) {
+            if stat.id == me.id || others.contains(&stat.id) {
+                continue;
+            }
+            if !is_stray(stat.id.pid) || !kill(stat.id) {
+                others.insert(stat.id);
+                continue;
+            }
+            found.push(stat.id);
+            n_left += 1;
+        }
+        if n_left == 0 {
+            break;
+        }
+        sleep(KILL_LOOK);
+    }
+    found.sort_unstable_by_key(|id| (id.pid, id.start));
+    found.dedup();
+    Ok(found)
+}
+
+/// Kills this very process; returns whether this one may.
+fn kill(id: ProcessId) -> bool {
+    let process = Pid::from_raw(id.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    // One that is gone already is as good as killed.
+    process.is_none_or(|process| {
+        !id.is_alive() || pidfd_send_signal(process, Signal::KILL) != Err(Errno::PERM)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARK: Mark = Mark {
+        owner: Owner {
+            namespace: 4_026_531_836,
+            id: ProcessId {
+                pid: (1 << PID_BITS) - 1,
+                start: (1 << START_BITS) - 1,
+            },
+        },
+        count: (1 << COUNT_BITS) - 1,
+    };
+
+    #[test]
+    fn a_mark_is_read_as_it_was_made_and_is_a_limit() {
+        let small = Mark {
+            owner: Owner {
+                namespace: 1,
+                id: ProcessId { pid: 1, start: 7 },
+            },
+            count: 0,
+        };
+        for mark in [MARK, small] {
+            let (lower, upper) = mark.numbers();
+            assert!(lower <= upper);
+            assert_eq!(Mark::of_numbers(lower, upper), Some(mark));
+            let limits = format!(
+                "Limit  Soft Limit  Hard Limit  Units\nMax file locks            {lower} {upper} locks\n"
+            );
+            assert_eq!(Mark::of_limits(&limits), Some(mark));
+        }
+    }
+
+    #[test]
+    fn other_limits_are_no_marks() {
+        let (lower, upper) = MARK.numbers();
+        for (one, other) in [
+            ("unlimited".to_owned(), "unlimited".to_owned()),
+            (lower.to_string(), "unlimited".to_owned()),
+            ("1024".to_owned(), "1024".to_owned()),
+            (upper.to_string(), upper.to_string()),
+            (lower.to_string(), (upper << 1).to_string()),
+        ] {
+            let limits = format!("Max file locks  {one} {other} locks\n");
+            assert_eq!(Mark::of_limits(&limits), None, "{limits}");
+        }
+        assert_eq!(Mark::of_limits("Max cpu time 1 2 seconds\n"), None);
+    }
+}

@@ -1,0 +1,102 @@
+//! A control group that counts processes and threads.
+
+use std::fs;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use super::{Group, members, writable};
+use crate::process_table::Stat;
+
+/// The count of a child's processes, which the kernel keeps from going above its limit.
+#[derive(Debug)]
+pub(super) struct ProcessCount {
+    directory: PathBuf,
+    /// How many processes there may be.
+    processes: usize,
+    /// How many processes and threads there may be at the moment.
+    most: usize,
+    n_refused: u64,
+    own: Option<Own>,
+}
+
+/// A group of an older hierarchy, which a child enters by itself.
+#[derive(Debug)]
+struct Own {
+    group: Group,
+    /// Where a thread moves itself, which takes no time; to move a process waits for a grace period of the kernel.
+    threads: OwnedFd,
+}
+
+impl ProcessCount {
+    /// Limits a group that the child is made in.
+    pub(super) fn begin(directory: PathBuf, processes: usize) -> Option<Self> {
+        limit(&directory, processes)?;
+        Some(Self {
+            directory,
+            processes,
+            most: processes,
+            n_refused: 0,
+            own: None,
+        })
+    }
+
+    /// Limits a group that the child has to enter.
+    pub(super) fn enter(group: Group, processes: usize) -> Option<Self> {
+        let threads = writable(&group.path.join("tasks"))?;
+        let count = Self::begin(group.path.clone(), processes)?;
+        let own = Some(Own { group, threads });
+        Some(Self { own, ..count })
+    }
+
+    pub(super) fn threads(&self) -> Option<BorrowedFd<'_>> {
+        self.own.as_ref().map(|own| own.threads.as_fd())
+    }
+
+    pub(super) fn own_group(&self) -> Option<&Path> {
+        self.own.as_ref().map(|own| own.group.path.as_path())
+    }
+
+    /// Returns whether another process was refused since this was asked last, because there were as many as there may be.
+    ///
+    /// The kernel counts threads as well. Those that are not the first of their process get room of their own; what is
+    /// refused because they became more since this was asked last does not count.
+    pub(super) fn is_exhausted(&mut self) -> bool {
+        let n_refused = self.number("pids.events", "max");
+        let is_refused = n_refused > self.n_refused;
+        self.n_refused = n_refused;
+        let stats = members(&self.directory)
+            .into_iter()
+            .filter_map(|pid| Stat::read(pid).ok());
+        let n_more_threads: usize = stats.map(|stat| stat.n_threads.saturating_sub(1)).sum();
+        let most = self.processes.saturating_add(n_more_threads);
+        if is_refused && most <= self.most {
+            return true;
+        }
+        if most != self.most && limit(&self.directory, most).is_some() {
+            self.most = most;
+        }
+        false
+    }
+
+    /// Reads the number that stands behind a word in a file of the group.
+    fn number(&self, file: &str, word: &str) -> u64 {
+        let text = fs::read_to_string(self.directory.join(file)).unwrap_or_default();
+        let mut words = text.split_ascii_whitespace();
+        let number = words
+            .find(|found| *found == word)
+            .and_then(|_| words.next());
+        number.and_then(|number| number.parse().ok()).unwrap_or(0)
+    }
+}
+
+/// Sets how many processes and threads a group may have; a number that is too large for one stands for no limit.
+fn limit(directory: &Path, most: usize) -> Option<()> {
+    /// More than the kernel ever has.
+    const MOST: usize = 1 << 22;
+    let text = if most > MOST {
+        "max".to_owned()
+    } else {
+        most.to_string()
+    };
+    fs::write(directory.join("pids.max"), text).ok()
+}
