@@ -112,6 +112,7 @@ impl Compose for Composer {
     fn parts(&self, config: &Config) -> Result<Parts, OpError> {
         let git = self.git()?;
         let repos = watched(&git, config, &self.directory)?;
+        self.check_system(config)?;
         let mut surfaces: BTreeMap<String, Arc<dyn Surface>> = BTreeMap::new();
         let branches = GitBranch::new(places(config, &repos)?);
         surfaces.insert(branches.name().to_owned(), Arc::new(branches));
@@ -247,7 +248,7 @@ fn level(config: &Config, reach: Reach) -> (u8, String) {
 }
 
 /// Reports whether any provider's programs are to have no network.
-fn is_offline_anywhere(config: &Config) -> bool {
+pub(crate) fn is_offline_anywhere(config: &Config) -> bool {
     let mut named = config.provider.named.iter();
     named.any(|(name, provider)| provider.is_offline(name))
 }

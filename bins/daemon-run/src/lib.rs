@@ -20,6 +20,7 @@ mod compose;
 mod dispatch;
 mod event_input;
 mod failure;
+mod guarded;
 mod known;
 mod llm;
 mod local;

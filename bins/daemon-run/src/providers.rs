@@ -12,7 +12,7 @@ use daemon_process::{ProgramError, Supervisor};
 use daemon_provider::builtin::Builtin;
 use daemon_provider::{Provider, ProviderError};
 use daemon_provider_cli::{
-    Agent, AgentProvider, CommandConfig, CommandProvider, InputFormat, ResultRule,
+    Agent, AgentProvider, CommandConfig, CommandProvider, InputFormat, ProgramConfig, ResultRule,
 };
 use daemon_provider_llm::{Api, LlmProvider};
 
@@ -178,6 +178,7 @@ impl Composer {
         let mut found = agents::configure(name, agent, provider, &self.path)
             .map_err(|message| wrong_provider(name, &message))?;
         found.program.untrusted = self.untrusted(config);
+        found.program.guarded = self.guarded(config);
         found.program.enclosure = enclosure(config, Reach::of(config, name));
         let is_wanted = config.provider.named.contains_key(name) || config.provider.default == name;
         let absence = if is_wanted {
@@ -189,6 +190,9 @@ impl Composer {
             Absence::Usual
         };
         placed(name, found.program.resolve(), &absence)?;
+        if is_wanted {
+            granted(name, &found.program)?;
+        }
         Ok(Arc::new(AgentProvider::new(self.supervisor()?, found)))
     }
 
@@ -247,9 +251,11 @@ impl Composer {
             ResultRule::Optional
         };
         command.program.untrusted = self.untrusted(config);
+        command.program.guarded = self.guarded(config);
         command.program.enclosure = enclosure(config, Reach::of(config, name));
         let absence = Absence::Told(format!("mend `command` in `[provider.{name}]`"));
         placed(name, command.program.resolve(), &absence)?;
+        granted(name, &command.program)?;
         Ok(Arc::new(CommandProvider::new(self.supervisor()?, command)))
     }
 
@@ -300,6 +306,12 @@ fn placed(
         tracing::warn!(provider = name, error, help, "its runs will fail");
     }
     Ok(())
+}
+
+/// Refuses a program that is installed with what no run may read.
+fn granted(name: &str, program: &ProgramConfig) -> Result<(), OpError> {
+    let checked = program.check_grants();
+    checked.map_err(|error| wrong_provider(name, &chain(&error)))
 }
 
 fn is_agent(name: &str) -> bool {

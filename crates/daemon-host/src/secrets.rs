@@ -1,7 +1,7 @@
 //! The secrets that the host itself holds: none of them stands in anything that is kept or told.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use daemon_provider::redact::{Redactor, is_secret_name, secrets_of_arguments};
@@ -53,6 +53,33 @@ impl HostSecrets {
 
     fn known(&self) -> std::sync::MutexGuard<'_, Known> {
         self.known.lock().expect("no holder panics")
+    }
+}
+
+/// Returns the files in which a configuration says that secrets are, each with its key.
+pub fn secret_files(home: &Path, config: &Config) -> Vec<(String, PathBuf)> {
+    let config = serde_json::to_value(config).expect("a configuration is representable");
+    let mut acc = Vec::new();
+    collect_files(home, "", &config, &mut acc);
+    acc
+}
+
+fn collect_files(home: &Path, key: &str, value: &Value, acc: &mut Vec<(String, PathBuf)>) {
+    let Value::Object(members) = value else {
+        return;
+    };
+    for (member, value) in members {
+        let below = if key.is_empty() {
+            member.clone()
+        } else {
+            format!("{key}.{member}")
+        };
+        // The members of `env_file` and its like are files, named by what they are for.
+        let is_file = member.ends_with("_file") || key.ends_with("_file");
+        match value {
+            Value::String(path) if is_file => acc.push((below, home.join(path))),
+            value => collect_files(home, &below, value, acc),
+        }
     }
 }
 

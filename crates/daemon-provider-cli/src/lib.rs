@@ -41,10 +41,12 @@ mod agent;
 mod bounded;
 mod command;
 mod ending;
+mod grants;
 mod mcp_file;
 mod program;
 mod run;
 
 pub use agent::{Agent, AgentConfig, AgentPermissions, AgentProvider, Help};
 pub use command::{CommandConfig, CommandProvider, InputFormat, ResultRule};
+pub use grants::Guarded;
 pub use program::ProgramConfig;

@@ -1,12 +1,14 @@
 //! Starting a program for a run.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use daemon_process::{
     ChildLimits, Enclosure, Launch, Sandbox, SupervisedChild, Supervisor, resolve_program,
 };
 use daemon_provider::{ProviderError, ProviderErrorKind, RunRequest};
+
+use crate::grants::{Guarded, grants};
 
 /// Where programs are looked up unless the configuration says otherwise.
 const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -24,6 +26,8 @@ pub struct ProgramConfig {
     pub search: OsString,
     /// Directories beside the worktree from which no program is taken, such as the watched repositories.
     pub untrusted: Vec<PathBuf>,
+    /// What no run may read: a program is not started where what it needs of its installation holds some of it.
+    pub guarded: Vec<Guarded>,
     /// How much it may take.
     pub limits: ChildLimits,
     /// What it may touch.
@@ -47,6 +51,7 @@ impl ProgramConfig {
             args: Vec::new(),
             search: OsString::from(SEARCH),
             untrusted: Vec::new(),
+            guarded: Vec::new(),
             limits: ChildLimits::default(),
             enclosure: Enclosure::Contained,
         }
@@ -58,6 +63,25 @@ impl ProgramConfig {
     /// There is none, it is not executable, or it lies where no program is taken from.
     pub fn resolve(&self) -> Result<PathBuf, ProviderError> {
         self.resolve_outside(&[])
+    }
+
+    /// Checks that what the program's runs could read of its installation holds nothing guarded; at a level where every file can
+    /// be read, or where there is no program, there is nothing to check.
+    ///
+    /// # Errors
+    /// Names the directory, and what it holds.
+    pub fn check_grants(&self) -> Result<(), ProviderError> {
+        match self.resolve() {
+            Ok(program) if self.enclosure != Enclosure::Contained => {
+                self.granted(&program, &self.search).map(drop)
+            }
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    fn granted(&self, program: &Path, search: &OsStr) -> Result<Vec<PathBuf>, ProviderError> {
+        let granted = grants(program, search, &self.guarded);
+        granted.map_err(|error| self.cannot_run().caused_by(error))
     }
 
     /// Finds the program outside of the worktrees and of what is not trusted.
@@ -87,7 +111,7 @@ impl ProgramConfig {
             marker: request.run_id.to_string(),
             limits: self.limits,
             disk: request.own_directories(),
-            sandbox: self.sandbox(&program, request),
+            sandbox: self.sandbox(&program, request)?,
             program,
         };
         let argv = argv(&launch);
@@ -116,14 +140,19 @@ impl ProgramConfig {
         self.error(ProviderErrorKind::Spawn, message)
     }
 
-    /// Returns what the program may touch: what any child of the run may, its own directory and what was written for it to
-    /// read in private.
-    fn sandbox(&self, program: &Path, request: &RunRequest) -> Sandbox {
+    /// Returns what the program may touch: what any child of the run may, what it is installed with, and what was written for
+    /// it to read in private.
+    fn sandbox(&self, program: &Path, request: &RunRequest) -> Result<Sandbox, ProviderError> {
+        if self.enclosure == Enclosure::Contained {
+            return Ok(Sandbox::Contained);
+        }
+        let search = request.environment.get(OsStr::new("PATH"));
+        let search = search.map_or(OsStr::new(SEARCH), OsString::as_os_str);
         let (mut readable, writable) = request.child_paths();
-        readable.extend(program.parent().map(Path::to_owned));
+        readable.extend(self.granted(program, search)?);
         // There only where something secret was written for the program to read.
         readable.extend(request.private.clone().filter(|path| path.exists()));
-        self.enclosure.around(readable, writable)
+        Ok(self.enclosure.around(readable, writable))
     }
 }
 

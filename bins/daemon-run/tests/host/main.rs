@@ -45,6 +45,7 @@ mod serve_mcp;
 mod serve_origin;
 mod serve_outage;
 mod serve_pages;
+mod serve_program;
 mod serve_replay;
 mod serve_retain;
 mod serve_runs;

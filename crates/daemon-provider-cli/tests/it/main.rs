@@ -12,6 +12,8 @@ mod conformance;
 #[cfg(test)]
 mod endings;
 #[cfg(test)]
+mod installed;
+#[cfg(test)]
 mod kit;
 #[cfg(test)]
 mod lost_lines;

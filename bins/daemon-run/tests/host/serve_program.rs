@@ -1,0 +1,106 @@
+//! What a confined run may read of the place where its program is installed.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::serve_sandbox::levels;
+use crate::world::World;
+
+/// Tries to read what lies beside the program, what the host keeps, and what the machine keeps; prints what could be read.
+const READS: &str = "cat > /dev/null\nfor path in BESIDE/.ssh/id BESIDE/home/token BESIDE/home/hook-secret BESIDE/repo/.git/config \
+    /etc/shadow /etc/gshadow; do\n  if cat $path > /dev/null 2>&1; then echo \"read $path\"; fi\ndone\n\
+    cat /etc/passwd > /dev/null && ls /etc > /dev/null && echo usual\n";
+
+/// Serves with a provider that lies where the home, the repository and somebody's keys lie, and returns what its run printed.
+fn printed(level: u8) -> String {
+    let world = World::pushed();
+    fs::create_dir(world.beside(".ssh")).expect("a directory");
+    fs::write(world.beside(".ssh/id"), "key").expect("a key");
+    let beside = world.beside("").display().to_string();
+    world.script(&READS.replace("BESIDE", beside.trim_end_matches('/')));
+    world.configure(&format!("[policy]\nsandbox_min = {level}\n"));
+    let host = world.serve();
+    let (_, fired) = world.json(&["fire", "pusher"]);
+    let folder = fired["runs"][0]["folder"].as_str().expect("a folder");
+    let text = fs::read_to_string(Path::new(folder).join("daemon.json")).expect("it is there");
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(document["sandbox"]["level"], level, "{document}");
+    let printed = fs::read_to_string(Path::new(folder).join("result.txt")).unwrap_or_default();
+    host.stop();
+    printed.replace(&beside, "")
+}
+
+#[test]
+fn a_confined_run_reads_its_program_and_nothing_that_lies_beside_it() {
+    for level in levels() {
+        assert_eq!(printed(level).trim(), "usual", "level {level}");
+    }
+}
+
+#[test]
+fn a_package_that_holds_what_no_run_may_read_is_refused_at_the_start() {
+    if levels().is_empty() {
+        return;
+    }
+    let world = World::new(&[]);
+    let root = world.beside("").canonicalize().expect("it exists");
+    let outer = tempfile::tempdir().expect("a directory");
+    let outer = outer.path().canonicalize().expect("it exists");
+    for directory in ["user", "package/bin", "package/etc"] {
+        fs::create_dir_all(outer.join(directory)).expect("a directory");
+    }
+    fs::write(outer.join("package/package.json"), "{}").expect("a manifest");
+    let agent = outer.join("package/bin/agent.sh");
+    fs::copy(world.beside("agent.sh"), &agent).expect("a program");
+    let configure = |program: &Path, secret: &Path| {
+        world.write_config(&format!(
+            "[[repo]]\npath = {:?}\nname = \"o/r\"\n[provider]\ndefault = \"sh\"\n[provider.sh]\ncommand = {program:?}\n\
+             [sources.github]\nsecret_file = {secret:?}\n[policy]\nsandbox_min = 2\n",
+            world.repo
+        ));
+    };
+    let secret = world.home.join("hook-secret");
+    let away = outer.join("package/etc/secret");
+    fs::write(&away, "It's a Secret to Everybody").expect("a secret");
+
+    // The home is the first of what the directory holds.
+    fs::write(root.join("package.json"), "{}").expect("a manifest");
+    for (program, secret, home, expected) in [
+        (
+            root.join("agent.sh"),
+            &secret,
+            outer.join("user"),
+            (root.clone(), "the host's home", world.home.clone()),
+        ),
+        (
+            agent.clone(),
+            &secret,
+            outer.join("package/etc"),
+            (outer.join("package"), "`$HOME`", outer.join("package/etc")),
+        ),
+        (
+            agent.clone(),
+            &away,
+            outer.join("user"),
+            (
+                outer.join("package"),
+                "the secret of `sources.github.secret_file`",
+                away.clone(),
+            ),
+        ),
+    ] {
+        configure(&program, secret);
+        let (code, told) = world.refused(&[("HOME", home.to_str().expect("text"))]);
+        let (directory, what, path) = expected;
+        let message = format!(
+            "provider.sh: provider `sh`: cannot run `{}`: `{}`, which its runs may read, holds {what} `{}`",
+            program.display(),
+            directory.display(),
+            path.display()
+        );
+        assert_eq!(code, Some(78), "{told}");
+        assert!(told.contains(&message), "{told}\n{message}");
+    }
+}

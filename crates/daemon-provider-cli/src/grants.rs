@@ -1,0 +1,162 @@
+//! Which files of its own installation a program of a run may read.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use daemon_process::resolve_program;
+
+/// Files in which a package says what it is.
+const PACKAGE: [&str; 3] = ["package.json", "pyproject.toml", "pyvenv.cfg"];
+/// The same for an interpreter, which a project may hold without belonging to it.
+const INTERPRETER: [&str; 1] = ["pyvenv.cfg"];
+/// Where npm and its like install packages beside each other.
+const SIBLINGS: &str = "node_modules";
+/// As much of a first line as the kernel reads.
+const MOST_LINE: u64 = 256;
+/// How many interpreters of interpreters the kernel follows.
+const MOST_INTERPRETERS: usize = 4;
+
+/// A path that no run may read, and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guarded {
+    /// The path.
+    pub path: PathBuf,
+    /// What it is, such as "the host's home".
+    pub what: String,
+}
+
+/// A directory that a run would be granted holds what no run may read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{directory}`, which its runs may read, holds {what} `{path}`: install it in a directory of its own",
+    directory = directory.display(), path = path.display()
+)]
+pub(crate) struct GrantError {
+    directory: PathBuf,
+    what: String,
+    path: PathBuf,
+}
+
+/// Returns what a run may read of a program's installation: the program, the package it belongs to, and the same of its
+/// interpreters, which are looked up in `search`.
+///
+/// # Errors
+/// One of them holds something guarded.
+pub(crate) fn grants(
+    program: &Path,
+    search: &OsStr,
+    guarded: &[Guarded],
+) -> Result<Vec<PathBuf>, GrantError> {
+    let mut acc = vec![program.to_owned()];
+    acc.extend(installation(program, &PACKAGE));
+    let mut file = program.to_owned();
+    for _ in 0..MOST_INTERPRETERS {
+        let Some(named) = interpreter(&file, search) else {
+            break;
+        };
+        // A virtual environment holds links to an interpreter that is installed elsewhere: both places are needed.
+        let Ok(resolved) = named.canonicalize() else {
+            break;
+        };
+        for path in [&named, &resolved] {
+            acc.push(path.clone());
+            acc.extend(installation(path, &INTERPRETER));
+        }
+        file = resolved;
+    }
+    refuse(&acc, guarded)?;
+    Ok(acc)
+}
+
+/// Refuses paths that hold something guarded, and directories that are somebody's home.
+///
+/// # Errors
+/// Names the first of them.
+pub(crate) fn refuse(granted: &[PathBuf], guarded: &[Guarded]) -> Result<(), GrantError> {
+    for directory in granted {
+        let resolved = directory.canonicalize();
+        let resolved = resolved.unwrap_or_else(|_| directory.clone());
+        let held = guarded.iter().find(|guarded| {
+            let path = guarded.path.canonicalize();
+            path.is_ok_and(|path| path.starts_with(&resolved))
+        });
+        let keys = resolved.join(".ssh");
+        let held = held.cloned().or_else(|| {
+            keys.is_dir().then(|| Guarded {
+                path: keys,
+                what: "somebody's keys".to_owned(),
+            })
+        });
+        if let Some(Guarded { path, what }) = held {
+            return Err(GrantError {
+                directory: resolved,
+                what,
+                path,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Returns the directory of the package that a file is installed with: the packages beside each other among which it is, else the
+/// nearest directory with one of the manifests, else the directory of its version.
+fn installation(file: &Path, manifests: &[&str]) -> Option<PathBuf> {
+    let above = || file.ancestors().skip(1);
+    let siblings = above().filter(|path| path.file_name() == Some(OsStr::new(SIBLINGS)));
+    if let Some(siblings) = siblings.last() {
+        return Some(siblings.to_owned());
+    }
+    let is_package = |path: &&Path| {
+        // What anybody may write, such as `/tmp`, belongs to no package whatever somebody puts there.
+        let is_own = |path: &Path| {
+            path.metadata()
+                .is_ok_and(|meta| meta.permissions().mode() & 0o002 == 0)
+        };
+        manifests.iter().any(|name| path.join(name).is_file()) && is_own(path)
+    };
+    let package = above().find(is_package);
+    package.or_else(|| version(file)).map(Path::to_owned)
+}
+
+/// Returns the directory of a version that a version manager installed a program of: `<version>/bin/<program>`, or with one
+/// directory between, as in `node-versions/v22.1.0/installation/bin/node`.
+fn version(file: &Path) -> Option<&Path> {
+    let directory = file.parent().filter(|path| path.ends_with("bin"))?;
+    let mut above = directory.ancestors().skip(1).take(2);
+    above.find(|path| {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let digits = name.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '-');
+        digits.starts_with(|c: char| c.is_ascii_digit()) && digits.contains('.')
+    })
+}
+
+/// Returns the interpreter that the first line of a file names, as it is named or found.
+fn interpreter(file: &Path, search: &OsStr) -> Option<PathBuf> {
+    let mut bytes = Vec::new();
+    let opened = File::open(file).ok()?;
+    opened.take(MOST_LINE).read_to_end(&mut bytes).ok()?;
+    let line = bytes.strip_prefix(b"#!")?.split(|byte| *byte == b'\n');
+    let line = line.into_iter().next()?;
+    let mut words = line
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty())
+        .map(OsStr::from_bytes);
+    let named = Path::new(words.next()?);
+    if named.file_name() != Some(OsStr::new("env")) {
+        return Some(named.to_owned());
+    }
+    let is_name =
+        |word: &&OsStr| !word.as_bytes().starts_with(b"-") && !word.as_bytes().contains(&b'=');
+    let name = words.find(is_name)?;
+    let places = std::env::split_paths(search).map(|place| place.join(name));
+    places
+        .into_iter()
+        .find(|path| resolve_program(path, OsStr::new(""), &[]).is_ok())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use super::*;
+
+/// A directory in which programs are installed in many ways.
+struct Place {
+    _scratch: tempfile::TempDir,
+    root: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = scratch.path().canonicalize().unwrap();
+        Self {
+            _scratch: scratch,
+            root,
+        }
+    }
+
+    fn file(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    /// Returns what is granted of a program, relative to the place; what lies outside of it is left out.
+    fn granted(&self, program: &Path, search: &str) -> Vec<String> {
+        let search = OsString::from(search.replace("ROOT", self.root.to_str().unwrap()));
+        let granted = grants(&program.canonicalize().unwrap(), &search, &[]).unwrap();
+        let own = granted
+            .iter()
+            .filter_map(|path| path.strip_prefix(&self.root).ok());
+        own.map(|path| path.display().to_string()).collect()
+    }
+}
+
+#[test]
+fn of_a_file_without_a_package_only_the_file_is_granted() {
+    let place = Place::new();
+    place.file("secret", "");
+    let script = place.file("reviewer.sh", "#!/bin/sh\n");
+    assert_eq!(place.granted(&script, "/usr/bin"), ["reviewer.sh"]);
+    let usual = grants(&PathBuf::from("/usr/bin/env"), OsStr::new(""), &[]);
+    assert_eq!(usual, Ok(vec![PathBuf::from("/usr/bin/env")]));
+}
+
+#[test]
+fn a_package_is_granted_with_its_siblings_and_its_interpreter() {
+    let place = Place::new();
+    place.file("project/package.json", "{}");
+    place.file("project/bin/node", "");
+    let local = place.file("project/tool/run.js", "#!/usr/bin/env -S A=1 node --flag\n");
+    assert_eq!(
+        place.granted(&local, "ROOT/absent:ROOT/project/bin"),
+        [
+            "project/tool/run.js",
+            "project",
+            "project/bin/node",
+            "project/bin/node"
+        ]
+    );
+    let version = ".nvm/versions/node/v22.1.0";
+    place.file(&format!("{version}/bin/node"), "");
+    let agent = place.file(
+        &format!("{version}/lib/node_modules/@maker/agent/node_modules/part/cli.js"),
+        "#!/usr/bin/env node\n",
+    );
+    place.file(
+        &format!("{version}/lib/node_modules/@maker/agent/package.json"),
+        "{}",
+    );
+    let link = place.root.join("agent");
+    symlink(&agent, &link).unwrap();
+    assert_eq!(
+        place.granted(&link, &format!("ROOT/{version}/bin")),
+        [
+            agent.strip_prefix(&place.root).unwrap().to_str().unwrap(),
+            &format!("{version}/lib/node_modules"),
+            &format!("{version}/bin/node"),
+            version,
+            &format!("{version}/bin/node"),
+            version,
+        ]
+    );
+}
+
+#[test]
+fn a_virtual_environment_is_granted_with_the_interpreter_that_it_links_to() {
+    let place = Place::new();
+    let real = place.file("uv/python/cpython-3.12.1-linux/bin/python3.12", "");
+    place.file("venvs/aider/pyvenv.cfg", "");
+    let python = place.root.join("venvs/aider/bin/python");
+    fs::create_dir_all(python.parent().unwrap()).unwrap();
+    symlink(&real, &python).unwrap();
+    let script = place.file(
+        "venvs/aider/bin/aider",
+        &format!("#!{}\n", python.display()),
+    );
+    assert_eq!(
+        place.granted(&script, ""),
+        [
+            "venvs/aider/bin/aider",
+            "venvs/aider",
+            "venvs/aider/bin/python",
+            "venvs/aider",
+            "uv/python/cpython-3.12.1-linux/bin/python3.12",
+            "uv/python/cpython-3.12.1-linux",
+        ]
+    );
+}
+
+#[test]
+fn the_directory_of_a_version_is_known_by_its_name() {
+    for (file, expected) in [
+        (
+            "/u/.nvm/versions/node/v22.1.0/bin/node",
+            Some("/u/.nvm/versions/node/v22.1.0"),
+        ),
+        (
+            "/u/fnm/node-versions/v22.1.0/installation/bin/node",
+            Some("/u/fnm/node-versions/v22.1.0"),
+        ),
+        (
+            "/u/.pyenv/versions/3.12.1/bin/python3",
+            Some("/u/.pyenv/versions/3.12.1"),
+        ),
+        (
+            "/u/.asdf/installs/nodejs/22.1.0/bin/node",
+            Some("/u/.asdf/installs/nodejs/22.1.0"),
+        ),
+        ("/u/.local/bin/node", None),
+        ("/u/bin/node", None),
+        ("/u/1.0/node", None),
+        ("/usr/bin/node", None),
+    ] {
+        assert_eq!(version(Path::new(file)), expected.map(Path::new), "{file}");
+    }
+}
+
+#[test]
+fn a_package_that_holds_something_guarded_or_somebodys_keys_is_refused() {
+    let place = Place::new();
+    place.file("u/package.json", "{}");
+    let script = place.file("u/scripts/reviewer.sh", "#!/bin/sh\n");
+    let secret = place.file("u/etc/secret", "");
+    let refused = |path: &Path| {
+        let guarded = Guarded {
+            path: path.to_owned(),
+            what: "the secret".to_owned(),
+        };
+        let refused = grants(&script, OsStr::new(""), &[guarded]);
+        refused.err().map(|error| error.to_string())
+    };
+    let directory = place.root.join("u").display().to_string();
+    let message = format!(
+        "`{directory}`, which its runs may read, holds the secret `{}`: install it in a directory of its own",
+        secret.display()
+    );
+    assert_eq!(refused(&secret), Some(message));
+    assert_eq!(refused(&place.root), None);
+    place.file("u/.ssh/id", "");
+    let told = refused(&place.root).unwrap();
+    assert!(told.contains("holds somebody's keys `"), "{told}");
+}
+
+#[test]
+fn a_manifest_where_anybody_writes_makes_no_package() {
+    let place = Place::new();
+    place.file("open/package.json", "{}");
+    let script = place.file("open/mine/run.sh", "#!/bin/sh\n");
+    fs::set_permissions(place.root.join("open"), fs::Permissions::from_mode(0o1777)).unwrap();
+    assert_eq!(place.granted(&script, ""), ["open/mine/run.sh"]);
+}
