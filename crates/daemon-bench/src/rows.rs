@@ -5,6 +5,7 @@ mod discovery;
 mod host;
 mod lint;
 mod parse;
+mod redact;
 mod runs;
 mod schedule;
 mod store;
@@ -91,6 +92,10 @@ const ROWS: &[Entry] = &[
     Entry {
         name: "run-stop",
         measure: runs::stop,
+    },
+    Entry {
+        name: "redact",
+        measure: redact::measure,
     },
     Entry {
         name: "watch-interpret",

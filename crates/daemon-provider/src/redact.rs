@@ -2,6 +2,7 @@
 
 mod forms;
 mod json;
+mod known;
 mod names;
 mod sequence;
 mod stream;
@@ -12,9 +13,9 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use aho_corasick::AhoCorasick;
 use serde_json::Value;
 
+use self::known::{Heads, Known};
 pub use json::secrets_of_arguments;
 pub use names::is_secret_name;
 pub use sequence::Sequence;
@@ -37,7 +38,8 @@ const WIDEST: usize = 12;
 /// Takes known secrets, and what looks like a token, out of texts.
 ///
 /// A secret is found as it is, in base64 at any alignment, percent-encoded and escaped as JSON, up to three levels deep; of a
-/// secret of several lines each line is one too. A value of less than 5 bytes is not searched for.
+/// secret of several lines each line is one too. A `+` and a blank are the same. A value of less than 5 bytes is not searched
+/// for. What looks like a token is found as it is and in base64, also where lines of it were broken.
 ///
 /// ```
 /// use daemon_provider::redact::Redactor;
@@ -52,15 +54,9 @@ pub struct Redactor {
     known: Option<Arc<Known>>,
 }
 
-struct Known {
-    patterns: Vec<Vec<u8>>,
-    automaton: AhoCorasick,
-    longest: usize,
-}
-
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let n_patterns = self.known.as_ref().map_or(0, |known| known.patterns.len());
+        let n_patterns = self.known.as_ref().map_or(0, |known| known.n_patterns());
         write!(f, "Redactor({n_patterns} patterns)")
     }
 }
@@ -68,25 +64,8 @@ impl fmt::Debug for Redactor {
 impl Redactor {
     /// Knows these secrets.
     pub fn of(secrets: impl IntoIterator<Item = String>) -> Self {
-        let mut patterns: Vec<Vec<u8>> = secrets
-            .into_iter()
-            .flat_map(|secret| forms::patterns(&secret))
-            .collect();
-        patterns.sort();
-        patterns.dedup();
-        if patterns.is_empty() {
-            return Self::default();
-        }
-        let automaton = AhoCorasick::new(&patterns)
-            .expect("secrets of a few kilobytes fit every limit of the automaton");
-        let longest = patterns.iter().map(Vec::len).max().unwrap_or(0);
-        let known = Known {
-            patterns,
-            automaton,
-            longest,
-        };
         Self {
-            known: Some(Arc::new(known)),
+            known: Known::of(secrets).map(Arc::new),
         }
     }
 
@@ -97,12 +76,11 @@ impl Redactor {
 
     /// Takes the secrets out of a text whose end is missing: the beginning of one may stand there.
     pub fn cut<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut covered = self.covered(text);
-        if let Some(head) = self.head_at_end(text, SHORTEST_HEAD) {
-            covered.push(head..text.len());
-            covered = merged(covered);
-        }
-        written(text, covered)
+        let mut covered = daemon_validate::secret_ranges(text);
+        let known = self.known_in(text, SHORTEST_HEAD);
+        covered.extend(known.covered);
+        covered.extend(known.heads.long.map(|head| head..text.len()));
+        written(text, merged(covered))
     }
 
     /// Takes the secrets out of JSON: out of texts and keys, values of `env` and `headers`, credentials and queries of `url`,
@@ -129,52 +107,43 @@ impl Redactor {
 
     /// Returns how far apart the two ends of a secret can be in a text.
     fn reach(&self) -> usize {
-        let longest = self.known.as_ref().map_or(0, |known| known.longest);
+        let longest = self.known.as_ref().map_or(0, |known| known.longest());
         TOKEN_REACH.max(longest * WIDEST)
     }
 
     /// Returns the places of secrets: in order, apart from each other.
     fn covered(&self, text: &str) -> Vec<Range<usize>> {
         let mut covered = daemon_validate::secret_ranges(text);
-        if let Some(known) = &self.known {
-            for view in views::of(text) {
-                for found in known.automaton.find_overlapping_iter(view.bytes()) {
-                    covered.push(view.place(found.range()));
-                }
-            }
-        }
+        covered.extend(self.known_in(text, SHORTEST_HEAD).covered);
         merged(covered)
     }
 
-    /// Finds where the beginning of a secret that a text ends with starts, if at least so many bytes of it stand there.
-    fn head_at_end(&self, text: &str, shortest: usize) -> Option<usize> {
-        let known = self.known.as_ref()?;
-        let torn = views::torn_escapes(text);
-        let views = torn.flat_map(views::of);
-        let heads = views.filter_map(|view| {
-            let bytes = view.bytes();
-            let most = bytes.len().min(known.longest);
-            let mut lengths = (shortest..=most).rev();
-            let n_left = lengths.find(|n| {
-                let head = bytes.get(bytes.len() - n..).unwrap_or_default();
-                known.has_beginning(head)
-            })?;
-            Some(view.place(bytes.len() - n_left..bytes.len()).start)
-        });
-        heads.min()
+    /// Searches for known secrets; of one that the end cuts off, at least `least` bytes make a long head.
+    fn known_in(&self, text: &str, least: usize) -> Seen {
+        let mut acc = Seen::default();
+        if let Some(known) = &self.known {
+            views::each(text, |view| acc.see(known, view, least));
+        }
+        acc
     }
 }
 
-impl Known {
-    /// Reports whether a secret begins with these bytes.
-    fn has_beginning(&self, head: &[u8]) -> bool {
-        // The patterns are sorted: the first that is not less begins with them if any does.
-        let at = self
-            .patterns
-            .partition_point(|pattern| pattern.as_slice() < head);
-        self.patterns
-            .get(at)
-            .is_some_and(|pattern| pattern.starts_with(head))
+/// Known secrets found in a text.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The places of whole ones, in no order.
+    covered: Vec<Range<usize>>,
+    /// The starts of those that the end of the text cuts off.
+    heads: Heads,
+}
+
+impl Seen {
+    fn see(&mut self, known: &Known, view: &views::View<'_>, least: usize) {
+        let covered = &mut self.covered;
+        let heads = known.search(view, least, |found| {
+            covered.push(view.at(found.start)..view.at(found.end));
+        });
+        self.heads.add(heads.map(|head| view.at(head)));
     }
 }
 

@@ -55,7 +55,9 @@ pub use pages::page;
 pub use profile::{Profile, ProfileError};
 pub use repository::validate_repository;
 pub use rules::placement::is_daemon_path;
-pub use rules::secrets::{find_secret, secret_ranges, without_secrets};
+pub use rules::secrets::{
+    find_secret, may_begin_secret, secret_at_start, secret_ranges, without_secrets,
+};
 pub use rules::support::{
     MAX_SUPPORT_BYTES, MAX_SUPPORT_DEPTH, MAX_SUPPORT_FILE_BYTES, MAX_SUPPORT_FILES,
 };

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::leaks::{Found, Search, escaped, walk};
+use crate::leaks::{Found, Search, encodings, escaped, walk};
 use crate::world::World;
 
 /// One for each field that can hold a secret; some need escapes in JSON or in an address.
@@ -135,4 +135,40 @@ fn secrets_reach_the_program_and_stand_in_no_form_in_what_is_kept_or_told() {
         assert!(result.contains("<redacted>"), "{result}");
         assert!(!world.file(&id, "private").exists());
     }
+}
+
+#[test]
+fn an_undeclared_token_is_taken_out_of_base64() {
+    let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+    // In either alphabet, at each of the three alignments.
+    let written: Vec<String> = encodings(&format!(":{token}"))
+        .into_iter()
+        .rev()
+        .take(6)
+        .collect();
+    let (agent, begin, end) = AGENTS[0];
+    let world = World::pushed();
+    let print =
+        "cat > /dev/null\nbegin\ncat written; cat written >&2\ntold=$(tr '\\n' ' ' < written)";
+    world.script(&format!("{begin}\n{print}\n{end}\n"));
+    let program = world.beside("agent.sh").display().to_string();
+    world.configure(&format!("[provider.{agent}]\ncommand = {program:?}\n"));
+    let host = world.serve();
+    let desk = world.desk();
+    fs::create_dir_all(&desk).expect("a directory");
+    fs::write(desk.join("written"), written.join("\n") + "\n").expect("a file");
+    let call = json!({"action": "emanate", "backend": agent, "tasks": [{"task": "Leak."}]});
+    let (code, reply) = world.tool(&call);
+    assert_eq!(code, 0, "{reply}");
+    let id = reply["run_ids"][0].as_str().expect("an id").to_owned();
+    let checked = world.announced(&id);
+    assert_eq!(checked["status"], "done", "{checked}");
+    host.stop();
+    let search = Search::of(&[token]);
+    let mut told = walk(&world.home, &["session"]);
+    told.retain(|found| !search.leaks(&found.text).is_empty());
+    let told: Vec<String> = told.into_iter().map(|found| found.path).collect();
+    assert_eq!(told, Vec::<String>::new());
+    let result = fs::read_to_string(world.file(&id, "result.txt")).expect("it is there");
+    assert_eq!(result.matches("<redacted>").count(), 6, "{result}");
 }

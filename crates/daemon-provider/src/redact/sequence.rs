@@ -2,16 +2,21 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem::FinderRev;
 
 use super::stream::border;
-use super::{Redactor, merged, written};
+use super::{Redactor, Seen, merged, views, written};
 
 /// The fewest bytes of a secret's beginning that are taken out at the end of a text: fewer are the end of a word.
 const SHORTEST_HEAD: usize = 8;
-/// How much of a word that may become a token is remembered.
+/// The most bytes kept of a last word that contains the beginning of a token.
 const MAX_WORD: usize = 256;
-/// How much of a long text is looked at again, at its beginning together with what came before, and at its end.
-const WINDOW: usize = 32 * 1024;
+/// The bytes kept of any other last word: it may end with a part of such a beginning, also in base64.
+const MAX_BEGINNING: usize = 40;
+/// The most bytes of a text that are searched for the rest of a token from an earlier text.
+const MAX_TOKEN: usize = 8 * 1024;
 /// How many of the newest texts a token is looked for from the beginning of.
 const MAX_EDGES: usize = 4;
 /// How much of a private key whose end has not come is remembered.
@@ -50,63 +55,97 @@ impl Sequence {
     /// Takes the next text and returns it without secrets.
     pub fn push(&mut self, text: &str) -> String {
         let n_before = self.before.len();
-        let mut covered = self.redactor.covered(text);
-        let (first, _) = text.split_at(border(text, WINDOW.min(text.len())));
-        self.before.push_str(first);
-        if n_before > 0 {
-            let joined = self.redactor.covered(&self.before).into_iter();
-            let joined = joined.chain(self.tokens());
-            covered.extend(
-                joined
-                    .filter(|place| place.end > n_before)
-                    .map(|place| place.start.saturating_sub(n_before)..place.end - n_before),
-            );
+        let mut covered = daemon_validate::secret_ranges(text);
+        self.before.push_str(text);
+        let mut seen = Seen::default();
+        let mut is_split = false;
+        if let Some(known) = &self.redactor.known {
+            views::each(&self.before, |view| {
+                seen.see(known, view, SHORTEST_HEAD);
+                is_split |= !view.has_border(n_before);
+            });
         }
+        if is_split {
+            // Bytes on both sides of the edge look like one escape, which may be a coincidence.
+            covered.extend(self.redactor.known_in(text, SHORTEST_HEAD).covered);
+        }
+        let joined = seen.covered.into_iter().chain(self.tokens(n_before));
+        let joined = joined.chain(seen.heads.long.map(|head| head..self.before.len()));
+        covered.extend(
+            joined
+                .filter(|place| place.end > n_before)
+                .map(|place| place.start.saturating_sub(n_before)..place.end - n_before),
+        );
         self.edges.push_back(n_before);
-        // Where the text begins in what is remembered, and what is remembered of a long one.
-        let (mut begin, mut skipped) = (n_before, 0);
-        if first.len() < text.len() {
-            skipped = border(text, text.len() - WINDOW);
-            begin = 0;
-            self.edges.clear();
-            text.get(skipped..)
-                .unwrap_or_default()
-                .clone_into(&mut self.before);
-        }
-        if let Some(head) = self.redactor.head_at_end(&self.before, SHORTEST_HEAD) {
-            covered.push(skipped + head.saturating_sub(begin)..text.len());
-        }
-        self.forget();
+        self.forget(seen.heads.any);
         written(text, merged(covered)).into_owned()
     }
 
-    /// Finds tokens that begin where a text does: behind the text before it they would be the middle of a word.
-    fn tokens(&self) -> impl Iterator<Item = Range<usize>> + '_ {
-        self.edges.iter().flat_map(|edge| {
-            let text = self.before.get(*edge..).unwrap_or_default();
-            let found = daemon_validate::secret_ranges(text).into_iter();
-            found.map(move |place| edge + place.start..edge + place.end)
-        })
+    /// Finds tokens that cross the newest edge, including those that begin exactly at an older edge, where the joined text
+    /// looks like the middle of a word.
+    fn tokens(&self, edge: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+        let (before, text) = self.before.split_at(edge);
+        let is_key_open = open_key(before).is_some() || ends_in_begin(before);
+        let most = border(
+            text,
+            text.len()
+                .min(if is_key_open { MAX_KEY } else { MAX_TOKEN }),
+        );
+        let text = text.get(..most).unwrap_or_default();
+        // Only private keys contain whitespace.
+        let first_word = text.find(char::is_whitespace).filter(|_| !is_key_open);
+        let end = edge + first_word.unwrap_or(text.len());
+        let at_edges = self.edges.iter().filter(move |_| edge > 0);
+        let at_edges = at_edges.filter_map(move |start| {
+            let text = self.before.get(*start..end)?;
+            Some(*start..start + daemon_validate::secret_at_start(text)?)
+        });
+        let joined = Some(self.before.get(..end).unwrap_or_default()).filter(|_| edge > 0);
+        at_edges.chain(joined.into_iter().flat_map(daemon_validate::secret_ranges))
     }
 
-    /// Forgets what no secret can begin with any more.
-    fn forget(&mut self) {
+    /// Drops everything that cannot be part of a secret cut off at the end; one of the known secrets starts at `head`.
+    fn forget(&mut self, head: Option<usize>) {
         let text = self.before.as_str();
-        let head = self.redactor.head_at_end(text, 1).unwrap_or(text.len());
-        let word = text.rfind(char::is_whitespace).map_or(0, |at| at + 1);
-        let word = word.max(text.len().saturating_sub(MAX_WORD));
-        let key = text.rfind("-----BEGIN ").filter(|begin| {
-            let key = text.get(*begin..).unwrap_or_default();
-            key.len() <= MAX_KEY && !key.contains("-----END ")
-        });
-        let mut kept = head.min(word).min(key.unwrap_or(text.len()));
+        let tail = border(text, text.len().saturating_sub(MAX_WORD));
+        let last = text.get(tail..).unwrap_or_default();
+        let mut word = last
+            .rfind(char::is_whitespace)
+            .map_or(tail, |at| tail + at + 1);
+        let rest = text.get(word..).unwrap_or_default();
+        if rest.len() > MAX_BEGINNING && !daemon_validate::may_begin_secret(rest) {
+            word = border(text, text.len() - MAX_BEGINNING);
+        }
+        let kept = [head, Some(word), open_key(text)];
+        let mut kept = kept.into_iter().flatten().min().unwrap_or(text.len());
         while !text.is_char_boundary(kept) {
             kept -= 1;
         }
         self.before.drain(..kept);
-        let left = self.edges.iter().filter_map(|edge| edge.checked_sub(kept));
-        let left: VecDeque<usize> = left.collect();
-        let n_old = left.len().saturating_sub(MAX_EDGES);
-        self.edges = left.into_iter().skip(n_old).collect();
+        self.before.shrink_to(MAX_KEY + 2 * MAX_TOKEN);
+        while self.edges.len() > MAX_EDGES || self.edges.front().is_some_and(|edge| *edge < kept) {
+            self.edges.pop_front();
+        }
+        for edge in &mut self.edges {
+            *edge -= kept;
+        }
     }
+}
+
+const KEY_BEGIN: &str = "-----BEGIN ";
+
+/// Reports whether a text ends within the beginning of a private key.
+fn ends_in_begin(text: &str) -> bool {
+    let parts = KEY_BEGIN.char_indices().skip(1);
+    parts
+        .filter_map(|(at, _)| KEY_BEGIN.get(..at))
+        .any(|part| text.ends_with(part))
+}
+
+/// Returns the start of a private key whose last line is missing, unless it is longer than a key can be.
+fn open_key(text: &str) -> Option<usize> {
+    static FINDER: LazyLock<FinderRev<'_>> = LazyLock::new(|| FinderRev::new(KEY_BEGIN));
+    let begin = FINDER.rfind(text)?;
+    let key = text.get(begin..).unwrap_or_default();
+    (key.len() <= MAX_KEY && !key.contains("-----END ")).then_some(begin)
 }

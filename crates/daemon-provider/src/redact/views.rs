@@ -1,71 +1,180 @@
 //! A text as others read it: with its escapes undone.
 
+use std::borrow::Cow;
 use std::ops::Range;
+
+use memchr::memchr_iter;
 
 /// How many levels of JSON inside JSON are undone.
 const JSON_LEVELS: usize = 3;
 /// How many times percent-encoding is undone.
 const PERCENT_LEVELS: usize = 2;
-/// The longest escape of a character, and so the most of one that can stand torn at the end of a text.
-const LONGEST_ESCAPE: usize = 8;
+/// The longest escape of a character, and so the most bytes of a cut-off escape at the end of a text.
+const LONGEST_ESCAPE: usize = 12;
 
-/// Bytes, and where in the text each of them stands.
-#[derive(Debug, Clone)]
-pub(super) struct View {
-    bytes: Vec<u8>,
-    /// One place for each byte, then the end of the text; none where the bytes are the text.
-    places: Option<Vec<usize>>,
+/// The bytes of a text after undoing escapes, and the place of each in the text.
+#[derive(Debug)]
+pub(super) struct View<'t> {
+    bytes: Cow<'t, [u8]>,
+    /// Pairs of an index into `bytes` and its place in the text. From there to the next pair both advance together.
+    jumps: Vec<(usize, usize)>,
+    /// Indexes of the bytes that were escapes in the view this one was made from.
+    undone: Vec<usize>,
+    /// Possible ends of the text: its end, and the start of each escape that may be cut off there. Bit `n` means `n` bytes
+    /// before the end of `bytes`.
+    ends: u32,
 }
 
-impl View {
+impl<'t> View<'t> {
+    fn raw(text: &'t str) -> Self {
+        let bytes = text.as_bytes();
+        let last = bytes.len().saturating_sub(LONGEST_ESCAPE)..bytes.len();
+        let torn = last.filter(|at| may_be_torn(bytes.get(*at..).unwrap_or_default()));
+        Self {
+            bytes: Cow::Borrowed(bytes),
+            jumps: Vec::new(),
+            undone: Vec::new(),
+            ends: torn.fold(1, |ends, at| ends | 1 << (bytes.len() - at)),
+        }
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns where in the text a range of the bytes stands.
-    pub(super) fn place(&self, range: Range<usize>) -> Range<usize> {
-        self.at(range.start)..self.at(range.end)
+    /// Returns the possible ends of the text, the last one first.
+    pub(super) fn ends(&self) -> impl Iterator<Item = usize> + '_ {
+        let n_ends = (u32::BITS - self.ends.leading_zeros()) as usize;
+        let set = (0..n_ends).filter(|n| self.ends >> n & 1 == 1);
+        set.map(|n| self.bytes.len() - n)
     }
 
-    fn at(&self, index: usize) -> usize {
-        match &self.places {
+    /// Returns the first possible end.
+    pub(super) fn first_end(&self) -> usize {
+        let furthest = u32::BITS - 1 - self.ends.leading_zeros();
+        self.bytes.len() - furthest as usize
+    }
+
+    /// Returns the starts of everything up to this length that includes an undone escape; in a view without any, all starts.
+    pub(super) fn new_starts(&self, longest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+        let all = (!self.is_made()).then_some(0..self.bytes.len());
+        let mut from = 0;
+        let near = self.undone.iter().map(move |at| {
+            let starts = from.max((at + 1).saturating_sub(longest))..at + 1;
+            from = at + 1;
+            starts
+        });
+        all.into_iter().chain(near)
+    }
+
+    /// Reports whether the view was made from another.
+    fn is_made(&self) -> bool {
+        matches!(self.bytes, Cow::Owned(_))
+    }
+
+    /// Returns the place in the text of a byte, or of the end of the bytes.
+    pub(super) fn at(&self, index: usize) -> usize {
+        let next = self.jumps.partition_point(|(from, _)| *from <= index);
+        match next.checked_sub(1).and_then(|last| self.jumps.get(last)) {
+            Some((from, place)) => place + (index - from),
             None => index,
-            Some(places) => places.get(index).copied().unwrap_or_default(),
         }
     }
 
-    /// Undoes what `undo` recognises; none if there is nothing of it.
-    fn without(&self, mark: &[u8], undo: fn(&[u8]) -> Option<Undone>) -> Option<Self> {
-        if !self.bytes.iter().any(|byte| mark.contains(byte)) {
+    /// Reports whether a byte of the view begins at this place of the text. None begins within an undone escape.
+    pub(super) fn has_border(&self, place: usize) -> bool {
+        let index = self.jumps.partition_point(|(_, start)| *start <= place);
+        let Some((from, start)) = index.checked_sub(1).and_then(|at| self.jumps.get(at)) else {
+            return true;
+        };
+        let end = self
+            .jumps
+            .get(index)
+            .map_or(self.bytes.len(), |next| next.0);
+        place == *start || from + (place - start) < end
+    }
+
+    /// Undoes what `undo` recognises; returns `None` if there is nothing to undo.
+    fn without(&self, mark: u8, undo: impl Fn(&[u8]) -> Option<Undone>) -> Option<View<'static>> {
+        let mut made = Made::default();
+        let (mut read, mut copied) = (0, 0);
+        for at in memchr_iter(mark, &self.bytes) {
+            if at < read {
+                continue;
+            }
+            let Some(undone) = undo(self.bytes.get(at..).unwrap_or_default()) else {
+                continue;
+            };
+            made.copy(self, copied..at);
+            made.undone.push(made.bytes.len());
+            for byte in undone.what.encode(&mut [0; 4]) {
+                made.jump(self.at(at));
+                made.bytes.push(*byte);
+            }
+            read = at + undone.n_read;
+            made.jump(self.at(read));
+            copied = read;
+        }
+        if made.undone.is_empty() {
             return None;
         }
-        let mut bytes = Vec::with_capacity(self.bytes.len());
-        let mut places = Vec::with_capacity(self.bytes.len() + 1);
-        let mut at = 0;
-        let mut is_changed = false;
-        while let Some((&byte, rest)) = self.bytes.get(at..).and_then(<[u8]>::split_first) {
-            let undone = undo(self.bytes.get(at..).unwrap_or_default());
-            let n_read = undone.as_ref().map_or(1, |undone| undone.n_read);
-            match undone {
-                Some(undone) => {
-                    is_changed = true;
-                    let mut buffer = [0; 4];
-                    let encoded = undone.what.encode(&mut buffer);
-                    places.extend(std::iter::repeat_n(self.at(at), encoded.len()));
-                    bytes.extend_from_slice(encoded);
-                }
-                None => {
-                    places.push(self.at(at));
-                    bytes.push(byte);
-                }
+        made.copy(self, copied..self.bytes.len());
+        made.jump(self.at(self.bytes.len()));
+        let mut view = View {
+            bytes: Cow::Owned(made.bytes),
+            jumps: made.jumps,
+            undone: made.undone,
+            ends: 1,
+        };
+        for end in self.ends().skip(1) {
+            if let Some(index) = view.index(self.at(end)) {
+                view.ends |= 1 << (view.bytes.len() - index);
             }
-            at += n_read.min(rest.len() + 1);
         }
-        places.push(self.at(self.bytes.len()));
-        is_changed.then_some(Self {
-            bytes,
-            places: Some(places),
-        })
+        Some(view)
+    }
+
+    /// Returns the byte that begins at a place near the end of the text.
+    fn index(&self, place: usize) -> Option<usize> {
+        let last = self.bytes.len().saturating_sub(LONGEST_ESCAPE);
+        (last..=self.bytes.len()).find(|index| self.at(*index) == place)
+    }
+}
+
+/// A view that is being made.
+#[derive(Default)]
+struct Made {
+    bytes: Vec<u8>,
+    jumps: Vec<(usize, usize)>,
+    undone: Vec<usize>,
+}
+
+impl Made {
+    /// Copies a range of another view.
+    fn copy(&mut self, from: &View<'_>, range: Range<usize>) {
+        if range.is_empty() {
+            return;
+        }
+        let begin = self.bytes.len();
+        if range.start > 0 || !from.jumps.is_empty() {
+            self.jump(from.at(range.start));
+        }
+        let first = from.jumps.partition_point(|(at, _)| *at <= range.start);
+        let jumps = from.jumps.get(first..).unwrap_or_default().iter();
+        let within = jumps.take_while(|(at, _)| *at < range.end);
+        self.jumps
+            .extend(within.map(|(at, place)| (begin + (at - range.start), *place)));
+        self.bytes
+            .extend_from_slice(from.bytes.get(range).unwrap_or_default());
+    }
+
+    /// Sets the place of the next byte.
+    fn jump(&mut self, place: usize) {
+        let at = self.bytes.len();
+        if self.jumps.last().is_some_and(|(last, _)| *last == at) {
+            self.jumps.pop();
+        }
+        self.jumps.push((at, place));
     }
 }
 
@@ -92,45 +201,30 @@ impl What {
     }
 }
 
-/// Returns the text as it is, and every way in which its escapes can be undone that changes it.
-pub(super) fn of(text: &str) -> Vec<View> {
-    let raw = View {
-        bytes: text.as_bytes().to_vec(),
-        places: None,
-    };
-    let mut levels = vec![raw];
-    while levels.len() <= JSON_LEVELS {
-        let deeper = levels.last().and_then(|last| last.without(b"\\", json));
-        match deeper {
-            Some(deeper) => levels.push(deeper),
-            None => break,
-        }
-    }
-    let mut all = Vec::new();
-    for level in levels {
-        let mut encoded = vec![level.clone()];
+/// Calls `see` with the text unchanged, then with each different result of undoing its escapes.
+pub(super) fn each(text: &str, mut see: impl FnMut(&View<'_>)) {
+    let mut level = View::raw(text);
+    for n_left in (0..=JSON_LEVELS).rev() {
+        see(&level);
+        let mut encoded = level.without(b'%', percent);
         for _ in 0..PERCENT_LEVELS {
-            match encoded.last().and_then(|last| last.without(b"%", percent)) {
-                Some(decoded) => encoded.push(decoded),
-                None => break,
-            }
+            let Some(decoded) = encoded else { break };
+            see(&decoded);
+            encoded = decoded.without(b'%', percent);
         }
-        let forms = encoded
-            .iter()
-            .filter_map(|view| view.without(b"+", plus))
-            .collect::<Vec<_>>();
-        all.extend(encoded);
-        all.extend(forms);
+        let deeper = (n_left > 0).then(|| level.without(b'\\', json)).flatten();
+        let Some(deeper) = deeper else { break };
+        level = deeper;
     }
-    all
 }
 
-/// Returns a text whose end is missing, and what is left of it without the beginning of an escape that may stand there.
-pub(super) fn torn_escapes(text: &str) -> impl Iterator<Item = &str> {
-    let tail = text.len().saturating_sub(LONGEST_ESCAPE);
-    let ends = text.bytes().enumerate().skip(tail);
-    let starts = ends.filter_map(|(at, byte)| matches!(byte, b'\\' | b'%').then_some(at));
-    std::iter::once(text).chain(starts.filter_map(move |at| text.get(..at)))
+/// Reports whether the last bytes of a text may be the first part of an escape, or of one within another.
+fn may_be_torn(end: &[u8]) -> bool {
+    match end {
+        [b'\\'] | [b'\\', b'u' | b'\\', ..] => true,
+        [b'%', rest @ ..] => rest.len() < 2 || rest.starts_with(b"25"),
+        _ => false,
+    }
 }
 
 fn percent(bytes: &[u8]) -> Option<Undone> {
@@ -141,13 +235,6 @@ fn percent(bytes: &[u8]) -> Option<Undone> {
     Some(Undone {
         what: What::Byte(u8::try_from(byte).ok()?),
         n_read: 3,
-    })
-}
-
-fn plus(bytes: &[u8]) -> Option<Undone> {
-    (bytes.first() == Some(&b'+')).then_some(Undone {
-        what: What::Byte(b' '),
-        n_read: 1,
     })
 }
 

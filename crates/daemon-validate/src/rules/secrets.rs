@@ -1,11 +1,14 @@
 //! D700: tokens and private keys.
 
+mod encoded;
+
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use daemon_spec::{Diagnostic, Span};
 
+use self::encoded::encoded_tokens;
 use crate::Subject;
 use crate::prose::leading;
 use crate::report::report;
@@ -82,7 +85,7 @@ static BEGINNINGS: LazyLock<AhoCorasick> = LazyLock::new(|| {
 /// Most characters of a token; the longest in use have a few thousand.
 const MAX_TOKEN_CHARS: usize = 8_192;
 
-/// Names the first thing in a text that looks like a token or a private key: `a GitHub token`.
+/// Names a thing in a text that looks like a token or a private key, as it is or in base64: `a GitHub token`.
 ///
 /// ```
 /// let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
@@ -90,10 +93,20 @@ const MAX_TOKEN_CHARS: usize = 8_192;
 /// assert_eq!(daemon_validate::find_secret("push with your own token"), None);
 /// ```
 pub fn find_secret(text: &str) -> Option<&'static str> {
-    tokens(text).next().map(|token| token.what)
+    let plain = tokens(text).next();
+    let found = plain.or_else(|| encoded_tokens(text).into_iter().next());
+    found.map(|token| token.what)
 }
 
-/// Writes a text without what looks like a token or a private key; `None` where nothing does.
+/// Finds tokens as they are and in base64, in the order of their places.
+fn all_tokens(text: &str) -> Vec<Token> {
+    let mut acc: Vec<Token> = tokens(text).collect();
+    acc.append(&mut encoded_tokens(text));
+    acc.sort_by_key(|token| token.range.start);
+    acc
+}
+
+/// Writes a text without what looks like a token or a private key, as it is or in base64; `None` where nothing does.
 ///
 /// Of a private key only the first line is known, so that everything after it goes too.
 ///
@@ -106,7 +119,11 @@ pub fn find_secret(text: &str) -> Option<&'static str> {
 pub fn without_secrets(text: &str) -> Option<String> {
     let mut acc = String::new();
     let mut at = 0;
-    for token in tokens(text) {
+    for token in all_tokens(text) {
+        if token.range.start < at {
+            at = at.max(token.range.end);
+            continue;
+        }
         acc.push_str(text.get(at..token.range.start).unwrap_or_default());
         acc.extend(["[", token.what, ", removed]"]);
         at = token.range.end;
@@ -127,18 +144,63 @@ const MAX_KEY_BYTES: usize = 16 * 1024;
 
 /// Returns where in a text something looks like a token or a private key, in the order of the places.
 ///
-/// A private key reaches to the line that ends it, or over the 16 KiB in which that line was not found.
+/// A private key reaches to the line that ends it, or over the 16 KiB in which that line was not found. What looks like one
+/// after decoding it from base64 is found too: in either alphabet, at every alignment, across line breaks; its range includes
+/// every character that encodes a part of it.
 ///
 /// ```
 /// let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
 /// assert_eq!(daemon_validate::secret_ranges(&format!("use {token}!")), [4..48]);
 /// ```
 pub fn secret_ranges(text: &str) -> Vec<Range<usize>> {
-    let whole = |token: Token| match token.what {
+    let plain = tokens(text).map(|token| whole(text, &token));
+    let mut acc: Vec<Range<usize>> = plain.collect();
+    acc.extend(encoded_tokens(text).into_iter().map(|token| token.range));
+    acc.sort_by_key(|range| range.start);
+    acc
+}
+
+/// Returns the end of the token or private key that a text begins with.
+///
+/// ```
+/// let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+/// assert_eq!(daemon_validate::secret_at_start(&format!("{token}!")), Some(44));
+/// assert_eq!(daemon_validate::secret_at_start(&format!("x{token}")), None);
+/// ```
+pub fn secret_at_start(text: &str) -> Option<usize> {
+    let begun = SHAPES
+        .iter()
+        .find_map(|(beginning, what, shape)| Some((text.strip_prefix(beginning)?, *what, *shape)));
+    let (rest, what, shape) = begun?;
+    let end = text.len() - rest.len() + shape.length(rest)?;
+    let n_shown = 0;
+    let range = 0..end;
+    Some(
+        whole(
+            text,
+            &Token {
+                range,
+                n_shown,
+                what,
+            },
+        )
+        .end,
+    )
+}
+
+/// Reports whether a text contains the first characters of a token, such as `ghp_`, unencoded or in base64.
+///
+/// A caller that reads a text in pieces keeps such a piece: the rest of the token can be in the next one.
+pub fn may_begin_secret(text: &str) -> bool {
+    BEGINNINGS.is_match(text) || encoded::may_begin(text)
+}
+
+/// Returns the range of a token; a private key reaches to the line that ends it.
+fn whole(text: &str, token: &Token) -> Range<usize> {
+    match token.what {
         "a private key" => token.range.start..end_of_key(text, token.range.end),
-        _ => token.range,
-    };
-    tokens(text).map(whole).collect()
+        _ => token.range.clone(),
+    }
 }
 
 /// Returns where a private key whose first line ends at `from` is over.
@@ -178,7 +240,7 @@ pub(super) struct Token {
     what: &'static str,
 }
 
-/// Finds tokens, in the order of their places.
+/// Finds unencoded tokens, in the order of their places.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = Token> + '_ {
     BEGINNINGS.find_iter(text).filter_map(|found| {
         let &(beginning, what, shape) = SHAPES.get(found.pattern().as_usize())?;

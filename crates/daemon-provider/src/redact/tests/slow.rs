@@ -1,0 +1,84 @@
+//! A simple search for known secrets to compare the real one with: every view in full, every pattern at every place.
+
+use std::ops::Range;
+
+use super::super::forms;
+
+type View = (Vec<u8>, Vec<usize>);
+
+/// Returns the places of known secrets in a text, in no order.
+pub(super) fn covered(secrets: &[String], text: &str) -> Vec<Range<usize>> {
+    let patterns: Vec<Vec<u8>> = secrets
+        .iter()
+        .flat_map(|secret| forms::patterns(secret))
+        .collect();
+    let mut acc = Vec::new();
+    for (bytes, places) in views(text) {
+        for pattern in &patterns {
+            for (at, window) in bytes.windows(pattern.len()).enumerate() {
+                if window == pattern {
+                    acc.push(places[at]..places[at + pattern.len()]);
+                }
+            }
+        }
+    }
+    acc
+}
+
+fn views(text: &str) -> Vec<View> {
+    let mut level: View = (text.bytes().collect(), (0..=text.len()).collect());
+    let mut acc = Vec::new();
+    for _ in 0..=3 {
+        let mut decoded = level.clone();
+        for _ in 0..=2 {
+            acc.push(undone(&decoded, |bytes| {
+                (bytes[0] == b'+').then(|| (b" ".to_vec(), 1))
+            }));
+            acc.push(decoded.clone());
+            decoded = undone(&decoded, percent);
+        }
+        level = undone(&level, json);
+    }
+    acc
+}
+
+fn undone((bytes, places): &View, undo: impl Fn(&[u8]) -> Option<(Vec<u8>, usize)>) -> View {
+    let mut acc = (Vec::new(), Vec::new());
+    let mut at = 0;
+    while at < bytes.len() {
+        let (written, n_read) = undo(&bytes[at..]).unwrap_or_else(|| (vec![bytes[at]], 1));
+        acc.1.extend(std::iter::repeat_n(places[at], written.len()));
+        acc.0.extend(written);
+        at += n_read;
+    }
+    acc.1.push(places[at]);
+    acc
+}
+
+fn number(digits: Option<&[u8]>) -> Option<u32> {
+    let digits = std::str::from_utf8(digits?).ok()?;
+    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    is_hex
+        .then(|| u32::from_str_radix(digits, 16).ok())
+        .flatten()
+}
+
+fn percent(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let byte = number(bytes.strip_prefix(b"%")?.get(..2))?;
+    Some((vec![u8::try_from(byte).ok()?], 3))
+}
+
+fn json(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let escape = *bytes.strip_prefix(b"\\")?.first()?;
+    let at = b"\"\\/nrtbf".iter().position(|known| *known == escape);
+    if let Some(at) = at {
+        return Some((vec![b"\"\\/\n\r\t\x08\x0c"[at]], 2));
+    }
+    let unit = |from: usize| number(bytes.get(from..)?.strip_prefix(b"\\u")?.get(..4));
+    let first = unit(0)?;
+    if let Some(c) = char::from_u32(first) {
+        return Some((c.to_string().into_bytes(), 6));
+    }
+    let pair = [first, unit(6)?].map(|unit| u16::try_from(unit).unwrap());
+    Some((String::from_utf16(&pair).ok()?.into_bytes(), 12))
+}

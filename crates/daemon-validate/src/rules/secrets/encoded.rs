@@ -1,0 +1,284 @@
+//! Tokens written in base64.
+//!
+//! A run of base64 characters is decoded only if it contains the encoded beginning of a token, and then as a whole. A run can
+//! begin in the middle of a group of four characters, so all four positions of its first byte are tried as needed.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::{SHAPES, Token, tokens};
+
+const LINE_BREAK: u8 = 64;
+const INDENT: u8 = 65;
+const BACKSLASH: u8 = 66;
+const OTHER: u8 = 67;
+
+/// The class of each byte in base64, standard or URL-safe: its six bits, or one of the constants above.
+static KINDS: [u8; 256] = {
+    let mut kinds = [OTHER; 256];
+    let mut n = 0_u8;
+    while n < 64 {
+        let character = match n {
+            0..26 => b'A' + n,
+            26..52 => b'a' + (n - 26),
+            52..62 => b'0' + (n - 52),
+            62 => b'+',
+            _ => b'/',
+        };
+        kinds[character as usize] = n;
+        n += 1;
+    }
+    kinds[b'-' as usize] = 62;
+    kinds[b'_' as usize] = 63;
+    kinds[b'\n' as usize] = LINE_BREAK;
+    kinds[b'\r' as usize] = LINE_BREAK;
+    kinds[b' ' as usize] = INDENT;
+    kinds[b'\t' as usize] = INDENT;
+    kinds[b'\\' as usize] = BACKSLASH;
+    kinds
+};
+
+/// Bits of the filter's key: three characters, which is what a beginning of three bytes determines at its worst alignment.
+const FILTER_BITS: u32 = 18;
+
+/// The shortest token has 15 bytes, which are 20 characters of base64.
+const SHORTEST_RUN: usize = 20;
+
+/// The base64 characters that a beginning determines at one alignment.
+struct Form {
+    sextets: Vec<u8>,
+    /// Bits of the beginning that are in the character before `sextets`.
+    n_bits_before: usize,
+}
+
+static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
+    let beginnings = SHAPES.iter().map(|(beginning, _, _)| beginning.as_bytes());
+    beginnings
+        .flat_map(|bytes| {
+            [0, 2, 4].map(|n_bits_before| Form {
+                sextets: (n_bits_before..=bytes.len() * 8 - 6)
+                    .step_by(6)
+                    .map(|bit| sextet(bytes, bit))
+                    .collect(),
+                n_bits_before,
+            })
+        })
+        .collect()
+});
+
+/// One bit per possible group of three characters; set for those that a form begins with.
+static FILTER: LazyLock<Vec<u64>> = LazyLock::new(|| {
+    let mut filter = vec![0; 1 << (FILTER_BITS - 6)];
+    for form in &*FORMS {
+        let first = form.sextets.iter().take(3);
+        let key = first.fold(0_usize, |acc, sextet| acc << 6 | usize::from(*sextet));
+        filter[key / 64] |= 1 << (key % 64);
+    }
+    filter
+});
+
+/// Returns the six bits that begin at `bit`.
+fn sextet(bytes: &[u8], bit: usize) -> u8 {
+    let byte = |at: usize| u16::from(bytes.get(at).copied().unwrap_or(0));
+    let two = byte(bit / 8) << 8 | byte(bit / 8 + 1);
+    u8::try_from(two >> (10 - bit % 8) & 63).expect("six bits are left")
+}
+
+/// Finds base64-encoded tokens, in the order of their places.
+pub(super) fn encoded_tokens(text: &str) -> Vec<Token> {
+    let mut acc = Vec::new();
+    let mut from = 0;
+    while let Some(run) = next_run(text.as_bytes(), from) {
+        from = run.end;
+        Run::read(text.as_bytes(), run).tokens(&mut acc);
+    }
+    acc.sort_by_key(|token| token.range.start);
+    acc
+}
+
+/// Reports whether a text contains the base64-encoded beginning of a token.
+pub(super) fn may_begin(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    while from < bytes.len() {
+        let (end, begins) = read_run(bytes, from);
+        if matches!(begins, Begins::Here) {
+            return true;
+        }
+        from = end + 1;
+    }
+    false
+}
+
+/// Returns the length of the line break at `at`, if there is one: a plain one, or one escaped as in JSON.
+fn line_break(bytes: &[u8], at: usize) -> Option<usize> {
+    match KINDS[usize::from(*bytes.get(at)?)] {
+        LINE_BREAK => Some(1),
+        BACKSLASH if matches!(bytes.get(at + 1), Some(b'n' | b'r')) => Some(2),
+        _ => None,
+    }
+}
+
+/// Skips line breaks, each with the indentation of the next line; returns `at` if there is none.
+fn after_breaks(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(length) = line_break(bytes, at) {
+        at += length;
+        while bytes
+            .get(at)
+            .is_some_and(|b| KINDS[usize::from(*b)] == INDENT)
+        {
+            at += 1;
+        }
+    }
+    at
+}
+
+/// Returns the next run of base64 that contains the encoded beginning of a token.
+fn next_run(bytes: &[u8], mut from: usize) -> Option<Range<usize>> {
+    loop {
+        let last = from + SHORTEST_RUN - 1;
+        if last >= bytes.len() {
+            return None;
+        }
+        // A byte outside base64 within the next 20: no run that is long enough begins before it.
+        if let Some(end) = (from..=last).rev().find(|at| ends_run(bytes, *at)) {
+            from = end + 1;
+            continue;
+        }
+        let (end, begins) = read_run(bytes, from);
+        match begins {
+            Begins::Here => return Some(from..end),
+            Begins::Nowhere => from = end + 1,
+        }
+    }
+}
+
+/// Whether a run contains the encoded beginning of a token.
+enum Begins {
+    Here,
+    Nowhere,
+}
+
+/// Returns the end of the run that begins at `start`.
+fn read_run(bytes: &[u8], start: usize) -> (usize, Begins) {
+    let filter = FILTER.as_slice();
+    let (mut at, mut window, mut n_read) = (start, 0_usize, 0_usize);
+    let mut begins = Begins::Nowhere;
+    while let Some(&byte) = bytes.get(at) {
+        let kind = KINDS[usize::from(byte)];
+        if kind < 64 {
+            window = (window << 6 | usize::from(kind)) & ((1 << FILTER_BITS) - 1);
+            n_read += 1;
+            if n_read >= 3 && filter[window / 64] >> (window % 64) & 1 == 1 {
+                begins = Begins::Here;
+            }
+            at += 1;
+        } else {
+            let next = after_breaks(bytes, at);
+            if next == at {
+                break;
+            }
+            at = next;
+        }
+    }
+    (at, begins)
+}
+
+/// Reports whether no run can include this byte, judged by its nearest neighbours.
+fn ends_run(bytes: &[u8], at: usize) -> bool {
+    let kind = |at: usize| {
+        bytes
+            .get(at)
+            .map_or(OTHER, |byte| KINDS[usize::from(*byte)])
+    };
+    match kind(at) {
+        OTHER => true,
+        BACKSLASH => line_break(bytes, at).is_none(),
+        // A blank is part of a run only as the indentation after a line break, which may be an escaped one.
+        INDENT => {
+            let before = at.checked_sub(1).map_or(OTHER, kind);
+            let is_escaped = at >= 2 && kind(at - 2) == BACKSLASH;
+            before == OTHER || (before < 64 && !is_escaped)
+        }
+        _ => false,
+    }
+}
+
+/// The characters of a run of base64 and their places in the text.
+struct Run {
+    sextets: Vec<u8>,
+    places: Vec<usize>,
+}
+
+impl Run {
+    fn read(bytes: &[u8], run: Range<usize>) -> Self {
+        let mut acc = Self {
+            sextets: Vec::with_capacity(run.len()),
+            places: Vec::with_capacity(run.len()),
+        };
+        let mut at = run.start;
+        while at < run.end {
+            let kind = KINDS[usize::from(bytes[at])];
+            if kind < 64 {
+                acc.sextets.push(kind);
+                acc.places.push(at);
+                at += 1;
+            } else {
+                at = after_breaks(bytes, at).max(at + 1);
+            }
+        }
+        acc
+    }
+
+    fn tokens(&self, acc: &mut Vec<Token>) {
+        let mut is_tried = [false; 4];
+        let filter = FILTER.as_slice();
+        for (at, first) in self.sextets.windows(3).enumerate() {
+            let key = first
+                .iter()
+                .fold(0, |acc, sextet| acc << 6 | usize::from(*sextet));
+            if filter[key / 64] >> (key % 64) & 1 == 0 {
+                continue;
+            }
+            let rest = self.sextets.get(at..).unwrap_or_default();
+            for form in FORMS.iter().filter(|form| rest.starts_with(&form.sextets)) {
+                // The offset of the token's first bit decides how the whole run is split into bytes.
+                if let Some(bit) = (at * 6).checked_sub(form.n_bits_before)
+                    && !std::mem::replace(&mut is_tried[bit % 8 / 2], true)
+                {
+                    self.tokens_from(bit % 8, acc);
+                }
+            }
+        }
+    }
+
+    /// Finds tokens in the bytes of the run, the first of which begins at this bit.
+    fn tokens_from(&self, first: usize, acc: &mut Vec<Token>) {
+        let n_bytes = (self.sextets.len() * 6).saturating_sub(first) / 8;
+        let decoded: String = (0..n_bytes)
+            .map(|n| self.byte(first + n * 8))
+            .map(|byte| {
+                if byte.is_ascii() {
+                    char::from(byte)
+                } else {
+                    '\0'
+                }
+            })
+            .collect();
+        acc.extend(tokens(&decoded).map(|token| {
+            let range = super::whole(&decoded, &token);
+            let (begin, end) = (first + range.start * 8, first + range.end * 8);
+            let place = |bit: usize| self.places.get(bit / 6).copied().unwrap_or_default();
+            Token {
+                range: place(begin)..place(end - 1) + 1,
+                ..token
+            }
+        }));
+    }
+
+    fn byte(&self, bit: usize) -> u8 {
+        let sextet = |at: usize| u16::from(self.sextets.get(at).copied().unwrap_or(0));
+        let two = sextet(bit / 6) << 6 | sextet(bit / 6 + 1);
+        u8::try_from(two >> (4 - bit % 6) & 255).expect("eight bits are left")
+    }
+}
