@@ -108,12 +108,25 @@ pub(crate) fn write_whole(
             Durability::Synced => File::open(directory)?.sync_all(),
             Durability::SyncedFirst => {
                 file.sync_all()?;
+                if syncs_names_with_files(&file) {
+                    return Ok(());
+                }
                 File::open(directory)?.sync_all()
             }
             Durability::Unsynced => Ok(()),
         }
     };
     write().map_err(failed(Action::Write, path))
+}
+
+/// Reports whether syncing a file that was just made and renamed also syncs its directory entries.
+///
+/// ext4 commits the whole journal, which holds the file, its name and the directories above it. Syncing the directory after that
+/// would flush the disk once more and write nothing.
+fn syncs_names_with_files(file: &File) -> bool {
+    const EXT4: u64 = 0xEF53;
+    let kind = rustix::fs::fstatfs(file).map(|found| u64::try_from(found.f_type));
+    matches!(kind, Ok(Ok(EXT4)))
 }
 
 /// Removes what a writer that was killed left of files it was replacing; the caller is the only writer.
