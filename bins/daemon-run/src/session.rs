@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use daemon_event::ActivationId;
+use daemon_event::{ActivationId, RepoName};
 use daemon_host::control::{CallError, Client, ErrorBody};
 use daemon_host::home::{Home, HomeError, Ownership};
 use daemon_host::ops::{Live, OpError, OpErrorKind, Operations};
@@ -200,6 +200,15 @@ impl Offline {
 impl Live for Offline {
     fn now(&self) -> Timestamp {
         daemon_host::random::now()
+    }
+
+    fn unread(&self) -> Vec<(RepoName, String)> {
+        Vec::new()
+    }
+
+    fn pause(&self) -> Option<String> {
+        let space = daemon_host::disk::Space::of(self.home.root());
+        space.pause().map(|why| format!("disk: {why}"))
     }
 
     fn nudge(&self) {}

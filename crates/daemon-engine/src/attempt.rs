@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::activation::{Activation, ActivationState};
+use crate::facts::next_look;
 use crate::output::{NewOutput, StateChange};
 
 /// How many attempts a retryable failure is given.
@@ -37,6 +38,40 @@ pub enum AttemptOutcome {
     },
     /// The host is stopping: the attempt does not count.
     HostStopping,
+    /// What it would work on is not there: nothing ran, the attempt does not count, and it is looked for as facts are.
+    Missing {
+        /// What.
+        what: Missing,
+        /// Which, for people.
+        detail: String,
+    },
+}
+
+/// What an activation may have to wait for before anything can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The commit that its event names.
+    Commit,
+    /// The daemon's files, since its repository could not be read yet.
+    Repository,
+}
+
+impl Missing {
+    /// Returns the word that begins the reason of what waits for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Commit => "commit",
+            Self::Repository => "repository",
+        }
+    }
+
+    /// Reads the reason of something that is pending.
+    pub fn of_reason(reason: &str) -> Option<Self> {
+        let (word, _) = reason.split_once(':')?;
+        [Self::Commit, Self::Repository]
+            .into_iter()
+            .find(|missing| missing.as_str() == word)
+    }
 }
 
 /// All that the end of an attempt commits, in one transaction under its lease.
@@ -113,6 +148,32 @@ pub fn end_attempt(activation: &Activation, end: &AttemptEnd, unsettled: usize) 
             not_before: Some(end.at),
             counts: Counting::Uncounted,
         },
+        AttemptOutcome::Missing { what, detail } => missing(activation, end.at, (*what, detail)),
+    }
+}
+
+/// Decides what becomes of an activation that cannot work yet. What it asks for is as old as its newest trigger.
+fn missing(activation: &Activation, now: Timestamp, (what, detail): (Missing, &str)) -> Next {
+    let newest = activation.triggers.last();
+    let asked_at = newest.map_or(activation.created_at, |trigger| trigger.recorded_at);
+    let what = what.as_str();
+    let (state, reason, not_before) = match next_look(asked_at, now) {
+        Some(next) => (
+            ActivationState::Pending,
+            format!("{what}: {detail}"),
+            Some(next),
+        ),
+        None => (
+            ActivationState::Failed,
+            format!("{what}: {detail}; it was looked for during 24 hours"),
+            None,
+        ),
+    };
+    Next {
+        state,
+        reason: Some(reason),
+        not_before,
+        counts: Counting::Uncounted,
     }
 }
 

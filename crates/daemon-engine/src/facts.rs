@@ -274,5 +274,17 @@ impl WantedFact {
     }
 }
 
+/// Returns when something that is not there at `now` is looked for again, by the rule for facts; `None` once it was looked
+/// for during [`FACT_EXPIRY`].
+pub fn next_look(asked_at: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    let mut soon = asked_at;
+    let soon = SOON.iter().map(|span| {
+        soon += *span;
+        soon
+    });
+    let next = soon.into_iter().find(|at| *at > now).unwrap_or(now + LATER);
+    (next <= asked_at + FACT_EXPIRY).then_some(next)
+}
+
 #[cfg(test)]
 mod tests;

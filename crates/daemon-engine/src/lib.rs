@@ -39,14 +39,15 @@ pub use admit::{
     QueueLimit, Standing, admit,
 };
 pub use attempt::{
-    AttemptEnd, AttemptOutcome, Counting, Gate, MAX_ATTEMPTS, MAX_HOST_CRASHES, Next, TRIP_AFTER,
-    backoff, end_attempt, reclaim,
+    AttemptEnd, AttemptOutcome, Counting, Gate, MAX_ATTEMPTS, MAX_HOST_CRASHES, Missing, Next,
+    TRIP_AFTER, backoff, end_attempt, reclaim,
 };
 pub use chain::{Chain, ChainEnd, Link, MAX_PER_ROOT, Notice, ROOT_PERIOD};
 pub use conduct::Conduct;
 pub use delivery::{OUTPUT_EXPIRY, Settlement, Step, after_look_up, after_send, step};
 pub use facts::{
-    FACT_EXPIRY, Fact, FactError, FactErrorKind, FactOrigin, FactState, Facts, Patience, WantedFact,
+    FACT_EXPIRY, Fact, FactError, FactErrorKind, FactOrigin, FactState, Facts, Patience,
+    WantedFact, next_look,
 };
 pub use output::{NewOutput, Output, OutputKey, OutputState, StateChange};
 pub use proposal::{MAX_BODY_CHARS, MAX_PROPOSAL_BYTES, PROPOSAL_VERSION, Proposal, ProposalError};
@@ -54,5 +55,7 @@ pub use state::{
     DaemonState, MAX_KEY_BYTES, MAX_KEYS, MAX_STATE_BYTES, MAX_VALUE_BYTES, PastActivation,
     StateError, apply,
 };
-pub use surface::{Found, RemoteId, Surface, SurfaceError, SurfaceErrorKind};
+pub use surface::{
+    Found, PlaceCondition, PlaceReport, RemoteId, Surface, SurfaceError, SurfaceErrorKind,
+};
 pub use transition::{DeliveryEnd, LEASE, SteppedBack};

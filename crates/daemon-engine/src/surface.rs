@@ -73,4 +73,42 @@ pub trait Surface: Send + Sync {
     /// # Errors
     /// Says whether it was refused, did not arrive, or may have arrived.
     async fn deliver(&self, output: &Output) -> Result<RemoteId, SurfaceError>;
+
+    /// Examines each place that outputs go to, without delivering anything.
+    async fn examine(&self) -> Vec<PlaceReport> {
+        Vec::new()
+    }
+}
+
+/// What was found of a place that outputs go to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlaceReport {
+    /// Which place.
+    pub place: String,
+    /// How it is.
+    pub condition: PlaceCondition,
+}
+
+/// How a place that outputs go to is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlaceCondition {
+    /// It would take an output.
+    Takes {
+        /// Where it is.
+        detail: String,
+    },
+    /// It would take one, which may not last.
+    Doubtful {
+        /// Why not.
+        detail: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// It would not.
+    Refuses {
+        /// Why.
+        detail: String,
+        /// What to do about it.
+        remedy: String,
+    },
 }

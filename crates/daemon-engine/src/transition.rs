@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::activation::{Activation, ActivationState, HostEpoch, RunLease, Trigger};
 use crate::admit::{NewTrigger, PENDING_EXPIRY};
-use crate::attempt::{AttemptEnd, AttemptOutcome, Counting, Next};
+use crate::attempt::{AttemptEnd, AttemptOutcome, Counting, Missing, Next};
 use crate::chain::{Chain, ChainEnd, Link};
 use crate::output::OutputState;
 
@@ -73,6 +73,11 @@ impl Activation {
     /// Of several chains the shortest counts, and a trigger without one makes it a root: the depth is the distance to what
     /// no output woke, so that every path through outputs ends.
     pub fn join(&mut self, trigger: Trigger, link: Option<Link>) {
+        let missing = self.reason.as_deref().and_then(Missing::of_reason);
+        if missing.is_some() {
+            // What a newer event names may be there.
+            self.hasten(trigger.recorded_at);
+        }
         self.triggers.push(trigger);
         match link {
             Some(link) if link.chain.depth < self.chain.depth => self.chain = link.chain,
@@ -169,6 +174,15 @@ impl Activation {
         }
     }
 
+    /// Makes it ready before its time where it is pending, and says whether that changed anything.
+    pub fn hasten(&mut self, now: Timestamp) -> bool {
+        let is_early = self.state == ActivationState::Pending && self.not_before > now;
+        if is_early {
+            self.not_before = now;
+        }
+        is_early
+    }
+
     /// Reports whether it has been ready for so long that it expires.
     ///
     /// The wait counts from `not_before`, so that backoff and a person's retry begin it anew.
@@ -240,6 +254,11 @@ pub enum DeliveryEnd {
 }
 
 impl AttemptEnd {
+    /// Reports whether it says something about the daemon: where something was missing, nothing of the daemon ran.
+    pub fn counts_for_gate(&self) -> bool {
+        !matches!(self.outcome, AttemptOutcome::Missing { .. })
+    }
+
     /// Reports whether its outputs and state changes are kept.
     pub fn keeps_results(&self) -> bool {
         self.outcome == AttemptOutcome::Done

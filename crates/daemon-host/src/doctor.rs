@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use daemon_engine::FactState;
+use daemon_engine::{FactState, PlaceCondition};
 use daemon_event::Source;
 use daemon_schedule::TickOutcome;
 use daemon_store::{MAX_PAGE, Query, Store, Validity};
@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::config::{Config, SecretPlaces};
+use crate::disk::Space;
 use crate::driver::{Inner, Parts};
 use crate::ops::chain;
 use crate::policy::RunPolicy;
@@ -17,8 +18,6 @@ use crate::random;
 use crate::servers;
 use crate::token::service_token;
 
-/// Free bytes below which the disk counts as full.
-pub const LOW_DISK: u64 = 256 * 1024 * 1024;
 /// How long ticks that did not run are warned of.
 const RECENT: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
@@ -109,21 +108,6 @@ pub fn checks_json(checks: &[Check]) -> Value {
     json!({"ok": ok, "checks": checks})
 }
 
-/// Says whether enough of the disk is free.
-///
-/// # Errors
-/// Says what is wrong.
-pub fn disk(path: &Path) -> Result<(), String> {
-    let status =
-        rustix::fs::statvfs(path).map_err(|error| format!("cannot be examined: {error}"))?;
-    let free = status.f_bavail.saturating_mul(status.f_frsize);
-    if free < LOW_DISK {
-        Err(format!("{} MiB are free", free >> 20))
-    } else {
-        Ok(())
-    }
-}
-
 /// Says whether the clock can be right.
 ///
 /// # Errors
@@ -138,9 +122,13 @@ pub fn clock(now: Timestamp) -> Result<(), String> {
 
 /// Examines what every home has: disk, clock, zones.
 pub fn examine_machine(home: &Path, now: Timestamp) -> Vec<Check> {
-    let disk = match disk(home) {
-        Ok(()) => Check::ok("disk", "enough is free"),
-        Err(problem) => Check::fail("disk", problem, "free at least 256 MiB"),
+    let disk = match Space::of(home).pause() {
+        None => Check::ok("disk", "enough is free"),
+        Some(problem) => Check::fail(
+            "disk",
+            problem,
+            "make room, then the host goes on by itself",
+        ),
     };
     let clock = match clock(now) {
         Ok(()) => Check::ok("clock", now.to_string()),
@@ -211,15 +199,35 @@ pub async fn examine(inner: &Inner) -> Value {
             }
             (None, None) => Check::warn(
                 format!("repository {name}"),
-                "not read yet",
-                "wait a moment",
+                match state.reading_since {
+                    Some(since) => format!("not read yet: it is being read since {since}"),
+                    None => "not read yet".to_owned(),
+                },
+                "wait a moment, then see that git can read it",
             ),
         });
     }
+    checks.extend(surface_checks(&runtime.parts).await);
     for daemon in inner.registry.get().iter() {
         checks.push(daemon_check(daemon));
     }
     checks_json(&checks)
+}
+
+/// Says of each place that outputs go to whether it would take one.
+pub async fn surface_checks(parts: &Parts) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for (surface, examined) in &parts.surfaces {
+        for report in examined.examine().await {
+            let name = format!("surface {surface} {}", report.place);
+            checks.push(match report.condition {
+                PlaceCondition::Takes { detail } => Check::ok(name, detail),
+                PlaceCondition::Doubtful { detail, remedy } => Check::warn(name, detail, remedy),
+                PlaceCondition::Refuses { detail, remedy } => Check::fail(name, detail, remedy),
+            });
+        }
+    }
+    checks
 }
 
 /// Says whether ticks were missed or refused within a day.

@@ -9,18 +9,18 @@ mod origin;
 pub(crate) mod outbox;
 mod parts;
 pub mod repos;
+mod sight;
 pub(crate) mod ticking;
 mod upkeep;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, RwLock};
 
 use daemon_engine::{HostEpoch, RunLease, Surface};
 use daemon_event::{ActivationId, RepoName};
 use daemon_provider::CancelReason;
-use daemon_repo::RefsFingerprint;
-use daemon_store::{DaemonRow, Store};
+use daemon_store::Store;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -33,7 +33,8 @@ use crate::secrets::HostSecrets;
 pub use alone::run_one;
 pub use loops::start;
 pub use parts::{Checked, Checker, Parts, Planner, Push, PushPermission, Runtime, Wish};
-use repos::Watched;
+use repos::{Awaited, Watched};
+pub use sight::RepoState;
 
 /// How long a loop that panicked makes the host unready.
 const DEFECT_SHOWS: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
@@ -47,6 +48,8 @@ pub(crate) struct Signals {
     pub(crate) outputs: Notify,
     pub(crate) ticks: Notify,
     pub(crate) repos: Notify,
+    /// A first reading of a repository is over.
+    pub(crate) read: Notify,
     pub(crate) ended: Notify,
 }
 
@@ -68,18 +71,6 @@ impl Drop for Leased {
     fn drop(&mut self) {
         self.inner.state().running.remove(&self.id);
     }
-}
-
-/// What is known of a repository.
-#[derive(Clone, Debug, Default)]
-pub struct RepoState {
-    /// The commit its registry was read at.
-    pub commit: Option<String>,
-    /// Why it cannot be read.
-    pub problem: Option<String>,
-    is_forced: bool,
-    /// What its refs looked like before it was read at the start.
-    first_seen: Option<RefsFingerprint>,
 }
 
 /// What the tasks of a host share.
@@ -117,6 +108,7 @@ struct State {
     running: HashMap<ActivationId, Running>,
     handles: HashMap<String, std::num::NonZeroU32>,
     repos: BTreeMap<RepoName, RepoState>,
+    awaited: BTreeMap<ActivationId, Awaited>,
     turns: BTreeMap<RepoName, Arc<tokio::sync::Mutex<()>>>,
     defects: BTreeMap<&'static str, jiff::Timestamp>,
 }
@@ -249,9 +241,10 @@ impl Inner {
         lease: RunLease,
     ) -> (Leased, watch::Receiver<Option<CancelReason>>) {
         let (cancel, stopped) = watch::channel(None);
-        self.state()
-            .running
-            .insert(id.clone(), Running { lease, cancel });
+        let mut state = self.state();
+        state.awaited.remove(id);
+        state.running.insert(id.clone(), Running { lease, cancel });
+        drop(state);
         let leased = Leased {
             inner: Arc::clone(self),
             id: id.clone(),
@@ -296,7 +289,9 @@ impl Inner {
 
     /// Tells one run to stop; the first reason counts.
     pub(crate) fn stop_run(&self, id: &ActivationId, why: CancelReason) {
-        if let Some(running) = self.state().running.get(id) {
+        let mut state = self.state();
+        state.awaited.remove(id);
+        if let Some(running) = state.running.get(id) {
             running
                 .cancel
                 .send_if_modified(|reason| reason.is_none() && reason.replace(why).is_none());
@@ -322,53 +317,6 @@ impl Inner {
             .collect()
     }
 
-    /// Returns what is known of each repository.
-    pub fn repo_states(&self) -> BTreeMap<RepoName, RepoState> {
-        self.state().repos.clone()
-    }
-
-    pub(crate) fn registered_at(&self, repo: &RepoName) -> Option<String> {
-        self.state()
-            .repos
-            .get(repo)
-            .and_then(|state| state.commit.clone())
-    }
-
-    pub(crate) fn note_registered(&self, repo: &RepoName, commit: &str) {
-        self.state().repos.entry(repo.clone()).or_default().commit = Some(commit.to_owned());
-    }
-
-    fn note_first_seen(&self, repo: &RepoName, fingerprint: Option<RefsFingerprint>) {
-        let mut state = self.state();
-        state.repos.entry(repo.clone()).or_default().first_seen = fingerprint;
-    }
-
-    /// Returns what the refs of a repository looked like when it was read at the start.
-    pub(crate) fn first_seen(&self, repo: &RepoName) -> Option<RefsFingerprint> {
-        self.state().repos.get(repo)?.first_seen
-    }
-
-    pub(crate) fn note_repo(&self, repo: &RepoName, problem: Option<String>) {
-        self.state().repos.entry(repo.clone()).or_default().problem = problem;
-    }
-
-    /// Makes every repository be read again, and its daemons be registered again.
-    pub(crate) fn force_repos(&self) {
-        for state in self.state().repos.values_mut() {
-            state.is_forced = true;
-            state.commit = None;
-            state.first_seen = None;
-        }
-        self.signals.repos.notify_waiters();
-    }
-
-    pub(crate) fn take_forced(&self, repo: &RepoName) -> bool {
-        self.state()
-            .repos
-            .get_mut(repo)
-            .is_some_and(|state| std::mem::take(&mut state.is_forced))
-    }
-
     /// Returns what is held while a repository is read.
     pub(crate) fn turn(&self, repo: &RepoName) -> Arc<tokio::sync::Mutex<()>> {
         Arc::clone(self.state().turns.entry(repo.clone()).or_default())
@@ -378,78 +326,25 @@ impl Inner {
         self.state.lock().expect("no holder panics")
     }
 
-    /// Empties the registry of repositories that are watched no longer, and reads those that are for the first time.
-    ///
-    /// # Errors
-    /// If the store fails. A repository that cannot be read is noted and does not hinder the others.
-    pub async fn first_sight(&self) -> Result<(), daemon_store::StoreError> {
-        let watched: BTreeSet<RepoName> = self
-            .runtime()
-            .parts
-            .repos
-            .iter()
-            .map(|repo| repo.name.clone())
-            .collect();
-        let mut stored: BTreeMap<RepoName, Vec<DaemonRow>> = BTreeMap::new();
-        for row in self.store.daemons().await? {
-            stored.entry(row.key.repo.clone()).or_default().push(row);
-        }
-        for repo in stored.keys().filter(|repo| !watched.contains(repo)) {
-            let now = crate::random::now();
-            let none = daemon_store::Registration {
-                repo: repo.clone(),
-                commit: String::new(),
-                daemons: Vec::new(),
-                now,
-            };
-            self.store.register(none).await?;
-        }
-        // What is stored serves until its repository was read: one that is unreachable keeps its daemons.
-        for repo in &watched {
-            let rows = stored.remove(repo).unwrap_or_default().into_iter();
-            self.registry
-                .replace(repo, rows.map(|row| self.registry.compile(row)).collect());
-        }
-        drop(stored);
-        self.read_repos().await
-    }
-
-    /// Reads the watched repositories, and leaves those of others as they are stored.
-    ///
-    /// # Errors
-    /// If the store fails. A repository that cannot be read is noted.
-    pub async fn read_repos(&self) -> Result<(), daemon_store::StoreError> {
-        for repo in &self.runtime().parts.repos {
-            let fingerprint = repo.repository.refs_fingerprint().ok();
-            let problem = repos::sync(self, repo)
-                .await
-                .err()
-                .map(|error| crate::ops::chain(&error));
-            if problem.is_none() {
-                self.note_first_seen(&repo.name, fingerprint);
-            }
-            self.note_repo(&repo.name, problem);
-        }
-        Ok(())
-    }
-
     /// Matches everything that waits.
     ///
     /// # Errors
     /// If the store fails.
     pub async fn match_events(&self) -> Result<(), daemon_store::StoreError> {
-        matching::match_waiting(self).await
+        matching::match_waiting(self, &mut matching::Passed::default()).await
     }
 
-    /// Takes back what earlier hosts of this home left leased, after their process trees were ended, and removes what
-    /// they left of work trees.
+    /// Takes back what earlier hosts of this home left leased, after their process trees were ended.
     ///
     /// # Errors
     /// If the store fails.
     pub async fn take_back(&self) -> Result<(), daemon_store::StoreError> {
-        upkeep::take_back(self).await?;
+        upkeep::take_back(self).await
+    }
+
+    /// Removes what earlier hosts of this home left of work trees.
+    pub async fn clear_worktrees(self: &Arc<Self>) {
         upkeep::clear_worktrees(self).await;
-        Ok(())
     }
 
     /// Returns the directory of one attempt's worktree.

@@ -9,18 +9,17 @@ mod servers;
 mod spool;
 mod supervise;
 
-use std::path::Path;
 use std::sync::Arc;
 
-use daemon_engine::{Activation, AttemptEnd, AttemptOutcome};
-use daemon_repo::Worktree;
+use daemon_engine::{Activation, ActivationState, AttemptEnd, AttemptOutcome, Missing};
+use daemon_event::RepoName;
+use daemon_repo::{ObjectId, Worktree};
 use daemon_store::{Ended, StoreError};
 
-pub(crate) use place::environment;
+pub(crate) use place::{environment, present};
 
 use crate::defect::guarded;
 use crate::driver::Inner;
-use crate::driver::repos::Watched;
 use crate::money::Wallet;
 use crate::policy::micros;
 use crate::random;
@@ -29,31 +28,54 @@ use grants::RunGrants;
 /// Why an attempt ended before its provider began.
 pub(crate) struct Refusal {
     outcome: AttemptOutcome,
+    /// The commits of which one must come first.
+    awaits: Vec<ObjectId>,
 }
 
 impl Refusal {
+    fn new(outcome: AttemptOutcome) -> Self {
+        Self {
+            outcome,
+            awaits: Vec::new(),
+        }
+    }
+
     /// Trying again may help.
     pub(crate) fn retryable(reason: impl Into<String>) -> Self {
-        Self {
-            outcome: AttemptOutcome::Retryable {
-                reason: reason.into(),
-            },
-        }
+        Self::new(AttemptOutcome::Retryable {
+            reason: reason.into(),
+        })
     }
 
     /// The attempt never began: it is given back.
     pub(crate) fn given_back() -> Self {
-        Self {
-            outcome: AttemptOutcome::HostStopping,
-        }
+        Self::new(AttemptOutcome::HostStopping)
     }
 
     /// Trying again cannot help.
     pub(crate) fn final_(reason: impl Into<String>) -> Self {
+        Self::new(AttemptOutcome::Final {
+            reason: reason.into(),
+        })
+    }
+
+    /// The daemon's files are not known yet.
+    pub(crate) fn repository(repo: &RepoName) -> Self {
+        Self::new(AttemptOutcome::Missing {
+            what: Missing::Repository,
+            detail: format!("`{repo}` could not be read yet"),
+        })
+    }
+
+    /// None of the commits that the event names is there.
+    pub(crate) fn commit(repo: &RepoName, commits: Vec<ObjectId>) -> Self {
+        let named: Vec<String> = commits.iter().map(|commit| format!("`{commit}`")).collect();
         Self {
-            outcome: AttemptOutcome::Final {
-                reason: reason.into(),
+            outcome: AttemptOutcome::Missing {
+                what: Missing::Commit,
+                detail: format!("{} is not in `{repo}`", named.join(" or ")),
             },
+            awaits: commits,
         }
     }
 
@@ -85,9 +107,13 @@ pub(crate) async fn attempt(
     let (id, lease) = (activation.id.clone(), activation.run_lease);
     let (leased, mut stopped) = inner.begin_run(&id, lease);
     let worked = guarded(Box::pin(work(inner, &activation, provider, &mut stopped))).await;
+    let mut awaits = Vec::new();
     let (end, worktree) = match worked {
         Ok(Ok((end, worktree))) => (end, Some(worktree)),
-        Ok(Err(refusal)) => (refusal.end(), None),
+        Ok(Err(mut refusal)) => {
+            awaits = std::mem::take(&mut refusal.awaits);
+            (refusal.end(), None)
+        }
         Err(defect) => {
             tracing::error!(activation = %id, %defect, "an attempt panicked");
             (Refusal::final_(defect.to_string()).end(), None)
@@ -125,6 +151,11 @@ pub(crate) async fn attempt(
             metrics::counter!("daemon_attempts_total", "state" => ended.activation.state.as_str())
                 .increment(1);
             inner.registry.set_gate(&activation.daemon, ended.gate);
+            if let (AttemptOutcome::Missing { .. }, ActivationState::Pending) =
+                (&outcome, ended.activation.state)
+            {
+                inner.note_awaited(&activation, awaits);
+            }
             Ok(Some(ended))
         }
         Err(StoreError::LeaseLost) => {
@@ -164,14 +195,5 @@ async fn remove(worktree: Worktree) {
             tracing::warn!(dir = %dir.display(), error, "a worktree could not be removed");
         }
         Err(error) => tracing::error!(%error, "removing a worktree panicked"),
-    }
-}
-
-/// Removes what is left of a worktree.
-pub(crate) async fn remove_worktree(repo: &Arc<Watched>, dir: &Path) {
-    let (repo, dir) = (Arc::clone(repo), dir.to_owned());
-    let removed = tokio::task::spawn_blocking(move || repo.repository.remove_worktree(&dir)).await;
-    if let Ok(Err(error)) = removed {
-        tracing::debug!(%error, "no worktree was left to remove");
     }
 }

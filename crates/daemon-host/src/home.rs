@@ -147,6 +147,7 @@ impl Home {
     /// # Errors
     /// [`HomeError::Owned`] if another process owns it; nothing was touched then.
     pub fn own(&self) -> Result<Ownership, HomeError> {
+        crate::disk::give_up_reserve(&self.root);
         let path = self.root.join("run/host.lock");
         let mut file = OpenOptions::new()
             .read(true)

@@ -29,6 +29,7 @@ pub mod config;
 pub mod context;
 pub mod control;
 mod defect;
+pub mod disk;
 pub mod doctor;
 pub mod driver;
 pub mod emanation;

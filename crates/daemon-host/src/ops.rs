@@ -15,6 +15,7 @@ mod table;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use daemon_event::RepoName;
 use daemon_store::Store;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -31,6 +32,12 @@ use crate::registry::SharedRegistry;
 pub trait Live: Send + Sync {
     /// Reads the clock.
     fn now(&self) -> Timestamp;
+
+    /// Names the watched repositories that could not be read yet, each with the reason.
+    fn unread(&self) -> Vec<(RepoName, String)>;
+
+    /// Says why no run may start at the moment, if so.
+    fn pause(&self) -> Option<String>;
 
     /// Says that something may have become claimable.
     fn nudge(&self);
@@ -87,7 +94,22 @@ impl Operations {
         method: &str,
         params: Map<String, Value>,
     ) -> Result<Map<String, Value>, OpError> {
-        let params = Params::new(params);
+        let done = self.dispatch(method, Params::new(params)).await;
+        done.map_err(|error| self.explained(error))
+    }
+
+    /// Says of a daemon that is not known which repositories may hold it.
+    fn explained(&self, error: OpError) -> OpError {
+        let unread = self.live.unread();
+        if error.code != "unknown-daemon" || unread.is_empty() {
+            return error;
+        }
+        let told = unread.iter().map(|(repo, why)| format!("`{repo}`: {why}"));
+        let told: Vec<String> = told.collect();
+        error.with_help(format!("a repository is not read yet: {}", told.join("; ")))
+    }
+
+    async fn dispatch(&self, method: &str, params: Params) -> Result<Map<String, Value>, OpError> {
         match method {
             "daemon/list" => self.daemon_list(params).await,
             "daemon/get" => self.daemon_get(params).await,

@@ -323,6 +323,17 @@ impl SharedRegistry {
         Registered::read_with(row, &self.readings)
     }
 
+    /// Compiles a row, or takes over what is known of it where it wakes as before.
+    pub(crate) fn renew(&self, known: &Registry, row: DaemonRow) -> Registered {
+        match known.find_key(&row.key) {
+            Some(old) if old.row.rev == row.rev && old.row.schedule == row.schedule => Registered {
+                row,
+                ..Registered::clone(old)
+            },
+            _ => self.compile(row),
+        }
+    }
+
     /// Returns the daemons as they are.
     pub fn get(&self) -> Arc<Registry> {
         Arc::clone(&self.current.read().expect("no holder panics"))

@@ -15,6 +15,8 @@ use daemon_ingest::{Github, Linear, Secrets, Sentry, Slack, Source};
 use daemon_provider::CancelReason;
 use daemon_store::Store;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
 
 use self::seams::{HostHealth, HostLive, Intake};
 use crate::config::{Config, SecretPlaces};
@@ -108,6 +110,8 @@ pub async fn serve<F: Future<Output = Signal>>(
         .unwrap_or_else(|| PathBuf::from("token"));
     let token = home.token(&token_file).map_err(config_error)?;
     let sources = sources(&home, &config)?;
+    // Who watches the process is answered from here on, however long the rest of the start takes.
+    let (http, bound) = listen(address).await?;
     let parts = compose.parts(&config)?;
     let socket = home.below(&config.uds.path);
     let clients = usize::try_from(config.host.clients).unwrap_or(usize::MAX);
@@ -127,34 +131,13 @@ pub async fn serve<F: Future<Output = Signal>>(
         generation: 1,
     };
     let inner = Inner::new(home, Arc::clone(&store), epoch, runtime, secrets);
+    let metrics = recorder();
     crate::strays::end().await;
     inner.take_back().await?;
-    inner.first_sight().await?;
-
-    let unusable = |what: String| {
-        move |error: std::io::Error| {
-            // Another program may leave the address; nothing else mends itself.
-            let (kind, help) = match error.kind() {
-                std::io::ErrorKind::AddrInUse => (
-                    OpErrorKind::Busy,
-                    "stop what listens there, or give --listen",
-                ),
-                _ => (
-                    OpErrorKind::Config,
-                    "see host.listen and uds.path in the configuration",
-                ),
-            };
-            OpError::new(kind, "cannot-listen", format!("{what}: {error}")).with_help(help)
-        }
-    };
-    let listener = http::bind(address)
-        .await
-        .map_err(unusable(format!("cannot listen on {address}")))?;
-    let bound = listener
-        .local_addr()
-        .map_err(unusable(format!("cannot listen on {address}")))?;
-    let control_listener =
-        control::bind(&socket).map_err(unusable(format!("cannot bind `{}`", socket.display())))?;
+    inner.load_registry().await?;
+    let control_listener = control::bind(&socket)
+        .map_err(|error| unusable(&format!("cannot bind `{}`", socket.display()), &error))?;
+    let tasks = driver::start(&inner).await;
 
     let live = Arc::new(HostLive {
         inner: Arc::clone(&inner),
@@ -177,7 +160,7 @@ pub async fn serve<F: Future<Output = Signal>>(
     let login_url = format!("http://{bound}/login?code={}", access.login_code());
     let health = Arc::new(HostHealth {
         inner: Arc::clone(&inner),
-        metrics: recorder(),
+        metrics,
     });
     let doors = Arc::new(Doors {
         access,
@@ -198,8 +181,12 @@ pub async fn serve<F: Future<Output = Signal>>(
         events: inner.emanations.events(),
     };
 
-    let listeners = tokio_util::task::TaskTracker::new();
-    listeners.spawn(http::serve(listener, doors, inner.stop.clone()));
+    let Http {
+        opening,
+        listeners,
+        stop,
+    } = http;
+    opening.open(doors);
     listeners.spawn(control::serve(
         control_listener,
         Arc::new(control),
@@ -207,7 +194,6 @@ pub async fn serve<F: Future<Output = Signal>>(
         inner.finished.clone(),
     ));
     listeners.close();
-    let tasks = driver::start(&inner);
     on_ready(Ready {
         http: format!("http://{bound}"),
         socket: socket.clone(),
@@ -235,6 +221,7 @@ pub async fn serve<F: Future<Output = Signal>>(
     }
     tracing::info!("stopping");
     inner.stop.cancel();
+    drop(stop);
     tokio::select! {
         () = tasks.wait() => {}
         () = again(&mut signals) => inner.stop_runs(CancelReason::AgentStop),
@@ -251,6 +238,46 @@ pub async fn serve<F: Future<Output = Signal>>(
     }
     std::fs::remove_file(&socket).unwrap_or_default();
     Ok(())
+}
+
+/// The HTTP listener, which serves until the guard of its stop goes.
+struct Http {
+    opening: http::Opening,
+    listeners: TaskTracker,
+    stop: DropGuard,
+}
+
+/// Begins to listen.
+async fn listen(address: SocketAddr) -> Result<(Http, SocketAddr), OpError> {
+    let failed = |error| unusable(&format!("cannot listen on {address}"), &error);
+    let listener = http::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    let (opening, listeners) = (http::Opening::default(), TaskTracker::new());
+    let stop = CancellationToken::new();
+    listeners.spawn(http::serve(listener, opening.clone(), stop.clone()));
+    tracing::info!("listening on http://{bound}");
+    let http = Http {
+        opening,
+        listeners,
+        stop: stop.drop_guard(),
+    };
+    Ok((http, bound))
+}
+
+/// Says that an address or a path cannot be used.
+fn unusable(what: &str, error: &std::io::Error) -> OpError {
+    // Another program may leave the address; nothing else mends itself.
+    let (kind, help) = match error.kind() {
+        std::io::ErrorKind::AddrInUse => (
+            OpErrorKind::Busy,
+            "stop what listens there, or give --listen",
+        ),
+        _ => (
+            OpErrorKind::Config,
+            "see host.listen and uds.path in the configuration",
+        ),
+    };
+    OpError::new(kind, "cannot-listen", format!("{what}: {error}")).with_help(help)
 }
 
 async fn again<F: Future<Output = Signal>>(signals: &mut impl FnMut() -> F) {

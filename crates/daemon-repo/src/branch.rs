@@ -1,10 +1,16 @@
 //! Branches that daemons create, here and at remotes.
 
+use std::time::Duration;
+
 use crate::error::{GitError, Problem};
+use crate::git::Call;
 use crate::mark::Mark;
 use crate::object::{InvalidName, ObjectId, RefName};
 use crate::refs::RefSnapshot;
 use crate::repository::Repository;
+
+/// How long a remote may take to say whether it would take a branch.
+const PROBE: Duration = Duration::from_secs(20);
 
 /// Where a daemon's branch goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +50,15 @@ impl std::str::FromStr for Remote {
             "." => Ok(Self::Here),
             _ => text.parse().map(Self::Named),
         }
+    }
+}
+
+impl std::fmt::Display for Remote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Here => ".",
+            Self::Named(name) => &name.0,
+        })
     }
 }
 
@@ -111,24 +126,31 @@ impl Repository {
                 .operand(commit.as_str())
                 .operand(self.format().zero())
                 .stdout(),
-            Remote::Named(name) => self
-                .call("push")
-                .args([
-                    "--porcelain",
-                    "--no-verify",
-                    "--no-follow-tags",
-                    "--recurse-submodules=no",
-                ])
-                // An empty expectation: the ref must not be there.
-                .arg(format!("--force-with-lease={branch}:"))
-                .operand(&*name.0)
-                .operand(format!("{commit}:{branch}"))
-                .stdout(),
+            Remote::Named(name) => {
+                let push = push_options(self.call("push"), name, branch);
+                push_operands(push, name, branch, commit).stdout()
+            }
         };
         match created {
             Ok(_) => Ok(()),
             Err(error) => Err(self.taken(remote, branch)?.unwrap_or(error)),
         }
+    }
+
+    /// Asks a remote whether it would take a branch, without creating it.
+    ///
+    /// # Errors
+    /// [`GitError`] with git's own reason.
+    pub(crate) fn probe_push(
+        &self,
+        name: &RemoteName,
+        branch: &RefName,
+        commit: &ObjectId,
+    ) -> Result<(), GitError> {
+        let push = push_options(self.call("push"), name, branch).within(PROBE);
+        push_operands(push.arg("--dry-run"), name, branch, commit)
+            .stdout()
+            .map(drop)
     }
 
     /// Tells a refusal, because the name is taken, from other failures.
@@ -187,7 +209,7 @@ impl Repository {
         let output = self
             .call("ls-remote")
             .args(["--refs", "--quiet"])
-            .operand(&*remote.0)
+            .operand(self.push_url(remote)?)
             .operand(branch.as_str())
             .stdout()?;
         // Git matches the end of names, so other refs can be listed as well.
@@ -208,11 +230,43 @@ impl Repository {
                 "--no-write-fetch-head",
                 "--no-recurse-submodules",
             ])
-            .operand(&*remote.0)
+            .operand(self.push_url(remote)?)
             .operand(commit.as_str())
             .stdout()
             .map(drop)
     }
+
+    /// Returns where branches are pushed to, which is not where a remote with a `pushurl` is fetched from.
+    fn push_url(&self, remote: &RemoteName) -> Result<String, GitError> {
+        let call = self.call("remote").args(["get-url", "--push"]);
+        let output = call.operand(&*remote.0).output()?;
+        let url = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        // What git knows no remote by is a URL itself.
+        Ok(match url.is_empty() {
+            true => remote.0.as_ref().to_owned(),
+            false => url,
+        })
+    }
+}
+
+/// Adds what makes a push create one branch and nothing else, whatever is configured for the remote.
+fn push_options(push: Call, name: &RemoteName, branch: &RefName) -> Call {
+    // A mirror refuses to push single branches. The name goes by the environment, since `-c` would end it at a `=`.
+    push.env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", format!("remote.{}.mirror", name.0))
+        .env("GIT_CONFIG_VALUE_0", "false")
+        .args([
+            "--porcelain",
+            "--no-verify",
+            "--no-follow-tags",
+            "--recurse-submodules=no",
+        ])
+        // An empty expectation: the ref must not be there.
+        .arg(format!("--force-with-lease={branch}:"))
+}
+
+fn push_operands(push: Call, name: &RemoteName, branch: &RefName, commit: &ObjectId) -> Call {
+    push.operand(&*name.0).operand(format!("{commit}:{branch}"))
 }
 
 /// Whether `name` lies in the directory that `other` would have to be.

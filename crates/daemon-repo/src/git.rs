@@ -119,6 +119,12 @@ impl Call {
         }
     }
 
+    /// Gives it another time than two minutes.
+    pub(crate) fn within(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.tool = self.tool.env(name, value);
         self

@@ -35,6 +35,7 @@
 
 mod branch;
 mod changes;
+mod delivery;
 mod discover;
 mod error;
 mod event;
@@ -57,6 +58,7 @@ mod worktree;
 
 pub use branch::{Remote, RemoteName, Standing};
 pub use changes::{Changes, FileChange};
+pub use delivery::Doubt;
 pub use discover::{
     Content, DAEMON_FILE, DAEMONS_DIR, DaemonSource, Discovery, MAX_DAEMON_FILE, MAX_DAEMONS,
 };

@@ -76,7 +76,27 @@ pub(crate) fn end_attempt(
     let next = decide_end(&held.activation, end, unsettled);
     held.activation.finish(end, next);
     activation::update(tx, &held)?;
-    ended(tx, held)
+    if end.counts_for_gate() {
+        return ended(tx, held);
+    }
+    let conduct = registry::conduct(tx, &held.activation.daemon)?;
+    Ok(Ended {
+        activation: held.activation,
+        gate: conduct.map_or(Gate::Open, |conduct| conduct.gate),
+    })
+}
+
+/// Makes pending activations ready; others are passed over.
+pub(crate) fn hasten(tx: &Connection, ids: &[ActivationId], now: Timestamp) -> Outcome<()> {
+    for id in ids {
+        let Some(mut found) = activation::find(tx, id)? else {
+            continue;
+        };
+        if found.activation.hasten(now) {
+            activation::update(tx, &found)?;
+        }
+    }
+    Ok(())
 }
 
 /// Counts the activation's new state for its daemon.

@@ -135,11 +135,11 @@ pub(crate) fn ref_cursors(conn: &Connection, repo: &RepoName) -> Outcome<Vec<Ref
     Ok(cursors)
 }
 
-pub(crate) fn unmatched(conn: &Connection, limit: u32) -> Outcome<Vec<EventRow>> {
+pub(crate) fn unmatched(conn: &Connection, after: u64, limit: u32) -> Outcome<Vec<EventRow>> {
     let mut find = conn.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM {TABLES} WHERE e.due = 1 ORDER BY e.seq LIMIT ?1"
+        "SELECT {COLUMNS} FROM {TABLES} WHERE e.due = 1 AND e.seq > ?1 ORDER BY e.seq LIMIT ?2"
     ))?;
-    let mut rows = find.query([limit])?;
+    let mut rows = find.query(params![integer(after), limit])?;
     let mut events = Vec::new();
     while let Some(row) = rows.next()? {
         events.push(read_event(conn, row)?);

@@ -6,6 +6,7 @@ use daemon_store::decide::{CoverageStep, cancel_reason, coverage_step, registere
 use daemon_store::{
     Coverage, DaemonRow, Modes, Registration, RegistryChange, ScheduleText, StoreError, Validity,
 };
+use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::activation;
@@ -17,10 +18,7 @@ use crate::tick;
 pub(crate) fn register(tx: &Connection, registration: &Registration) -> Outcome<RegistryChange> {
     let repo = &registration.repo;
     let stored = daemons_of(tx, repo)?;
-    let newest: i64 = tx.query_row("SELECT coalesce(max(seq), 0) FROM event", [], |row| {
-        row.get(0)
-    })?;
-    let newest = u64::try_from(newest).map_err(|error| damaged("column `seq`", error))?;
+    let newest = newest_seq(tx, registration.since)?;
     let (rows, change) = registered(&stored, registration, newest);
     tx.prepare_cached("DELETE FROM daemon WHERE repo = ?1")?
         .execute([repo.as_str()])?;
@@ -32,6 +30,18 @@ pub(crate) fn register(tx: &Connection, registration: &Registration) -> Outcome<
     follow_coverages(tx, registration, &rows)?;
     cancel_orphans(tx, registration, &rows)?;
     Ok(change)
+}
+
+/// Returns the newest event that was stored, or received until an instant; 0 without one.
+fn newest_seq(tx: &Connection, until: Option<Timestamp>) -> Outcome<u64> {
+    let newest: Option<i64> = tx
+        .prepare_cached(
+            "SELECT seq FROM event WHERE ?1 IS NULL OR received_at <= ?1 ORDER BY seq DESC LIMIT 1",
+        )?
+        .query_row([until.map(micros)], |row| row.get(0))
+        .optional()?;
+    let newest = u64::try_from(newest.unwrap_or(0));
+    Ok(newest.map_err(|error| damaged("column `seq`", error))?)
 }
 
 fn follow_coverages(

@@ -48,9 +48,9 @@ impl Events for SqliteStore {
         .await
     }
 
-    async fn unmatched(&self, limit: u32) -> Result<Vec<EventRow>, StoreError> {
+    async fn unmatched(&self, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError> {
         self.read("read unmatched events", move |tx| {
-            event::unmatched(tx, limit)
+            event::unmatched(tx, after, limit)
         })
         .await
     }
@@ -193,6 +193,14 @@ impl Activations for SqliteStore {
         let request = request.clone();
         self.write("claim one activation", move |tx| {
             claim::claim_one(tx, &id, &request)
+        })
+        .await
+    }
+
+    async fn hasten(&self, ids: &[ActivationId], now: Timestamp) -> Result<(), StoreError> {
+        let ids = ids.to_vec();
+        self.write("hasten activations", move |tx| {
+            attempt::hasten(tx, &ids, now)
         })
         .await
     }

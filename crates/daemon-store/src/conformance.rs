@@ -95,6 +95,7 @@ cases! {
         a_chain_ends_as_a_cancelled_activation;
     registry:
         a_new_daemon_begins_after_the_newest_event
+        a_new_daemon_begins_after_what_was_received_by_then
         a_registration_keeps_gate_failures_and_age
         removal_and_invalidity_cancel_what_waits
         two_files_of_one_id_are_both_invalid
@@ -120,6 +121,7 @@ cases! {
         a_retryable_failure_waits_and_is_tried_again
         attempts_run_out
         a_stopping_host_gives_the_attempt_back
+        what_is_missing_waits_uncounted_until_it_is_there
         usage_adds_up_over_attempts
         five_failures_trip_the_gate
         success_forgets_failures

@@ -196,10 +196,12 @@ pub struct Registration {
     pub commit: String,
     /// Every daemon file found there. `gate`, `failures`, `since_seq` and `registered_at` are kept from the stored row
     /// of the same key, except that a new `rev` opens a tripped gate; a key that was not registered gets `Open`, 0, the
-    /// newest stored event and `now`.
+    /// newest event that was stored, or received until `since`, and `now`.
     pub daemons: Vec<DaemonRow>,
     /// When it was read.
     pub now: Timestamp,
+    /// Events received after this wake the daemons that are new; `None` for events that are stored after this.
+    pub since: Option<Timestamp>,
 }
 
 /// What a registration changed.

@@ -40,8 +40,8 @@ pub trait Events: Send + Sync {
     /// Returns where the refs of a repository were last seen; empty before the first sight.
     async fn ref_cursors(&self, repo: &RepoName) -> Result<Vec<RefCursor>, StoreError>;
 
-    /// Returns up to `limit` events that are still to be matched, oldest first.
-    async fn unmatched(&self, limit: u32) -> Result<Vec<EventRow>, StoreError>;
+    /// Returns up to `limit` events behind `after` (0: from the first) that are still to be matched, oldest first.
+    async fn unmatched(&self, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError>;
 
     /// Marks events as matched and admits their triggers, in order; an event already matched is passed over.
     ///
@@ -181,6 +181,10 @@ pub trait Activations: Send + Sync {
         id: &ActivationId,
         request: &ClaimRequest,
     ) -> Result<Option<Activation>, StoreError>;
+
+    /// Makes pending activations ready at `now` that were to wait longer; what they waited for is there. Others are passed
+    /// over.
+    async fn hasten(&self, ids: &[ActivationId], now: Timestamp) -> Result<(), StoreError>;
 
     /// Returns the earliest future `not_before` of a pending activation.
     async fn next_claim_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError>;

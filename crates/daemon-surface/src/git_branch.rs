@@ -1,19 +1,26 @@
 //! The surface that is a branch.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use daemon_engine::{Found, Output, RemoteId, Surface, SurfaceError, SurfaceErrorKind};
+use daemon_engine::{
+    Found, Output, PlaceCondition, PlaceReport, RemoteId, Surface, SurfaceError, SurfaceErrorKind,
+};
 use daemon_event::RepoName;
 use daemon_repo::{
-    Changes, GitError, ObjectId, Problem, RefName, Remote, Repository, Standing, daemon_branch,
+    Changes, Doubt, GitError, ObjectId, Problem, RefName, Remote, Repository, Standing,
+    daemon_branch,
 };
 use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
 
 /// The name of this surface in outputs.
 pub const GIT: &str = "git";
 
 const CONTENT_VERSION: u32 = 1;
+/// How long the examination of one place may take.
+const EXAMINATION: Duration = Duration::from_secs(25);
 
 /// Creates and finds the branches that carry the outputs of daemons.
 #[derive(Clone, Debug)]
@@ -90,6 +97,27 @@ impl Surface for GitBranch {
         let (place, output) = (self.place(output)?, output.clone());
         blocking(move || place.deliver(&output)).await
     }
+
+    async fn examine(&self) -> Vec<PlaceReport> {
+        let mut examined = JoinSet::new();
+        for (repo, place) in self.places.clone() {
+            let examine = tokio::task::spawn_blocking(move || place.examine());
+            examined.spawn(async move {
+                let condition = match tokio::time::timeout(EXAMINATION, examine).await {
+                    Ok(Ok(condition)) => condition,
+                    Ok(Err(error)) => unexamined(&format!("examining it panicked: {error}")),
+                    Err(_) => unexamined(&format!("git did not answer within {EXAMINATION:?}")),
+                };
+                PlaceReport {
+                    place: repo.to_string(),
+                    condition,
+                }
+            });
+        }
+        let mut reports = examined.join_all().await;
+        reports.sort_by(|a, b| a.place.cmp(&b.place));
+        reports
+    }
 }
 
 /// Lets git run beside the runtime's threads; one that panicked may have done anything.
@@ -100,7 +128,32 @@ async fn blocking<T: Send + 'static>(
     joined.map_err(|error| SurfaceError::new(SurfaceErrorKind::Ambiguous, error.to_string()))?
 }
 
+fn unexamined(why: &str) -> PlaceCondition {
+    PlaceCondition::Refuses {
+        detail: why.to_owned(),
+        remedy: "see that git can read it".to_owned(),
+    }
+}
+
 impl Place {
+    fn examine(&self) -> PlaceCondition {
+        match self.repository.examine_delivery(&self.remote) {
+            Ok(Doubt::None) => PlaceCondition::Takes {
+                detail: format!("branches are delivered to `{}`", self.remote),
+            },
+            Ok(Doubt::MirrorOf(remote)) => PlaceCondition::Doubtful {
+                detail: format!(
+                    "branches are delivered to a mirror of `{remote}`: a fetch that prunes removes them"
+                ),
+                remedy: format!("set surfaces.git.remote = \"{remote}\""),
+            },
+            Err(error) => PlaceCondition::Refuses {
+                detail: format!("`{}` takes no branch: {}", self.remote, told(&error)),
+                remedy: "see surfaces.git.remote, and what git says".to_owned(),
+            },
+        }
+    }
+
     fn find(&self, output: &Output) -> Result<Found, SurfaceError> {
         let branch = branch_of(output)?;
         match self.standing(&branch, output) {
@@ -180,11 +233,15 @@ fn remote_id(branch: &RefName, tip: &ObjectId) -> RemoteId {
 
 /// Tells a failure with all its causes, since the outbox keeps one text.
 fn failed(kind: SurfaceErrorKind, error: &GitError) -> SurfaceError {
+    SurfaceError::new(kind, told(error))
+}
+
+fn told(error: &GitError) -> String {
     let mut message = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
         message = format!("{message}: {error}");
         cause = error.source();
     }
-    SurfaceError::new(kind, message)
+    message
 }

@@ -2,8 +2,8 @@
 
 use daemon_host::config::Config;
 use daemon_host::doctor::{
-    Check, checks_json, daemon_check, examine_machine, port_check, sandbox_refusals, token_checks,
-    webhook_checks,
+    Check, checks_json, daemon_check, examine_machine, port_check, sandbox_refusals,
+    surface_checks, token_checks, webhook_checks,
 };
 use daemon_host::home::Home;
 use daemon_host::ops::chain;
@@ -117,7 +117,7 @@ async fn local(args: &Doctor, place: &Place, seen: Seen) -> Vec<Check> {
         Some(path) => Check::ok("config", path.display().to_string()),
         None => Check::ok("config", "none: defaults"),
     });
-    checks.extend(parts(&composer, &config));
+    checks.extend(parts(&composer, &config).await);
     checks.extend(webhook_checks(existing, &config));
     checks.extend(token_checks(existing, &config));
     checks.extend(servers::checks(existing, &config, &composer.path));
@@ -151,7 +151,7 @@ fn sandbox() -> Check {
 }
 
 /// Says whether the configured providers and repositories can be used.
-fn parts(composer: &Composer, config: &Config) -> Vec<Check> {
+async fn parts(composer: &Composer, config: &Config) -> Vec<Check> {
     let parts = match composer.parts(config) {
         Ok(parts) => parts,
         Err(error) => {
@@ -170,6 +170,7 @@ fn parts(composer: &Composer, config: &Config) -> Vec<Check> {
         let detail = repo.repository.common_dir().display().to_string();
         Check::ok(format!("repository {}", repo.name), detail)
     }));
+    checks.extend(surface_checks(&parts).await);
     checks
 }
 

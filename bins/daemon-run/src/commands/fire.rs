@@ -112,6 +112,7 @@ async fn alone(
     }
     daemon_host::strays::end().await;
     inner.take_back().await.map_err(OpError::from)?;
+    inner.clear_worktrees().await;
     inner.read_repos().await.map_err(OpError::from)?;
     for state in inner.repo_states().into_values() {
         if let Some(problem) = state.problem {

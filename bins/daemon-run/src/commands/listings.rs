@@ -141,6 +141,22 @@ pub(crate) async fn list(
         .and_then(Value::as_array)
         .map(Vec::as_slice)
         .unwrap_or_default();
+    if let Some(why) = answer.get("pause").and_then(Value::as_str) {
+        out.note(&format!("no run starts: {why}"));
+    }
+    for one in answer
+        .get("unread")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        let text = |name: &str| one[name].as_str().unwrap_or_default().to_owned();
+        out.note(&format!(
+            "`{}` could not be read: {}",
+            text("repo"),
+            text("problem")
+        ));
+    }
     if rows.is_empty() {
         out.note(&format!("no {}", kind.plural));
         return Ok(());

@@ -142,7 +142,7 @@ pub(crate) fn pull_request_opened(number: u32) -> Value {
         "number": number,
         "pull_request": {
             "number": number, "title": "A title", "draft": false, "merged": false, "labels": [],
-            "user": sender(), "head": end("a", "topic"), "base": end("b", "main"),
+            "user": sender(), "head": {"ref": "topic", "repo": {"id": 1, "full_name": "o/r"}}, "base": end("b", "main"),
             "html_url": format!("https://github.com/o/r/pull/{number}"),
         },
         "repository": repository("o/r"),

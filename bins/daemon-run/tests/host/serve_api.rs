@@ -14,7 +14,9 @@ fn health_is_open_and_everything_else_needs_the_token() {
         open("/healthz").json(),
         json!({"schema_version": 1, "ok": true})
     );
-    let parts = json!({"store": "ok", "disk": "ok", "clock": "ok", "loops": "ok"});
+    let parts = json!({
+        "store": "ok", "disk": "ok", "clock": "ok", "loops": "ok", "repositories": "ok",
+    });
     assert_eq!(
         open("/readyz").json(),
         json!({"schema_version": 1, "ok": true, "parts": parts})

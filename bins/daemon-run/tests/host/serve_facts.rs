@@ -174,7 +174,9 @@ fn what_the_api_does_not_have_is_given_up_and_wakes_nobody() {
     let api = HeldApi::start();
     let world = waiting(&api);
     let host = world.serve();
-    let told = host.hook("pull_request", "d-1", &pull_request_opened(7));
+    let mut body = pull_request_opened(7);
+    body["pull_request"]["head"]["sha"] = json!("a".repeat(40));
+    let told = host.hook("pull_request", "d-1", &body);
     let id = event_id(&told.json());
     let event = format!("events/{id}");
     let (_, answer) = api.request();

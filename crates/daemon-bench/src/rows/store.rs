@@ -232,6 +232,7 @@ async fn register(store: &SqliteStore, daemons: &[DaemonKey]) -> Result<()> {
         commit: "c0ffee".to_owned(),
         daemons: daemons.iter().map(row).collect(),
         now: Timestamp::UNIX_EPOCH,
+        since: None,
     };
     store.register(registration).await?;
     Ok(())

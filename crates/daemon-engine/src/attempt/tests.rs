@@ -1,7 +1,10 @@
 use jiff::SignedDuration;
 use proptest::prelude::{any, proptest};
 
-use super::{AttemptOutcome, Counting, Gate, MAX_ATTEMPTS, Next, backoff, end_attempt, reclaim};
+use super::{
+    AttemptEnd, AttemptOutcome, Counting, Gate, MAX_ATTEMPTS, Missing, Next, backoff, end_attempt,
+    reclaim,
+};
 use crate::activation::{Activation, ActivationState};
 use crate::fixture::{at, end, pending, retryable};
 
@@ -147,4 +150,46 @@ proptest! {
         assert_eq!(backoff(n, u32::MAX), SignedDuration::from_secs(ceiling));
         assert_eq!(backoff(n, 0), SignedDuration::ZERO);
     }
+}
+
+#[test]
+fn what_is_missing_is_looked_for_as_facts_are_and_fails_uncounted() {
+    let missing = |second: i64| {
+        let outcome = AttemptOutcome::Missing {
+            what: Missing::Commit,
+            detail: "`c0ffee` is not in `o/r`".to_owned(),
+        };
+        let activation = Activation {
+            attempts: 1,
+            ..pending()
+        };
+        let asked_at = activation.triggers[0].recorded_at;
+        let ended = AttemptEnd {
+            at: asked_at + SignedDuration::from_secs(second),
+            ..end(outcome)
+        };
+        let next = end_attempt(&activation, &ended, 0);
+        let wait = next
+            .not_before
+            .map(|at| at.duration_since(asked_at).as_secs());
+        assert_eq!(next.counts, Counting::Uncounted);
+        assert!(!ended.counts_for_gate());
+        (next.state, next.reason.unwrap_or_default(), wait)
+    };
+    let reason = "commit: `c0ffee` is not in `o/r`";
+    for (second, next) in [
+        (0, 5),
+        (4, 5),
+        (5, 30),
+        (29, 30),
+        (30, 330),
+        (86_100, 86_400),
+    ] {
+        let expected = (ActivationState::Pending, reason.to_owned(), Some(next));
+        assert_eq!(missing(second), expected, "after {second} s");
+    }
+    let over = format!("{reason}; it was looked for during 24 hours");
+    assert_eq!(missing(86_101), (ActivationState::Failed, over, None));
+    assert_eq!(Missing::of_reason(reason), Some(Missing::Commit));
+    assert_eq!(Missing::of_reason("slot"), None);
 }

@@ -46,6 +46,7 @@ async fn ticks_that_did_not_run_are_warned_of_for_a_day() {
         commit: String::new(),
         daemons,
         now: start,
+        since: None,
     };
     store.register(registration).await.unwrap();
     assert_eq!(

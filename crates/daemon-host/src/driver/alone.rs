@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use daemon_engine::ActivationState;
+use daemon_engine::{ActivationState, Missing};
 use daemon_event::ActivationId;
 
 use super::{Inner, claims, outbox};
 use crate::execute;
-use crate::ops::OpError;
+use crate::ops::{OpError, OpErrorKind};
 
-/// Executes one activation to its end, outputs included, without the loops of a host.
+/// Executes one activation to its end, outputs included, without the loops of a host; or until something that it needs is
+/// missing.
 ///
 /// # Errors
 /// If the store fails.
@@ -32,6 +33,9 @@ async fn to_its_end(
     provider: Option<&str>,
 ) -> Result<(), OpError> {
     loop {
+        if let Some(why) = inner.pause() {
+            return Err(OpError::new(OpErrorKind::Busy, "paused", why));
+        }
         let request = inner.claim_request(&inner.config());
         if let Some(activation) = inner.store.claim_one(id, &request).await? {
             execute::attempt(inner, activation, provider).await?;
@@ -39,7 +43,9 @@ async fn to_its_end(
         let pause = outbox::deliver_due(inner).await?;
         let found = inner.store.activation(id).await?;
         let activation = found.ok_or_else(|| OpError::not_found("activation", id.as_str()))?;
-        if activation.state.is_final() {
+        // What is missing comes in its own time; a host goes on looking for it.
+        let missing = activation.reason.as_deref().and_then(Missing::of_reason);
+        if activation.state.is_final() || missing.is_some() {
             return Ok(());
         }
         let wait = match activation.state {

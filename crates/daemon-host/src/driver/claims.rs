@@ -9,7 +9,7 @@ use daemon_store::{ClaimRequest, Rates, StoreError};
 use tokio::task::JoinSet;
 
 use super::Inner;
-use crate::random;
+use crate::{disk, random};
 
 /// How often leases are renewed.
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -49,6 +49,9 @@ async fn claim_ready(
     let config = inner.config();
     let slots = usize::try_from(config.limits.host).expect("a limit fits");
     while attempts.len() < slots && !inner.stop.is_cancelled() {
+        if inner.pause().is_some() {
+            return Ok(disk::LOOK);
+        }
         drop(inner.recording.lock().await);
         let Some(activation) = inner.store.claim(&inner.claim_request(&config)).await? else {
             break;

@@ -8,21 +8,26 @@ use tokio_util::task::TaskTracker;
 
 use super::{Inner, claims, facts, matching, outbox, repos, ticking, upkeep};
 use crate::defect::guarded;
-use crate::emanation;
+use crate::{disk, emanation};
 
 /// How long a loop rests after it panicked.
 const AFTER_DEFECT: Duration = Duration::from_secs(1);
 /// Starts the loops; they end after [`Inner::stop`] and the drain of runs.
-pub fn start(inner: &Arc<Inner>) -> TaskTracker {
+///
+/// The repositories are read first. What wakes daemons, and claims, begins when they were, and does not wait longer than a
+/// few seconds for one that git cannot read.
+pub async fn start(inner: &Arc<Inner>) -> TaskTracker {
     let tasks = TaskTracker::new();
     let shared = || Arc::clone(inner);
+    tasks.spawn(lasting(shared(), "disk", disk::watch));
+    tasks.spawn(lasting(shared(), "repositories", watch_repos));
+    tokio::join!(inner.first_reading(), upkeep::clear_worktrees(inner));
     tasks.spawn(lasting(shared(), "matching", matching::run));
     tasks.spawn(lasting(shared(), "facts", facts::run));
     tasks.spawn(lasting(shared(), "ticks", ticking::run));
     tasks.spawn(lasting(shared(), "outbox", outbox::run));
     tasks.spawn(lasting(shared(), "upkeep", upkeep::run));
     tasks.spawn(lasting(shared(), "leases", claims::heartbeat));
-    tasks.spawn(lasting(shared(), "repositories", watch_repos));
     tasks.spawn(lasting(shared(), "notices", emanation::publish));
     let claims = lasting(shared(), "claims", claims::run);
     let emanations = lasting(shared(), "emanations", emanation::drain);

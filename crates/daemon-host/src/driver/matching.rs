@@ -8,6 +8,7 @@ use daemon_engine::{Admission, Joining, NewTrigger, Notice, Trigger};
 use daemon_event::{DaemonKey, Event, Need, TriggerKey};
 use daemon_store::{Matched, StoreError};
 
+use super::sight::Unread;
 use super::{Inner, origin};
 use crate::random;
 use crate::registry::Registered;
@@ -19,8 +20,9 @@ const IDLE: Duration = Duration::from_secs(5);
 
 /// Matches until told to stop.
 pub(super) async fn run(inner: Arc<Inner>) {
+    let mut passed = Passed::default();
     while !inner.stop.is_cancelled() {
-        if let Err(error) = match_waiting(&inner).await {
+        if let Err(error) = match_waiting(&inner, &mut passed).await {
             inner.trouble("matching cannot reach the store", &error);
         }
         tokio::select! {
@@ -31,19 +33,31 @@ pub(super) async fn run(inner: Arc<Inner>) {
     }
 }
 
-/// Matches everything that waits.
+/// How far the events that wait for the first reading of their repository were passed over.
+#[derive(Debug, Default)]
+pub(crate) struct Passed {
+    until: u64,
+    unread: Unread,
+}
+
+/// Matches everything that waits, but for events whose repository no host ever read; those wait on.
 ///
 /// # Errors
 /// If the store fails; what was not committed is matched again.
-pub(crate) async fn match_waiting(inner: &Inner) -> Result<(), StoreError> {
+pub(crate) async fn match_waiting(inner: &Inner, passed: &mut Passed) -> Result<(), StoreError> {
     loop {
         // A registration changes what events meet; it waits for the batch.
         let registering = inner.registering.read().await;
-        let waiting = inner.store.unmatched(BATCH).await?;
-        if waiting.is_empty() {
+        let unread = inner.events_wait_for(random::now());
+        if unread != passed.unread {
+            *passed = Passed { until: 0, unread };
+        }
+        let mut waiting = inner.store.unmatched(passed.until, BATCH).await?;
+        let Some(last) = waiting.last().map(|row| row.seq) else {
             inner.set_backlog(0);
             return Ok(());
-        }
+        };
+        waiting.retain(|row| !passed.unread.concerns(&row.event));
         let mut matched = Vec::with_capacity(waiting.len());
         let mut n_wanted = 0;
         for row in &waiting {
@@ -56,10 +70,16 @@ pub(crate) async fn match_waiting(inner: &Inner) -> Result<(), StoreError> {
             });
         }
         crate::failpoint::hit("M1");
-        let admissions = inner.store.commit_matches(matched, random::now()).await?;
+        let admissions = match matched.is_empty() {
+            true => Vec::new(),
+            false => inner.store.commit_matches(matched, random::now()).await?,
+        };
         notice(&admissions);
         crate::failpoint::hit("M3");
         drop(registering);
+        if passed.unread != Unread::default() {
+            passed.until = last;
+        }
         inner.set_backlog(
             inner
                 .backlog()

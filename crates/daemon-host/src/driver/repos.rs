@@ -1,5 +1,7 @@
 //! The repositories: moves of refs become events, and the default branch's tree becomes the registry.
 
+mod awaited;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,8 +9,8 @@ use std::time::Duration;
 
 use daemon_event::RepoName;
 use daemon_repo::{
-    DaemonSource, Discovery, ObjectId, RefCursor, RefName, RefPosition, RefSnapshot, RemoteName,
-    Repository,
+    DaemonSource, Discovery, GitError, ObjectId, RefCursor, RefName, RefPosition, RefSnapshot,
+    RemoteName, Repository,
 };
 use daemon_store::{DaemonRow, Identity, Matching, NewEvent, Registration};
 use jiff::SignedDuration;
@@ -19,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use super::Inner;
 use crate::random;
 use crate::registration::{self, Reading};
-use crate::registry::Registered;
+pub(super) use awaited::Awaited;
 
 /// How long the same move told by a webhook counts as its duplicate.
 pub(crate) const SAME_MOVE: SignedDuration = SignedDuration::from_hours(1);
@@ -54,7 +56,7 @@ pub enum RepoError {
         repo: RepoName,
         /// The cause.
         #[source]
-        source: daemon_repo::GitError,
+        source: GitError,
     },
     /// The store failed.
     #[error("the registry of `{repo}` could not be stored")]
@@ -64,6 +66,20 @@ pub enum RepoError {
         /// The cause.
         #[source]
         source: daemon_store::StoreError,
+    },
+    /// The moves of its refs cannot be stored; they are found again.
+    #[error("the moves in `{repo}` cannot be stored: the disk: {why}")]
+    NoRoom {
+        /// The repository.
+        repo: RepoName,
+        /// What is the matter with the disk.
+        why: String,
+    },
+    /// The host stops, or reads its configuration again.
+    #[error("reading `{repo}` was stopped")]
+    Stopped {
+        /// The repository.
+        repo: RepoName,
     },
     /// A task panicked.
     #[error("reading `{repo}` panicked")]
@@ -84,21 +100,34 @@ pub(super) async fn run(inner: Arc<Inner>, repo: Arc<Watched>, stop: Cancellatio
         .remote
         .is_none()
         .then(|| watch(&repo, Arc::clone(&moved)));
-    let mut seen = inner.first_seen(&repo.name);
+    let mut seen = None;
     while !stop.is_cancelled() {
         let fingerprint = repo.repository.refs_fingerprint().ok();
         let is_forced = inner.take_forced(&repo.name);
         if repo.remote.is_some() || fingerprint.is_none() || fingerprint != seen || is_forced {
-            match sync(&inner, &repo).await {
+            match sync(&inner, &repo, &stop).await {
                 Ok(()) => {
                     inner.note_repo(&repo.name, None);
                     seen = fingerprint;
                 }
+                // Who asked for the stop reads it again, or nobody.
+                Err(RepoError::Stopped { .. }) => break,
                 Err(error) => {
                     let text = crate::ops::chain(&error);
                     tracing::error!(repo = %repo.name, error = text, "a repository could not be read");
                     inner.note_repo(&repo.name, Some(text));
                 }
+            }
+        }
+        let git = Git {
+            repo: &repo,
+            stop: &stop,
+        };
+        match awaited::look(&inner, &git).await {
+            Ok(()) | Err(RepoError::Stopped { .. }) => {}
+            Err(error) => {
+                let error = crate::ops::chain(&error);
+                tracing::warn!(repo = %repo.name, error, "awaited commits could not be looked for");
             }
         }
         tokio::select! {
@@ -144,31 +173,25 @@ struct Sight {
 /// Tells the moves of refs since the last sight, then makes the registry what the default branch holds.
 ///
 /// # Errors
-/// If git or the store fails; everything is done again then.
-pub(crate) async fn sync(inner: &Inner, repo: &Arc<Watched>) -> Result<(), RepoError> {
+/// If git or the store fails, or `stop` comes first; everything is done again then.
+pub(super) async fn sync(
+    inner: &Inner,
+    repo: &Arc<Watched>,
+    stop: &CancellationToken,
+) -> Result<(), RepoError> {
     // Two at once could store an older sight of the refs over a newer one, and tell its moves again.
     let turn = inner.turn(&repo.name);
     let turn = turn.lock().await;
-    let sight = blocking(repo, |repo| {
-        let refs = match &repo.remote {
-            Some(remote) => repo.repository.fetch(remote)?,
-            None => repo.repository.refs()?,
-        };
-        let branch = match &repo.branch {
-            Some(name) => repo.repository.find_ref(name, &refs)?,
-            None => repo.repository.default_branch(&refs)?,
-        };
-        let tip = refs
-            .get(&branch)
-            .expect("a default branch is one of the refs")
-            .clone();
-        let tip = repo.repository.commit_of(&tip)?;
-        Ok(Sight { refs, branch, tip })
-    })
-    .await?;
-    let sight = Arc::new(sight);
-    let told = moves(inner, repo, &sight).await?;
-    let found = discover(inner, repo, &sight.tip).await?;
+    let git = Git { repo, stop };
+    let sight = Arc::new(git.run(look).await?);
+    let told = moves(inner, &git, &sight).await?;
+    if told.as_ref().is_some_and(|told| !told.events.is_empty())
+        && let Some(why) = inner.space().refusal()
+    {
+        let repo = repo.name.clone();
+        return Err(RepoError::NoRoom { repo, why });
+    }
+    let found = discover(inner, &git, &sight.tip).await?;
     // A push is matched by the daemons that it leaves behind: a file that it turned invalid never wakes once more.
     let registering = match &found {
         Some(_) => Some(inner.registering.write().await),
@@ -187,6 +210,24 @@ pub(crate) async fn sync(inner: &Inner, repo: &Arc<Watched>) -> Result<(), RepoE
     Ok(())
 }
 
+/// Reads the refs, and which commit of which branch is the default.
+fn look(repo: &Watched) -> Result<Sight, GitError> {
+    let refs = match &repo.remote {
+        Some(remote) => repo.repository.fetch(remote)?,
+        None => repo.repository.refs()?,
+    };
+    let branch = match &repo.branch {
+        Some(name) => repo.repository.find_ref(name, &refs)?,
+        None => repo.repository.default_branch(&refs)?,
+    };
+    let tip = refs
+        .get(&branch)
+        .expect("a default branch is one of the refs")
+        .clone();
+    let tip = repo.repository.commit_of(&tip)?;
+    Ok(Sight { refs, branch, tip })
+}
+
 /// What the refs tell since they were last seen.
 struct Told {
     cursors: Vec<daemon_store::RefCursor>,
@@ -196,9 +237,10 @@ struct Told {
 /// Reads the moves of refs since the last sight; the first sight is the baseline and tells none.
 async fn moves(
     inner: &Inner,
-    repo: &Arc<Watched>,
+    git: &Git<'_>,
     sight: &Arc<Sight>,
 ) -> Result<Option<Told>, RepoError> {
+    let repo = git.repo;
     let stored = inner
         .store
         .ref_cursors(&repo.name)
@@ -216,14 +258,14 @@ async fn moves(
     }
     crate::failpoint::hit("N1");
     let told = Arc::clone(sight);
-    let events = blocking(repo, move |repo| {
+    let work = move |repo: &Watched| {
         let mut events = Vec::new();
         for one in &moves {
             events.extend(repo.repository.events_of(one, &told.branch)?);
         }
         Ok(events)
-    })
-    .await?;
+    };
+    let events = git.run(work).await?;
     let now = random::now();
     let events = events
         .into_iter()
@@ -312,14 +354,16 @@ struct Found {
 /// Reads what a commit holds, unless it is what is registered.
 async fn discover(
     inner: &Inner,
-    repo: &Arc<Watched>,
+    git: &Git<'_>,
     tip: &ObjectId,
 ) -> Result<Option<Found>, RepoError> {
+    let repo = git.repo;
     if inner.registered_at(&repo.name).as_deref() == Some(tip.as_str()) {
         return Ok(None);
     }
     let commit = tip.clone();
-    let discovery = blocking(repo, move |repo| repo.repository.discover(&commit)).await?;
+    let work = move |repo: &Watched| repo.repository.discover(&commit);
+    let discovery = git.run(work).await?;
     let now = random::now();
     let rows = daemon_rows(inner, repo, &discovery, tip, now);
     crate::failpoint::hit("D2");
@@ -344,6 +388,7 @@ async fn register(inner: &Inner, repo: &Arc<Watched>, found: Found) -> Result<()
         commit: tip.as_str().to_owned(),
         daemons: rows,
         now,
+        since: inner.never_read_since(&repo.name),
     };
     let change = inner
         .store
@@ -363,13 +408,7 @@ async fn register(inner: &Inner, repo: &Arc<Watched>, found: Found) -> Result<()
         .collect();
     let daemons = stored.into_iter().map(|row| {
         let source = sources.remove(&row.path);
-        let daemon = match known.find_key(&row.key) {
-            Some(old) if old.row.rev == row.rev && old.row.schedule == row.schedule => Registered {
-                row,
-                ..Registered::clone(old)
-            },
-            _ => inner.registry.compile(row),
-        };
+        let daemon = inner.registry.renew(&known, row);
         match source {
             Some(source) => daemon.with_source(source),
             None => daemon,
@@ -413,21 +452,28 @@ fn daemon_rows(
     rows.collect()
 }
 
-/// Runs git on a thread that may block.
-async fn blocking<T: Send + 'static>(
-    repo: &Arc<Watched>,
-    work: impl FnOnce(&Watched) -> Result<T, daemon_repo::GitError> + Send + 'static,
-) -> Result<T, RepoError> {
-    let on_thread = Arc::clone(repo);
-    match tokio::task::spawn_blocking(move || work(&on_thread)).await {
-        Ok(result) => result.map_err(|source| RepoError::Git {
-            repo: repo.name.clone(),
-            source,
-        }),
-        Err(source) => Err(RepoError::Panicked {
-            repo: repo.name.clone(),
-            source,
-        }),
+/// Git in one repository, waited for until a stop.
+struct Git<'a> {
+    repo: &'a Arc<Watched>,
+    stop: &'a CancellationToken,
+}
+
+impl Git<'_> {
+    /// Runs git on a thread that may block. After a stop the thread goes on until git ends, and what it read is dropped.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Watched) -> Result<T, GitError> + Send + 'static,
+    ) -> Result<T, RepoError> {
+        let repo = self.repo.name.clone();
+        let on_thread = Arc::clone(self.repo);
+        let done = tokio::select! {
+            () = self.stop.cancelled() => return Err(RepoError::Stopped { repo }),
+            done = tokio::task::spawn_blocking(move || work(&on_thread)) => done,
+        };
+        match done {
+            Ok(result) => result.map_err(|source| RepoError::Git { repo, source }),
+            Err(source) => Err(RepoError::Panicked { repo, source }),
+        }
     }
 }
 

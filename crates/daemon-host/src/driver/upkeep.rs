@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use daemon_engine::Activation;
 use daemon_store::StoreError;
+use tokio::task::JoinSet;
 
 use super::Inner;
+use super::repos::Watched;
 use crate::config::Retention;
 use crate::random;
 
@@ -16,6 +18,8 @@ use crate::random;
 const SWEEP: Duration = Duration::from_secs(15);
 /// How many sweeps lie between two rounds of forgetting.
 const SWEEPS_PER_RETENTION: u32 = 240;
+/// How long it is waited for the removal of work trees, which git in one repository may hold up.
+const CLEARING: Duration = Duration::from_secs(5);
 /// How long identities of events are kept.
 const IDENTITIES: jiff::SignedDuration = jiff::SignedDuration::from_hours(30 * 24);
 
@@ -34,7 +38,7 @@ pub(super) async fn run(inner: Arc<Inner>) {
     }
 }
 
-async fn sweep(inner: &Inner, sweeps: u32) -> Result<(), StoreError> {
+async fn sweep(inner: &Arc<Inner>, sweeps: u32) -> Result<(), StoreError> {
     take_back(inner).await?;
     if !strays(&inner.home.worktrees(), &busy(inner)).is_empty() {
         clear_worktrees(inner).await;
@@ -82,50 +86,68 @@ pub(super) async fn take_back(inner: &Inner) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Ends the process tree of an attempt, and removes its worktree.
+/// Ends the process tree of an attempt; its work tree is among those that no run works in.
 async fn end_remains(inner: &Inner, activation: &Activation) -> Result<(), StoreError> {
     for run in inner.store.runs_of(&activation.id).await? {
         if run.finished_at.is_none() {
             crate::runs::end_orphan(&inner.home.runs(), &run, random::now()).await;
         }
     }
-    if let Some(repo) = inner.repo(&activation.daemon.repo) {
-        let dir = inner.worktree(&activation.id, activation.run_lease);
-        crate::execute::remove_worktree(&repo, &dir).await;
-    }
     Ok(())
 }
 
 /// Removes what is left of work trees that no run works in: of attempts that a dead host had ended, or failed to remove.
-pub(super) async fn clear_worktrees(inner: &Inner) {
-    let (below, busy) = (inner.home.worktrees(), busy(inner));
-    let runtime = inner.runtime();
-    let cleared = tokio::task::spawn_blocking(move || {
-        for repo in &runtime.parts.repos {
-            let recorded = repo.repository.worktrees_below(&below).unwrap_or_default();
-            for dir in recorded.iter().filter(|dir| !is_busy(dir, &busy)) {
-                if let Err(error) = repo.repository.remove_worktree(dir) {
-                    let error = crate::ops::chain(&error);
-                    tracing::warn!(dir = %dir.display(), error, "a work tree could not be removed");
-                }
-            }
-        }
-        for path in strays(&below, &busy) {
-            let is_directory = path
-                .symlink_metadata()
-                .is_ok_and(|metadata| metadata.is_dir());
-            let removed = if is_directory {
-                std::fs::remove_dir_all(&path)
-            } else {
-                std::fs::remove_file(&path)
-            };
+///
+/// What git holds up longer than [`CLEARING`] is removed by itself later.
+pub(super) async fn clear_worktrees(inner: &Arc<Inner>) {
+    let below = inner.home.worktrees();
+    let mut removals = JoinSet::new();
+    for repo in &inner.runtime().parts.repos {
+        let (inner, repo, below) = (Arc::clone(inner), Arc::clone(repo), below.clone());
+        removals.spawn_blocking(move || remove_recorded(&inner, &repo, &below));
+    }
+    let removed = async {
+        while let Some(removed) = removals.join_next().await {
             if let Err(error) = removed {
-                tracing::warn!(path = %path.display(), %error, "a stray file could not be removed");
+                tracing::error!(%error, "removing work trees panicked");
             }
         }
-    });
-    if let Err(error) = cleared.await {
-        tracing::error!(%error, "removing work trees panicked");
+    };
+    if tokio::time::timeout(CLEARING, removed).await.is_err() {
+        tracing::warn!("work trees of a dead host are still being removed");
+    }
+    removals.detach_all();
+    let (inner, below) = (Arc::clone(inner), below);
+    let strays = tokio::task::spawn_blocking(move || remove_strays(&inner, &below)).await;
+    if let Err(error) = strays {
+        tracing::error!(%error, "removing stray files panicked");
+    }
+}
+
+/// Removes the work trees that git has records of. What is busy is asked after they are listed: none of them becomes so later.
+fn remove_recorded(inner: &Inner, repo: &Watched, below: &Path) {
+    let recorded = repo.repository.worktrees_below(below).unwrap_or_default();
+    let busy = busy(inner);
+    for dir in recorded.iter().filter(|dir| !is_busy(dir, &busy)) {
+        if let Err(error) = repo.repository.remove_worktree(dir) {
+            let error = crate::ops::chain(&error);
+            tracing::warn!(dir = %dir.display(), error, "a work tree could not be removed");
+        }
+    }
+}
+
+fn remove_strays(inner: &Inner, below: &Path) {
+    let found = strays(below, &BTreeSet::new());
+    let busy = busy(inner);
+    for path in found.iter().filter(|path| !is_busy(path, &busy)) {
+        let metadata = path.symlink_metadata();
+        let removed = match metadata.is_ok_and(|metadata| metadata.is_dir()) {
+            true => std::fs::remove_dir_all(path),
+            false => std::fs::remove_file(path),
+        };
+        if let Err(error) = removed {
+            tracing::warn!(path = %path.display(), %error, "a stray file could not be removed");
+        }
     }
 }
 

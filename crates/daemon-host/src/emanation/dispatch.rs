@@ -86,6 +86,9 @@ fn plans(
             "max_emanations reached: {running} running, {asked} requested of {most}"
         )));
     }
+    if let Some(why) = inner.pause() {
+        faults.push(Fault::full(format!("no run starts: {why}")));
+    }
     let common = plan::common(inner, caller, &emanate, faults);
     let tasks = tasks.into_iter().enumerate();
     let Some(common) = common else {

@@ -48,6 +48,9 @@ pub(crate) async fn answer(
             }
         }
     };
+    if let Some(why) = inner.pause() {
+        reply.insert("pause".to_owned(), why.into());
+    }
     if let Some(advisory) = advisory {
         reply.insert("_advisory".to_owned(), advisory);
     }

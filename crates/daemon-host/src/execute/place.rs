@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use daemon_engine::Activation;
-use daemon_event::{Field, TriggerKey};
+use daemon_event::{Event, Field, TriggerKey};
 use daemon_provider::{FollowUps, Limits, MicroUsd, Provider, RunId, RunRequest};
-use daemon_repo::{ObjectId, Worktree};
+use daemon_repo::{GitError, ObjectId, Worktree};
 use daemon_store::{EventRow, StoreError};
+use serde::Deserialize;
 
 use super::Refusal;
 use super::grants::RunGrants;
@@ -203,7 +204,7 @@ fn source(daemon: &Registered) -> Result<(Arc<[u8]>, daemon_repo::SupportTree), 
     let source = daemon
         .source
         .as_ref()
-        .ok_or_else(|| Refusal::retryable("its repository could not be read yet"))?;
+        .ok_or_else(|| Refusal::repository(&daemon.row.key.repo))?;
     match &source.content {
         daemon_repo::Content::Text(bytes) => Ok((Arc::clone(bytes), source.support.clone())),
         _ => Err(Refusal::final_("its file could not be read")),
@@ -259,11 +260,8 @@ async fn worktree(
     daemon: &Registered,
 ) -> Result<Worktree, Refusal> {
     let dir = inner.worktree(&activation.id, activation.run_lease);
-    let wanted = events
-        .iter()
-        .rev()
-        .filter_map(|row| commit_of(&row.event.payload))
-        .collect::<Vec<_>>();
+    let named = events.iter().rev().map(|row| commits_of(&row.event));
+    let named = named.into_iter().find(|named| !named.is_empty());
     let fallback: ObjectId = daemon
         .row
         .commit
@@ -271,17 +269,17 @@ async fn worktree(
         .map_err(|error| Refusal::final_(format!("the registered commit: {error}")))?;
     let repo = Arc::clone(repo);
     let made = tokio::task::spawn_blocking(move || {
-        let mut commit = fallback;
-        for candidate in wanted {
-            if repo.repository.has_commit(&candidate)? {
-                commit = candidate;
-                break;
-            }
-        }
-        repo.repository.create_worktree(&commit, &dir)
+        let commit = match named {
+            None => fallback,
+            Some(named) => match present(&repo, &named)? {
+                Some(commit) => commit,
+                None => return Ok(Err(Refusal::commit(&repo.name, named))),
+            },
+        };
+        repo.repository.create_worktree(&commit, &dir).map(Ok)
     });
     match made.await {
-        Ok(Ok(worktree)) => Ok(worktree),
+        Ok(Ok(made)) => made,
         Ok(Err(error)) => Err(Refusal::retryable(format!(
             "the worktree: {}",
             crate::ops::chain(&error)
@@ -292,11 +290,40 @@ async fn worktree(
     }
 }
 
-/// Names the commit that an event is about: the pull request's head, or the pushed commit.
-pub(crate) fn commit_of(payload: &[u8]) -> Option<ObjectId> {
-    let payload: serde_json::Value = serde_json::from_slice(payload).ok()?;
-    let head = payload
-        .pointer("/pull_request/head/sha")
-        .or_else(|| payload.get("after"));
-    head?.as_str()?.parse().ok()
+/// Returns the first of some commits that is in a repository.
+pub(crate) fn present(repo: &Watched, commits: &[ObjectId]) -> Result<Option<ObjectId>, GitError> {
+    for commit in commits {
+        if repo.repository.has_commit(commit)? {
+            return Ok(Some(commit.clone()));
+        }
+    }
+    Ok(None)
+}
+
+#[derive(Deserialize)]
+struct MergePayload {
+    pull_request: Option<MergedPayload>,
+}
+
+#[derive(Deserialize)]
+struct MergedPayload {
+    #[serde(default)]
+    merged: Option<bool>,
+    #[serde(default)]
+    merge_commit_sha: Option<String>,
+}
+
+/// Names the commits that an event is about, the first of which is worked at if it is there: the pull request's head, the
+/// pushed or checked commit; of a merged pull request also what it was merged to.
+pub(crate) fn commits_of(event: &Event) -> Vec<ObjectId> {
+    let head = event.facts.text(Field::After).map(str::to_owned);
+    let merged = match event.kind.as_str() {
+        "pull_request" => serde_json::from_slice(&event.payload).ok(),
+        _ => None,
+    };
+    let merged = merged.and_then(|payload: MergePayload| payload.pull_request);
+    let merged = merged.filter(|merged| merged.merged == Some(true));
+    let merged = merged.and_then(|merged| merged.merge_commit_sha);
+    let named = head.into_iter().chain(merged);
+    named.filter_map(|text| text.parse().ok()).collect()
 }

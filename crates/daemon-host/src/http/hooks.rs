@@ -39,6 +39,9 @@ pub trait Admit: Send + Sync {
 
     /// Returns how many events wait to be matched.
     fn backlog(&self) -> u64;
+
+    /// Says why nothing can be stored at the moment, if so.
+    fn refusal(&self) -> Option<String>;
 }
 
 /// The webhooks that are served.
@@ -109,6 +112,9 @@ pub(super) async fn receive(
     };
     if hooks.admit.backlog() >= BACKLOG {
         return answer::unavailable("100,000 events wait to be matched");
+    }
+    if let Some(why) = hooks.admit.refusal() {
+        return answer::unavailable(&format!("the disk of the host: {why}"));
     }
     let Some(source) = hooks.source(name) else {
         // A source without a secret answers like a wrong signature.

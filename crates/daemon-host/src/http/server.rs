@@ -1,7 +1,8 @@
 //! The listener and its limits.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,6 +12,8 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::routing::{get, post};
+use hyper::body::Incoming;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use serde_json::{Map, json};
@@ -36,11 +39,43 @@ const HEADER_BYTES: usize = 64 * 1024;
 /// How long a sender may take for its headers.
 const HEADER_TIME: Duration = Duration::from_secs(10);
 
+/// How a part of the host is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// It is up.
+    Up,
+    /// It is up, and something is to be known about it.
+    Noted(String),
+    /// It is not up, for this reason.
+    Down(String),
+}
+
+impl Condition {
+    /// Reports whether the host can be ready with it.
+    pub fn is_up(&self) -> bool {
+        !matches!(self, Self::Down(_))
+    }
+
+    /// Returns what is shown of it: `ok`, a note or a reason.
+    pub fn told(&self) -> &str {
+        match self {
+            Self::Up => "ok",
+            Self::Noted(text) | Self::Down(text) => text,
+        }
+    }
+}
+
+impl From<Result<(), String>> for Condition {
+    fn from(result: Result<(), String>) -> Self {
+        result.map_or_else(Self::Down, |()| Self::Up)
+    }
+}
+
 /// Says what is up and what is not.
 #[async_trait]
 pub trait Health: Send + Sync {
-    /// Returns each part that must be up, with what is wrong with it.
-    async fn parts(&self) -> Vec<(&'static str, Result<(), String>)>;
+    /// Returns each part, with how it is.
+    async fn parts(&self) -> Vec<(&'static str, Condition)>;
 
     /// Returns the metrics in the text form of Prometheus.
     async fn metrics(&self) -> String;
@@ -68,9 +103,36 @@ impl std::fmt::Debug for Doors {
     }
 }
 
+/// The routes of a host that starts: before they are opened, `/healthz` and `/readyz` alone are answered.
+#[derive(Clone, Debug, Default)]
+pub struct Opening(Arc<OnceLock<Router>>);
+
+impl Opening {
+    /// Serves all routes from now on; the first call counts.
+    pub fn open(&self, doors: Arc<Doors>) {
+        self.0.get_or_init(|| router(doors));
+    }
+
+    async fn answer(&self, request: hyper::Request<Incoming>) -> Response<Body> {
+        let answered = match self.0.get() {
+            Some(router) => TowerToHyperService::new(router.clone()).call(request).await,
+            None => Ok(starting(request.uri().path())),
+        };
+        answered.unwrap_or_else(|never| match never {})
+    }
+}
+
+fn starting(path: &str) -> Response<Body> {
+    let why = "the host is starting";
+    match path {
+        "/healthz" => alive(),
+        "/readyz" => readiness(&[("start", Condition::Down(why.to_owned()))]),
+        _ => answer::unavailable(why),
+    }
+}
+
 /// Serves connections until told to stop, then lets requests that are under way finish.
-pub async fn serve(listener: TcpListener, doors: Arc<Doors>, stop: CancellationToken) {
-    let router = router(doors);
+pub async fn serve(listener: TcpListener, opening: Opening, stop: CancellationToken) {
     let connections = TaskTracker::new();
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
@@ -84,9 +146,9 @@ pub async fn serve(listener: TcpListener, doors: Arc<Doors>, stop: CancellationT
         };
         match accepted {
             Ok((stream, _peer)) => {
-                let (router, stop) = (router.clone(), stop.clone());
+                let (opening, stop) = (opening.clone(), stop.clone());
                 connections.spawn(async move {
-                    serve_connection(stream, router, stop).await;
+                    serve_connection(stream, opening, stop).await;
                     drop(place);
                 });
             }
@@ -100,16 +162,17 @@ pub async fn serve(listener: TcpListener, doors: Arc<Doors>, stop: CancellationT
     connections.wait().await;
 }
 
-async fn serve_connection(stream: TcpStream, router: Router, stop: CancellationToken) {
+async fn serve_connection(stream: TcpStream, opening: Opening, stop: CancellationToken) {
+    let service = service_fn(move |request| {
+        let opening = opening.clone();
+        async move { Ok::<_, Infallible>(opening.answer(request).await) }
+    });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIME)
         .max_headers(MAX_HEADERS)
         .max_buf_size(HEADER_BYTES)
-        .serve_connection(
-            TokioIo::new(Impatient::new(stream, READ_TIME)),
-            TowerToHyperService::new(router),
-        );
+        .serve_connection(TokioIo::new(Impatient::new(stream, READ_TIME)), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
@@ -166,6 +229,10 @@ async fn check_host(
 }
 
 async fn healthz() -> Response<Body> {
+    alive()
+}
+
+fn alive() -> Response<Body> {
     let mut map = Map::new();
     map.insert("ok".to_owned(), json!(true));
     answer::members(StatusCode::OK, map)
@@ -173,27 +240,23 @@ async fn healthz() -> Response<Body> {
 
 async fn readyz(State(doors): State<Arc<Doors>>) -> Response<Body> {
     let parts = doors.health.parts().await;
-    let ok = parts.iter().all(|(_, state)| state.is_ok());
-    let parts: Map<_, _> = parts
-        .into_iter()
-        .map(|(name, state)| {
-            (
-                name.to_owned(),
-                json!(state.err().unwrap_or_else(|| "ok".to_owned())),
-            )
-        })
-        .collect();
+    readiness(&parts)
+}
+
+/// Answers whether every part is up.
+fn readiness(parts: &[(&'static str, Condition)]) -> Response<Body> {
+    let ok = parts.iter().all(|(_, condition)| condition.is_up());
+    let told =
+        |(name, condition): &(&str, Condition)| ((*name).to_owned(), json!(condition.told()));
+    let parts: Map<_, _> = parts.iter().map(told).collect();
     let mut map = Map::new();
     map.insert("ok".to_owned(), json!(ok));
     map.insert("parts".to_owned(), parts.into());
-    answer::members(
-        if ok {
-            StatusCode::OK
-        } else {
-            StatusCode::SERVICE_UNAVAILABLE
-        },
-        map,
-    )
+    let status = match ok {
+        true => StatusCode::OK,
+        false => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    answer::members(status, map)
 }
 
 async fn metrics(State(doors): State<Arc<Doors>>, request: Request) -> Response<Body> {

@@ -140,6 +140,9 @@ impl Operations {
             by: params.text("by")?,
         };
         params.finish()?;
+        if let Some(why) = self.live.pause() {
+            return Err(OpError::new(OpErrorKind::Busy, "paused", why));
+        }
         let fired =
             crate::fire::submit(&*self.store, &self.registry.get(), &fire, self.live.now()).await?;
         self.live.nudge();

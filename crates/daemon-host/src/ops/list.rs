@@ -3,7 +3,7 @@
 use daemon_engine::{Activation, ActivationState, Gate};
 use daemon_store::Page;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::error::OpError;
 use super::{Operations, Params, value};
@@ -46,7 +46,12 @@ impl Operations {
         for row in &rows {
             objects.push(self.daemon_object(row).await?);
         }
-        page("daemons", &objects, next)
+        let mut listing = page("daemons", &objects, next)?;
+        let unread = self.live.unread().into_iter();
+        let unread = unread.map(|(repo, why)| json!({"repo": repo.to_string(), "problem": why}));
+        listing.insert("unread".to_owned(), unread.collect());
+        listing.insert("pause".to_owned(), json!(self.live.pause()));
+        Ok(listing)
     }
 
     /// Builds a daemon's object with its next tick and its newest activation.
@@ -81,8 +86,12 @@ impl Operations {
     ) -> Result<ActivationObject, OpError> {
         let outputs = self.store.outputs_of(&activation.id).await?;
         let mut object = ActivationObject::new(activation, &outputs);
-        if activation.state == ActivationState::Pending && self.is_held(activation).await? {
-            object.reason = Some("hold".to_owned());
+        if activation.state == ActivationState::Pending {
+            if self.is_held(activation).await? {
+                object.reason = Some("hold".to_owned());
+            } else if let Some(why) = self.live.pause() {
+                object.reason = Some(why);
+            }
         }
         Ok(object)
     }

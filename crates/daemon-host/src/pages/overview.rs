@@ -65,13 +65,10 @@ pub(super) async fn show(
 /// Puts together what several operations answer.
 async fn read(doors: &Doors) -> Result<Map<String, Value>, OpError> {
     let parts = doors.health.parts().await;
-    let is_ready = parts.iter().all(|(_, state)| state.is_ok());
+    let is_ready = parts.iter().all(|(_, condition)| condition.is_up());
+    let parts = parts.iter();
     let parts: Map<String, Value> = parts
-        .into_iter()
-        .map(|(name, state)| {
-            let told = state.err().unwrap_or_else(|| "ok".to_owned());
-            (name.to_owned(), json!(told))
-        })
+        .map(|(name, condition)| ((*name).to_owned(), json!(condition.told())))
         .collect();
     let mut members = Map::new();
     members.insert("ready".to_owned(), json!(is_ready));

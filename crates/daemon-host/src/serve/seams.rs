@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use daemon_event::ActivationId;
+use daemon_event::{ActivationId, RepoName};
 use daemon_provider::CancelReason;
 use daemon_store::{Accepted, NewEvent, StoreError};
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{Compose, sources};
 use crate::driver::Inner;
-use crate::http::{Admit, Doors, Health};
+use crate::http::{Admit, Condition, Doors, Health};
 use crate::ops::{Live, OpError, OpErrorKind, chain};
 use crate::random;
 
@@ -37,6 +37,10 @@ impl Admit for Intake {
     fn backlog(&self) -> u64 {
         self.inner.backlog()
     }
+
+    fn refusal(&self) -> Option<String> {
+        self.inner.space().refusal()
+    }
 }
 
 /// What is up.
@@ -47,17 +51,24 @@ pub(super) struct HostHealth {
 
 #[async_trait]
 impl Health for HostHealth {
-    async fn parts(&self) -> Vec<(&'static str, Result<(), String>)> {
+    async fn parts(&self) -> Vec<(&'static str, Condition)> {
         let store =
             match tokio::time::timeout(Duration::from_secs(2), self.inner.store().probe()).await {
                 Ok(probed) => probed.map_err(|error| chain(&error)),
                 Err(_) => Err("the store does not answer".to_owned()),
             };
         vec![
-            ("store", store),
-            ("disk", crate::doctor::disk(self.inner.home.root())),
-            ("clock", crate::doctor::clock(random::now())),
-            ("loops", self.inner.loops()),
+            ("store", store.into()),
+            (
+                "disk",
+                self.inner
+                    .space()
+                    .pause()
+                    .map_or(Condition::Up, Condition::Down),
+            ),
+            ("clock", crate::doctor::clock(random::now()).into()),
+            ("loops", self.inner.loops().into()),
+            ("repositories", repositories(&self.inner)),
         ]
     }
 
@@ -66,6 +77,16 @@ impl Health for HostHealth {
             gauges(&counts);
         }
         self.metrics.render()
+    }
+}
+
+/// Says which repositories could not be read; the others do not depend on them.
+fn repositories(inner: &Inner) -> Condition {
+    let unread = inner.unread();
+    let names: Vec<String> = unread.iter().map(|(repo, _)| repo.to_string()).collect();
+    match names.is_empty() {
+        true => Condition::Up,
+        false => Condition::Noted(format!("not read yet: {}", names.join(", "))),
     }
 }
 
@@ -97,6 +118,14 @@ pub(super) struct HostLive {
 impl Live for HostLive {
     fn now(&self) -> Timestamp {
         random::now()
+    }
+
+    fn unread(&self) -> Vec<(RepoName, String)> {
+        self.inner.unread()
+    }
+
+    fn pause(&self) -> Option<String> {
+        self.inner.pause()
     }
 
     fn nudge(&self) {
@@ -137,8 +166,9 @@ impl Live for HostLive {
             doors.hooks.replace(sources);
         }
         let generation = self.inner.replace_runtime(config, parts);
-        self.inner.first_sight().await?;
+        self.inner.load_registry().await?;
         self.inner.force_repos();
+        self.inner.first_reading().await;
         self.inner.signals.ticks.notify_one();
         self.inner.signals.claims.notify_one();
         Ok(json!({"generation": generation, "changed": changed, "needs_restart": needs_restart}))

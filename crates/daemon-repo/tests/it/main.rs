@@ -1,6 +1,8 @@
 //! Repositories as the real git makes them.
 
 #[cfg(test)]
+mod delivery;
+#[cfg(test)]
 mod discovery;
 #[cfg(test)]
 mod events;

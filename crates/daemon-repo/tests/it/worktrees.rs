@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::scratch::{Scratch, git};
 
-fn mark() -> Mark {
+pub(crate) fn mark() -> Mark {
     Mark {
         daemon: "link janitor".parse().unwrap(),
         activation: ActivationId::new(1_700_000_000_000, [7; 10]),
@@ -321,7 +321,7 @@ fn a_work_tree_needs_a_new_directory_and_a_commit_that_is_there() {
 }
 
 /// A commit of the daemon, in a repository with a bare remote beside it.
-fn marked(scratch: &Scratch) -> (Repository, daemon_repo::ObjectId) {
+pub(crate) fn marked(scratch: &Scratch) -> (Repository, daemon_repo::ObjectId) {
     let base = scratch.write("a", "a\n").commit("first");
     let repository = scratch.open();
     let worktree = repository

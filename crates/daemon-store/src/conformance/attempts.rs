@@ -1,7 +1,8 @@
 //! Attempts: leases, ends, retries, crashes and what a daemon remembers.
 
 use daemon_engine::{
-    Activation, ActivationState, AttemptEnd, AttemptOutcome, Gate, HostEpoch, RunLease, StateChange,
+    Activation, ActivationState, AttemptEnd, AttemptOutcome, Gate, HostEpoch, Missing, RunLease,
+    StateChange, TRIP_AFTER,
 };
 use jiff::SignedDuration;
 
@@ -153,6 +154,37 @@ pub(super) async fn a_stopping_host_gives_the_attempt_back(store: &dyn Store) {
     );
     let again = claimed(store, at(5)).await;
     assert_eq!((again.attempts, again.run_lease), (1, RunLease(2)));
+}
+
+pub(super) async fn what_is_missing_waits_uncounted_until_it_is_there(store: &dyn Store) {
+    let mut activation = begun(store).await;
+    let missing = AttemptOutcome::Missing {
+        what: Missing::Commit,
+        detail: "`c0ffee` is not in `o/r`".to_owned(),
+    };
+    let ended = end(store, &activation, ending(missing.clone(), at(5))).await;
+    let waiting = ended.activation;
+    assert_eq!(
+        (waiting.state, waiting.attempts),
+        (ActivationState::Pending, 0)
+    );
+    assert_eq!(
+        waiting.reason.as_deref(),
+        Some("commit: `c0ffee` is not in `o/r`")
+    );
+    assert_eq!(waiting.not_before, at(6));
+    let ids = [activation_id(99), activation.id.clone()];
+    store.hasten(&ids, at(5)).await.expect("hastens");
+    // Given up, it counts for no gate, however often.
+    for _ in 0..=TRIP_AFTER {
+        activation = claimed(store, at(5)).await;
+        let late = ending(missing.clone(), at(5) + SignedDuration::from_hours(25));
+        let ended = end(store, &activation, late).await;
+        assert_eq!(ended.activation.state, ActivationState::Failed);
+        assert_eq!(ended.gate, Gate::Open);
+        store.retry(&activation.id, at(5)).await.expect("revives");
+    }
+    assert_eq!(conduct(store).await, (Gate::Open, 0));
 }
 
 pub(super) async fn usage_adds_up_over_attempts(store: &dyn Store) {

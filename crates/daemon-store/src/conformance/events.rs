@@ -201,7 +201,7 @@ pub(super) async fn unmatched_events_come_oldest_first(store: &dyn Store) {
             .collect()
     };
     assert_eq!(
-        ids(store.unmatched(2).await.expect("reads")),
+        ids(store.unmatched(0, 2).await.expect("reads")),
         [(1, event_id(3)), (3, event_id(1))]
     );
     let matched = Matched {
@@ -214,8 +214,12 @@ pub(super) async fn unmatched_events_come_oldest_first(store: &dyn Store) {
         .await
         .expect("commits");
     assert_eq!(
-        ids(store.unmatched(10).await.expect("reads")),
+        ids(store.unmatched(0, 10).await.expect("reads")),
         [(3, event_id(1)), (4, event_id(4))]
+    );
+    assert_eq!(
+        ids(store.unmatched(3, 10).await.expect("reads")),
+        [(4, event_id(4))]
     );
 }
 
@@ -284,6 +288,6 @@ pub(super) async fn matches_of_an_unknown_event_write_nothing(store: &dyn Store)
         matches!(&error, StoreError::NotFound { what: "event", id } if *id == event_id(9).to_string()),
         "{error:?}"
     );
-    assert_eq!(store.unmatched(5).await.expect("reads").len(), 1);
+    assert_eq!(store.unmatched(0, 5).await.expect("reads").len(), 1);
     assert_eq!(store.activations(&first(10)).await.expect("lists").rows, []);
 }

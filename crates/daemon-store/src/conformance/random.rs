@@ -128,7 +128,7 @@ impl World {
 
     async fn matches(&self, store: &dyn Store, dice: &mut Dice) -> String {
         let waiting = store
-            .unmatched(u32::try_from(1 + dice.below(4)).expect("small"))
+            .unmatched(0, u32::try_from(1 + dice.below(4)).expect("small"))
             .await
             .expect("reads");
         let mut matched = Vec::new();

@@ -59,6 +59,30 @@ pub(super) async fn a_new_daemon_begins_after_the_newest_event(store: &dyn Store
     assert_eq!(of_repo(store, &other).await, []);
 }
 
+pub(super) async fn a_new_daemon_begins_after_what_was_received_by_then(store: &dyn Store) {
+    let event = |n: u64, second| {
+        let mut new = new_event(n, &format!("id:{n}"));
+        new.event.received_at = at(second);
+        new
+    };
+    let events = vec![event(1, 1), event(2, 5), event(3, 6)];
+    store.accept(events).await.expect("accepts");
+    let since = |instant| Registration {
+        since: Some(instant),
+        ..registration(vec![row("new")], at(9))
+    };
+    store.register(since(at(5))).await.expect("registers");
+    let new = DaemonRow {
+        since_seq: 2,
+        registered_at: at(9),
+        ..row("new")
+    };
+    assert_eq!(daemons(store).await, std::slice::from_ref(&new));
+    // One that is known keeps where it began.
+    store.register(since(at(0))).await.expect("registers");
+    assert_eq!(daemons(store).await, [new]);
+}
+
 pub(super) async fn a_registration_keeps_gate_failures_and_age(store: &dyn Store) {
     registered(store, &["a", "b"]).await;
     assert_eq!(fail_one(store, "a", 1, at(1)).await, Gate::Open);
@@ -178,6 +202,7 @@ pub(super) async fn one_repository_never_touches_another(store: &dyn Store) {
         commit: "beef".to_owned(),
         daemons,
         now,
+        since: None,
     };
     store
         .register(elsewhere(vec![other.clone()], at(0)))

@@ -144,6 +144,7 @@ pub(super) fn registration(daemons: Vec<DaemonRow>, now: Timestamp) -> Registrat
         commit: "c0ffee".to_owned(),
         daemons,
         now,
+        since: None,
     }
 }
 

@@ -228,7 +228,26 @@ impl Model {
             .count();
         let next = end_attempt(&self.activations[place], &end, unsettled);
         self.activations[place].finish(&end, next);
-        Ok(self.ended(place))
+        if end.counts_for_gate() {
+            return Ok(self.ended(place));
+        }
+        self.note_end(place);
+        let gate = self
+            .conduct(&daemon)
+            .map_or(Gate::Open, |conduct| conduct.gate);
+        let activation = self.activations[place].clone();
+        Ok(Ended { activation, gate })
+    }
+
+    /// Makes pending activations ready; see [`Activations::hasten`](crate::Activations::hasten).
+    pub fn hasten(&mut self, ids: &[ActivationId], now: Timestamp) {
+        let named = self
+            .activations
+            .iter_mut()
+            .filter(|one| ids.contains(&one.id));
+        for activation in named {
+            activation.hasten(now);
+        }
     }
 
     fn propose(&mut self, output: Output) {

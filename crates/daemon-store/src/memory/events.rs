@@ -76,8 +76,10 @@ impl Model {
     }
 
     /// Returns what is to be matched; see [`Events::unmatched`](crate::Events::unmatched).
-    pub fn unmatched(&self, limit: u32) -> Vec<EventRow> {
-        (0..self.events.len())
+    pub fn unmatched(&self, after: u64, limit: u32) -> Vec<EventRow> {
+        // The event at place 0 has the number 1.
+        let first = usize::try_from(after).unwrap_or(usize::MAX);
+        (first..self.events.len())
             .filter(|place| self.events[*place].matching == Matching::Due)
             .take(usize::try_from(limit).unwrap_or(usize::MAX))
             .map(|place| self.event_row(place))
@@ -146,7 +148,11 @@ impl Model {
         }
     }
 
-    pub(super) fn newest_seq(&self) -> u64 {
-        u64::try_from(self.events.len()).expect("a count fits")
+    /// Returns the newest event that was stored, or received until an instant; 0 without one.
+    pub(super) fn newest_seq(&self, until: Option<Timestamp>) -> u64 {
+        let is_early = |received: Timestamp| until.is_none_or(|until| received <= until);
+        let mut events = self.events.iter();
+        let newest = events.rposition(|one| is_early(one.event.received_at));
+        newest.map_or(0, |place| u64::try_from(place + 1).expect("a count fits"))
     }
 }

@@ -21,7 +21,7 @@ impl Model {
             .filter(|row| row.key.repo == registration.repo)
             .cloned()
             .collect();
-        let (rows, change) = registered(&stored, registration, self.newest_seq());
+        let (rows, change) = registered(&stored, registration, self.newest_seq(registration.since));
         self.daemons.retain(|key, _| key.repo != registration.repo);
         for row in rows {
             let of_key = self.daemons.entry(row.key.clone()).or_default();

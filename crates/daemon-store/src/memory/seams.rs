@@ -58,8 +58,8 @@ impl Events for MemoryStore {
         Ok(self.model().ref_cursors(repo))
     }
 
-    async fn unmatched(&self, limit: u32) -> Result<Vec<EventRow>, StoreError> {
-        Ok(self.model().unmatched(limit))
+    async fn unmatched(&self, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError> {
+        Ok(self.model().unmatched(after, limit))
     }
 
     async fn commit_matches(
@@ -170,6 +170,11 @@ impl Activations for MemoryStore {
         request: &ClaimRequest,
     ) -> Result<Option<Activation>, StoreError> {
         Ok(self.model().claim_one(id, request))
+    }
+
+    async fn hasten(&self, ids: &[ActivationId], now: Timestamp) -> Result<(), StoreError> {
+        self.model().hasten(ids, now);
+        Ok(())
     }
 
     async fn next_claim_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {

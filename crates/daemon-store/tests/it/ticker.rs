@@ -78,6 +78,7 @@ impl Machine {
             commit: String::new(),
             daemons: daemons.into_iter().collect(),
             now: self.now,
+            since: None,
         });
         self.load();
     }

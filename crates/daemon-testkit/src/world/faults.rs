@@ -229,6 +229,7 @@ impl World {
             commit: String::new(),
             daemons: rows.collect(),
             now: self.now(),
+            since: None,
         };
         self.store.register(&registration);
         self.oracle.pass(self.wall());

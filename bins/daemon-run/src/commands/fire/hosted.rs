@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use daemon_engine::ActivationState;
+use daemon_engine::{ActivationState, Missing};
 use daemon_event::{Enrichment, PullRequestFact};
 use daemon_host::control::Client;
 use daemon_host::fire::FiredEvent;
@@ -106,7 +106,10 @@ fn has_ended(activation: &Map<String, Value>) -> bool {
     let state: Option<ActivationState> = activation["state"]
         .as_str()
         .and_then(|state| state.parse().ok());
-    state.is_none_or(ActivationState::is_final)
+    let missing = activation["reason"].as_str().and_then(Missing::of_reason);
+    // What is missing may take a day to come; the host looks for it meanwhile.
+    let is_missing = state == Some(ActivationState::Pending) && missing.is_some();
+    is_missing || state.is_none_or(ActivationState::is_final)
 }
 
 fn event_params(event: &FiredEvent) -> Value {

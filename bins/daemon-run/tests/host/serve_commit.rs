@@ -1,0 +1,160 @@
+//! Events that name a commit: the run works at that commit, and waits for it where it is not there.
+
+use serde_json::{Value, json};
+
+use crate::world::{Host, World, cleared, eventually, watch};
+
+/// A provider whose result is the text of a file of its checkout.
+const READ: &str = "cat > /dev/null\nprintf '{\"daemon\":\"result\",\"ok\":true,\"text\":\"%s\"}\\n' \"$(cat docs/a.md)\"\n";
+
+fn world() -> World {
+    let world = World::new(&[
+        ("opened", &watch(&["when a pull request is opened"])),
+        ("pushed", &watch(&["when a commit is pushed to main"])),
+    ]);
+    world.script(READ);
+    world
+}
+
+/// Clones the repository and commits there; returns the clone and the commit, which the repository lacks.
+fn elsewhere(world: &World) -> (String, String) {
+    let clone = world.beside("elsewhere").display().to_string();
+    world.git(&["clone", "--quiet", ".", &clone]);
+    std::fs::write(format!("{clone}/docs/a.md"), "two").expect("a file");
+    let git = |args: &[&str]| {
+        let output = cleared("git")
+            .args([
+                "-C",
+                &clone,
+                "-c",
+                "user.name=Ann",
+                "-c",
+                "user.email=ann@example.com",
+            ])
+            .args(args)
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("HOME", &clone)
+            .output()
+            .expect("git runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout)
+            .expect("git speaks UTF-8")
+            .trim()
+            .to_owned()
+    };
+    git(&["commit", "--quiet", "--all", "--message", "two"]);
+    let commit = git(&["rev-parse", "HEAD"]);
+    (clone, commit)
+}
+
+fn opened(head: &str) -> Value {
+    json!({
+        "action": "opened", "number": 7, "repository": {"full_name": "o/r"},
+        "sender": {"login": "ann", "type": "User"},
+        "pull_request": {
+            "number": 7, "draft": false, "user": {"login": "ann", "type": "User"},
+            "head": {"ref": "topic", "sha": head}, "base": {"ref": "main", "sha": head},
+        },
+    })
+}
+
+fn waiting(host: &Host, commit: &str) -> Value {
+    let reason = format!("commit: `{commit}` is not in `o/r`");
+    eventually("the activation waits for its commit", || {
+        let all = host.list("activations");
+        let found = all
+            .iter()
+            .find(|one| one["state"] == "pending" && one["reason"] == reason.as_str());
+        found.cloned()
+    })
+}
+
+#[test]
+fn a_pull_request_whose_head_is_not_here_waits_for_it() {
+    let world = world();
+    let host = world.serve();
+    let (clone, commit) = elsewhere(&world);
+    assert_eq!(
+        host.hook("pull_request", "d-1", &opened(&commit)).status,
+        200
+    );
+    let waiting = waiting(&host, &commit);
+    assert_eq!(
+        (&waiting["attempts"], &waiting["started_at"]),
+        (&json!(0), &Value::Null)
+    );
+    assert_eq!(
+        host.list("runs"),
+        Vec::<Value>::new(),
+        "nothing ran at another commit"
+    );
+    let page = host.ask("GET", "/activations", &Value::Null);
+    assert!(page.body.contains("commit: "), "{page:?}");
+    assert!(
+        world
+            .log()
+            .contains(&format!("commit: `{commit}` is not in `o/r`"))
+    );
+
+    // It comes on no branch, as the head of a pull request does.
+    world.git(&["fetch", "--quiet", &clone, "HEAD:refs/pull/7/head"]);
+    let ended = host.settled(1);
+    assert_eq!(ended[0]["state"], "succeeded", "{ended:#?}");
+    assert_eq!(ended[0]["attempts"], 1);
+    assert_eq!(host.list("runs")[0]["result_preview"], "two");
+}
+
+#[test]
+fn a_push_told_before_it_was_fetched_waits_for_its_commit() {
+    let world = world();
+    let host = world.serve();
+    let (clone, commit) = elsewhere(&world);
+    let before = world.git(&["rev-parse", "HEAD"]);
+    let push = crate::http::push("o/r", before.trim(), &commit);
+    assert_eq!(host.hook("push", "d-1", &push).status, 200);
+    waiting(&host, &commit);
+    world.git(&["fetch", "--quiet", &clone, "HEAD:refs/pull/8/head"]);
+    assert_eq!(host.settled(1)[0]["state"], "succeeded");
+    assert_eq!(host.list("runs")[0]["result_preview"], "two");
+}
+
+#[test]
+fn fire_without_a_host_says_that_the_commit_is_missing() {
+    let world = world();
+    let (clone, commit) = elsewhere(&world);
+    let payload = world.beside("opened.json");
+    std::fs::write(&payload, opened(&commit).to_string()).expect("a payload");
+    let payload = payload.display().to_string();
+    let repo = world.repo.display().to_string();
+    let fire = [
+        "fire",
+        "opened",
+        "--repo",
+        &repo,
+        "--event",
+        &payload,
+        "--source",
+        "github",
+        "--kind",
+        "pull_request",
+    ];
+    let (code, answer) = world.json(&fire);
+    assert_eq!(code, 1, "{answer}");
+    let reason = format!("commit: `{commit}` is not in `o/r`");
+    assert_eq!(
+        (
+            &answer["activation"]["state"],
+            &answer["activation"]["reason"]
+        ),
+        (&json!("pending"), &json!(reason))
+    );
+    assert_eq!(answer["runs"], json!([]));
+    world.git(&["fetch", "--quiet", &clone, "HEAD:refs/pull/7/head"]);
+    let host = world.serve();
+    assert_eq!(
+        host.settled(1)[0]["state"],
+        "succeeded",
+        "a host goes on with it"
+    );
+    assert_eq!(host.list("runs")[0]["result_preview"], "two");
+}

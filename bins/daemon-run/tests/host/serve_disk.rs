@@ -1,0 +1,199 @@
+//! A home whose disk fills up: nothing starts, then nothing is taken in, and both come back by themselves.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::http;
+use crate::world::{Host, World, cleared, daemon_file, eventually, watch};
+
+const MIB: u64 = 1 << 20;
+
+/// A world whose home is a file system of its own, of 600 MiB.
+struct Small {
+    world: World,
+    filler: PathBuf,
+}
+
+impl Small {
+    /// `None` where this user may not mount.
+    #[expect(
+        clippy::print_stdout,
+        reason = "the runner counts what is skipped from this line"
+    )]
+    fn new() -> Option<Self> {
+        let world = World::pushed();
+        let config = std::fs::read(world.home.join("config.toml")).expect("the configuration");
+        let mounted = cleared("mount")
+            .args(["-t", "tmpfs", "-o", "size=600m,mode=700", "none"])
+            .arg(&world.home)
+            .output();
+        let mounted = mounted.expect("mount can be started");
+        if !mounted.status.success() {
+            println!("skipped: no file system can be mounted: {mounted:?}");
+            return None;
+        }
+        let filler = world.home.join("filler");
+        std::fs::write(world.home.join("config.toml"), config).expect("the configuration");
+        std::fs::write(world.home.join("hook-secret"), crate::world::SECRET).expect("the secret");
+        Some(Self { world, filler })
+    }
+
+    fn free(&self) -> u64 {
+        let status = rustix::fs::statvfs(&self.world.home).expect("it is mounted");
+        status.f_bavail * status.f_frsize
+    }
+
+    /// Fills the disk but for so many bytes.
+    fn leave(&self, bytes: u64) {
+        let filler = File::options()
+            .create(true)
+            .append(true)
+            .open(&self.filler)
+            .expect("a file");
+        let has = filler.metadata().expect("its size").len();
+        let wanted = (has + self.free()).saturating_sub(bytes);
+        if wanted > has {
+            rustix::fs::fallocate(&filler, rustix::fs::FallocateFlags::empty(), 0, wanted)
+                .expect("there is room");
+        } else {
+            filler.set_len(wanted).expect("it can be cut");
+        }
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let unmounted = cleared("umount").arg("-l").arg(&self.world.home).status();
+        assert!(unmounted.expect("umount can be started").success());
+    }
+}
+
+fn readyz(host: &Host) -> (u16, Value) {
+    let answer = host.open("GET", "/readyz", &[]);
+    (answer.status, answer.json()["parts"]["disk"].clone())
+}
+
+/// Writes the body of a push of what the repository has.
+fn push(world: &World, number: u32) -> Value {
+    let before = number.to_string().repeat(40);
+    http::push("o/r", &before, world.git(&["rev-parse", "HEAD"]).trim())
+}
+
+#[test]
+fn a_disk_that_fills_up_stops_first_the_runs_then_the_intake_and_neither_for_longer() {
+    let Some(small) = Small::new() else { return };
+    let world = &small.world;
+    let host = world.serve();
+    assert_eq!(readyz(&host), (200, json!("ok")));
+
+    small.leave(200 * MIB);
+    eventually("the host is not ready", || {
+        (readyz(&host).0 == 503).then_some(())
+    });
+    assert_eq!(
+        host.hook("push", "d-1", &push(world, 1)).status,
+        200,
+        "intake goes on"
+    );
+    let waiting = eventually("the activation waits for the disk", || {
+        let all = host.list("activations");
+        let reason = all.first()?["reason"].as_str()?.to_owned();
+        reason.starts_with("disk: ").then(|| all[0].clone())
+    });
+    assert_eq!(waiting["state"], "pending");
+    assert_eq!(host.list("runs"), Vec::<Value>::new());
+    let (_, doctor) = world.json(&["doctor"]);
+    let checks = doctor["checks"].as_array().expect("checks");
+    let disk = checks
+        .iter()
+        .find(|check| check["name"] == "disk")
+        .expect("a check");
+    assert_eq!(disk["status"], "fail", "{disk}");
+    let (_, listed) = world.json(&["list"]);
+    assert!(
+        listed["pause"]
+            .as_str()
+            .is_some_and(|why| why.starts_with("disk: ")),
+        "{listed}"
+    );
+
+    small.leave(40 * MIB);
+    let refused = host.hook("push", "d-2", &push(world, 2));
+    assert_eq!(refused.status, 503, "{refused:?}");
+    assert!(refused.header("retry-after").is_some(), "{refused:?}");
+    assert_eq!(
+        host.list("events").len(),
+        1,
+        "what was refused is not stored, what was stored is read"
+    );
+
+    small.leave(500 * MIB);
+    assert_eq!(host.hook("push", "d-2", &push(world, 2)).status, 200);
+    let begun = std::time::Instant::now();
+    let ended = host.settled(1);
+    assert!(
+        ended.iter().all(|one| one["state"] == "succeeded"),
+        "{ended:#?}"
+    );
+    assert!(
+        begun.elapsed() < std::time::Duration::from_secs(30),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(readyz(&host), (200, json!("ok")));
+}
+
+#[test]
+fn a_run_under_way_is_finished_while_nothing_starts() {
+    let Some(small) = Small::new() else { return };
+    let world = &small.world;
+    let gate = world.beside("gate");
+    world.script(&format!(
+        "cat > /dev/null\nwhile [ ! -e '{}' ]; do :; done\necho '{{\"daemon\":\"result\",\"ok\":true,\"text\":\"done\"}}'\n",
+        gate.display()
+    ));
+    let host = world.serve();
+    let fire = world.begin(&["fire", "pusher", "--json"]);
+    host.activation_in("running");
+    small.leave(100 * MIB);
+    std::fs::write(&gate, "").expect("a file");
+    let (code, fired) = fire.json();
+    assert_eq!(
+        (code, &fired["activation"]["state"]),
+        (0, &json!("succeeded")),
+        "{fired:#}"
+    );
+}
+
+#[test]
+fn a_host_starts_on_a_full_disk_and_answers_reads() {
+    let Some(small) = Small::new() else { return };
+    let world = &small.world;
+    let host = world.serve();
+    assert_eq!(world.json(&["fire", "pusher"]).0, 0);
+    assert_eq!(host.stop().0, Some(0));
+    small.leave(0);
+    assert!(small.free() < MIB, "{} bytes are free", small.free());
+
+    let host = world.serve();
+    assert_eq!(host.list("activations").len(), 1);
+    assert_eq!(host.list("daemons").len(), 1);
+    assert_eq!(host.hook("push", "d-1", &push(world, 1)).status, 503);
+    assert_eq!(readyz(&host).0, 503);
+
+    // A daemon that comes while the disk is full is there when it no longer is.
+    world.write_daemon(
+        "later",
+        &daemon_file("later", &watch(&["when a pull request is opened"])),
+    );
+    let commit = world.commit("later");
+    small.leave(500 * MIB);
+    host.registered(&commit);
+    let ended = host.settled(2);
+    assert!(
+        ended.iter().all(|one| one["state"] == "succeeded"),
+        "{ended:#?}"
+    );
+}

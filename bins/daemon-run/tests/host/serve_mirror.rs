@@ -1,0 +1,57 @@
+//! Branches of daemons that go from a mirror clone to where it came from.
+
+use serde_json::Value;
+
+use crate::world::{Host, World, watch};
+
+/// Makes a world that watches a mirror of its repository and delivers to `remote`.
+fn mirrored(remote: &str) -> World {
+    let world = World::new(&[("fired", &watch(&["when a pull request is opened"]))]);
+    let mirror = world.beside("mirror.git").display().to_string();
+    world.git(&["clone", "--quiet", "--mirror", ".", &mirror]);
+    let config =
+        std::fs::read_to_string(world.home.join("config.toml")).expect("the configuration");
+    let own = format!("{:?}", world.repo.display().to_string());
+    let config = config.replace(&own, &format!("{mirror:?}"));
+    world.write_config(&format!("{config}\n[surfaces.git]\nremote = {remote:?}\n"));
+    world
+}
+
+fn check(host: &Host, name: &str) -> Value {
+    let doctor = host.get("doctor");
+    let checks = doctor["checks"].as_array().expect("checks");
+    let found = checks.iter().find(|check| check["name"] == name);
+    found
+        .unwrap_or_else(|| panic!("no check `{name}`: {doctor:#}"))
+        .clone()
+}
+
+#[test]
+fn a_mirror_clone_delivers_to_its_origin() {
+    let world = mirrored("origin");
+    let host = world.serve();
+    let delivery = check(&host, "surface git o/r");
+    assert_eq!(delivery["status"], "ok", "{delivery}");
+    let (code, fired) = world.json(&["fire", "fired"]);
+    assert_eq!(
+        (code, &fired["activation"]["state"]),
+        (0, &"succeeded".into()),
+        "{fired:#}"
+    );
+    let branch = fired["outputs"][0]["target"].as_str().expect("a branch");
+    assert_eq!(
+        world.branches(),
+        [branch],
+        "it is where the mirror came from"
+    );
+}
+
+#[test]
+fn doctor_says_which_repository_would_not_deliver() {
+    let world = mirrored("upstream");
+    let host = world.serve();
+    let delivery = check(&host, "surface git o/r");
+    assert_eq!(delivery["status"], "fail", "{delivery}");
+    let detail = delivery["detail"].as_str().expect("a detail");
+    assert!(detail.contains("upstream"), "{delivery}");
+}

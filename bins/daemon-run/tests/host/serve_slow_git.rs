@@ -1,0 +1,130 @@
+//! A repository that cannot be read in time: the listener, the other repositories and the stop do not wait for it, and its
+//! events do.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::http;
+use crate::slow_git::SlowGit;
+use crate::world::{Host, World, daemon_file, eventually, watch};
+
+/// How soon a host is ready whose repository cannot be read: 5 s, and as much again for a busy machine.
+const READY: Duration = Duration::from_secs(20);
+
+fn world() -> (World, SlowGit) {
+    let world = World::new(&[("opened", &watch(&["when a pull request is opened"]))]);
+    let daemon = daemon_file("slow-opened", &watch(&["when a pull request is opened"]));
+    let slow = SlowGit::new(&world, "slow-opened", &daemon);
+    world.configure(&format!(
+        "[[repo]]\npath = {:?}\nname = \"o/slow\"\n",
+        slow.repo.display().to_string()
+    ));
+    (world, slow)
+}
+
+fn serve(world: &World, slow: &SlowGit) -> Host {
+    world.serve_with(&[], &[("PATH", &slow.search_path())])
+}
+
+fn opened(repo: &str, number: u32) -> Value {
+    json!({
+        "action": "opened", "number": number, "repository": {"full_name": repo},
+        "sender": {"login": "ann", "type": "User"},
+        "pull_request": {"number": number, "draft": false, "user": {"login": "ann", "type": "User"}},
+    })
+}
+
+/// Returns the address that the log of a host names before it is ready.
+fn listening(world: &World) -> String {
+    eventually("the listener is there", || {
+        let log = world.log();
+        let (_, rest) = log.split_once("listening on http://")?;
+        Some(rest.split_whitespace().next()?.to_owned())
+    })
+}
+
+#[test]
+fn a_hanging_repository_holds_neither_the_listener_nor_the_ready_line() {
+    let (world, slow) = world();
+    let begun = Instant::now();
+    let (early, host) = std::thread::scope(|scope| {
+        let host = scope.spawn(|| serve(&world, &slow));
+        let address = listening(&world);
+        let early = http::ask(&address, "GET", "/healthz", &[], b"");
+        (early, host.join().expect("it becomes ready"))
+    });
+    assert_eq!(early.status, 200, "{early:?}");
+    let took = begun.elapsed();
+    assert!(took < READY, "the ready line came after {took:?}");
+
+    // The rest of the host works, and says which repository is missing.
+    let ready = host.open("GET", "/readyz", &[]);
+    assert_eq!(ready.status, 200, "{ready:?}");
+    let repositories = ready.json()["parts"]["repositories"].clone();
+    assert_eq!(repositories, "not read yet: o/slow");
+    let doctor = host.get("doctor");
+    let checks = doctor["checks"].as_array().expect("checks");
+    let check = checks
+        .iter()
+        .find(|check| check["name"] == "repository o/slow");
+    let check = check.expect("the repository is examined");
+    assert_eq!(check["status"], "warn", "{check}");
+    let (code, listed) = world.json(&["list"]);
+    assert_eq!(code, 0);
+    let unread = &listed["unread"];
+    assert_eq!(unread[0]["repo"], "o/slow", "{listed}");
+    let (code, answer) = world.json(&["fire", "slow-opened"]);
+    assert_eq!(code, 66, "{answer}");
+    let help = answer["error"]["help"].as_str().unwrap_or_default();
+    assert!(help.contains("`o/slow`"), "{answer}");
+
+    assert_eq!(
+        host.hook("pull_request", "d-1", &opened("o/slow", 1))
+            .status,
+        200
+    );
+    assert_eq!(
+        host.hook("pull_request", "d-2", &opened("o/r", 2)).status,
+        200
+    );
+    let woken = |host: &Host| -> Vec<String> {
+        let all = host.list("activations");
+        let ids = all
+            .iter()
+            .map(|one| one["daemon_id"].as_str().expect("an id").to_owned());
+        ids.collect()
+    };
+    eventually("the other repository's daemon is woken", || {
+        (woken(&host) == ["opened"]).then_some(())
+    });
+    assert_eq!(
+        host.get("stats")["unmatched"],
+        1,
+        "the event waits for its repository"
+    );
+
+    slow.release();
+    eventually(
+        "what came meanwhile wakes the daemon that was read after it",
+        || {
+            woken(&host)
+                .contains(&"slow-opened".to_owned())
+                .then_some(())
+        },
+    );
+    assert_eq!(host.settled(2).len(), 2);
+    let ready = host.open("GET", "/readyz", &[]).json();
+    assert_eq!(ready["parts"]["repositories"], "ok");
+    assert_eq!(world.json(&["list"]).1["unread"], json!([]));
+}
+
+#[test]
+fn a_host_whose_git_hangs_stops_in_time() {
+    let (world, slow) = world();
+    let host = serve(&world, &slow);
+    let begun = Instant::now();
+    assert_eq!(host.stop().0, Some(0));
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(30), "the stop took {took:?}");
+}

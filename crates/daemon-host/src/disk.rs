@@ -1,0 +1,198 @@
+//! Room on the disk of the home: under one limit nothing starts, under a lower one nothing is taken in either.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::fs::{FallocateFlags, StatVfsMountFlags, fallocate, statvfs};
+
+use crate::driver::Inner;
+
+/// Free bytes below which nothing starts.
+pub const LOW: u64 = 256 * 1024 * 1024;
+/// Free bytes below which nothing is taken in.
+pub const FULL: u64 = 64 * 1024 * 1024;
+/// How large the file is that is given up when nothing else is left, so that what runs can be recorded and a host can start.
+const RESERVE: u64 = 4 * 1024 * 1024;
+/// Free bytes below which the reserve is given up.
+const LAST: u64 = 1024 * 1024;
+/// How often the disk is looked at.
+pub(crate) const LOOK: Duration = Duration::from_secs(2);
+
+/// How much room there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Enough for everything.
+    Enough,
+    /// Under [`LOW`]: what runs is finished, and nothing starts.
+    Low {
+        /// The free bytes.
+        free: u64,
+    },
+    /// Under [`FULL`]: nothing is taken in either.
+    Full {
+        /// The free bytes.
+        free: u64,
+    },
+    /// Nothing can be written.
+    ReadOnly,
+    /// The file system does not say.
+    Unknown(rustix::io::Errno),
+}
+
+impl Space {
+    /// Looks at the file system that holds a directory.
+    pub fn of(directory: &Path) -> Self {
+        match statvfs(directory) {
+            Ok(status) if status.f_flag.contains(StatVfsMountFlags::RDONLY) => Self::ReadOnly,
+            Ok(status) => Self::with(status.f_bavail.saturating_mul(status.f_frsize)),
+            Err(error) => Self::Unknown(error),
+        }
+    }
+
+    fn with(free: u64) -> Self {
+        match free {
+            0..FULL => Self::Full { free },
+            FULL..LOW => Self::Low { free },
+            LOW.. => Self::Enough,
+        }
+    }
+
+    /// Says why nothing may start, if so.
+    pub fn pause(self) -> Option<String> {
+        let mib = |bytes: u64| bytes >> 20;
+        let low = mib(LOW);
+        match self {
+            Self::Enough => None,
+            Self::Low { free } => Some(format!(
+                "{} MiB are free, and nothing starts under {low} MiB",
+                mib(free)
+            )),
+            Self::Full { free } => Some(format!(
+                "{} MiB are free: nothing starts under {low} MiB, and nothing is taken in under {} MiB",
+                mib(free),
+                mib(FULL)
+            )),
+            Self::ReadOnly => Some("it can only be read".to_owned()),
+            Self::Unknown(error) => Some(format!("cannot be examined: {error}")),
+        }
+    }
+
+    /// Says why nothing is taken in, if so.
+    pub fn refusal(self) -> Option<String> {
+        match self {
+            Self::Full { .. } | Self::ReadOnly => self.pause(),
+            Self::Enough | Self::Low { .. } | Self::Unknown(_) => None,
+        }
+    }
+}
+
+fn reserve(home: &Path) -> PathBuf {
+    home.join("reserve")
+}
+
+/// Sets room aside in a home, where there is enough of it and none is set aside.
+fn set_aside(home: &Path) -> io::Result<()> {
+    let path = reserve(home);
+    if fs::metadata(&path).is_ok_and(|metadata| metadata.len() == RESERVE) {
+        return Ok(());
+    }
+    let file: File = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)?;
+    Ok(fallocate(&file, FallocateFlags::empty(), 0, RESERVE)?)
+}
+
+/// Gives up what a home set aside, where nearly nothing else is left.
+pub(crate) fn give_up_reserve(home: &Path) {
+    let Space::Full { free } = Space::of(home) else {
+        return;
+    };
+    if free >= LAST {
+        return;
+    }
+    match fs::remove_file(reserve(home)) {
+        Ok(()) => tracing::warn!(
+            free,
+            "the disk is full; the reserve of the home was given up"
+        ),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => tracing::warn!(%error, "the reserve of the home could not be given up"),
+    }
+}
+
+impl Inner {
+    /// Looks how much room the home has.
+    pub(crate) fn space(&self) -> Space {
+        Space::of(self.home.root())
+    }
+
+    /// Says why no run may start, if so, beginning with a word for what is waited for.
+    pub(crate) fn pause(&self) -> Option<String> {
+        self.space().pause().map(|why| format!("disk: {why}"))
+    }
+}
+
+/// Looks at the disk until told to stop; what waited for room goes on as soon as there is some.
+pub(crate) async fn watch(inner: Arc<Inner>) {
+    let mut told = Space::Enough;
+    loop {
+        let space = inner.space();
+        let same = std::mem::discriminant(&space) == std::mem::discriminant(&told);
+        match space.pause() {
+            _ if same => {}
+            Some(why) => tracing::warn!("the disk of the home: {why}"),
+            None => tracing::info!("the disk of the home has room again"),
+        }
+        if space == Space::Enough {
+            if let Err(error) = set_aside(inner.home.root()) {
+                tracing::debug!(%error, "no reserve could be set aside");
+            }
+        } else {
+            give_up_reserve(inner.home.root());
+        }
+        if !same {
+            inner.signals.claims.notify_one();
+            inner.signals.matches.notify_one();
+            inner.signals.ticks.notify_one();
+            inner.signals.outputs.notify_one();
+            inner.signals.repos.notify_waiters();
+        }
+        told = space;
+        tokio::select! {
+            () = inner.stop.cancelled() => return,
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FULL, LOW, Space};
+
+    #[test]
+    fn the_limits_say_what_still_happens() {
+        let rows = [
+            (LOW, false, false),
+            (LOW - 1, true, false),
+            (FULL, true, false),
+            (FULL - 1, true, true),
+            (0, true, true),
+        ];
+        for (free, pauses, refuses) in rows {
+            let space = Space::with(free);
+            let found = (space.pause().is_some(), space.refusal().is_some());
+            assert_eq!(found, (pauses, refuses), "{free} bytes");
+        }
+        assert_eq!(
+            Space::with(FULL + 1).pause().unwrap(),
+            "64 MiB are free, and nothing starts under 256 MiB"
+        );
+    }
+}
