@@ -63,11 +63,16 @@ pub(crate) fn raw(address: &str, request: &[u8]) -> Answer {
 /// Sends bytes as they are; `None` where the connection ended without an answer.
 pub(crate) fn try_raw(address: &str, request: &[u8]) -> Option<Answer> {
     let mut stream = TcpStream::connect(address).ok()?;
+    // A host that refuses early closes while this still writes; its answer is read all the same.
+    stream.write_all(request).unwrap_or_default();
+    answer_of(stream)
+}
+
+/// Reads the answer to what was sent; `None` where the connection ended without one.
+pub(crate) fn answer_of(mut stream: TcpStream) -> Option<Answer> {
     stream
         .set_read_timeout(Some(Duration::from_secs(60)))
         .expect("a timeout can be set");
-    // A host that refuses early closes while this still writes; its answer is read all the same.
-    stream.write_all(request).unwrap_or_default();
     let mut bytes = Vec::new();
     let mut chunk = [0; 8192];
     loop {

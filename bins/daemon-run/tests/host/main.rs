@@ -44,6 +44,7 @@ mod serve_facts;
 mod serve_failpoints;
 mod serve_follow;
 mod serve_hooks;
+mod serve_intake;
 mod serve_mcp;
 mod serve_mirror;
 mod serve_origin;

@@ -1,33 +1,34 @@
 //! Webhooks: verified, stored, and only then acknowledged.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::panic::resume_unwind;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderMap, Response, StatusCode, header};
+use axum::http::{HeaderMap, Response, StatusCode};
 use daemon_event::Source as SourceName;
-use daemon_ingest::{Delivery, Headers, Malformed, Source};
+use daemon_ingest::{Challenge, Delivery, Headers, Malformed, Source};
 use daemon_store::{Accepted, Freshness, Matching, NewEvent, StoreError};
-use http_body_util::{BodyExt as _, Limited};
 use serde_json::{Map, json};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, TryAcquireError};
+use tokio::task::spawn_blocking;
 
-use super::answer;
+use super::api::Refusal;
+use super::connections::{Connection, SMALL};
 use super::server::Doors;
+use super::{answer, bodies};
 use crate::{intake, random};
 
 /// Webhooks in flight.
 const IN_FLIGHT: usize = 128;
-/// Bytes of bodies in memory.
-const BUFFERED: u64 = 256 * 1024 * 1024;
+/// Those of them whose bodies may be larger than small.
+const LARGE_IN_FLIGHT: usize = 32;
 /// Events that may wait to be matched.
 const BACKLOG: u64 = 100_000;
-/// How long a sender may take for its body.
-const BODY_TIME: Duration = Duration::from_secs(15);
 /// How long a commit may take before the sender is asked to come again.
 const COMMIT_TIME: Duration = Duration::from_secs(2);
 
@@ -49,7 +50,9 @@ pub struct Hooks {
     sources: RwLock<BTreeMap<SourceName, Arc<dyn Source>>>,
     admit: Arc<dyn Admit>,
     places: Semaphore,
-    buffered: AtomicU64,
+    large_places: Semaphore,
+    /// Larger bodies are read and stored one after the other: reading one takes memory several times.
+    large_turn: Semaphore,
 }
 
 impl std::fmt::Debug for Hooks {
@@ -65,7 +68,8 @@ impl Hooks {
             sources: RwLock::new(sources),
             admit,
             places: Semaphore::new(IN_FLIGHT),
-            buffered: AtomicU64::new(0),
+            large_places: Semaphore::new(LARGE_IN_FLIGHT),
+            large_turn: Semaphore::new(1),
         }
     }
 
@@ -83,124 +87,147 @@ impl Hooks {
     }
 }
 
-/// Bytes that are counted while they are held.
-struct Held<'a> {
-    counter: &'a AtomicU64,
-    bytes: u64,
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.counter.fetch_sub(self.bytes, Ordering::Relaxed);
-    }
-}
-
 /// Takes one webhook.
 pub(super) async fn receive(
     State(doors): State<Arc<Doors>>,
+    Extension(connection): Extension<Arc<Connection>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response<Body> {
-    let hooks = &doors.hooks;
     // Git has no webhooks: a repository is looked at.
     let Some(name) = name.parse().ok().filter(|name| *name != SourceName::Git) else {
         return answer::status(StatusCode::NOT_FOUND);
     };
     crate::failpoint::hit("W1");
-    let Ok(_place) = hooks.places.try_acquire() else {
-        return answer::unavailable("128 webhooks are in flight");
-    };
+    match accept(&doors.hooks, name, request, &connection).await {
+        Ok(answer) => answer,
+        Err(refusal) => *refusal,
+    }
+}
+
+async fn accept(
+    hooks: &Hooks,
+    name: SourceName,
+    request: Request,
+    connection: &Connection,
+) -> Result<Response<Body>, Refusal> {
+    if hooks.places.available_permits() == 0 {
+        return Err(unavailable(BUSY));
+    }
     if hooks.admit.backlog() >= BACKLOG {
-        return answer::unavailable("100,000 events wait to be matched");
+        return Err(unavailable("100,000 events wait to be matched"));
     }
     if let Some(why) = hooks.admit.refusal() {
-        return answer::unavailable(&format!("the disk of the host: {why}"));
+        return Err(unavailable(&format!("the disk of the host: {why}")));
     }
-    let Some(source) = hooks.source(name) else {
-        // A source without a secret answers like a wrong signature.
-        return unauthorized();
-    };
-    let length = match declared_length(request.headers()) {
-        Ok(length) => length,
-        Err(status) => return answer::status(status),
-    };
+    // A source without a secret answers like a wrong signature.
+    let source = hooks.source(name).ok_or_else(unauthorized)?;
+    let refused = |status| Box::new(answer::status(status));
+    let length = bodies::declared_length(request.headers()).map_err(refused)?;
     let cap = source.max_body();
-    if length.is_some_and(|length| length > u64::try_from(cap).unwrap_or(u64::MAX)) {
-        return answer::status(StatusCode::PAYLOAD_TOO_LARGE);
-    }
-    let bytes = length.unwrap_or_else(|| u64::try_from(cap).unwrap_or(u64::MAX));
-    let held = hooks.buffered.fetch_add(bytes, Ordering::Relaxed);
-    let _held = Held {
-        counter: &hooks.buffered,
-        bytes,
-    };
-    if held + bytes > BUFFERED {
-        return answer::unavailable("256 MiB of bodies are buffered");
+    if length.is_some_and(|length| length > cap) {
+        return Err(refused(StatusCode::PAYLOAD_TOO_LARGE));
     }
     let (parts, body) = request.into_parts();
-    let body = match read_body(body, cap).await {
-        Ok(body) => body,
-        Err(status) => return answer::status(status),
-    };
+    let (body, _held) = bodies::read(body, length, cap, connection).await?;
     crate::failpoint::hit("W2");
+    // Only what has come in full takes a place; who sends slowly has the connection, and no more.
+    let is_large = body.len() as u64 > SMALL;
+    let _large_place = match is_large {
+        true => Some(hooks.large_places.try_acquire().map_err(busy)?),
+        false => None,
+    };
+    let _place = hooks.places.try_acquire().map_err(busy)?;
+    let headers = parts.headers;
+    if is_large {
+        let turn = hooks.large_turn.acquire().await;
+        let _turn = turn.expect("the semaphore is never closed");
+        let read = spawn_blocking(move || read(&*source, &headers, &body)).await;
+        hooks
+            .store(read.unwrap_or_else(|error| resume_unwind(error.into_panic()))?)
+            .await
+    } else {
+        let read = read(&*source, &headers, &body)?;
+        drop(body);
+        hooks.store(read).await
+    }
+}
+
+const BUSY: &str = "128 webhooks are in flight";
+
+fn busy(_: TryAcquireError) -> Refusal {
+    unavailable(BUSY)
+}
+
+fn unavailable(message: &str) -> Refusal {
+    Box::new(answer::unavailable(message))
+}
+
+/// What an authentic delivery is.
+enum Read {
+    Challenge(Challenge),
+    Events(Vec<NewEvent>),
+}
+
+/// Verifies a delivery and reads its events.
+fn read(source: &dyn Source, headers: &HeaderMap, body: &[u8]) -> Result<Read, Refusal> {
     let headers = Headers::new(
-        parts
-            .headers
+        headers
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_bytes())),
     );
     let now = random::now();
     let delivery = Delivery {
         headers: &headers,
-        body: &body,
+        body,
         received_at: now,
         event_id: random::event_id(now),
     };
-    admit(&doors, &*source, &delivery).await
-}
-
-async fn admit(doors: &Doors, source: &dyn Source, delivery: &Delivery<'_>) -> Response<Body> {
-    if let Err(error) = source.verify(delivery) {
+    source.verify(&delivery).map_err(|error| {
         metrics::counter!("daemon_webhooks_rejected_total").increment(1);
         tracing::info!(%error, "a webhook was refused");
-        return match error.status() {
+        match error.status() {
             401 => unauthorized(),
-            status => answer::status(
+            status => Box::new(answer::status(
                 StatusCode::from_u16(status).expect("a rejection has a valid status"),
-            ),
-        };
-    }
-    crate::failpoint::hit("W3");
-    match source.challenge(delivery) {
-        Ok(None) => {}
-        Ok(Some(challenge)) => return answer::plain(challenge.as_str()),
-        Err(error) => return malformed(&error),
-    }
-    let events = match source.events(delivery) {
-        Ok(events) => events,
-        Err(error) => return malformed(&error),
-    };
-    let events = events
-        .into_iter()
-        .map(|event| intake::new_event(event, Matching::Due))
-        .collect();
-    match tokio::time::timeout(COMMIT_TIME, doors.hooks.admit.accept(events)).await {
-        Ok(Ok(accepted)) => acknowledge(&accepted),
-        Ok(Err(error)) => {
-            tracing::error!(
-                error = crate::ops::chain(&error),
-                "a webhook could not be stored"
-            );
-            answer::unavailable("the store cannot be written")
+            )),
         }
-        Err(_) => answer::unavailable("the store is slow"),
+    })?;
+    crate::failpoint::hit("W3");
+    if let Some(challenge) = source.challenge(&delivery).map_err(malformed)? {
+        return Ok(Read::Challenge(challenge));
+    }
+    let events = source.events(&delivery).map_err(malformed)?;
+    let new = events.into_iter();
+    Ok(Read::Events(
+        new.map(|event| intake::new_event(event, Matching::Due))
+            .collect(),
+    ))
+}
+
+impl Hooks {
+    async fn store(&self, read: Read) -> Result<Response<Body>, Refusal> {
+        let events = match read {
+            Read::Challenge(challenge) => return Ok(answer::plain(challenge.as_str())),
+            Read::Events(events) => events,
+        };
+        match tokio::time::timeout(COMMIT_TIME, self.admit.accept(events)).await {
+            Ok(Ok(accepted)) => Ok(acknowledge(&accepted)),
+            Ok(Err(error)) => {
+                let error = crate::ops::chain(&error);
+                tracing::error!(error, "a webhook could not be stored");
+                Err(unavailable("the store cannot be written"))
+            }
+            Err(_) => Err(unavailable("the store is slow")),
+        }
     }
 }
 
-fn malformed(error: &Malformed) -> Response<Body> {
+fn malformed(error: Malformed) -> Refusal {
     let status =
         StatusCode::from_u16(error.status()).expect("a malformed delivery has a valid status");
-    answer::failure(status, "invalid-event", &crate::ops::chain(error), None)
+    let message = crate::ops::chain(&error);
+    Box::new(answer::failure(status, "invalid-event", &message, None))
 }
 
 fn acknowledge(accepted: &[Accepted]) -> Response<Body> {
@@ -220,41 +247,11 @@ fn acknowledge(accepted: &[Accepted]) -> Response<Body> {
     answer::members(StatusCode::OK, map)
 }
 
-fn unauthorized() -> Response<Body> {
-    answer::failure(
+fn unauthorized() -> Refusal {
+    Box::new(answer::failure(
         StatusCode::UNAUTHORIZED,
         "unauthorized",
         "the delivery is not authentic",
         None,
-    )
-}
-
-/// Reads the declared length, and refuses a request whose end two headers tell differently.
-fn declared_length(headers: &HeaderMap) -> Result<Option<u64>, StatusCode> {
-    let mut lengths = headers.get_all(header::CONTENT_LENGTH).iter();
-    let length = match (lengths.next(), lengths.next()) {
-        (None, _) => return Ok(None),
-        (Some(length), None) => length,
-        (Some(_), Some(_)) => return Err(StatusCode::BAD_REQUEST),
-    };
-    if headers.contains_key(header::TRANSFER_ENCODING) {
-        return Err(StatusCode::BAD_REQUEST);
-    }
-    length
-        .to_str()
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .map(Some)
-        .ok_or(StatusCode::BAD_REQUEST)
-}
-
-async fn read_body(body: Body, cap: usize) -> Result<bytes::Bytes, StatusCode> {
-    match tokio::time::timeout(BODY_TIME, Limited::new(body, cap).collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            Err(StatusCode::PAYLOAD_TOO_LARGE)
-        }
-        Ok(Err(_)) => Err(StatusCode::BAD_REQUEST),
-        Err(_) => Err(StatusCode::REQUEST_TIMEOUT),
-    }
+    ))
 }

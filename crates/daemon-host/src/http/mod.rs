@@ -3,6 +3,10 @@
 mod access;
 pub(crate) mod answer;
 pub(crate) mod api;
+mod bodies;
+mod connections;
+mod exchange;
+mod framing;
 mod hooks;
 mod repeats;
 mod server;

@@ -18,11 +18,13 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use serde_json::{Map, json};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::access::Access;
+use super::connections::{Connection, Connections};
+use super::exchange::{Received, Sent};
+use super::framing::{Findings, Framing};
 use super::hooks::Hooks;
 use super::repeats::Repeats;
 use super::stall::{Impatient, READ_TIME};
@@ -32,6 +34,8 @@ use crate::ops::Operations;
 
 /// Connections at once.
 const MAX_CONNECTIONS: usize = 1_024;
+/// How many connections are closed where none can be accepted.
+const CLOSED_IN_NEED: usize = 64;
 /// Headers of one request.
 const MAX_HEADERS: usize = 100;
 /// Bytes of all headers of one request.
@@ -113,7 +117,7 @@ impl Opening {
         self.0.get_or_init(|| router(doors));
     }
 
-    async fn answer(&self, request: hyper::Request<Incoming>) -> Response<Body> {
+    async fn answer(&self, request: hyper::Request<Received>) -> Response<Body> {
         let answered = match self.0.get() {
             Some(router) => TowerToHyperService::new(router.clone()).call(request).await,
             None => Ok(starting(request.uri().path())),
@@ -133,57 +137,90 @@ fn starting(path: &str) -> Response<Body> {
 
 /// Serves connections until told to stop, then lets requests that are under way finish.
 pub async fn serve(listener: TcpListener, opening: Opening, stop: CancellationToken) {
-    let connections = TaskTracker::new();
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let tasks = TaskTracker::new();
+    let connections = Connections::new(MAX_CONNECTIONS);
     loop {
-        let place = tokio::select! {
-            () = stop.cancelled() => break,
-            place = Arc::clone(&places).acquire_owned() => place.expect("the semaphore is never closed"),
-        };
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
         match accepted {
             Ok((stream, _peer)) => {
+                let connection = tokio::select! {
+                    () = stop.cancelled() => break,
+                    connection = connections.open() => connection,
+                };
                 let (opening, stop) = (opening.clone(), stop.clone());
-                connections.spawn(async move {
-                    serve_connection(stream, opening, stop).await;
-                    drop(place);
-                });
+                tasks.spawn(serve_connection(stream, opening, connection, stop));
             }
             Err(error) => {
                 tracing::warn!(%error, "accepting a connection failed");
+                // Descriptors may be exhausted, which those that wait for a peer need least.
+                connections.close_longest(CLOSED_IN_NEED);
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
     }
-    connections.close();
-    connections.wait().await;
+    tasks.close();
+    tasks.wait().await;
 }
 
-async fn serve_connection(stream: TcpStream, opening: Opening, stop: CancellationToken) {
-    let service = service_fn(move |request| {
-        let opening = opening.clone();
-        async move { Ok::<_, Infallible>(opening.answer(request).await) }
+async fn serve_connection(
+    stream: TcpStream,
+    opening: Opening,
+    connection: Connection,
+    stop: CancellationToken,
+) {
+    let closed = connection.closed();
+    let (connection, findings) = (Arc::new(connection), Arc::new(Findings::default()));
+    let (mut framing, seen) = (Framing::default(), Arc::clone(&findings));
+    let stream = Impatient::new(stream, READ_TIME, move |bytes: &[u8]| {
+        framing.see(bytes, &seen);
     });
-    let connection = hyper::server::conn::http1::Builder::new()
+    let service = service_fn(move |request| {
+        let (opening, connection) = (opening.clone(), Arc::clone(&connection));
+        exchange(request, opening, connection, Arc::clone(&findings))
+    });
+    let served = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIME)
         .max_headers(MAX_HEADERS)
         .max_buf_size(HEADER_BYTES)
-        .serve_connection(TokioIo::new(Impatient::new(stream, READ_TIME)), service);
-    let mut connection = std::pin::pin!(connection);
+        .serve_connection(TokioIo::new(stream), service);
+    let mut served = std::pin::pin!(served);
     let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
+        ended = served.as_mut() => ended,
+        () = closed.cancelled() => return,
         () = stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+            served.as_mut().graceful_shutdown();
+            served.await
         }
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early");
     }
+}
+
+/// Answers one request of a connection.
+async fn exchange(
+    request: hyper::Request<Incoming>,
+    opening: Opening,
+    connection: Arc<Connection>,
+    findings: Arc<Findings>,
+) -> Result<Response<Sent>, Infallible> {
+    connection.works();
+    let mut request = request.map(|body| Received::new(body, Arc::clone(&connection)));
+    request.extensions_mut().insert(Arc::clone(&connection));
+    let mut response = if findings.is_ambiguous() {
+        answer::status(StatusCode::BAD_REQUEST)
+    } else {
+        opening.answer(request).await
+    };
+    if findings.is_ambiguous() || findings.is_last() {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(header::CONNECTION, close);
+    }
+    Ok(response.map(|body| Sent::new(body, connection)))
 }
 
 fn router(doors: Arc<Doors>) -> Router {

@@ -11,19 +11,21 @@ use tokio::time::Sleep;
 /// How long a peer may take none of what is sent.
 pub(super) const READ_TIME: Duration = Duration::from_secs(10);
 
-/// A stream whose writes fail once the peer has taken nothing for some time.
-pub(super) struct Impatient<S> {
+/// A stream whose writes fail once the peer has taken nothing for some time, and whose reads are shown to a function.
+pub(super) struct Impatient<S, F> {
     stream: S,
     patience: Duration,
+    on_read: F,
     /// Runs out while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Impatient<S> {
-    pub(super) fn new(stream: S, patience: Duration) -> Self {
+impl<S, F> Impatient<S, F> {
+    pub(super) fn new(stream: S, patience: Duration, on_read: F) -> Self {
         Self {
             stream,
             patience,
+            on_read,
             waiting: None,
         }
     }
@@ -47,17 +49,20 @@ impl<S> Impatient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
+impl<S: AsyncRead + Unpin, F: FnMut(&[u8]) + Unpin> AsyncRead for Impatient<S, F> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        let before = buf.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        (self.on_read)(&buf.filled()[before..]);
+        read
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
+impl<S: AsyncWrite + Unpin, F: Unpin> AsyncWrite for Impatient<S, F> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -103,7 +108,7 @@ mod tests {
     async fn a_peer_that_reads_nothing_is_given_up_and_a_slow_one_is_not() {
         let patience = Duration::from_secs(10);
         let (ours, mut theirs) = tokio::io::duplex(4);
-        let mut ours = Impatient::new(ours, patience);
+        let mut ours = Impatient::new(ours, patience, |_: &[u8]| {});
         let slow = async move {
             for _ in 0..5 {
                 tokio::time::sleep(Duration::from_secs(9)).await;

@@ -1,0 +1,236 @@
+//! The open connections, and which of them is closed where another needs its place.
+//!
+//! A connection waits for its peer, for a request or for more of a body, or its request is being worked on. Where no place
+//! is free, a new connection gets the place of the one whose peer has been awaited longest. Peers that send nothing, or
+//! next to nothing, so keep out nobody that sends, however often they connect again. The memory for bodies is given out
+//! in the same way.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// The size up to which a body is small, in bytes.
+pub(super) const SMALL: u64 = 1024 * 1024;
+/// Bytes of bodies in memory.
+const BUFFERED: u64 = 256 * 1024 * 1024;
+/// Those of them that larger bodies may take; the rest is for small ones.
+const BUFFERED_LARGE: u64 = 224 * 1024 * 1024;
+/// How long the peer of a body must have been awaited before its memory is given to another.
+const STALLED: Duration = Duration::from_secs(1);
+
+/// The connections of a listener.
+#[derive(Debug)]
+pub(super) struct Connections {
+    places: usize,
+    table: Mutex<Table>,
+    freed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    last: u64,
+    open: HashMap<u64, Entry>,
+    /// Those that wait for their peer, by the instant since when.
+    waiting: BTreeSet<(Instant, u64)>,
+    small: u64,
+    large: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    waits_since: Option<Instant>,
+    /// Bytes of the body that was received.
+    held: u64,
+    closed: CancellationToken,
+}
+
+/// No memory is left for a body.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Full;
+
+impl Connections {
+    /// Makes room for a number of connections.
+    pub(super) fn new(places: usize) -> Arc<Self> {
+        Arc::new(Self {
+            places,
+            table: Mutex::default(),
+            freed: Notify::new(),
+        })
+    }
+
+    /// Opens a connection, in the place of another if need be; waits only while all others are worked for.
+    pub(super) async fn open(self: &Arc<Self>) -> Connection {
+        loop {
+            let freed = self.freed.notified();
+            if let Some(connection) = self.try_open() {
+                return connection;
+            }
+            freed.await;
+        }
+    }
+
+    fn try_open(self: &Arc<Self>) -> Option<Connection> {
+        let mut table = self.table();
+        if table.open.len() >= self.places && !table.close_longest(|_, _, _| true) {
+            return None;
+        }
+        table.last += 1;
+        let (number, now, closed) = (table.last, Instant::now(), CancellationToken::new());
+        let entry = Entry {
+            waits_since: Some(now),
+            held: 0,
+            closed: closed.clone(),
+        };
+        table.open.insert(number, entry);
+        table.waiting.insert((now, number));
+        Some(Connection {
+            number,
+            closed,
+            all: Arc::clone(self),
+        })
+    }
+
+    /// Closes the connections whose peers have been awaited longest, up to a number of them.
+    pub(super) fn close_longest(&self, n_closed: usize) {
+        let mut table = self.table();
+        for _ in 0..n_closed {
+            if !table.close_longest(|_, _, _| true) {
+                return;
+            }
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().expect("no holder panics")
+    }
+}
+
+impl Table {
+    /// Closes the connection that has waited longest among some; returns whether there was one.
+    fn close_longest(&mut self, is_meant: impl Fn(Instant, u64, &Entry) -> bool) -> bool {
+        let found = self.waiting.iter().find(|(since, number)| {
+            let entry = self.open.get(number);
+            entry.is_some_and(|entry| is_meant(*since, *number, entry))
+        });
+        let Some((_, number)) = found.copied() else {
+            return false;
+        };
+        if let Some(entry) = self.remove(number) {
+            entry.closed.cancel();
+        }
+        true
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Entry> {
+        self.wait(number, None);
+        self.resize(number, 0);
+        self.open.remove(&number)
+    }
+
+    fn wait(&mut self, number: u64, since: Option<Instant>) {
+        let Some(entry) = self.open.get_mut(&number) else {
+            return;
+        };
+        if let Some(before) = std::mem::replace(&mut entry.waits_since, since) {
+            self.waiting.remove(&(before, number));
+        }
+        if let Some(since) = since {
+            self.waiting.insert((since, number));
+        }
+    }
+
+    /// Sets how much a connection holds, whether there is room or not.
+    fn resize(&mut self, number: u64, bytes: u64) {
+        let Some(entry) = self.open.get_mut(&number) else {
+            return;
+        };
+        let before = std::mem::replace(&mut entry.held, bytes);
+        for (bytes, is_added) in [(before, false), (bytes, true)] {
+            let sum = match bytes > SMALL {
+                true => &mut self.large,
+                false => &mut self.small,
+            };
+            match is_added {
+                true => *sum += bytes,
+                false => *sum -= bytes,
+            }
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.large <= BUFFERED_LARGE && self.small + self.large <= BUFFERED
+    }
+
+    /// Lets a connection hold more, at the expense of stalled ones if need be.
+    fn grow(&mut self, number: u64, bytes: u64, now: Instant) -> Result<(), Full> {
+        let before = match self.open.get(&number) {
+            Some(entry) => entry.held,
+            None => return Err(Full),
+        };
+        let after = before + bytes;
+        self.resize(number, after);
+        while !self.has_room() {
+            let is_closed = self.close_longest(|since, other, entry| {
+                let counts = entry.held > 0 && (after <= SMALL || entry.held > SMALL);
+                other != number && counts && now.duration_since(since) >= STALLED
+            });
+            if !is_closed {
+                self.resize(number, before);
+                return Err(Full);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One open connection; its place is free once this is dropped.
+#[derive(Debug)]
+pub(super) struct Connection {
+    number: u64,
+    closed: CancellationToken,
+    all: Arc<Connections>,
+}
+
+impl Connection {
+    /// Returns what is cancelled where the connection is to be closed at once.
+    pub(super) fn closed(&self) -> CancellationToken {
+        self.closed.clone()
+    }
+
+    /// Notes that the peer has been awaited since an instant.
+    pub(super) fn waits(&self, since: Instant) {
+        self.all.table().wait(self.number, Some(since));
+    }
+
+    /// Notes that a request is being worked on: what is done for a peer is not ended for another's sake.
+    pub(super) fn works(&self) {
+        self.all.table().wait(self.number, None);
+    }
+
+    /// Takes memory for more bytes of a body.
+    ///
+    /// # Errors
+    /// There is none, and nobody who holds some has stalled.
+    pub(super) fn hold(&self, bytes: u64) -> Result<(), Full> {
+        self.all.table().grow(self.number, bytes, Instant::now())
+    }
+
+    /// Gives back the memory of a body.
+    pub(super) fn release(&self) {
+        self.all.table().resize(self.number, 0);
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.all.table().remove(self.number);
+        self.all.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! Where requests end, as their raw bytes say it twice.
+//!
+//! A request with both `Content-Length` and `Transfer-Encoding` ends at different places for different readers, which lets
+//! a second request hide in it. The HTTP library drops the length before anybody else sees it, so it is looked for in the
+//! bytes as they are read.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The longest line of a head that is looked into; the two headers are shorter.
+const LINE: usize = 128;
+
+/// What was found in the bytes of a connection.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    /// A request says twice where it ends.
+    is_ambiguous: AtomicBool,
+    /// A request came whose end its head does not tell; what follows it is not looked into.
+    is_last: AtomicBool,
+}
+
+impl Findings {
+    pub(super) fn is_ambiguous(&self) -> bool {
+        self.is_ambiguous.load(Ordering::Relaxed)
+    }
+
+    /// Reports whether the connection must end with the request.
+    pub(super) fn is_last(&self) -> bool {
+        self.is_last.load(Ordering::Relaxed)
+    }
+}
+
+/// Follows the heads of a connection's requests.
+#[derive(Debug, Default)]
+pub(super) struct Framing {
+    state: State,
+    /// The beginning of the line that is being read.
+    line: Vec<u8>,
+    has_request_line: bool,
+    length: Option<u64>,
+    is_encoded: bool,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Head,
+    /// How many bytes of a body are still to come.
+    Body(u64),
+    /// Nothing more is looked into.
+    Over,
+}
+
+impl Framing {
+    /// Looks into the next bytes.
+    pub(super) fn see(&mut self, mut bytes: &[u8], findings: &Findings) {
+        while !bytes.is_empty() {
+            match self.state {
+                State::Over => return,
+                State::Body(left) => {
+                    let n = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
+                    bytes = &bytes[n..];
+                    let left = left - n as u64;
+                    self.state = if left == 0 {
+                        State::Head
+                    } else {
+                        State::Body(left)
+                    };
+                }
+                State::Head => bytes = self.see_head(bytes, findings),
+            }
+        }
+    }
+
+    /// Takes one line, or the part of it that is there, and returns the rest.
+    fn see_head<'a>(&mut self, bytes: &'a [u8], findings: &Findings) -> &'a [u8] {
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let part = &bytes[..end.unwrap_or(bytes.len())];
+        let room = LINE.saturating_sub(self.line.len()).min(part.len());
+        self.line.extend_from_slice(&part[..room]);
+        let Some(end) = end else { return &[] };
+        let line = std::mem::take(&mut self.line);
+        self.end_line(line.strip_suffix(b"\r").unwrap_or(&line), findings);
+        &bytes[end + 1..]
+    }
+
+    fn end_line(&mut self, line: &[u8], findings: &Findings) {
+        if !self.has_request_line {
+            // Empty lines before a request are skipped.
+            self.has_request_line = !line.is_empty();
+        } else if line.is_empty() {
+            self.end_head(findings);
+        } else if let Some(colon) = line.iter().position(|byte| *byte == b':') {
+            let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+            if name.eq_ignore_ascii_case(b"transfer-encoding") {
+                self.is_encoded = true;
+            } else if name.eq_ignore_ascii_case(b"content-length") {
+                let value = std::str::from_utf8(value).ok();
+                // One that is no number is refused by whoever reads the request.
+                self.length = Some(value.and_then(|text| text.parse().ok()).unwrap_or(0));
+            }
+        }
+    }
+
+    fn end_head(&mut self, findings: &Findings) {
+        let Self {
+            length, is_encoded, ..
+        } = std::mem::take(self);
+        self.state = match (length, is_encoded) {
+            (Some(_), true) => {
+                findings.is_ambiguous.store(true, Ordering::Relaxed);
+                State::Over
+            }
+            (None, true) => {
+                findings.is_last.store(true, Ordering::Relaxed);
+                State::Over
+            }
+            (None | Some(0), false) => State::Head,
+            (Some(length), false) => State::Body(length),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Findings, Framing};
+
+    /// Reports what is found in some requests, however their bytes are divided.
+    fn check(text: &str, expected: &str) {
+        for piece in [1, 3, text.len()] {
+            let (mut framing, findings) = (Framing::default(), Findings::default());
+            for bytes in text.as_bytes().chunks(piece) {
+                framing.see(bytes, &findings);
+            }
+            let found = match (findings.is_ambiguous(), findings.is_last()) {
+                (true, _) => "ambiguous",
+                (false, true) => "last",
+                (false, false) => "",
+            };
+            assert_eq!(found, expected, "{text:?} by {piece}");
+        }
+    }
+
+    #[test]
+    fn two_ends_are_found_in_any_request_of_a_connection() {
+        let both = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n";
+        check(both, "ambiguous");
+        check(
+            "POST / HTTP/1.1\ncontent-length:3\ntransfer-encoding:x\n\n",
+            "ambiguous",
+        );
+        let plain = "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab\r\n\n";
+        check(plain, "");
+        check(&format!("{plain}\r\n{plain}{both}"), "ambiguous");
+        check(
+            &format!("GET / HTTP/1.1\r\nHost: x\r\n\r\n{both}"),
+            "ambiguous",
+        );
+        let long = format!("x: {}\r\nContent-Length: 1", "y".repeat(70_000));
+        check(
+            &format!("POST / HTTP/1.1\r\n{long}\r\nTransfer-Encoding: chunked\r\n\r\n"),
+            "ambiguous",
+        );
+    }
+
+    #[test]
+    fn what_stands_in_a_body_is_no_head() {
+        let inner = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n";
+        let length = inner.len();
+        check(
+            &format!("POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{inner}"),
+            "",
+        );
+        check(
+            &format!("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n{inner}"),
+            "last",
+        );
+    }
+}
