@@ -7,15 +7,16 @@ use daemon_store::{
     Accepted, EventRow, EventTrigger, Freshness, Matched, Matching, NewEvent, RefCursor, StoreError,
 };
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, Rows, params};
 
 use crate::column::{Columns as _, instant, integer, micros};
 use crate::failure::{Outcome, damaged};
-use crate::{admission, facts, wanted};
+use crate::{admission, facts, payload, wanted};
 
 /// What [`read_event`] needs.
 pub(crate) const COLUMNS: &str = "e.seq, e.id, e.source, e.kind, e.action, e.subject, e.actor, e.actor_kind, \
-     e.repo, e.happened_at, e.received_at, e.delivery, e.duplicates, e.due, p.facts, p.body";
+     e.repo, e.happened_at, e.received_at, e.delivery, e.duplicates, e.due, \
+     p.facts, iif(length(p.body) <= 262144, p.body, NULL) AS body, length(p.body) AS n_body";
 
 /// The tables behind [`COLUMNS`].
 pub(crate) const TABLES: &str = "event AS e LEFT JOIN payload AS p ON p.seq = e.seq";
@@ -107,8 +108,7 @@ fn insert(tx: &Connection, new: &NewEvent) -> Outcome<i64> {
         new.matching == Matching::Due,
     ])?;
     let seq = tx.last_insert_rowid();
-    tx.prepare_cached("INSERT INTO payload VALUES (?1, ?2, ?3)")?
-        .execute(params![seq, facts::to_text(&event.facts), &*event.payload])?;
+    payload::insert(tx, seq, event)?;
     Ok(seq)
 }
 
@@ -139,10 +139,18 @@ pub(crate) fn unmatched(conn: &Connection, after: u64, limit: u32) -> Outcome<Ve
     let mut find = conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM {TABLES} WHERE e.due = 1 AND e.seq > ?1 ORDER BY e.seq LIMIT ?2"
     ))?;
-    let mut rows = find.query(params![integer(after), limit])?;
-    let mut events = Vec::new();
-    while let Some(row) = rows.next()? {
-        events.push(read_event(conn, row)?);
+    read_some(conn, find.query(params![integer(after), limit])?)
+}
+
+/// Reads events until their payloads are large together; at least one, if there is one.
+pub(crate) fn read_some(conn: &Connection, mut rows: Rows<'_>) -> Outcome<Vec<EventRow>> {
+    let (mut events, mut n_bytes) = (Vec::new(), 0);
+    while n_bytes < payload::READ_BYTES
+        && let Some(row) = rows.next()?
+    {
+        let read = read_event(conn, row)?;
+        n_bytes += read.event.payload.len();
+        events.push(read);
     }
     Ok(events)
 }
@@ -188,19 +196,20 @@ pub(crate) fn event(conn: &Connection, id: &EventId) -> Outcome<Option<EventRow>
 pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> {
     let id: EventId = row.word("id")?;
     let triggers = triggers(conn, &TriggerKey::Event(id.clone()))?;
+    let (source, kind) = (row.word("source")?, row.text("kind")?);
+    let payload = payload::of_row(conn, row, row.get("seq")?)?;
     let facts = match row.get_ref("facts")?.as_str_or_null() {
-        Ok(Some(text)) => facts::from_text(text)?,
+        Ok(Some(text)) => facts::from_text(text, || facts::of_payload(source, &kind, &payload))?,
         Ok(None) => daemon_event::Facts::default(),
         Err(error) => return Err(rusqlite::Error::from(error).into()),
     };
-    let body: Option<Vec<u8>> = row.get("body")?;
     let seq = row.count("seq")?;
     Ok(EventRow {
         seq,
         event: Event {
             id,
-            source: row.word("source")?,
-            kind: row.text("kind")?,
+            source,
+            kind,
             action: row.get("action")?,
             subject: row.maybe_word("subject")?,
             actor: actor(row)?,
@@ -209,7 +218,7 @@ pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> 
             received_at: row.at("received_at")?,
             delivery: row.word("delivery")?,
             facts,
-            payload: body.unwrap_or_default().into(),
+            payload,
         },
         duplicates: row.count("duplicates")?,
         matching: if row.get("due")? {
@@ -251,22 +260,8 @@ fn triggers(conn: &Connection, key: &TriggerKey) -> Outcome<Vec<EventTrigger>> {
     Ok(triggers)
 }
 
-/// Forgets payloads received before an instant, and identities stored before others.
-pub(crate) fn retain(
-    tx: &Connection,
-    payloads: Timestamp,
-    ids: Timestamp,
-    ticks: Timestamp,
-) -> Outcome<()> {
-    for table in ["payload", "wanted"] {
-        tx.execute(
-            &format!(
-                "DELETE FROM {table} WHERE seq IN (SELECT seq FROM event WHERE due = 0 AND received_at < ?1) \
-                 AND seq NOT IN (SELECT seq FROM wanted WHERE state = 'waiting')"
-            ),
-            [micros(payloads)],
-        )?;
-    }
+/// Forgets identities and ticks stored before some instants.
+pub(crate) fn forget(tx: &Connection, ids: Timestamp, ticks: Timestamp) -> Outcome<()> {
     tx.execute(
         "DELETE FROM identity WHERE stored_at < iif(key GLOB 'body:*', ?2, ?1)",
         [micros(ids), micros(ticks)],

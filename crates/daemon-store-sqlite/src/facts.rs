@@ -1,65 +1,111 @@
 //! The facts of an event as stored: versioned JSON, field by field.
+//!
+//! A long text or list is not stored a second time beside the payload that says it: the field is named, and read again from
+//! the payload with the event.
 
-use daemon_event::{Facts, Field, FieldValue};
+use std::borrow::Cow;
+
+use daemon_event::{Enrichment, Facts, Field, FieldValue, Source, read};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Outcome, damaged};
 
 const VERSION: u32 = 1;
+/// The length in bytes from which a value is read again from the payload.
+const LONG: usize = 1_024;
 
 #[derive(Serialize, Deserialize)]
-struct FactsRow {
+struct FactsRow<'a> {
     v: u32,
-    facts: Vec<(String, ValueRow)>,
+    facts: Vec<(Cow<'a, str>, ValueRow<'a>)>,
+    /// The fields that the payload says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reread: Vec<Cow<'a, str>>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum ValueRow {
+enum ValueRow<'a> {
     Flag(bool),
     Number(u64),
-    Text(Box<str>),
-    Texts(Vec<Box<str>>),
+    Text(Cow<'a, str>),
+    Texts(Vec<Cow<'a, str>>),
 }
 
-/// Writes facts.
-pub(crate) fn to_text(facts: &Facts) -> String {
+/// Reads the facts that a payload says by itself.
+pub(crate) fn of_payload(source: Source, kind: &str, payload: &[u8]) -> Facts {
+    // One that cannot be read says nothing.
+    read(source, kind, payload, &Enrichment::default())
+        .map(|reading| reading.facts)
+        .unwrap_or_default()
+}
+
+/// Writes facts; `said` reads those that the payload says, where that is asked for.
+pub(crate) fn to_text(facts: &Facts, said: impl FnOnce() -> Outcome<Facts>) -> Outcome<String> {
+    let said = match facts.iter().any(|(_, value)| is_long(value)) {
+        true => said()?,
+        false => Facts::default(),
+    };
+    let is_said =
+        |field: Field, value: &FieldValue| is_long(value) && said.get(field) == Some(value);
+    let (reread, stored): (Vec<_>, Vec<_>) = facts
+        .iter()
+        .partition(|(field, value)| is_said(*field, value));
     let row = FactsRow {
         v: VERSION,
-        facts: facts
-            .iter()
-            .map(|(field, value)| (field.name().to_owned(), to_row(value)))
+        facts: stored
+            .into_iter()
+            .map(|(field, value)| (field.name().into(), to_row(value)))
+            .collect(),
+        reread: reread
+            .into_iter()
+            .map(|(field, _)| field.name().into())
             .collect(),
     };
-    serde_json::to_string(&row).expect("text, numbers and flags are JSON")
+    Ok(serde_json::to_string(&row).expect("text, numbers and flags are JSON"))
 }
 
-/// Reads facts; a field that this version does not know is left out.
-pub(crate) fn from_text(text: &str) -> Outcome<Facts> {
-    let row: FactsRow = serde_json::from_str(text).map_err(|error| damaged("facts", error))?;
+fn is_long(value: &FieldValue) -> bool {
+    value.texts().map(str::len).sum::<usize>() >= LONG
+}
+
+/// Reads facts; a field that this version does not know is left out. `said` reads those that the payload says.
+pub(crate) fn from_text(text: &str, said: impl FnOnce() -> Facts) -> Outcome<Facts> {
+    let row: FactsRow<'_> = serde_json::from_str(text).map_err(|error| damaged("facts", error))?;
     let mut facts = Facts::default();
     for (name, value) in row.facts {
         if let Ok(field) = name.parse::<Field>() {
             facts.set(field, from_row(value));
         }
     }
+    if !row.reread.is_empty() {
+        let is_named = |field: Field| row.reread.iter().any(|name| name == field.name());
+        let mut said = said();
+        for field in Field::ALL.iter().filter(|field| !is_named(**field)) {
+            said.forget(*field);
+        }
+        facts.complete(&said);
+    }
     Ok(facts)
 }
 
-fn to_row(value: &FieldValue) -> ValueRow {
+fn to_row(value: &FieldValue) -> ValueRow<'_> {
     match value {
         FieldValue::Flag(flag) => ValueRow::Flag(*flag),
         FieldValue::Number(number) => ValueRow::Number(*number),
-        FieldValue::Text(text) => ValueRow::Text(text.clone()),
-        FieldValue::Texts(texts) => ValueRow::Texts(texts.clone()),
+        FieldValue::Text(text) => ValueRow::Text(Cow::Borrowed(text)),
+        FieldValue::Texts(texts) => {
+            ValueRow::Texts(texts.iter().map(|text| Cow::Borrowed(&**text)).collect())
+        }
     }
 }
 
-fn from_row(value: ValueRow) -> FieldValue {
+fn from_row(value: ValueRow<'_>) -> FieldValue {
+    let boxed = |text: Cow<'_, str>| text.into_owned().into_boxed_str();
     match value {
         ValueRow::Flag(flag) => FieldValue::Flag(flag),
         ValueRow::Number(number) => FieldValue::Number(number),
-        ValueRow::Text(text) => FieldValue::Text(text),
-        ValueRow::Texts(texts) => FieldValue::Texts(texts),
+        ValueRow::Text(text) => FieldValue::Text(boxed(text)),
+        ValueRow::Texts(texts) => FieldValue::Texts(texts.into_iter().map(boxed).collect()),
     }
 }

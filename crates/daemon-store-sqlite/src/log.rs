@@ -39,6 +39,11 @@ pub(crate) fn merge_if_long(conn: &Connection) -> Outcome<()> {
     if n_pages < MERGE_AT {
         return Ok(());
     }
+    merge_some(conn)
+}
+
+/// Merges what no reader looks at.
+pub(crate) fn merge_some(conn: &Connection) -> Outcome<()> {
     merge_by(conn, "PRAGMA wal_checkpoint(PASSIVE)")
 }
 

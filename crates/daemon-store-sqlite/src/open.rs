@@ -10,7 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::failure::{Outcome, sql_error};
-use crate::{log, migrate};
+use crate::{log, migrate, space};
 
 /// 3.51.3, before which a checkpoint could corrupt a database in write-ahead mode.
 const OLDEST_SQLITE: i32 = 3_051_003;
@@ -51,6 +51,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
         log::check(&conn, had_log)?;
         set_up(&conn)?;
         log::merge(&conn)?;
+        space::convert(&conn)?;
         Ok(conn)
     })()
     .map_err(|failure| in_file(path, failure.into_error(&context)))
@@ -111,6 +112,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
     let context = format!("make the store `{}`", path.display());
     (|| -> Outcome<()> {
         let mut conn = connect(&new, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        space::prepare(&conn)?;
         migrate::migrate(&mut conn)?;
         set_up(&conn)?;
         conn.close().map_err(|(_, error)| error)?;

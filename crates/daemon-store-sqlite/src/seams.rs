@@ -13,18 +13,27 @@ use daemon_store::{
     TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
 };
 use jiff::Timestamp;
+use rusqlite::Connection;
 
 use crate::store::SqliteStore;
 use crate::{
-    activation, admission, attempt, claim, event, hosting, listing, memory, output, registry, run,
-    tick, wanted,
+    activation, admission, attempt, claim, event, hosting, listing, memory, output, payload,
+    registry, run, tick, wanted,
 };
+
+/// Events whose payloads are this large together share their transaction with nothing, in bytes.
+const ALONE: usize = 1024 * 1024;
 
 #[async_trait]
 impl Events for SqliteStore {
     async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
-        self.write("store events", move |tx| event::accept(tx, &events))
-            .await
+        let n_bytes: usize = events.iter().map(|new| new.event.payload.len()).sum();
+        let accept = move |tx: &Connection| event::accept(tx, &events);
+        if n_bytes < ALONE {
+            self.write("store events", accept).await
+        } else {
+            self.write_alone("store events", accept).await
+        }
     }
 
     async fn accept_moves(
@@ -419,10 +428,17 @@ impl Hosting for SqliteStore {
         ids: Timestamp,
         ticks: Timestamp,
     ) -> Result<(), StoreError> {
-        self.write("forget what is old", move |tx| {
-            event::retain(tx, payloads, ids, ticks)
-        })
-        .await
+        let context = "forget what is old";
+        let mut behind = 0;
+        // One transaction for all of them would keep others waiting.
+        while let Some(last) = self
+            .write_alone(context, move |tx| payload::forget(tx, payloads, behind))
+            .await?
+        {
+            behind = last;
+        }
+        self.write(context, move |tx| event::forget(tx, ids, ticks))
+            .await
     }
 
     async fn counts(&self) -> Result<Counts, StoreError> {

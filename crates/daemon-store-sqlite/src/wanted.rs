@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::column::{Columns as _, integer, micros};
-use crate::event::{COLUMNS, TABLES, read_event};
+use crate::event::{COLUMNS, TABLES, read_some};
 use crate::failure::Outcome;
-use crate::{admission, facts};
+use crate::{admission, payload};
 
 /// Stores what an event wants, unless it was wanted before.
 pub(crate) fn want(tx: &Connection, seq: i64, needs: &[Need], now: Timestamp) -> Outcome<()> {
@@ -53,12 +53,7 @@ pub(crate) fn due(conn: &Connection, now: Timestamp, limit: u32) -> Outcome<Vec<
          WHERE state = 'waiting' AND not_before <= ?1 GROUP BY seq) AS w ON w.seq = e.seq \
          ORDER BY w.at, e.seq LIMIT ?2"
     ))?;
-    let mut rows = find.query(params![micros(now), limit])?;
-    let mut events = Vec::new();
-    while let Some(row) = rows.next()? {
-        events.push(read_event(conn, row)?);
-    }
-    Ok(events)
+    read_some(conn, find.query(params![micros(now), limit])?)
 }
 
 pub(crate) fn next_at(conn: &Connection) -> Outcome<Option<Timestamp>> {
@@ -103,8 +98,7 @@ fn put_found(
     found: FoundFact,
     now: Timestamp,
 ) -> Outcome<Vec<Admission>> {
-    tx.prepare_cached("UPDATE payload SET facts = ?2 WHERE seq = ?1")?
-        .execute(params![seq, facts::to_text(&found.facts)])?;
+    payload::put_facts(tx, seq, &found.facts)?;
     want(tx, seq, &found.wanted, now)?;
     let triggers = found.triggers.into_iter();
     triggers

@@ -13,7 +13,7 @@ use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::failure::{Failure, Outcome};
-use crate::log;
+use crate::{log, space};
 
 /// The most operations of one transaction.
 const BATCH: usize = 256;
@@ -210,7 +210,7 @@ struct Desk {
 impl Desk {
     fn work(mut self) {
         let mut batch: Vec<Box<dyn Operation>> = Vec::with_capacity(BATCH);
-        while let Some(first) = self.next.take().or_else(|| self.operations.blocking_recv()) {
+        while let Some(first) = self.next.take().or_else(|| self.receive()) {
             batch.push(first);
             self.transact(&mut batch);
         }
@@ -218,6 +218,26 @@ impl Desk {
         if self.broken.is_none() {
             drop(log::merge(&self.conn));
         }
+    }
+
+    /// Waits for an operation, and gives space back meanwhile.
+    fn receive(&mut self) -> Option<Box<dyn Operation>> {
+        while self.broken.is_none() {
+            match self.operations.try_recv() {
+                Ok(operation) => return Some(operation),
+                Err(mpsc::error::TryRecvError::Disconnected) => return None,
+                Err(mpsc::error::TryRecvError::Empty) => {}
+            }
+            match space::reclaim(&self.conn) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(failure) => {
+                    self.note(failure, "give space back");
+                    break;
+                }
+            }
+        }
+        self.operations.blocking_recv()
     }
 
     /// Commits what is in the batch and what else has queued, and tells the senders.

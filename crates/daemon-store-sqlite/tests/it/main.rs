@@ -9,3 +9,5 @@ mod crash;
 mod files;
 #[cfg(test)]
 mod scale;
+#[cfg(test)]
+mod space;

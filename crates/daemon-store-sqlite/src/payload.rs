@@ -1,0 +1,116 @@
+//! Payloads: stored once beside their event, and forgotten when they are old.
+
+use std::sync::Arc;
+
+use daemon_event::{Event, Source};
+use jiff::Timestamp;
+use rusqlite::blob::ZeroBlob;
+use rusqlite::{Connection, MAIN_DB, Row, params};
+
+use crate::column::{Columns as _, micros};
+use crate::event::{COLUMNS, TABLES};
+use crate::facts;
+use crate::failure::{Outcome, damaged};
+
+/// Payloads beyond this many bytes are written and read in pieces: SQLite copies a value that it is given as a whole, or
+/// gives as a whole, at least twice. The columns of events name it too.
+const WHOLE: usize = 256 * 1024;
+/// What is written at once of them, in bytes.
+const PIECE: usize = 64 * 1024;
+/// How many payloads a transaction forgets.
+const FORGOTTEN: usize = 256;
+/// How many bytes of payloads a transaction forgets, one payload more or less.
+const FORGOTTEN_BYTES: u64 = 8 * 1024 * 1024;
+/// How many bytes of payloads are read for one answer, one payload more or less.
+pub(crate) const READ_BYTES: usize = 8 * 1024 * 1024;
+
+/// Stores the payload of an event and what was read from it.
+pub(crate) fn insert(tx: &Connection, seq: i64, event: &Event) -> Outcome<()> {
+    let payload = &*event.payload;
+    let facts = facts::to_text(&event.facts, || {
+        Ok(facts::of_payload(event.source, &event.kind, payload))
+    })?;
+    let mut put = tx.prepare_cached("INSERT INTO payload VALUES (?1, ?2, ?3)")?;
+    if payload.len() <= WHOLE {
+        put.execute(params![seq, facts, payload])?;
+        return Ok(());
+    }
+    put.execute(params![seq, facts, ZeroBlob(payload.len() as u64)])?;
+    let mut blob = tx.blob_open(MAIN_DB, "payload", "body", seq, false)?;
+    for (n, piece) in payload.chunks(PIECE).enumerate() {
+        blob.write_at(piece, n * PIECE)?;
+    }
+    blob.close()?;
+    Ok(())
+}
+
+/// Reads the payload of a row; empty if it was forgotten.
+pub(crate) fn of_row(conn: &Connection, row: &Row<'_>, seq: i64) -> Outcome<Arc<[u8]>> {
+    let n_bytes: Option<i64> = row.get("n_body")?;
+    let Some(n_bytes) = n_bytes else {
+        return Ok(Arc::default());
+    };
+    let n_bytes = usize::try_from(n_bytes).map_err(|error| damaged("a payload", error))?;
+    if n_bytes <= WHOLE {
+        return match row.get_ref("body")?.as_blob() {
+            Ok(body) => Ok(body.into()),
+            Err(error) => Err(rusqlite::Error::from(error).into()),
+        };
+    }
+    let mut payload: Arc<[u8]> = std::iter::repeat_n(0, n_bytes).collect();
+    let bytes = Arc::get_mut(&mut payload).expect("nobody shares it yet");
+    let blob = conn.blob_open(MAIN_DB, "payload", "body", seq, true)?;
+    blob.read_at_exact(bytes, 0)?;
+    blob.close()?;
+    Ok(payload)
+}
+
+/// Replaces the facts of an event whose payload is kept.
+pub(crate) fn put_facts(tx: &Connection, seq: i64, found: &daemon_event::Facts) -> Outcome<()> {
+    let facts = facts::to_text(found, || {
+        let mut find =
+            tx.prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE e.seq = ?1"))?;
+        let mut rows = find.query([seq])?;
+        let Some(row) = rows.next()? else {
+            return Ok(daemon_event::Facts::default());
+        };
+        let source: Source = row.word("source")?;
+        let payload = of_row(tx, row, seq)?;
+        Ok(facts::of_payload(source, &row.text("kind")?, &payload))
+    })?;
+    tx.prepare_cached("UPDATE payload SET facts = ?2 WHERE seq = ?1")?
+        .execute(params![seq, facts])?;
+    Ok(())
+}
+
+/// Forgets some of the payloads received before an instant, of events behind one, and returns the last event looked at
+/// where there may be more.
+///
+/// With a payload goes what was wanted beside it.
+pub(crate) fn forget(tx: &Connection, before: Timestamp, behind: i64) -> Outcome<Option<i64>> {
+    let mut find = tx.prepare_cached(
+        "SELECT e.seq, coalesce((SELECT length(p.body) FROM payload AS p WHERE p.seq = e.seq), 0) AS n_body \
+         FROM event AS e WHERE e.seq > ?1 AND e.due = 0 AND e.received_at < ?2 \
+         AND (EXISTS (SELECT 1 FROM payload AS p WHERE p.seq = e.seq) \
+              OR EXISTS (SELECT 1 FROM wanted AS w WHERE w.seq = e.seq)) \
+         AND NOT EXISTS (SELECT 1 FROM wanted AS w WHERE w.seq = e.seq AND w.state = 'waiting') \
+         ORDER BY e.seq",
+    )?;
+    let mut rows = find.query(params![behind, micros(before)])?;
+    let (mut forgotten, mut n_bytes) = (Vec::new(), 0);
+    while forgotten.len() < FORGOTTEN
+        && n_bytes < FORGOTTEN_BYTES
+        && let Some(row) = rows.next()?
+    {
+        forgotten.push(row.get::<_, i64>("seq")?);
+        n_bytes += row.count("n_body")?;
+    }
+    drop(rows);
+    for table in ["payload", "wanted"] {
+        let mut delete = tx.prepare_cached(&format!("DELETE FROM {table} WHERE seq = ?1"))?;
+        for seq in &forgotten {
+            delete.execute([seq])?;
+        }
+    }
+    Ok(forgotten.last().copied())
+}

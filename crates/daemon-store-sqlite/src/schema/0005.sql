@@ -1,0 +1,2 @@
+-- Facts may name fields that are read again from the payload, which versions before this one would take for unknown.
+-- Nothing is to be changed in what is stored.

@@ -1,0 +1,64 @@
+//! Space of the file that nothing uses any more: given back to the file system, a little at a time.
+
+use rusqlite::{Connection, ErrorCode};
+
+use crate::failure::Outcome;
+use crate::log;
+
+/// Pages that may stay unused, for what comes next: 4 MiB.
+const KEPT: i64 = 1_024;
+/// Pages that one transaction gives back: 2 MiB.
+const STEP: i64 = 512;
+/// `PRAGMA auto_vacuum` of a file whose unused pages can be given back.
+const INCREMENTAL: i64 = 2;
+
+/// Lets a file without tables give its space back.
+pub(crate) fn prepare(conn: &Connection) -> Outcome<()> {
+    conn.pragma_update(None, "auto_vacuum", "incremental")?;
+    Ok(())
+}
+
+/// Lets a file that an older version made give its space back, by writing it anew.
+///
+/// Where there is no room for the copy the file stays as it is, and the next start tries again.
+pub(crate) fn convert(conn: &Connection) -> Outcome<()> {
+    let mode: i64 = conn.pragma_query_value(None, "auto_vacuum", |row| row.get(0))?;
+    if mode == INCREMENTAL {
+        return Ok(());
+    }
+    prepare(conn)?;
+    // The copy may be larger than the memory.
+    conn.pragma_update(None, "temp_store", "file")?;
+    let written = conn.execute_batch("VACUUM");
+    conn.pragma_update(None, "temp_store", "memory")?;
+    match written {
+        Err(error) if error.sqlite_error_code() != Some(ErrorCode::DiskFull) => Err(error.into()),
+        Err(_) => Ok(()),
+        Ok(()) => log::merge(conn),
+    }
+}
+
+/// Gives some unused pages back; returns whether there are more.
+pub(crate) fn reclaim(conn: &Connection) -> Outcome<bool> {
+    let before = unused(conn)?;
+    if before <= KEPT {
+        return Ok(false);
+    }
+    conn.execute_batch(&format!(
+        "PRAGMA incremental_vacuum({})",
+        STEP.min(before - KEPT)
+    ))?;
+    let after = unused(conn)?;
+    if after > KEPT {
+        log::merge_if_long(conn)?;
+    } else {
+        // The file becomes shorter where the whole log is merged.
+        log::merge_some(conn)?;
+    }
+    Ok(KEPT < after && after < before)
+}
+
+fn unused(conn: &Connection) -> Outcome<i64> {
+    let mut count = conn.prepare_cached("PRAGMA freelist_count")?;
+    Ok(count.query_row([], |row| row.get(0))?)
+}

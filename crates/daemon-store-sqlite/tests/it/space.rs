@@ -1,0 +1,183 @@
+//! What a store takes of the disk: each payload once, and nothing for what it has forgotten.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use daemon_event::{DeliveryId, Enrichment, Event, EventId, Source, read};
+use daemon_store::{Events as _, Hosting as _, Matching, NewEvent};
+use daemon_store_sqlite::SqliteStore;
+use jiff::Timestamp;
+use rusqlite::Connection;
+
+use crate::conformance::runtime;
+
+const MIB: usize = 1024 * 1024;
+
+/// Tells of an opened issue with a text in its description.
+fn issue(n: u64, text: &str) -> NewEvent {
+    let payload = format!(
+        "{{\"action\":\"opened\",\"issue\":{{\"number\":{n},\"title\":\"a\",\"body\":\"{text}\"}},\
+         \"repository\":{{\"full_name\":\"o/r\"}},\"sender\":{{\"login\":\"ann\",\"type\":\"User\"}}}}"
+    );
+    let read = read(
+        Source::Github,
+        "issues",
+        payload.as_bytes(),
+        &Enrichment::default(),
+    )
+    .unwrap();
+    let event = Event {
+        id: EventId::new(n, [0; 10]),
+        source: Source::Github,
+        kind: "issues".to_owned(),
+        action: read.action,
+        subject: read.subject,
+        actor: read.actor,
+        repo: read.repo,
+        time: Timestamp::UNIX_EPOCH,
+        received_at: Timestamp::UNIX_EPOCH,
+        delivery: format!("d-{n}").parse::<DeliveryId>().unwrap(),
+        facts: read.facts,
+        payload: payload.into_bytes().into(),
+    };
+    NewEvent {
+        event,
+        identities: Vec::new(),
+        matching: Matching::Done,
+    }
+}
+
+fn accept(store: &SqliteStore, new: &NewEvent) {
+    let accepted = runtime().block_on(store.accept(vec![new.clone()]));
+    assert_eq!(accepted.unwrap().len(), 1);
+}
+
+fn length(path: &Path) -> usize {
+    usize::try_from(fs::metadata(path).unwrap().len()).unwrap()
+}
+
+/// Waits until the file is short.
+fn shrinks(path: &Path) {
+    for _ in 0..6_000 {
+        if length(path) <= 8 * MIB {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{} bytes are left", length(path));
+}
+
+#[test]
+fn a_payload_is_stored_once_and_read_back_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let texts = [
+        "x".repeat(4 * MIB),
+        "é\\n\\\"".repeat(MIB / 4),
+        "y".repeat(2_000),
+        "z".to_owned(),
+    ];
+    for (n, text) in (1..).zip(&texts) {
+        let new = issue(n, text);
+        accept(&store, &new);
+        let stored = runtime()
+            .block_on(store.event(&new.event.id))
+            .unwrap()
+            .unwrap();
+        assert!(
+            stored.event == new.event,
+            "event {n} is read as it was stored"
+        );
+    }
+    let conn = Connection::open(&path).unwrap();
+    let beside: i64 = conn
+        .query_row("SELECT max(length(facts)) FROM payload", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    assert!(beside < 1_000, "{beside} bytes are stored beside a payload");
+}
+
+#[test]
+fn what_a_payload_does_not_say_is_stored_however_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
+    let mut new = issue(1, &"x".repeat(2_000));
+    let files: Vec<String> = (0..1_000).map(|n| format!("docs/{n}.md")).collect();
+    let files = files.iter().map(String::as_str);
+    new.event
+        .facts
+        .set_texts(daemon_event::Field::ChangedFiles, files);
+    accept(&store, &new);
+    let stored = runtime()
+        .block_on(store.event(&new.event.id))
+        .unwrap()
+        .unwrap();
+    assert_eq!(stored.event, new.event);
+}
+
+#[test]
+fn a_store_gives_back_the_space_of_what_it_forgot() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    for n in 1..=40 {
+        accept(&store, &issue(n, &"x".repeat(MIB)));
+    }
+    let (past, now) = (
+        Timestamp::UNIX_EPOCH,
+        Timestamp::from_second(1_000).unwrap(),
+    );
+    let kept = issue(41, "kept");
+    runtime().block_on(store.retain(now, past, past)).unwrap();
+    accept(&store, &kept);
+    shrinks(&path);
+    let stored = runtime()
+        .block_on(store.event(&kept.event.id))
+        .unwrap()
+        .unwrap();
+    assert_eq!(stored.event, kept.event);
+    let forgotten = runtime().block_on(store.event(&EventId::new(7, [0; 10])));
+    assert_eq!(forgotten.unwrap().unwrap().event.payload.len(), 0);
+    drop(store);
+    SqliteStore::open(&path).expect("every page is in order");
+}
+
+#[test]
+fn a_store_of_an_older_version_gives_space_back_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let (kept, gone) = (issue(1, "kept"), issue(2, &"x".repeat(20 * MIB)));
+    let store = SqliteStore::open(&path).unwrap();
+    for new in [&kept, &gone] {
+        accept(&store, new);
+    }
+    drop(store);
+    let conn = Connection::open(&path).unwrap();
+    conn.execute_batch(
+        "PRAGMA auto_vacuum = NONE; VACUUM; PRAGMA user_version = 4; DELETE FROM payload WHERE seq = 2;",
+    )
+    .unwrap();
+    conn.close().unwrap();
+    assert!(length(&path) > 20 * MIB);
+    let store = SqliteStore::open(&path).unwrap();
+    shrinks(&path);
+    let stored = runtime()
+        .block_on(store.event(&kept.event.id))
+        .unwrap()
+        .unwrap();
+    assert_eq!(stored.event, kept.event);
+    for n in 3..=20 {
+        accept(&store, &issue(n, &"x".repeat(MIB)));
+    }
+    assert!(length(&path) > 8 * MIB);
+    let (past, now) = (
+        Timestamp::UNIX_EPOCH,
+        Timestamp::from_second(1_000).unwrap(),
+    );
+    runtime().block_on(store.retain(now, past, past)).unwrap();
+    shrinks(&path);
+}
