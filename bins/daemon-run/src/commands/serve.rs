@@ -26,6 +26,8 @@ pub(crate) async fn run(
     out: Out,
 ) -> Result<(), Failure> {
     check(args)?;
+    // Webhooks may be large, and are held only until they are stored.
+    daemon_process::return_large_allocations();
     let home = Home::open(place.home()?).map_err(home_failure)?;
     let owner = own(&home)?;
     let overrides = Overrides {
