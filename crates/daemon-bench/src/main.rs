@@ -13,6 +13,7 @@ mod report;
 mod repositories;
 mod rows;
 mod session;
+mod webhook;
 
 use std::process::ExitCode;
 

@@ -74,6 +74,18 @@ const ROWS: &[Entry] = &[
         measure: host::wake,
     },
     Entry {
+        name: "intake-large",
+        measure: host::intake_large,
+    },
+    Entry {
+        name: "intake-silent",
+        measure: host::intake_silent,
+    },
+    Entry {
+        name: "intake-slow",
+        measure: host::intake_slow,
+    },
+    Entry {
         name: "store-activations",
         measure: store::measure,
     },

@@ -1,11 +1,13 @@
-//! The real host with thousands of daemons.
+//! The real host: with thousands of daemons, and with webhooks.
 
 mod idle;
+mod intake;
 mod outage;
 mod ticks;
 mod wake;
 
 pub(super) use idle::measure as idle;
+pub(super) use intake::{large as intake_large, silent as intake_silent, slow as intake_slow};
 pub(super) use outage::measure as outage;
 pub(super) use ticks::measure as ticks;
 pub(super) use wake::measure as wake;

@@ -1,27 +1,23 @@
 //! From an accepted event to the process that handles it.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::Timestamp;
-use sha2::Sha256;
 
 use crate::host::World;
 use crate::kit::{Sample, settle};
 use crate::report::{Row, duration};
 use crate::repositories::SEARCH;
+use crate::webhook::{SECRET, SOURCES, Webhook};
 
 const N_EVENTS: usize = 25;
 const MOST_OVER: f64 = 10e6;
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-const SECRET: &str = "a secret of the bench";
 /// How long a host is left alone before each event.
 const REST: Duration = Duration::from_millis(100);
 const FILE: &str = "---\nid: one\npurpose: Looks at what is opened.\nwatch:\n  - when a pull request is opened\nroutines:\n  - \
@@ -32,8 +28,7 @@ const AGENT: &str = "#!/bin/sh\ndate +%s%N > \"$HOME/began.new\"\nmv \"$HOME/beg
 
 pub(crate) fn measure() -> Result<Row> {
     settle()?;
-    let sources = "[sources.github]\nsecret_file = \"hook-secret\"\n";
-    let world = World::of_one(FILE, AGENT, sources)?;
+    let world = World::of_one(FILE, AGENT, SOURCES)?;
     fs::write(world.home().join("hook-secret"), SECRET)?;
     let host = world.serve()?;
     let address = host.address()?;
@@ -86,28 +81,10 @@ fn send(address: &str, n: usize) -> Result<()> {
             "user": {"login": "ann", "type": "User"}},
         "repository": {"id": 1, "full_name": "bench/one", "name": "one", "default_branch": "main", "owner": {"login": "bench"}},
         "sender": {"login": "ann", "id": 1, "type": "User"},
-    })
-    .to_string();
-    let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes())?;
-    mac.update(body.as_bytes());
-    let digest = mac.finalize().into_bytes();
-    let digest: Vec<String> = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let mut stream = TcpStream::connect(address)?;
-    write!(
-        stream,
-        "POST /webhooks/github HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         X-GitHub-Event: pull_request\r\nX-GitHub-Delivery: d-{n}\r\nX-Hub-Signature-256: sha256={}\r\n\
-         Content-Length: {}\r\n\r\n{body}",
-        digest.concat(),
-        body.len()
-    )?;
-    let mut answer = [0; 12];
-    stream.read_exact(&mut answer)?;
-    ensure!(
-        answer.ends_with(b"200"),
-        "the webhook was answered with {}",
-        String::from_utf8_lossy(&answer)
-    );
+    });
+    let body = body.to_string().into_bytes();
+    let status = Webhook::new("pull_request", &format!("d-{n}"), body)?.send(address)?;
+    ensure!(status == 200, "the webhook was answered with {status}");
     Ok(())
 }
 
