@@ -82,6 +82,7 @@ fn answering(n_answers: u64, max_depth: u32) -> Vec<Activation> {
         repo: "o/r".parse().expect("a valid name"),
         commit: "c0ffee".to_owned(),
         daemons: vec![row("ping"), row("pong")],
+        since: None,
         now: at(0),
     });
     let mut n_events = 1;
