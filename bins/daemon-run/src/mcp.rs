@@ -6,6 +6,7 @@ mod daemon;
 mod ends;
 mod granted;
 mod manual;
+mod parent;
 mod table;
 mod through;
 
@@ -18,6 +19,7 @@ use daemon_mcp::{Answer, Call, Effect, Server, ToolSpec, Toolbox};
 
 use crate::failure::{Exit, Failure};
 use crate::place::Place;
+use parent::Parent;
 use table::{Does, TOOLS};
 
 /// `mcp`.
@@ -26,12 +28,15 @@ pub(crate) struct Mcp {
     /// Serves only what changes nothing
     #[arg(long)]
     pub(crate) read_only: bool,
+    /// Keeps the runs of this client across connections: one text of at least 16 characters that no other client knows
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) parent: Option<String>,
     /// Serves a run of the host that listens at this socket, or at pipes in this directory, what it was granted, by the token in
     /// DAEMON_RUN_TOKEN
-    #[arg(long, value_name = "PATH", conflicts_with = "read_only", hide = true)]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["read_only", "parent"], hide = true)]
     pub(crate) run: Option<PathBuf>,
     /// Serves the tools of the MCP server in DAEMON_MCP_URL, with the headers in DAEMON_MCP_HEADERS
-    #[arg(long, conflicts_with_all = ["read_only", "run"], hide = true)]
+    #[arg(long, conflicts_with_all = ["read_only", "parent", "run"], hide = true)]
     pub(crate) through: bool,
 }
 
@@ -59,9 +64,14 @@ pub(crate) async fn serve(args: &Mcp, place: &Place) -> Result<(), Failure> {
     } else {
         Served::All
     };
-    let ends = Arc::new(ends::Ends::of(place));
+    let parent = match &args.parent {
+        Some(token) => Parent::of_token(token)?,
+        None => Parent::drawn(),
+    };
+    let ends = Arc::new(ends::Ends::of(place, parent.clone()));
     let tools = Tools {
         place: place.clone(),
+        parent,
         served,
         ends: Arc::clone(&ends),
     };
@@ -91,6 +101,7 @@ enum Served {
 /// The tools of one home and one directory.
 struct Tools {
     place: Place,
+    parent: Parent,
     served: Served,
     ends: Arc<ends::Ends>,
 }
@@ -113,7 +124,7 @@ impl Toolbox for Tools {
                 if daemon::has_an_end(&call) {
                     self.ends.ready().await;
                 }
-                daemon::call(call, self.served, &self.place).await
+                daemon::call(call, self.served, &self.parent, &self.place).await
             }
             Some(tool) => {
                 let told = calls::call(tool, call.arguments, &self.place).await;

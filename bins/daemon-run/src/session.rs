@@ -165,7 +165,7 @@ pub(crate) fn call_failure(error: CallError) -> Failure {
 fn refused(body: ErrorBody) -> Failure {
     let reason = body.data.reason.unwrap_or_else(|| body.data.code.clone());
     let exit = match (body.data.code.as_str(), reason.as_str()) {
-        (_, "not-supported") => Exit::Usage,
+        (_, "not-supported" | "reclaimed") => Exit::Usage,
         (_, "invalid-daemon" | "invalid-event") => Exit::Invalid,
         ("invalid-params" | "invalid-request" | "method-not-found", _) => Exit::Usage,
         ("not-found", _) => Exit::NoInput,

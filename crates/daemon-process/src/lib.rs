@@ -40,7 +40,7 @@ mod tool;
 
 pub use allocator::return_large_allocations;
 pub use mark::end_strays;
-pub use process_table::{ProcessId, RUN_MARKER, boot_id, end_orphans};
+pub use process_table::{Orphans, ProcessId, RUN_MARKER, boot_id, end_orphans};
 pub use program::{ProgramError, resolve_program};
 pub use sandbox::{
     Enclosure, Network, Sandbox, SandboxLevel, SandboxReport, probe, system_directories,

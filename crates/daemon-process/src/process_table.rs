@@ -121,33 +121,47 @@ pub(crate) fn is_marked(pid: i32, run: &str) -> bool {
     })
 }
 
+/// What became of the processes that a dead host left behind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Orphans {
+    /// Those that were ended.
+    pub ended: Vec<ProcessId>,
+    /// Those that outlived SIGKILL.
+    pub survivors: Vec<ProcessId>,
+}
+
 /// Ends what a dead host left behind: `child`, if it is still the same process, and whatever carries the marker of `run`.
 ///
-/// Blocks until all of it is dead, or for as long as SIGKILL may need. Returns the survivors.
+/// Blocks until all of it is dead, or for as long as SIGKILL may need.
 ///
 /// # Errors
 /// The table of processes could not be read.
-pub fn end_orphans(child: Option<ProcessId>, run: &str) -> io::Result<Vec<ProcessId>> {
-    let mut survivors = Vec::new();
+pub fn end_orphans(child: Option<ProcessId>, run: &str) -> io::Result<Orphans> {
+    let mut orphans = Orphans::default();
     for _ in 0..KILL_LOOKS {
         let own = getpid().as_raw_nonzero().get();
         let living = all()?
             .into_iter()
             .filter(|stat| !stat.is_zombie && stat.id.pid != own);
-        survivors = living
+        orphans.survivors = living
             .map(|stat| stat.id)
             .filter(|id| Some(*id) == child || is_marked(id.pid, run))
             .collect();
-        if survivors.is_empty() {
+        if orphans.survivors.is_empty() {
             break;
         }
-        for id in &survivors {
+        for id in &orphans.survivors {
             // One that is gone already is as good as killed.
             id.signal(Signal::KILL);
+            if !orphans.ended.contains(id) {
+                orphans.ended.push(*id);
+            }
         }
         std::thread::sleep(KILL_LOOK);
     }
-    Ok(survivors)
+    let Orphans { ended, survivors } = &mut orphans;
+    ended.retain(|id| !survivors.contains(id));
+    Ok(orphans)
 }
 
 /// 3 seconds in all.

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use daemon_process::Supervisor;
 use daemon_provider::{
-    FollowUps, McpUse, Options, Permissions, Provider, ProviderError, ProviderErrorKind, Run,
-    RunRequest,
+    FollowUps, Limits, McpUse, Options, Permissions, Provider, ProviderError, ProviderErrorKind,
+    Run, RunRequest,
 };
 
 use crate::program::{Given, ProgramConfig};
@@ -241,6 +241,15 @@ impl Provider for AgentProvider {
         self.config.permissions_of(asked)
     }
 
+    fn enforced(&self, limits: &Limits) -> Limits {
+        Limits {
+            max_turns: None,
+            // `--max-budget-usd` holds from the start; `opencode` tells its price while it works, `codex` never does.
+            budget: limits.budget.filter(|_| self.config.agent == Agent::Claude),
+            ..*limits
+        }
+    }
+
     fn follow_ups(&self) -> FollowUps {
         FollowUps::Resumes
     }
@@ -263,6 +272,7 @@ impl Provider for AgentProvider {
         // What is there is told, a dangling link too; nothing of it is read.
         let ignored = ignored.filter(|path| request.worktree.join(path).symlink_metadata().is_ok());
         let ignored: Vec<&str> = ignored.collect();
+        let budget = request.limits.budget;
         let (child, argv) = program.start(&self.supervisor, &request, given).await?;
         Ok(match self.config.agent {
             Agent::Claude => {
@@ -275,7 +285,7 @@ impl Provider for AgentProvider {
             }
             Agent::Opencode => {
                 let run = ProgramRun::new(child, argv, opencode::Opencode::default());
-                Box::new(run.ignoring(ignored))
+                Box::new(run.within(budget).ignoring(ignored))
             }
         })
     }

@@ -161,9 +161,12 @@ impl Provider for CommandProvider {
             environment: self.servers(&request)?,
             stdin: self.stdin(&request)?,
         };
+        let budget = request.limits.budget;
         let (child, argv) = program.start(&self.supervisor, &request, given).await?;
         let dialect = CommandDialect::new(self.config.result, self.config.resume.is_some());
-        Ok(Box::new(ProgramRun::new(child, argv, dialect)))
+        Ok(Box::new(
+            ProgramRun::new(child, argv, dialect).within(budget),
+        ))
     }
 }
 

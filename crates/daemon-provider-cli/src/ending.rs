@@ -11,6 +11,8 @@ pub(crate) struct Ending {
     pub(crate) cancelled: Option<CancelReason>,
     /// The limit for which its supervisor stopped it.
     pub(crate) limit: Option<LimitReached>,
+    /// By how much it said that it cost too much, where it was stopped for that.
+    pub(crate) over_budget: Option<String>,
     /// Whether it was stopped because it stayed after its result.
     pub(crate) overstayed: bool,
     /// What it told of its end.
@@ -58,6 +60,9 @@ impl Ending {
         }
         if let Some(limit) = self.limit {
             return failed(FailureKind::Resource, excess(limit).to_owned());
+        }
+        if let Some(message) = self.over_budget {
+            return failed(FailureKind::Budget, message);
         }
         if self.overstayed {
             return self.told();
@@ -184,6 +189,7 @@ mod tests {
             status,
             cancelled: None,
             limit: None,
+            over_budget: None,
             overstayed: false,
             told,
             codes: ExitCodes::Conventional,

@@ -8,8 +8,8 @@ use daemon_process::{
     ChildEvent, ExitStatus, LimitReached, Line, OutputPipe, ProcessId, SupervisedChild,
 };
 use daemon_provider::{
-    Asked, CancelReason, ChildProcess, Exit, Outcome, OutputStream, ProviderError, Run, RunEvent,
-    SessionId, Usage,
+    Asked, CancelReason, ChildProcess, Exit, MicroUsd, Outcome, OutputStream, ProviderError, Run,
+    RunEvent, SessionId, Usage,
 };
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
@@ -43,6 +43,11 @@ pub(crate) trait Dialect: Send {
     /// Returns what was used, by what was told, and the words in which it was told.
     fn usage(&self) -> Option<(Usage, Value)>;
 
+    /// Returns what the work has cost so far, where its lines tell that while it goes on.
+    fn cost(&self) -> Option<MicroUsd> {
+        None
+    }
+
     /// Returns the final text.
     fn text(&self) -> String;
 }
@@ -72,7 +77,23 @@ pub(crate) struct ProgramRun<D> {
     lost_event: bool,
     leaving: Leaving,
     limit: Option<LimitReached>,
+    budget: Budget,
     cancelled: Option<CancelReason>,
+}
+
+/// What a program may cost, and what is known of that.
+#[derive(Debug)]
+enum Budget {
+    /// Nobody gave it one.
+    Unlimited,
+    /// This much; its lines have told no price.
+    Unpriced(MicroUsd),
+    /// This much, and its lines tell what it costs.
+    Priced(MicroUsd),
+    /// It said that it cost more; whoever reads the events learns so first, and the next call stops it.
+    Exceeded(String),
+    /// It is being stopped for that.
+    Stopped(String),
 }
 
 /// What becomes of a program after its result.
@@ -109,8 +130,15 @@ impl<D: Dialect> ProgramRun<D> {
             lost_event: false,
             leaving: Leaving::No,
             limit: None,
+            budget: Budget::Unlimited,
             cancelled: None,
         }
+    }
+
+    /// Stops the program where its lines tell that it costs more than this.
+    pub(crate) fn within(mut self, budget: Option<MicroUsd>) -> Self {
+        self.budget = budget.map_or(Budget::Unlimited, Budget::Unpriced);
+        self
     }
 
     /// Tells first what the run does not use of its repository.
@@ -136,6 +164,14 @@ impl<D: Dialect> ProgramRun<D> {
                 self.complaints.push(&line.text);
                 self.tell_line(OutputStream::Stderr, line);
             }
+            // Its result stands, whatever it takes on its way out.
+            ChildEvent::LimitReached(limit) if self.has_outcome() => {
+                self.leaving = Leaving::Stopped;
+                self.pending.push_back(RunEvent::Stopping {
+                    why: CancelReason::Grace,
+                    detail: Some(excess(limit).to_owned()),
+                });
+            }
             ChildEvent::LimitReached(limit) => {
                 self.limit = Some(limit);
                 self.pending.push_back(RunEvent::Stopping {
@@ -154,7 +190,7 @@ impl<D: Dialect> ProgramRun<D> {
             self.lost_event |= self.dialect.may_begin(&line.text);
             return self.take_text(line);
         }
-        let reading = self.dialect.read(&line.text, &mut self.pending);
+        let reading = self.dialect.read(&line.json(), &mut self.pending);
         self.has_told |= reading != Reading::Text;
         match reading {
             Reading::Text => self.take_text(line),
@@ -171,6 +207,29 @@ impl<D: Dialect> ProgramRun<D> {
                     self.leaving = Leaving::No;
                 }
             }
+        }
+        self.keep_budget();
+    }
+
+    /// Compares what the program says it cost with what it may cost.
+    fn keep_budget(&mut self) {
+        let (Budget::Unpriced(budget) | Budget::Priced(budget)) = self.budget else {
+            return;
+        };
+        let Some(cost) = self.dialect.cost().filter(|cost| cost.0 > 0) else {
+            return;
+        };
+        if matches!(self.budget, Budget::Unpriced(_)) {
+            self.budget = Budget::Priced(budget);
+            self.pending.push_back(RunEvent::Priced { budget });
+        }
+        if cost > budget && !self.has_outcome() && self.cancelled.is_none() {
+            let message = format!("cost {cost} of {budget}");
+            self.pending.push_back(RunEvent::Stopping {
+                why: CancelReason::Budget,
+                detail: Some(message.clone()),
+            });
+            self.budget = Budget::Exceeded(message);
         }
     }
 
@@ -211,6 +270,10 @@ impl<D: Dialect> ProgramRun<D> {
             status,
             cancelled: self.cancelled,
             limit: self.limit,
+            over_budget: match &self.budget {
+                Budget::Exceeded(message) | Budget::Stopped(message) => Some(message.clone()),
+                Budget::Unlimited | Budget::Unpriced(_) | Budget::Priced(_) => None,
+            },
             overstayed: self.leaving == Leaving::Stopped,
             told: self.dialect.told(),
             codes: self.dialect.codes(),
@@ -240,6 +303,10 @@ impl<D: Dialect> ProgramRun<D> {
 
     /// Waits for something to happen to the process.
     async fn wait(&mut self) {
+        if let Budget::Exceeded(message) = &mut self.budget {
+            self.budget = Budget::Stopped(std::mem::take(message));
+            self.child.stop();
+        }
         let deadline = match self.leaving {
             Leaving::Until(deadline) => Some(deadline),
             Leaving::Late => {
@@ -287,6 +354,10 @@ impl<D: Dialect> Run for ProgramRun<D> {
         Ok(None)
     }
 
+    fn has_outcome(&self) -> bool {
+        self.leaving != Leaving::No
+    }
+
     async fn ask(&mut self, _: &str) -> Result<Asked, ProviderError> {
         Ok(self
             .dialect
@@ -296,7 +367,11 @@ impl<D: Dialect> Run for ProgramRun<D> {
 
     async fn cancel(&mut self, why: CancelReason) -> Result<(), ProviderError> {
         if !self.has_ended {
-            self.cancelled.get_or_insert(why);
+            if self.has_outcome() && why != CancelReason::Reclaim {
+                self.leaving = Leaving::Stopped;
+            } else {
+                self.cancelled.get_or_insert(why);
+            }
             self.child.stop();
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use daemon_process::{Enclosure, Supervisor};
 use daemon_provider::{
-    FollowUps, McpUse, Provider, ProviderError, ProviderErrorKind, Run, RunRequest,
+    FollowUps, Limits, McpUse, Provider, ProviderError, ProviderErrorKind, Run, RunRequest,
 };
 
 use crate::config::LlmConfig;
@@ -117,6 +117,10 @@ impl Provider for LlmProvider {
 
     fn model(&self) -> Option<&str> {
         Some(&self.config.model)
+    }
+
+    fn enforced(&self, limits: &Limits) -> Limits {
+        *limits
     }
 
     fn follow_ups(&self) -> FollowUps {

@@ -78,6 +78,11 @@ pub enum RunEvent {
         /// The base address of the API.
         endpoint: String,
     },
+    /// The program tells what it costs, so that its run is held to this budget.
+    Priced {
+        /// The budget.
+        budget: crate::MicroUsd,
+    },
     /// The provider was refused something it asked for.
     Denied {
         /// What was asked for.

@@ -147,16 +147,6 @@ impl CancelReason {
             Self::Grace => "grace",
         }
     }
-
-    /// Returns whether an attempt that was stopped for this reason may be tried again.
-    pub fn class(self) -> Class {
-        match self {
-            Self::Timeout | Self::Idle | Self::AgentStop => Class::Retryable,
-            Self::Reclaim | Self::LostLease | Self::Budget | Self::Resource | Self::Grace => {
-                Class::Final
-            }
-        }
-    }
 }
 
 impl fmt::Display for CancelReason {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::{CancelReason, Permissions, ProviderError, RunEvent, RunRequest, SessionId};
+use crate::{CancelReason, Limits, Permissions, ProviderError, RunEvent, RunRequest, SessionId};
 
 /// What executes runs: a program, a model, or code.
 #[async_trait]
@@ -18,6 +18,17 @@ pub trait Provider: Send + Sync {
     /// Returns what a run may do that is asked to do no more than `asked`.
     fn permissions(&self, asked: Permissions) -> Permissions {
         asked
+    }
+
+    /// Returns those of the limits that hold for its runs from their start; one that nothing enforces is `None`.
+    ///
+    /// A provider whose program may tell what it costs says so with [`RunEvent::Priced`].
+    fn enforced(&self, limits: &Limits) -> Limits {
+        Limits {
+            max_turns: None,
+            budget: None,
+            ..*limits
+        }
     }
 
     /// Starts one run.
@@ -92,6 +103,13 @@ pub trait Run: Send {
     /// An error ends the run like a terminal event does: `None` follows.
     async fn next(&mut self) -> Result<Option<RunEvent>, ProviderError>;
 
+    /// Returns whether the run has told its outcome and only its process has yet to leave.
+    ///
+    /// No deadline applies to it any more.
+    fn has_outcome(&self) -> bool {
+        false
+    }
+
     /// Hands a message to the run.
     ///
     /// # Errors
@@ -101,7 +119,8 @@ pub trait Run: Send {
     /// Begins to stop the run and returns; `next` tells the end.
     ///
     /// The first reason wins, also over an end of the run that was on its way. Later calls change nothing, and neither does
-    /// a call after the terminal event.
+    /// a call after the terminal event. Where [`Run::has_outcome`] holds, every reason but [`CancelReason::Reclaim`] ends the
+    /// process alone, and the outcome stays.
     ///
     /// # Errors
     /// The run could not be told; it may go on.

@@ -23,7 +23,7 @@ pub struct Document {
     pub run_id: String,
     /// The group it was dispatched in; an activation has none.
     pub group_id: Option<String>,
-    /// Who dispatched it: `mcp:<client>`, `cli:<uid>`, `agent:<id>` or `daemon:<id>`.
+    /// Who dispatched it: `mcp:<client>#<8 hex>`, `cli:<uid>`, `agent:<id>` or `daemon:<id>`.
     pub parent_addr: String,
     /// The process that owns it.
     pub parent_pid: i32,

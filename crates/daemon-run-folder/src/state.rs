@@ -162,6 +162,29 @@ pub enum Ending {
     Done,
     /// It failed.
     Failed(RunError),
+    /// It was stopped for this reason.
+    Stopped(StopReason),
+}
+
+impl Ending {
+    /// Returns the state that the end leads to, and why it is not `done`.
+    pub fn verdict(self) -> (RunState, Option<RunError>) {
+        match self {
+            Self::Done => (RunState::Done, None),
+            Self::Failed(error) => (RunState::Failed, Some(error)),
+            Self::Stopped(reason) => {
+                // A process that had to be stopped on its way out, and told no outcome.
+                let usual = (RunState::Failed, ErrorClass::Retryable);
+                let (state, class) = reason.leads_to().unwrap_or(usual);
+                let error = RunError {
+                    kind: reason.as_str().to_owned(),
+                    message: "stopped by the host".to_owned(),
+                    class,
+                };
+                (state, Some(error))
+            }
+        }
+    }
 }
 
 /// Why a run did not end well, as its folder holds it.

@@ -38,7 +38,7 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 pub struct Start {
     /// The group it is dispatched in.
     pub group_id: Option<GroupId>,
-    /// Who dispatches it: `mcp:<client>`, `cli:<uid>`, `agent:<id>` or `daemon:<id>`.
+    /// Who dispatches it: `mcp:<client>#<8 hex>`, `cli:<uid>`, `agent:<id>` or `daemon:<id>`.
     pub parent_addr: String,
     /// The process that owns it.
     pub owner: Owner,

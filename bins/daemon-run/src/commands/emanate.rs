@@ -18,7 +18,7 @@ use daemon_host::serve::Compose as _;
 /// The most that is read from the standard input.
 const MOST_BYTES: u64 = 16 << 20;
 /// The columns of a list.
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 7] = [
     Column {
         title: "ID",
         pointer: "/run_id",
@@ -38,6 +38,10 @@ const COLUMNS: [Column; 6] = [
     Column {
         title: "SECONDS",
         pointer: "/elapsed_s",
+    },
+    Column {
+        title: "PARENT",
+        pointer: "/parent_addr",
     },
     Column {
         title: "TASK",
@@ -280,6 +284,7 @@ fn sheet(reply: &Map<String, Value>) -> String {
         "orphan_suspected",
         "task",
         "backend",
+        "parent_addr",
         "group_id",
         "started_at",
         "finished_at",

@@ -5,6 +5,7 @@ use daemon_run_folder::RunState;
 use serde_json::{Map, Value, json};
 
 use super::Served;
+use super::parent::Parent;
 use crate::commands::emanate;
 use crate::failure::Failure;
 use crate::place::Place;
@@ -13,14 +14,13 @@ use crate::place::Place;
 pub(super) const DESCRIPTION: &str = "Dispatches one-off runs and looks after them. `emanate` starts a batch: each task says what to do, and \
      may have its own system_prompt, tools, skills, mcp servers and cwd. `list` and `check` tell how runs stand and change nothing. `ask` \
      sends a run a message. `reclaim` ends runs; their folders stay. The end of every run is announced once, so there is no need to poll: \
-     do not check in the first minute, and never twice within 30 seconds. An id is a run's full id, or em-N for the newest of that number.";
+     do not check in the first minute, and never twice within 30 seconds. An id is a run's full id, or em-N for your own newest \
+     of that number.";
 
 /// Every action.
 pub(super) const ACTIONS: [&str; 5] = ["emanate", "list", "check", "ask", "reclaim"];
 /// Those that change nothing.
 pub(super) const READING: [&str; 2] = ["list", "check"];
-/// The longest part of a caller's address that a client chooses.
-const MAX_CLIENT: usize = 64;
 
 /// Returns the schema of the arguments, for these actions.
 pub(super) fn schema(actions: &[&str]) -> Value {
@@ -29,7 +29,7 @@ pub(super) fn schema(actions: &[&str]) -> Value {
     let mut properties = json!({
         "action": {"type": "string", "enum": actions, "description":
             "What to do. The other arguments begin with the actions that take them."},
-        "id": text("check, ask, reclaim: a run's full id, or em-N."),
+        "id": text("check, ask, reclaim: a run's full id, or em-N of your own."),
         "group_id": text("list, reclaim: only runs of this batch."),
         "contains": text("list: only entries that hold this text."),
         "status": {"type": "string", "enum": states, "description": "list: only runs in this state."},
@@ -95,53 +95,28 @@ fn server() -> Value {
 }
 
 /// Does one action.
-pub(super) async fn call(call: Call, served: Served, place: &Place) -> Answer {
+pub(super) async fn call(call: Call, served: Served, parent: &Parent, place: &Place) -> Answer {
     let action = call.arguments.get("action").and_then(Value::as_str);
     let is_served = served == Served::All || action.is_some_and(|action| READING.contains(&action));
     if !is_served {
         return refused("only list and check are served read-only");
     }
-    match asked(call, place).await {
+    match asked(call, parent, place).await {
         Ok(reply) => Answer::done(Value::Object(reply)),
         Err(failure) => refused(&failure.message),
     }
 }
 
-async fn asked(call: Call, place: &Place) -> Result<Map<String, Value>, Failure> {
+async fn asked(call: Call, parent: &Parent, place: &Place) -> Result<Map<String, Value>, Failure> {
     let mut given = call.arguments;
     emanate::say_where(&mut given, &place.directory);
-    given.insert("parent_addr".to_owned(), json!(address(&call.client)));
+    given.insert(
+        "parent_addr".to_owned(),
+        json!(parent.address(&call.client)),
+    );
     emanate::call_tool(given, place).await
 }
 
 fn refused(message: &str) -> Answer {
     Answer::failed(json!({"status": "error", "message": message}))
-}
-
-/// Names the caller after what its client calls itself, in characters that stand in no path or pattern.
-pub(super) fn address(client: &str) -> String {
-    let plain = client.trim().chars().take(MAX_CLIENT).map(|c| {
-        let is_plain = c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-        if is_plain { c } else { '-' }
-    });
-    let plain: String = plain.collect();
-    format!("mcp:{}", if plain.is_empty() { "client" } else { &plain })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_caller_is_named_after_its_client() {
-        for (client, expected) in [
-            ("editor", "mcp:editor"),
-            ("Claude Code/2.1", "mcp:Claude-Code-2.1"),
-            ("", "mcp:client"),
-            ("../é", "mcp:..--"),
-        ] {
-            assert_eq!(address(client), expected);
-        }
-        assert_eq!(address(&"x".repeat(1_000)).len(), MAX_CLIENT + 4);
-    }
 }

@@ -8,7 +8,7 @@ use daemon_mcp::Notices;
 use serde_json::Value;
 use tokio::sync::{Mutex, Notify, watch};
 
-use super::daemon::address;
+use super::parent::Parent;
 use crate::place::Place;
 use crate::session;
 
@@ -20,6 +20,7 @@ const HEARD: Duration = Duration::from_secs(1);
 /// What the host of a home publishes, as long as there is one; a host that starts later is found.
 pub(super) struct Ends {
     place: Place,
+    parent: Parent,
     host: Mutex<Option<Client>>,
     /// Looks for a host at once.
     look: Notify,
@@ -28,9 +29,10 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    pub(super) fn of(place: &Place) -> Self {
+    pub(super) fn of(place: &Place, parent: Parent) -> Self {
         Self {
             place: place.clone(),
+            parent,
             host: Mutex::new(None),
             look: Notify::new(),
             is_heard: watch::Sender::new(false),
@@ -77,6 +79,6 @@ impl Notices for Ends {
     }
 
     fn is_for(&self, client: &str, notice: &Value) -> bool {
-        notice["parent"] == address(client)
+        notice["parent"] == self.parent.address(client)
     }
 }

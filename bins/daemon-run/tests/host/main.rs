@@ -34,6 +34,7 @@ mod serve_emanate_ask;
 #[cfg(feature = "internal-testing")]
 mod serve_emanate_crash;
 mod serve_emanate_deadlines;
+mod serve_emanate_ends;
 mod serve_emanate_files;
 mod serve_emanate_folder;
 mod serve_emanate_notices;
@@ -50,6 +51,7 @@ mod serve_mirror;
 mod serve_origin;
 mod serve_outage;
 mod serve_pages;
+mod serve_parents;
 mod serve_program;
 mod serve_replay;
 mod serve_retain;

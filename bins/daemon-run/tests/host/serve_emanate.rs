@@ -25,7 +25,7 @@ fn two_tasks_make_one_group_of_two_recorded_runs() {
     assert_eq!(
         json!({"schema_version": 1, "status": "dispatched", "count": 2, "ids": ["em-1", "em-2"],
             "run_ids": reply["run_ids"], "group_id": group, "backend": "sh",
-            "limits": {"max_turns": 100, "timeout": 3600}}),
+            "limits": {"timeout": 3600}}),
         reply
     );
     for (n, task) in [(0, "count the notes"), (1, "read the notes")] {
@@ -146,9 +146,13 @@ fn everything_that_is_wrong_is_named_before_anything_is_made() {
 #[test]
 fn what_is_above_a_ceiling_is_lowered_and_shown() {
     let world = World::pushed();
+    fs::write(world.home.join("key"), "sk-test\n").expect("the key");
+    world.configure(
+        "[provider.llm]\nkind = \"openai\"\nmodel = \"m\"\nbase_url = \"http://127.0.0.1:9/v1/\"\nkey_file = \"key\"\n",
+    );
     let _host = world.serve();
-    let call =
-        json!({"action": "emanate", "max_turns": 5000, "timeout": 99999, "tasks": [{"task": "x"}]});
+    let call = json!({"action": "emanate", "backend": "llm", "max_turns": 5000, "timeout": 99999,
+        "tasks": [{"task": "x"}]});
     let (_, reply) = world.tool(&call);
     assert_eq!(reply["limits"], json!({"max_turns": 1000, "timeout": 3600}));
     let id = reply["run_ids"][0].as_str().expect("an id");
@@ -328,7 +332,7 @@ fn parents_count_by_themselves_and_are_told_when_they_repeat_themselves() {
     let mut rpc = Rpc::initialized(host.socket());
     let cwd = world.repo.display().to_string();
     let mut id = String::new();
-    for parent in ["mcp:editor", "mcp:other"] {
+    for parent in ["mcp:editor#00000001", "mcp:editor#0000000a"] {
         let call = json!({"action": "emanate", "parent_addr": parent, "cwd": cwd, "tasks": [{"task": "x"}]});
         let mut answer = rpc.call("run/call", &call);
         assert_eq!(answer["result"]["ids"], json!(["em-1"]), "{answer}");
@@ -342,7 +346,7 @@ fn parents_count_by_themselves_and_are_told_when_they_repeat_themselves() {
     world.announced(&id);
     drop(rpc);
     let mut rpc = Rpc::initialized(host.socket());
-    let check = json!({"action": "check", "id": id, "parent_addr": "mcp:editor"});
+    let check = json!({"action": "check", "id": id, "parent_addr": "mcp:editor#00000001"});
     let mut told = Vec::new();
     for _ in 0..5 {
         let mut answer = rpc.call("run/call", &check);
@@ -364,11 +368,13 @@ fn parents_count_by_themselves_and_are_told_when_they_repeat_themselves() {
         )
     );
     assert_eq!(told[4]["severity"], "warning");
-    let wrong = rpc.call(
-        "run/call",
-        &json!({"action": "list", "parent_addr": "daemon:x"}),
-    );
-    assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
+    for parent in ["daemon:x", "mcp:editor", "mcp:#00000001", "mcp:editor#1"] {
+        let wrong = rpc.call(
+            "run/call",
+            &json!({"action": "list", "parent_addr": parent}),
+        );
+        assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
+    }
 }
 
 #[test]

@@ -116,11 +116,11 @@ fn a_message_waits_for_the_first_turn_and_is_answered_by_the_same_session() {
         order,
         [
             "daemon_start",
+            "ask_start",
             "cli_output",
             "provider_terminal",
             "cli_usage",
             "daemon_done",
-            "ask_start",
             "cli_output",
             "ask_end"
         ]

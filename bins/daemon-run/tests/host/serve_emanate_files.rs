@@ -30,7 +30,8 @@ impl World {
         let reserved =
             Folder::reserve(&self.home.join("daemons"), handle, started).expect("a folder");
         let prompt = b"Task:\nlook back".to_vec();
-        let start = Start::new("cli:7", owner, "sh", "look back", prompt);
+        let parent = format!("cli:{}", rustix::process::geteuid().as_raw());
+        let start = Start::new(&parent, owner, "sh", "look back", prompt);
         Writer::start(reserved, start, started).expect("it is written")
     }
 

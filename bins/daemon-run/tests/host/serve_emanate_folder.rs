@@ -120,7 +120,7 @@ fn a_dispatched_run_is_recorded_whole_and_for_its_owner_alone() {
             "backend_options": {"effort": "high", "api_key": "<redacted>"},
         },
         "backend": "claude", "model": "claude", "preset_name": null, "preset_provider": null, "preset_model": null,
-        "max_turns": 7, "timeout_s": 60.0, "idle_timeout_s": null, "budget": {"usd": 1.0}, "permissions": "propose",
+        "max_turns": null, "timeout_s": 60.0, "idle_timeout_s": null, "budget": {"usd": 1.0}, "permissions": "propose",
         "sandbox": {"level": 1, "detail": document["sandbox"]["detail"]},
     });
     let rest = json!({

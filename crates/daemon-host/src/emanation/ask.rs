@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use daemon_provider::{FollowUps, Limits};
-use daemon_run_folder::{Document, Folder, Reading};
+use daemon_run_folder::{Document, Folder, Reading, RunState, StopReason};
 use serde_json::{Map, Value};
 
-use super::call::{Ask, Caller, Emanate, Task};
+use super::call::{Ask, Caller, Emanate, Rank, Task};
 use super::fault::{self, deaf};
 use super::find::{self, unreadable};
-use super::live::Accepted;
+use super::live::Sent;
 use super::plan::{self, Plan};
 use super::running::{Begun, session};
 use super::tools::{Tools, ToolsFrom};
 use crate::driver::Inner;
 use crate::ops::{OpError, OpErrorKind};
 use crate::random;
-use crate::runs::Record;
+use crate::runs::{Question, Receipt, Record};
 
 /// Sends a message to a run.
 ///
@@ -29,35 +29,57 @@ pub(super) async fn ask(
 ) -> Result<Map<String, Value>, OpError> {
     let runs = inner.home.runs();
     let live = |name| inner.emanations.find(&caller.parent, name);
-    let folder = find::find(&runs, &ask.id, live)?.unambiguous(&ask.id)?;
+    let found = find::find(&runs, &ask.id, &caller.parent, live)?;
+    let folder = found.unambiguous(&ask.id)?;
     let document = document(&folder)?;
     refuse_activation(&document)?;
+    if has_been_reclaimed(&document) {
+        return Err(deaf("reclaimed"));
+    }
     let provider = inner
         .runtime()
         .parts
         .providers
         .get(&document.backend)
         .cloned();
-    match provider.map_or(FollowUps::None, |provider| provider.follow_ups()) {
-        FollowUps::None => Err(deaf("not supported")),
-        FollowUps::Joins => match inner.emanations.join(folder.id(), &ask.message) {
-            Accepted::Queued => Ok(sent(&ask.id, Wait::FirstTurn)),
-            Accepted::Busy => Ok(busy(&ask.id)),
-            Accepted::RunIsGone => Err(deaf("not running")),
-        },
+    let follow_ups = provider.map_or(FollowUps::None, |provider| provider.follow_ups());
+    match follow_ups {
+        FollowUps::None => return Err(deaf("not supported")),
         FollowUps::Resumes if session(&document).is_none() => {
-            Err(deaf(if document.state.is_terminal() {
+            return Err(deaf(if document.state.is_terminal() {
                 "not supported"
             } else {
                 "still initializing"
-            }))
+            }));
         }
-        FollowUps::Resumes => match inner.emanations.queue(folder.id(), &ask.message) {
-            Accepted::Queued => Ok(sent(&ask.id, wait(&document))),
-            Accepted::Busy => Ok(busy(&ask.id)),
-            Accepted::RunIsGone => resume(inner, folder, ask).await,
-        },
+        FollowUps::Joins | FollowUps::Resumes => {}
     }
+    match (inner.emanations.send(folder.id(), &ask.message), follow_ups) {
+        // Accepted once it is on the disk: whatever becomes of the host, its end is recorded and told.
+        (Sent::Handed(receipt), _) => match (receipt.await, follow_ups) {
+            (Ok(Receipt::Recorded), _) => Ok(sent(&ask.id, wait(&document))),
+            (Err(_), FollowUps::Joins) => Err(deaf("not running")),
+            (Ok(Receipt::Lost) | Err(_), _) => Err(unwritten(&folder)),
+        },
+        (Sent::Busy, _) => Ok(busy(&ask.id)),
+        (Sent::Reclaimed, _) => Err(deaf("reclaimed")),
+        (Sent::RunIsGone, FollowUps::Resumes) => resume(inner, folder, ask).await,
+        (Sent::RunIsGone, _) => Err(deaf("not running")),
+    }
+}
+
+/// Reports whether the run was ended by a reclaim.
+fn has_been_reclaimed(document: &Document) -> bool {
+    let error = document.error.as_ref();
+    document.state == RunState::Cancelled
+        && error.is_some_and(|error| error.kind == StopReason::Reclaim.as_str())
+}
+
+/// Says that a message could not be stored.
+fn unwritten(folder: &Folder) -> OpError {
+    let message = format!("the message to {} could not be written", folder.id());
+    OpError::new(OpErrorKind::Broken, "folder", message)
+        .with_help("the host's log says why; send it again")
 }
 
 /// Reads a run's document.
@@ -94,9 +116,10 @@ async fn resume(
     let caller = Caller {
         parent: document.parent_addr.clone(),
         cwd: None,
+        rank: Rank::Parent,
     };
     let plan = plan_of(inner, &caller, &document)?;
-    let Some(line) = inner
+    let Some((line, turn)) = inner
         .emanations
         .begin_answer(id, &caller.parent, document.state)
     else {
@@ -104,21 +127,27 @@ async fn resume(
     };
     let now = random::now();
     // A folder that is written by somebody else is one that is busy.
-    let Ok(record) = Record::adopt(folder, document, plan.redactor(), now) else {
+    let Ok(mut record) = Record::adopt(folder.clone(), document, plan.redactor(), now) else {
         inner.emanations.forget(id);
         return Ok(busy(&ask.id));
     };
-    let begun = Begun {
+    let Some(n) = record.asked(now) else {
+        inner.emanations.forget(id);
+        return Err(unwritten(&folder));
+    };
+    let text = ask.message.clone();
+    let question = Question { n, text, turn };
+    let mut begun = Begun {
         id,
         plan,
         record,
         line,
     };
-    let (inner, message) = (Arc::clone(inner), ask.message.clone());
+    let inner = Arc::clone(inner);
     let tasks = inner.emanations.tasks.clone();
     tasks.spawn(async move {
         let answered =
-            crate::defect::guarded(Box::pin(begun.run_answer(Arc::clone(&inner), message))).await;
+            crate::defect::guarded(Box::pin(begun.answer_all(&inner, Some(question)))).await;
         if let Err(defect) = answered {
             tracing::error!(run = %id, %defect, "answering a message panicked");
             inner.emanations.forget(id);

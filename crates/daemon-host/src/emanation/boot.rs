@@ -3,18 +3,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use daemon_process::{ProcessId, boot_id, end_orphans};
+use daemon_process::{ProcessId, boot_id};
 use daemon_provider::redact::Redactor;
 use daemon_run_folder::{
     Document, ErrorClass, Folder, Notice, Owner, Reading, RunError, RunState, Writer,
 };
+use daemon_store::{Query, RunRow, StoreError};
 use jiff::Timestamp;
 
-use super::notice::{News, of_mark};
+use super::notice::{News, is_silent, of_mark};
 use super::publish::Desk;
 use crate::driver::Inner;
 use crate::random;
-use crate::runs::Record;
+use crate::runs::{Record, end_processes};
 
 /// Something that was not told yet, with its number if it has one.
 struct Untold {
@@ -42,6 +43,40 @@ pub(super) async fn finish(inner: &Arc<Inner>, desk: &mut Desk) {
     for one in untold {
         repeat(inner, desk, one).await;
     }
+    if let Err(error) = end_lost(inner).await {
+        let error = crate::ops::chain(&error);
+        tracing::warn!(
+            error,
+            "runs without a folder could not be ended in the index"
+        );
+    }
+}
+
+/// Ends dispatched runs in the index whose folders were deleted before a host died: nothing else tells of their end.
+async fn end_lost(inner: &Inner) -> Result<(), StoreError> {
+    let runs = inner.home.runs();
+    let mut query = Query {
+        limit: 500,
+        state: Some(RunState::Running.as_str().to_owned()),
+        ..Query::default()
+    };
+    loop {
+        let page = inner.store.runs(&query).await?;
+        let lost = page.rows.into_iter();
+        let lost = lost.filter(|row| row.activation.is_none() && !runs.join(&row.id).is_dir());
+        for row in lost {
+            let row = RunRow {
+                state: RunState::Unknown.as_str().to_owned(),
+                finished_at: Some(random::now()),
+                ..row
+            };
+            inner.store.put_run(row, None).await?;
+        }
+        match page.next {
+            Some(next) => query.after = Some(next),
+            None => return Ok(()),
+        }
+    }
 }
 
 /// Looks at every folder: ends orphans, and returns the last number and what was not told; `written` is the last number that
@@ -49,7 +84,8 @@ pub(super) async fn finish(inner: &Arc<Inner>, desk: &mut Desk) {
 fn survey(runs: &Path, written: u64) -> (u64, Vec<Untold>) {
     let folders = Folder::list(runs).unwrap_or_default();
     let (mut last, mut untold) = (0, Vec::new());
-    for folder in folders {
+    // Their ends are told in the order in which they began.
+    for folder in folders.into_iter().rev() {
         let Ok(Reading::Known(document)) = folder.read() else {
             continue;
         };
@@ -96,7 +132,7 @@ fn owed(document: &Document) -> Vec<(Notice, Timestamp)> {
     let replies = document
         .followups
         .iter()
-        .filter(|reply| !matches!(reply.state, RunState::Running | RunState::Cancelled));
+        .filter(|reply| reply.state != RunState::Running && !is_silent(reply));
     let replies = replies.map(|reply| {
         let at = reply.finished_at.unwrap_or(reply.started_at);
         (Notice::Reply(reply.n), at)
@@ -131,10 +167,7 @@ fn bring_to_end(
         pid: child.pid,
         start: child.start,
     });
-    let ended = end_orphans(child, &folder.id().to_string())?;
-    if !ended.is_empty() {
-        tracing::warn!(run = %folder.id(), processes = ended.len(), "ended what a dead host left running");
-    }
+    end_processes(child, &folder.id().to_string())?;
     let open: Vec<u32> = document
         .followups
         .iter()

@@ -106,6 +106,16 @@ pub(crate) struct Caller {
     pub(crate) parent: String,
     /// The directory that is meant where a task names none.
     pub(crate) cwd: Option<PathBuf>,
+    pub(crate) rank: Rank,
+}
+
+/// Whose runs a caller may end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rank {
+    /// Its own.
+    Parent,
+    /// Any: it is who owns the host.
+    Owner,
 }
 
 /// Takes out who calls; `own` is the address of a caller that names none.
@@ -117,17 +127,34 @@ pub(crate) fn caller(map: &mut Map<String, Value>, own: &str, faults: &mut Vec<F
     let parent = parent.unwrap_or_else(|| own.to_owned());
     if !is_address(&parent) {
         faults.push(Fault::argument(
-            "parent_addr must be `cli:`, `mcp:` or `agent:` and a name",
+            "parent_addr must be `cli:` or `agent:` and a name, or `mcp:`, a name, `#` and 8 hexadecimal digits",
         ));
     }
-    Caller { parent, cwd }
+    let rank = if parent == own {
+        Rank::Owner
+    } else {
+        Rank::Parent
+    };
+    Caller { parent, cwd, rank }
 }
 
 fn is_address(text: &str) -> bool {
-    let name = ["cli:", "mcp:", "agent:"]
-        .iter()
-        .find_map(|kind| text.strip_prefix(kind));
+    let name = match text.strip_prefix("mcp:") {
+        Some(client) => client
+            .rsplit_once('#')
+            .filter(|(_, connection)| is_connection(connection))
+            .map(|(client, _)| client),
+        None => ["cli:", "agent:"]
+            .iter()
+            .find_map(|kind| text.strip_prefix(kind)),
+    };
     name.is_some_and(|name| (1..=128).contains(&name.len()) && !name.chars().any(char::is_control))
+}
+
+/// Reports whether a text tells one connection of a client from the others.
+fn is_connection(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    text.len() == 8 && text.bytes().all(is_digit)
 }
 
 /// Reads what is called. What is wrong goes to `faults`; `None` where not even the action is known.

@@ -6,6 +6,7 @@ use daemon_run_folder::{Folder, GroupId, Handle, Preset, Start};
 use serde_json::{Map, Value, json};
 
 use super::call::{Caller, Emanate};
+use super::entry::filled;
 use super::fault::{self, Fault};
 use super::find::unreadable;
 use super::plan::{self, Plan};
@@ -33,7 +34,8 @@ pub(super) async fn emanate(
     };
     let now = random::now();
     let group = GroupId::draw(now).map_err(|error| unreadable(&error))?;
-    let (backend, limits) = (first.common.backend.clone(), first.common.limits);
+    let backend = first.common.backend.clone();
+    let limits = first.common.provider.enforced(&first.common.limits);
     let for_folders = Arc::clone(inner);
     let begun = tokio::task::spawn_blocking(move || begin(&for_folders, group, plans)).await;
     let begun = begun
@@ -62,7 +64,10 @@ pub(super) async fn emanate(
         "run_ids": run_ids,
         "group_id": group.to_string(),
         "backend": backend,
-        "limits": {"max_turns": limits.max_turns, "timeout": seconds(limits.wall)},
+        "limits": filled([
+            ("max_turns", json!(limits.max_turns)),
+            ("timeout", seconds(limits.wall)),
+        ]),
     });
     match reply {
         Value::Object(reply) => Ok(reply),

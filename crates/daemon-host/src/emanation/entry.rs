@@ -27,6 +27,7 @@ pub(crate) fn of(document: &Map<String, Value>, path: &Path, now: Timestamp) -> 
     let members = [
         ("id", get("handle")),
         ("run_id", get("run_id")),
+        ("parent_addr", get("parent_addr")),
         ("group_id", get("group_id")),
         ("activation", get("activation")),
         ("task", json!(task)),

@@ -90,6 +90,14 @@ pub(crate) fn ambiguous(id: &str, n: usize) -> OpError {
     )
 }
 
+/// Says that a run is another's.
+pub(crate) fn belongs(run: &str, parent: &str) -> OpError {
+    let message = format!("{run} belongs to {parent}");
+    OpError::new(OpErrorKind::Forbidden, "not-yours", message).with_help(
+        "only its parent ends it, or the owner of the host with `daemon-run emanate reclaim`",
+    )
+}
+
 /// Says that a run takes no message, in one of the contract's words.
 pub(crate) fn deaf(words: &'static str) -> OpError {
     let kind = match words {
@@ -98,6 +106,7 @@ pub(crate) fn deaf(words: &'static str) -> OpError {
     };
     let help = match words {
         "still initializing" => "ask again when the run has told its session",
+        "reclaimed" => "dispatch another run: a reclaimed one is not resumed",
         "not running" => "dispatch another run: this one keeps no conversation",
         _ => "dispatch another run: this one has no session that could go on",
     };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use daemon_run_folder::{Folder, Handle, RunId};
+use daemon_run_folder::{Folder, Handle, Reading, RunId};
 
 use super::fault;
 use crate::ops::{OpError, OpErrorKind, chain};
@@ -47,23 +47,23 @@ impl Found {
     }
 }
 
-/// Finds a run below a directory; `live` tells the run under way of that name, or whether this one is.
+/// Finds a run below a directory: any by its full id, one of `parent`'s by its handle; `live` tells the run under way of that
+/// name, or whether this one is.
 ///
 /// # Errors
 /// There is none, or the directory cannot be read.
 pub(super) fn find(
     runs: &Path,
     id: &str,
+    parent: &str,
     live: impl Fn(Name) -> Option<RunId>,
 ) -> Result<Found, OpError> {
     if let Ok(run) = id.parse::<RunId>() {
         let folder = Folder::new(runs, run);
-        if !folder.path().is_dir() {
-            return Err(fault::unknown(id));
-        }
         let source = match live(Name::Run(run)) {
             Some(_) => Source::Live,
-            None => Source::History,
+            None if folder.path().is_dir() => Source::History,
+            None => return Err(fault::unknown(id)),
         };
         return Ok(Found {
             folder,
@@ -85,7 +85,7 @@ pub(super) fn find(
     let all = Folder::list(runs).map_err(|error| unreadable(&error))?;
     let mut named = all
         .into_iter()
-        .filter(|folder| folder.id().handle() == handle);
+        .filter(|folder| folder.id().handle() == handle && is_of(folder, parent));
     let folder = named.next().ok_or_else(|| fault::unknown(id))?;
     let others = named.map(|folder| folder.path().to_owned()).collect();
     Ok(Found {
@@ -93,6 +93,15 @@ pub(super) fn find(
         source: Source::History,
         others,
     })
+}
+
+/// Reports whether a parent dispatched a run; of a folder that does not say who did, nobody is.
+fn is_of(folder: &Folder, parent: &str) -> bool {
+    match folder.read() {
+        Ok(Reading::Known(document)) => document.parent_addr == parent,
+        Ok(Reading::Newer(map)) => map.get("parent_addr").is_some_and(|of| of == parent),
+        Ok(Reading::Broken(_)) | Err(_) => false,
+    }
 }
 
 /// What is asked about runs under way.

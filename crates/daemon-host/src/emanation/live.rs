@@ -7,13 +7,14 @@ use daemon_provider::CancelReason;
 use daemon_run_folder::{RunId, RunState};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, mpsc, oneshot, watch};
 use tokio_util::task::TaskTracker;
 
 use super::advisory::Repetitions;
 use super::find::Name;
 use super::publish::Publisher;
 use super::shelf::Index;
+use crate::runs::{Message, Receipt};
 
 /// What a host knows of the runs that it was asked for.
 #[derive(Debug, Default)]
@@ -39,35 +40,30 @@ struct Live {
     parent: String,
     group: Option<String>,
     stop: watch::Sender<Option<CancelReason>>,
-    messages: mpsc::Sender<String>,
-    pending: Pending,
+    messages: mpsc::Sender<Message>,
+    /// Held by the message that the run was sent, until that is answered.
+    turn: Arc<Semaphore>,
     ended: watch::Sender<Option<RunState>>,
-}
-
-/// The message that a run was sent.
-#[derive(Debug, PartialEq, Eq)]
-enum Pending {
-    None,
-    Waiting(String),
-    Answering,
 }
 
 /// Where a run hears of the outside.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) stopped: watch::Receiver<Option<CancelReason>>,
-    pub(super) messages: mpsc::Receiver<String>,
+    pub(super) messages: mpsc::Receiver<Message>,
 }
 
 /// What became of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Accepted {
-    /// It waits for the end of the first turn.
-    Queued,
-    /// The run is gone; the message can be answered by itself.
+#[derive(Debug)]
+pub(super) enum Sent {
+    /// The run has it; the receipt says whether it is on the disk, and is dropped where the run takes none.
+    Handed(oneshot::Receiver<Receipt>),
+    /// Nothing runs for it; the message can be answered by itself.
     RunIsGone,
     /// Another one is pending.
     Busy,
+    /// The run is being reclaimed.
+    Reclaimed,
 }
 
 /// A run that is being stopped.
@@ -100,17 +96,22 @@ impl Emanations {
         line
     }
 
-    /// Notes that a message to an ended run is answered; `None` while another one is.
-    pub(super) fn begin_answer(&self, id: RunId, parent: &str, state: RunState) -> Option<Line> {
+    /// Notes that a message to an ended run is answered, and returns its turn; `None` while another one is.
+    pub(super) fn begin_answer(
+        &self,
+        id: RunId,
+        parent: &str,
+        state: RunState,
+    ) -> Option<(Line, OwnedSemaphorePermit)> {
         let mut memory = self.memory();
         if memory.live.contains_key(&id) {
             return None;
         }
-        let (mut live, line) = Live::new(parent, None);
-        live.pending = Pending::Answering;
+        let (live, line) = Live::new(parent, None);
+        let turn = Arc::clone(&live.turn).try_acquire_owned().ok()?;
         live.ended.send_replace(Some(state));
         memory.live.insert(id, live);
-        Some(line)
+        Some((line, turn))
     }
 
     /// Notes the end of a run; messages can still be answered.
@@ -120,28 +121,14 @@ impl Emanations {
         }
     }
 
-    /// Returns the message to answer next; forgets the run where there is none.
-    pub(super) fn next_message(&self, id: RunId) -> Option<String> {
+    /// Returns the message that was sent last; forgets the run where there is none, so that none is sent to it any more.
+    pub(super) fn next_message(&self, id: RunId, line: &mut Line) -> Option<Message> {
         let mut memory = self.memory();
-        let live = memory.live.get_mut(&id)?;
-        let pending = std::mem::replace(&mut live.pending, Pending::Answering);
-        let is_reclaimed = *live.stop.borrow() == Some(CancelReason::Reclaim);
-        match pending {
-            Pending::Waiting(message) if !is_reclaimed => Some(message),
-            _ => {
-                memory.live.remove(&id);
-                None
-            }
+        let message = line.messages.try_recv().ok();
+        if message.is_none() {
+            memory.live.remove(&id);
         }
-    }
-
-    /// Notes that a message was answered, before anybody can read so: the next one may come from then on.
-    pub(super) fn note_reply(&self, id: RunId) {
-        let mut memory = self.memory();
-        let live = memory.live.get_mut(&id);
-        if let Some(live) = live.filter(|live| live.pending == Pending::Answering) {
-            live.pending = Pending::None;
-        }
+        message
     }
 
     /// Forgets a run.
@@ -149,33 +136,28 @@ impl Emanations {
         self.memory().live.remove(&id);
     }
 
-    /// Queues a message until the run's first turn has ended.
-    pub(super) fn queue(&self, id: RunId, message: &str) -> Accepted {
-        let mut memory = self.memory();
-        match memory.live.get_mut(&id) {
-            None => Accepted::RunIsGone,
-            Some(live) if live.pending == Pending::None => {
-                live.pending = Pending::Waiting(message.to_owned());
-                Accepted::Queued
-            }
-            Some(_) => Accepted::Busy,
+    /// Sends a message to a run, or to what answers the one before.
+    pub(super) fn send(&self, id: RunId, text: &str) -> Sent {
+        let memory = self.memory();
+        let Some(live) = memory.live.get(&id) else {
+            return Sent::RunIsGone;
+        };
+        if *live.stop.borrow() == Some(CancelReason::Reclaim) {
+            return Sent::Reclaimed;
         }
-    }
-
-    /// Hands a message to the conversation of a run.
-    pub(super) fn join(&self, id: RunId, message: &str) -> Accepted {
-        let mut memory = self.memory();
-        match memory.live.get_mut(&id).filter(|live| live.is_running()) {
-            None => Accepted::RunIsGone,
-            Some(live) if live.pending == Pending::None => {
-                live.pending = Pending::Answering;
-                // Only a run that ends this moment hears nothing more, and has room for nobody then.
-                match live.messages.try_send(message.to_owned()) {
-                    Ok(()) => Accepted::Queued,
-                    Err(_) => Accepted::RunIsGone,
-                }
-            }
-            Some(_) => Accepted::Busy,
+        let Ok(turn) = Arc::clone(&live.turn).try_acquire_owned() else {
+            return Sent::Busy;
+        };
+        let (receipt, received) = oneshot::channel();
+        let message = Message {
+            text: text.to_owned(),
+            turn,
+            receipt,
+        };
+        // Who has the turn is the only one to send.
+        match live.messages.try_send(message) {
+            Ok(()) => Sent::Handed(received),
+            Err(_) => Sent::Busy,
         }
     }
 
@@ -188,6 +170,11 @@ impl Emanations {
             Name::Handle(handle) => live.parent == parent && id.handle() == handle,
         });
         found.map(|(id, _)| *id)
+    }
+
+    /// Returns the parent of a run under way, or of one whose message is being answered.
+    pub(super) fn parent(&self, id: RunId) -> Option<String> {
+        self.memory().live.get(&id).map(|live| live.parent.clone())
     }
 
     /// Reports whether a run of a parent has not ended.
@@ -255,7 +242,7 @@ impl Live {
             group,
             stop,
             messages,
-            pending: Pending::None,
+            turn: Arc::new(Semaphore::new(1)),
             ended: watch::channel(None).0,
         };
         let line = Line {

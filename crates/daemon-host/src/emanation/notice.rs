@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use daemon_run_folder::{Document, Folder, RunError, RunState};
+use daemon_run_folder::{Document, Folder, Followup, RunError, RunState, StopReason};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -96,6 +96,12 @@ impl News {
             "idempotency_key": self.key,
         })
     }
+}
+
+/// Reports whether nothing is published of an answer: whoever reclaimed it waits for none.
+pub(super) fn is_silent(reply: &Followup) -> bool {
+    let why = reply.error.as_ref().map(|error| error.kind.as_str());
+    reply.state == RunState::Cancelled && why == Some(StopReason::Reclaim.as_str())
 }
 
 /// What there is to tell.

@@ -128,6 +128,8 @@ impl Desk {
             Ok(Marked::First) => (self.last + 1, event),
             // A mark that cannot be read was not made by a host; what it hides stays untold.
             Ok(Marked::Before(content)) => of_mark(&content)?,
+            // A folder that was deleted holds no mark; then the window alone keeps it to one time.
+            Err(_) if !folder.path().is_dir() => (self.last + 1, event),
             Err(error) => {
                 let error = crate::ops::chain(&error);
                 tracing::error!(run = %folder.id(), error, "the end of a run could not be published");

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_provider::CancelReason;
-use daemon_run_folder::{RunId, RunState};
+use daemon_run_folder::{Folder, RunId, RunState};
 use serde_json::{Map, Value, json};
 
 use super::ask::{document, refuse_activation};
-use super::call::{Caller, Which};
+use super::call::{Caller, Rank, Which};
 use super::entry::filled;
+use super::fault;
 use super::find;
 use super::live::Stopping;
 use crate::driver::Inner;
@@ -65,14 +66,40 @@ pub(super) async fn reclaim(
 fn targets(inner: &Inner, caller: &Caller, which: &Which) -> Result<Vec<RunId>, OpError> {
     match which {
         Which::OfCaller => Ok(inner.emanations.of_parent(&caller.parent)),
-        Which::Group(group) => Ok(inner.emanations.of_group(group)),
+        Which::Group(group) => {
+            let runs = inner.emanations.of_group(group);
+            for id in &runs {
+                refuse_others(inner, caller, &Folder::new(&inner.home.runs(), *id))?;
+            }
+            Ok(runs)
+        }
         Which::One(id) => {
             let runs = inner.home.runs();
             let live = |name| inner.emanations.find(&caller.parent, name);
-            let folder = find::find(&runs, id, live)?.unambiguous(id)?;
-            refuse_activation(&document(&folder)?)?;
+            let found = find::find(&runs, id, &caller.parent, live)?;
+            let folder = found.unambiguous(id)?;
+            refuse_others(inner, caller, &folder)?;
             Ok(vec![folder.id()])
         }
+    }
+}
+
+/// Refuses a run of another parent, and one that is an attempt at an activation.
+fn refuse_others(inner: &Inner, caller: &Caller, folder: &Folder) -> Result<(), OpError> {
+    // What is known of a live run does not need its folder.
+    let parent = match inner.emanations.parent(folder.id()) {
+        Some(parent) => parent,
+        None => {
+            let document = document(folder)?;
+            refuse_activation(&document)?;
+            document.parent_addr
+        }
+    };
+    match caller.rank {
+        Rank::Parent if parent != caller.parent => {
+            Err(fault::belongs(&folder.id().to_string(), &parent))
+        }
+        Rank::Parent | Rank::Owner => Ok(()),
     }
 }
 

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use daemon_provider::{CancelReason, Outcome, SessionId, Verdict};
-use daemon_run_folder::{Document, ErrorClass, Notice, RunError, RunId, RunState};
+use daemon_provider::{FollowUps, Outcome, SessionId, Verdict};
+use daemon_run_folder::{Document, Ending, ErrorClass, Notice, RunError, RunId, RunState};
 
 use tokio::sync::mpsc;
 
 use super::live::Line;
-use super::notice::News;
+use super::notice::{News, is_silent};
 use super::plan::Plan;
 use crate::defect::guarded;
 use crate::driver::Inner;
 use crate::random;
-use crate::runs::{Course, Ended, Following, Record};
+use crate::runs::{Course, Ended, Following, Question, Record, ending};
 
 /// A run whose folder is written and whose provider has not been started.
 pub(super) struct Begun {
@@ -26,7 +26,7 @@ pub(super) struct Begun {
 impl Begun {
     /// Executes the run, tells its end, and answers the message that waited for it.
     pub(super) async fn run(mut self, inner: Arc<Inner>) {
-        let Some(joined) = self.first_turn(&inner).await else {
+        let Some(following) = self.first_turn(&inner).await else {
             // Its end is not on the disk: the next start takes it back, and tells it.
             inner.emanations.forget(self.id);
             return;
@@ -36,28 +36,32 @@ impl Begun {
             .note_end(self.id, self.record.document().state);
         index(&inner, &self.record).await;
         self.tell_end(&inner).await;
-        for n in joined {
-            tell_reply(&inner, &self.record, n).await;
+        for joined in following.joined {
+            tell_reply(&inner, &self.record, joined.n).await;
         }
-        self.answer_waiting(&inner).await;
+        self.answer_all(&inner, following.waiting).await;
     }
 
-    /// Answers messages until none waits.
-    async fn answer_waiting(&mut self, inner: &Arc<Inner>) {
-        while let Some(message) = inner.emanations.next_message(self.id) {
-            self.answer(inner, &message).await;
+    /// Answers a message, and those that come meanwhile.
+    pub(super) async fn answer_all(&mut self, inner: &Arc<Inner>, first: Option<Question>) {
+        let mut question = first;
+        loop {
+            if let Some(question) = question.take() {
+                self.answer(inner, question).await;
+            }
+            let Some(message) = inner.emanations.next_message(self.id, &mut self.line) else {
+                break;
+            };
+            // Dropped by a provider whose conversations end with their runs, which says that it is not taken.
+            if self.plan.common.provider.follow_ups() == FollowUps::Resumes {
+                question = message.record(&mut self.record);
+            }
         }
         index(inner, &self.record).await;
     }
 
-    /// Answers a message to a run that had ended, and those that come meanwhile.
-    pub(super) async fn run_answer(mut self, inner: Arc<Inner>, message: String) {
-        self.answer(&inner, &message).await;
-        self.answer_waiting(&inner).await;
-    }
-
-    /// Follows the first turn to its end, and returns the messages that joined it; `None` where its end could not be recorded.
-    async fn first_turn(&mut self, inner: &Inner) -> Option<Vec<u32>> {
+    /// Follows the first turn to its end, and returns what it was told; `None` where its end could not be recorded.
+    async fn first_turn(&mut self, inner: &Inner) -> Option<Following> {
         let request = self.plan.request(&self.record);
         let mut following = Following::default();
         crate::failpoint::hit("E0");
@@ -67,7 +71,7 @@ impl Begun {
             return None;
         }
         let state = self.record.document().state;
-        for n in &following.joined {
+        for joined in &following.joined {
             let end = match (&ended.outcome, state) {
                 (Outcome::Done, RunState::Done) => Ok(ended.text.as_str()),
                 _ => Err((
@@ -79,11 +83,11 @@ impl Begun {
                         .unwrap_or_else(unanswered),
                 )),
             };
-            self.record.replied(*n, end, random::now());
+            self.record.replied(joined.n, end, random::now());
         }
         tracing::info!(run = %self.id, state = state.as_str(), "emanation");
         inner.signals.ended.notify_waiters();
-        Some(following.joined)
+        Some(following)
     }
 
     /// Starts the provider and follows what it does to its end.
@@ -129,33 +133,27 @@ impl Begun {
     }
 
     /// Answers one message by going on with the session.
-    async fn answer(&mut self, inner: &Inner, message: &str) {
-        let n = self.record.asked(random::now());
+    async fn answer(&mut self, inner: &Inner, question: Question) {
+        let Question { n, mut text, turn } = question;
         let stopped = *self.line.stopped.borrow();
-        let ended = match (stopped, session(self.record.document())) {
-            (Some(why), _) => Ended::stopped(why),
-            (None, None) => Ended::stopped(CancelReason::AgentStop),
+        let end = match (stopped, session(self.record.document())) {
+            (Some(why), _) => ending(&Outcome::Stopped(why)),
+            (None, None) => Ending::Failed(unanswered()),
             (None, Some(session)) => {
-                let request = self.plan.answer(&self.record, message, session);
-                self.turn(request, &mut Following::default()).await
+                let request = self.plan.answer(&self.record, &text, session);
+                let ended = self.turn(request, &mut Following::default()).await;
+                text = ended.text;
+                ending(&ended.outcome)
             }
         };
-        let end = match &ended.outcome {
-            Outcome::Done => Ok(ended.text.as_str()),
-            Outcome::Failed(failure) => Err((
-                RunState::Failed,
-                error(failure.kind.as_str(), &failure.message, failure.class),
-            )),
-            Outcome::Stopped(why) => Err((
-                stopped_state(*why),
-                error(why.as_str(), "stopped by the host", why.class()),
-            )),
+        let end = match end.verdict() {
+            (state, Some(error)) => Err((state, error)),
+            (_, None) => Ok(text.as_str()),
         };
-        inner.emanations.note_reply(self.id);
+        // The next message may come from then on that the reply can be read.
+        drop(turn);
         self.record.replied(n, end, random::now());
-        if ended.outcome != Outcome::Stopped(CancelReason::Reclaim) {
-            tell_reply(inner, &self.record, n).await;
-        }
+        tell_reply(inner, &self.record, n).await;
     }
 }
 
@@ -166,7 +164,7 @@ async fn tell_reply(inner: &Inner, record: &Record, n: u32) {
         .followups
         .iter()
         .find(|reply| reply.n == n);
-    let is_silent = reply.is_none_or(|reply| reply.state == RunState::Cancelled);
+    let is_silent = reply.is_none_or(is_silent);
     if let Some(news) = News::reply(record.document(), &folder, n).filter(|_| !is_silent) {
         let publisher = &inner.emanations.publisher;
         publisher.publish(folder, Notice::Reply(n), news).await;
@@ -193,29 +191,11 @@ pub(super) fn session(document: &Document) -> Option<SessionId> {
     .find_map(|session| session.parse().ok())
 }
 
-fn stopped_state(why: CancelReason) -> RunState {
-    match why {
-        CancelReason::Timeout | CancelReason::Idle => RunState::Timeout,
-        CancelReason::Reclaim => RunState::Cancelled,
-        _ => RunState::Failed,
-    }
-}
-
+/// Says that a run ended and left a message without an answer.
 fn unanswered() -> RunError {
-    error(
-        "protocol",
-        "the run ended before it answered",
-        daemon_provider::Class::Retryable,
-    )
-}
-
-fn error(kind: &str, message: &str, class: daemon_provider::Class) -> RunError {
     RunError {
-        kind: kind.to_owned(),
-        message: message.to_owned(),
-        class: match class {
-            daemon_provider::Class::Retryable => ErrorClass::Retryable,
-            daemon_provider::Class::Final => ErrorClass::Final,
-        },
+        kind: "protocol".to_owned(),
+        message: "the run ended before it answered".to_owned(),
+        class: ErrorClass::Retryable,
     }
 }

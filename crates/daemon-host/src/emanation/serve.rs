@@ -85,7 +85,7 @@ pub fn offline(
             Ok(list::reply(&read, &list, room))
         }
         Some(Call::Check(check)) => {
-            let found = find::find(runs, &check.id, |_| None)?;
+            let found = find::find(runs, &check.id, &caller.parent, |_| None)?;
             check::reply(&found, &check, Keeper::Nobody, now)
         }
         _ => Err(OpError::new(
@@ -152,7 +152,7 @@ async fn checked(
     blocking(move || {
         let runs = inner.home.runs();
         let live = |name| inner.emanations.find(&caller.parent, name);
-        let found = find::find(&runs, &check.id, live)?;
+        let found = find::find(&runs, &check.id, &caller.parent, live)?;
         check::reply(&found, &check, Keeper::Host, now)
     })
     .await

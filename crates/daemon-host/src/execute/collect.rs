@@ -6,6 +6,7 @@ use daemon_engine::{
     Activation, AttemptEnd, AttemptOutcome, NewOutput, OutputKey, OutputState, Proposal,
 };
 use daemon_provider::{CancelReason, Class, Outcome};
+use daemon_run_folder::{ErrorClass, RunState};
 
 use super::grants::{Granted, RunGrants};
 use super::place::Prepared;
@@ -81,18 +82,23 @@ fn outcome(outcome: &Outcome) -> AttemptOutcome {
                 Class::Final => AttemptOutcome::Final { reason },
             }
         }
-        Outcome::Stopped(why) => match why {
-            CancelReason::Timeout | CancelReason::Idle => AttemptOutcome::Retryable {
-                reason: format!("{} limit reached", why.as_str()),
-            },
-            CancelReason::AgentStop => AttemptOutcome::HostStopping,
-            CancelReason::Budget | CancelReason::Resource => AttemptOutcome::Final {
-                reason: format!("{} limit reached", why.as_str()),
-            },
-            _ => AttemptOutcome::Cancelled {
-                reason: why.as_str().to_owned(),
-            },
+        Outcome::Stopped(why) => stopped(*why),
+    }
+}
+
+/// Returns what a stop means for the attempt: what [`Ending::verdict`](daemon_run_folder::Ending::verdict) says of the run.
+fn stopped(why: CancelReason) -> AttemptOutcome {
+    let (state, error) = crate::runs::ending(&Outcome::Stopped(why)).verdict();
+    let class = error.map(|error| error.class);
+    let reached = || format!("{} limit reached", why.as_str());
+    match (state, class) {
+        // Of the reasons to cancel, only the end of the host lets the attempt begin again.
+        (RunState::Cancelled, Some(ErrorClass::Retryable)) => AttemptOutcome::HostStopping,
+        (RunState::Cancelled, _) => AttemptOutcome::Cancelled {
+            reason: why.as_str().to_owned(),
         },
+        (_, Some(ErrorClass::Final)) => AttemptOutcome::Final { reason: reached() },
+        _ => AttemptOutcome::Retryable { reason: reached() },
     }
 }
 

@@ -5,8 +5,7 @@ use std::time::Duration;
 use daemon_provider::{
     Asked, CancelReason, Limits, Outcome, ProviderError, Run, RunEvent, Verdict,
 };
-use daemon_run_folder::{ErrorClass, RunError, RunState};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::Record;
@@ -15,6 +14,8 @@ use crate::random;
 
 /// How long a stopped run may take to tell its end.
 const LAST_WORDS: Duration = Duration::from_secs(20);
+/// How long a run may take to end once it has told its outcome; longer than providers wait for their processes.
+const LEAVE: Duration = Duration::from_secs(60);
 
 /// What bounds a run, and what reaches it.
 pub(crate) struct Course<'a> {
@@ -24,10 +25,53 @@ pub(crate) struct Course<'a> {
     pub(crate) verdict: &'a (dyn Fn(&str) -> Verdict + Send + Sync),
     /// Tells it to stop.
     pub(crate) stopped: &'a mut watch::Receiver<Option<CancelReason>>,
-    /// Messages for its conversation.
-    pub(crate) messages: &'a mut mpsc::Receiver<String>,
+    /// Messages to it.
+    pub(crate) messages: &'a mut mpsc::Receiver<Message>,
     /// What happens to it beside what it tells itself.
     pub(crate) beside: &'a mut mpsc::Receiver<RunEvent>,
+}
+
+/// A message to a run.
+#[derive(Debug)]
+pub(crate) struct Message {
+    pub(crate) text: String,
+    /// Held until it is answered: a run has one message at a time.
+    pub(crate) turn: OwnedSemaphorePermit,
+    /// Answered once the message is on the disk; dropped where the run takes none.
+    pub(crate) receipt: oneshot::Sender<Receipt>,
+}
+
+/// What became of a message that a run takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Receipt {
+    /// It is on the disk.
+    Recorded,
+    /// It could not be written.
+    Lost,
+}
+
+/// A message that is on the disk and has no answer yet.
+#[derive(Debug)]
+pub(crate) struct Question {
+    /// Its number.
+    pub(crate) n: u32,
+    pub(crate) text: String,
+    pub(crate) turn: OwnedSemaphorePermit,
+}
+
+impl Message {
+    /// Writes the message down, then accepts it; `None` where it could not be written.
+    pub(crate) fn record(self, record: &mut Record) -> Option<Question> {
+        let n = record.asked(random::now());
+        let receipt = n.map_or(Receipt::Lost, |_| Receipt::Recorded);
+        // Whoever sent it may be gone.
+        self.receipt.send(receipt).unwrap_or(());
+        Some(Question {
+            n: n?,
+            text: self.text,
+            turn: self.turn,
+        })
+    }
 }
 
 /// How a run ended.
@@ -37,14 +81,6 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Tells of what was stopped before it began.
-    pub(crate) fn stopped(why: CancelReason) -> Self {
-        Self {
-            outcome: Outcome::Stopped(why),
-            text: String::new(),
-        }
-    }
-
     /// Tells of a panic.
     pub(crate) fn broken(defect: &Defect) -> Self {
         let failure = daemon_provider::Failure {
@@ -95,6 +131,8 @@ struct Clock<'a> {
     wall: Instant,
     /// When it last said something.
     quiet: Instant,
+    /// When it was first seen to have told its outcome, after which neither counts.
+    settled: Option<Instant>,
     /// When it is given up, once it was told to stop.
     given_up: Option<Instant>,
     /// How long until it is to be shown that it is looked after.
@@ -108,18 +146,34 @@ impl<'a> Clock<'a> {
             limits,
             wall: now + limits.wall,
             quiet: now,
+            settled: None,
             given_up: None,
             beat: Duration::ZERO,
         }
     }
 
+    /// Notes whether the run has told its outcome; one that works on after a result has told none.
+    fn settle(&mut self, has_outcome: bool) {
+        self.settled = has_outcome.then(|| self.settled.unwrap_or_else(Instant::now));
+    }
+
     /// Returns the next deadline, and what passing it means.
     fn deadline(&self) -> (Instant, CancelReason) {
         let idle = self.limits.idle.map(|idle| self.quiet + idle);
-        match (self.given_up, idle) {
-            (Some(at), _) => (at, CancelReason::Grace),
-            (None, Some(idle)) if idle < self.wall => (idle, CancelReason::Idle),
-            (None, _) => (self.wall, CancelReason::Timeout),
+        match (self.given_up, self.settled, idle) {
+            (Some(at), _, _) => (at, CancelReason::Grace),
+            (None, Some(since), _) => (since + LEAVE, CancelReason::Grace),
+            (None, None, Some(idle)) if idle < self.wall => (idle, CancelReason::Idle),
+            (None, None, _) => (self.wall, CancelReason::Timeout),
+        }
+    }
+
+    /// Returns why a run is stopped that is to be for this reason: whatever it is, but a reclaim, the outcome it told stands.
+    fn reason(&self, why: CancelReason) -> CancelReason {
+        match why {
+            CancelReason::Reclaim => why,
+            _ if self.settled.is_some() => CancelReason::Grace,
+            _ => why,
         }
     }
 }
@@ -135,7 +189,7 @@ enum Step {
     /// Something happened beside it.
     Beside(RunEvent),
     /// It is sent a message.
-    Message(String),
+    Message(Message),
     /// It is to be shown that it is looked after.
     Beat,
 }
@@ -159,8 +213,10 @@ async fn step(run: &mut dyn Run, course: &mut Course<'_>, clock: &Clock<'_>) -> 
 pub(crate) struct Following {
     pub(crate) tokens: Option<u64>,
     pub(crate) cost_usd: Option<f64>,
-    /// The messages that joined it.
-    pub(crate) joined: Vec<u32>,
+    /// The messages that joined its conversation.
+    pub(crate) joined: Vec<Question>,
+    /// The message that waits for its end.
+    pub(crate) waiting: Option<Question>,
 }
 
 impl Following {
@@ -175,7 +231,10 @@ impl Following {
         let mut ended = None;
         loop {
             clock.beat = record.next_beat(random::now());
-            let why = match step(&mut *run, &mut course, &clock).await {
+            let step = step(&mut *run, &mut course, &clock).await;
+            let was_settled = clock.settled.is_some();
+            clock.settle(run.has_outcome());
+            let why = match step {
                 Step::Event(event) => {
                     clock.quiet = Instant::now();
                     match event {
@@ -194,7 +253,7 @@ impl Following {
                     continue;
                 }
                 Step::Message(message) => {
-                    self.join(&mut *run, record, &message).await;
+                    self.take(&mut *run, record, message).await;
                     continue;
                 }
                 Step::Beat => {
@@ -203,7 +262,9 @@ impl Following {
                 }
                 // It does not even tell its end: dropping it ends what it runs.
                 Step::Late(_) if clock.given_up.is_some() => break,
-                Step::Late(why) | Step::Stop(why) => why,
+                // The deadline was that of another phase: it told its outcome meanwhile, or went on after one.
+                Step::Late(_) if clock.settled.is_some() != was_settled => continue,
+                Step::Late(why) | Step::Stop(why) => clock.reason(why),
             };
             clock.given_up = Some(stop(&mut *run, record, why).await);
         }
@@ -240,22 +301,18 @@ impl Following {
         }
     }
 
-    /// Hands a message to the run.
-    async fn join(&mut self, run: &mut dyn Run, record: &mut Record, message: &str) {
-        let asked = record.asked(random::now());
-        let problem = match run.ask(message).await {
-            Ok(Asked::Joined) => {
-                self.joined.push(asked);
-                return;
+    /// Takes a message: it joins the conversation, or waits for the end of the run.
+    async fn take(&mut self, run: &mut dyn Run, record: &mut Record, message: Message) {
+        match run.ask(&message.text).await {
+            Ok(Asked::Joined) => self.joined.extend(message.record(record)),
+            Ok(Asked::Resume(_)) => self.waiting = message.record(record),
+            // Dropping it says that it is not taken.
+            Ok(Asked::Unsupported) => {}
+            Err(error) => {
+                let error = crate::ops::chain(&error);
+                tracing::warn!(run = record.id(), error, "a message did not reach its run");
             }
-            Ok(_) => "the run takes no messages".to_owned(),
-            Err(error) => crate::ops::chain(&error),
-        };
-        record.replied(
-            asked,
-            Err((RunState::Failed, refusal(problem))),
-            random::now(),
-        );
+        }
     }
 
     fn note(&mut self, event: &RunEvent) {
@@ -301,13 +358,5 @@ async fn next<T>(channel: &mut mpsc::Receiver<T>) -> T {
     match channel.recv().await {
         Some(next) => next,
         None => std::future::pending().await,
-    }
-}
-
-fn refusal(message: String) -> RunError {
-    RunError {
-        kind: "provider".to_owned(),
-        message,
-        class: ErrorClass::Final,
     }
 }

@@ -21,7 +21,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use self::ending::{ending, reason};
+pub(crate) use self::ending::ending;
+use self::ending::reason;
 use self::words::{exit_of, tokens, usd};
 use super::redaction;
 use super::show::object;
@@ -89,6 +90,7 @@ pub(crate) fn bound(
     if let Some(model) = provider.model() {
         model.clone_into(&mut start.model);
     }
+    let limits = provider.enforced(limits);
     start.max_turns = limits.max_turns;
     start.timeout = Some(limits.wall);
     start.idle_timeout = limits.idle;
@@ -319,6 +321,7 @@ impl Record {
                 model,
                 endpoint,
             } => writer.model_call(tokens(usage), model, endpoint, now),
+            RunEvent::Priced { budget } => writer.budget(usd(*budget), now),
             RunEvent::Denied { name, detail } => writer.denied(name, detail, now),
             RunEvent::Limit { name, detail } => writer.limit(name, detail, now),
             RunEvent::Terminal { outcome, text } => {
@@ -377,14 +380,10 @@ impl Record {
         self.report(stored);
     }
 
-    /// Writes down that the run is sent a message, and returns the message's number.
-    pub(crate) fn asked(&mut self, now: Timestamp) -> u32 {
-        let before = self.writer.document().followups.len();
-        let asked = self.writer.ask_started(now).or_else(|error| {
-            self.report(Err(error));
-            u32::try_from(before + 1)
-        });
-        asked.unwrap_or(u32::MAX)
+    /// Writes down that the run is sent a message, and returns the message's number; `None` where it is not on the disk.
+    pub(crate) fn asked(&mut self, now: Timestamp) -> Option<u32> {
+        let asked = self.writer.ask_started(now);
+        asked.map_err(|error| self.report(Err(error))).ok()
     }
 
     /// Writes down what became of a message.

@@ -166,6 +166,28 @@ pub(crate) fn refresh(runs: &Path, object: RunObject, now: Timestamp) -> RunObje
     }
 }
 
+/// Ends the processes that a dead host left of a run, and logs how many were ended and how many could not be.
+///
+/// # Errors
+/// The table of processes could not be read.
+pub(crate) fn end_processes(child: Option<ProcessId>, run: &str) -> std::io::Result<()> {
+    let orphans = end_orphans(child, run)?;
+    let (ended, survivors) = (orphans.ended.len(), orphans.survivors.len());
+    if survivors > 0 {
+        let pids: Vec<i32> = orphans.survivors.iter().map(|id| id.pid).collect();
+        tracing::error!(
+            run,
+            ended,
+            survivors,
+            ?pids,
+            "what a dead host left running outlived SIGKILL"
+        );
+    } else if ended > 0 {
+        tracing::warn!(run, ended, survivors, "ended what a dead host left running");
+    }
+    Ok(())
+}
+
 /// Ends the process tree that a dead host left of a run, and records its end.
 pub(crate) async fn end_orphan(runs: &Path, row: &RunRow, now: Timestamp) {
     let (runs, id) = (runs.to_owned(), row.id.clone());
@@ -184,16 +206,8 @@ pub(crate) async fn end_orphan(runs: &Path, row: &RunRow, now: Timestamp) {
                 pid: child.pid,
                 start: child.start,
             });
-        match end_orphans(child, &id) {
-            Ok(ended) if ended.is_empty() => {}
-            Ok(ended) => tracing::warn!(
-                run = id,
-                processes = ended.len(),
-                "ended what a dead host left running"
-            ),
-            Err(error) => {
-                tracing::error!(run = id, %error, "what a dead host left running could not be ended");
-            }
+        if let Err(error) = end_processes(child, &id) {
+            tracing::error!(run = id, %error, "what a dead host left running could not be ended");
         }
         if let Some(document) = document.filter(|document| !document.state.is_terminal()) {
             let finished =

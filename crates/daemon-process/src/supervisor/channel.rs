@@ -152,7 +152,9 @@ impl Channel {
 fn weight(event: &ChildEvent) -> usize {
     EVENT_OVERHEAD
         + match event {
-            ChildEvent::Line { line, .. } => line.text.len(),
+            ChildEvent::Line { line, .. } => {
+                line.text.len() + line.bytes.as_ref().map_or(0, |bytes| bytes.len())
+            }
             ChildEvent::LimitReached(_) | ChildEvent::Exited { .. } => 0,
         }
 }

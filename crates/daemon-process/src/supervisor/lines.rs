@@ -1,5 +1,7 @@
 //! Cutting a stream of bytes into lines of bounded length.
 
+use std::borrow::Cow;
+
 /// One line of output, without its line end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
@@ -7,6 +9,19 @@ pub struct Line {
     pub text: String,
     /// How many bytes of the line were thrown away because it was too long.
     pub dropped: u64,
+    /// The bytes, where they are not UTF-8.
+    pub(super) bytes: Option<Box<[u8]>>,
+}
+
+impl Line {
+    /// Returns the text for a reader of JSON, in which a backslash escapes: bytes that are not UTF-8 stand as `\\xNN`, so
+    /// that a string which holds them is read as [`Line::text`] shows it.
+    pub fn json(&self) -> Cow<'_, str> {
+        match &self.bytes {
+            None => Cow::Borrowed(&self.text),
+            Some(bytes) => Cow::Owned(escaped(bytes, "\\")),
+        }
+    }
 }
 
 /// A longer line is cut to [`KEPT_OF_LONG_LINE`], because nothing will parse it.
@@ -96,31 +111,33 @@ impl LineBuffer {
         if bytes.last() == Some(&b'\r') {
             bytes.pop();
         }
-        Line {
-            text: escaped(bytes),
-            dropped: std::mem::take(&mut self.dropped),
+        let dropped = std::mem::take(&mut self.dropped);
+        match String::from_utf8(bytes) {
+            Ok(text) => Line {
+                text,
+                dropped,
+                bytes: None,
+            },
+            Err(error) => Line {
+                text: escaped(error.as_bytes(), ""),
+                dropped,
+                bytes: Some(error.into_bytes().into()),
+            },
         }
     }
 }
 
-fn escaped(bytes: Vec<u8>) -> String {
-    match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => {
-            let mut acc = String::with_capacity(error.as_bytes().len() + 16);
-            for chunk in error.as_bytes().utf8_chunks() {
-                acc.push_str(chunk.valid());
-                acc.extend(
-                    chunk
-                        .invalid()
-                        .iter()
-                        .flat_map(|byte| std::ascii::escape_default(*byte))
-                        .map(char::from),
-                );
-            }
-            acc
+/// Writes each byte that is not UTF-8 as `\xNN`, with `prefix` before it.
+fn escaped(bytes: &[u8], prefix: &str) -> String {
+    let mut acc = String::with_capacity(bytes.len() + 16);
+    for chunk in bytes.utf8_chunks() {
+        acc.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            acc.push_str(prefix);
+            acc.extend(std::ascii::escape_default(*byte).map(char::from));
         }
     }
+    acc
 }
 
 #[cfg(test)]
@@ -142,6 +159,7 @@ mod tests {
         Line {
             text: text.to_owned(),
             dropped: 0,
+            bytes: None,
         }
     }
 
@@ -158,10 +176,14 @@ mod tests {
 
     #[test]
     fn bytes_that_are_not_utf8_are_escaped() {
-        assert_eq!(
-            lines(&[b"a\xff\xc3b\n"], 0),
-            (vec![whole("a\\xff\\xc3b")], 0)
-        );
+        let (lines, _) = lines(&[b"{\"a\":\"\xff\xc3b\"}\nplain\n"], 0);
+        let both: Vec<(&str, Cow<'_, str>)> = lines
+            .iter()
+            .map(|line| (&*line.text, line.json()))
+            .collect();
+        let text = r#"{"a":"\xff\xc3b"}"#;
+        let json = r#"{"a":"\\xff\\xc3b"}"#;
+        assert_eq!(both, [(text, json.into()), ("plain", "plain".into())]);
     }
 
     #[test]
@@ -187,6 +209,7 @@ mod tests {
             let cut = Line {
                 text: kept.clone(),
                 dropped: (long.len() - kept.len()) as u64,
+                bytes: None,
             };
             assert_eq!(lines(&chunks, room), (vec![cut, whole("end")], room));
         }

@@ -434,9 +434,9 @@ impl Drop for Running {
             return;
         }
         self.was_stopped = true;
-        let leaked = end_orphans(Some(self.id), self.tree.marker()).unwrap_or_default();
+        let orphans = end_orphans(Some(self.id), self.tree.marker()).unwrap_or_default();
         let reaped = self.reap().unwrap_or(None);
-        self.tell_end(reaped, leaked);
+        self.tell_end(reaped, orphans.survivors);
     }
 }
 

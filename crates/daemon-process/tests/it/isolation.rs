@@ -193,7 +193,7 @@ fn a_dropped_isolated_child_and_one_left_by_a_dead_host_end_whole() {
     let mut child = supervisor.spawn(launch).unwrap();
     assert_eq!(first_line(&mut child), "up");
     let namespace = fs::read_link(format!("/proc/{}/ns/pid", child.id().pid)).unwrap();
-    assert_eq!(end_orphans(None, &marker).unwrap(), []);
+    assert_eq!(end_orphans(None, &marker).unwrap().survivors, []);
     assert_eq!(story(&mut child).other, [exited(ExitStatus::Signal(9))]);
     assert_eq!(in_namespace(&namespace), Vec::<i32>::new());
 

@@ -5,7 +5,9 @@ use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use daemon_process::{ByteCount, ExitStatus, ProcessId, RUN_MARKER, Supervisor, Tool, end_orphans};
+use daemon_process::{
+    ByteCount, ExitStatus, Orphans, ProcessId, RUN_MARKER, Supervisor, Tool, end_orphans,
+};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -245,9 +247,15 @@ fn what_a_dead_host_left_is_found_by_its_marker() {
         start: child.id().start + 1,
         ..child.id()
     };
-    assert_eq!(end_orphans(Some(reused), "another-run").unwrap(), []);
+    let nothing = Orphans::default();
+    assert_eq!(end_orphans(Some(reused), "another-run").unwrap(), nothing);
     assert!(is_alive(&pid));
-    assert_eq!(end_orphans(None, &marker).unwrap(), []);
+    let ended = Orphans {
+        ended: vec![child.id()],
+        survivors: Vec::new(),
+    };
+    assert_eq!(end_orphans(None, &marker).unwrap(), ended);
+    assert_eq!(end_orphans(None, &marker).unwrap(), nothing);
     assert_eq!(story(&mut child).other, [exited(ExitStatus::Signal(9))]);
 }
 
@@ -303,7 +311,7 @@ fn the_parts_of_a_run_end_with_the_run_and_not_with_each_other() {
     let mut short = supervisor.spawn(part("short", &run, "true")).unwrap();
     assert_eq!(story(&mut short).other, [exited(ExitStatus::Code(0))]);
     assert!(is_alive(&pid));
-    assert_eq!(end_orphans(None, &run).unwrap(), []);
+    assert_eq!(end_orphans(None, &run).unwrap().survivors, []);
     assert_eq!(story(&mut long).other, [exited(ExitStatus::Signal(9))]);
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 
 use daemon_provider::{
-    Class, Failure, FailureKind, Permissions, RunEvent, SessionId, ToolStatus, Usage,
+    Class, Failure, FailureKind, MicroUsd, Permissions, RunEvent, SessionId, ToolStatus, Usage,
 };
 use serde_json::{Map, Value, json};
 
@@ -138,6 +138,8 @@ pub(super) struct Opencode {
     parts: Parts,
     usage: Steps,
     raw_usage: RawUsage,
+    /// What the steps cost together.
+    cost: Option<MicroUsd>,
     reason: Option<String>,
     failure: Option<Failure>,
 }
@@ -247,6 +249,7 @@ impl Opencode {
         if self.usage.count(id, usage) {
             self.raw_usage.push(part.get("tokens"));
         }
+        self.cost = self.usage.total().and_then(|total| total.cost);
         let is_last = reason == "stop";
         self.reason = Some(reason);
         if is_last { Reading::End } else { Reading::Work }
@@ -336,6 +339,10 @@ impl Dialect for Opencode {
 
     fn usage(&self) -> Option<(Usage, Value)> {
         Some((self.usage.total()?, self.raw_usage.told()))
+    }
+
+    fn cost(&self) -> Option<MicroUsd> {
+        self.cost
     }
 
     fn text(&self) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use daemon_provider::{Failure, FailureKind, RunEvent, SessionId, ToolStatus, Usage};
+use daemon_provider::{Failure, FailureKind, MicroUsd, RunEvent, SessionId, ToolStatus, Usage};
 
 use serde_json::Value;
 
@@ -152,6 +152,10 @@ impl Dialect for CommandDialect {
 
     fn usage(&self) -> Option<(Usage, Value)> {
         Some((self.usage?, self.raw_usage.told()))
+    }
+
+    fn cost(&self) -> Option<MicroUsd> {
+        self.usage?.cost
     }
 
     fn text(&self) -> String {

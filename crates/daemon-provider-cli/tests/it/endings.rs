@@ -4,8 +4,12 @@ use std::fs;
 
 use daemon_process::ChildLimits;
 use daemon_provider::Class::{Final, Retryable};
-use daemon_provider::FailureKind::{Exit as ExitKind, Protocol, Provider, Resource, Terminated};
-use daemon_provider::{CancelReason, Class, Exit, Failure, FailureKind, Outcome, RunEvent};
+use daemon_provider::FailureKind::{
+    Budget as BudgetKind, Exit as ExitKind, Protocol, Provider, Resource, Terminated,
+};
+use daemon_provider::{
+    CancelReason, Class, Exit, Failure, FailureKind, MicroUsd, Outcome, Provider as _, RunEvent,
+};
 use daemon_provider_cli::ResultRule;
 
 use crate::kit::{Bench, done, story, until};
@@ -202,6 +206,75 @@ async fn a_program_that_stays_after_its_result_is_stopped_and_its_result_stands(
     );
     // The paused clock jumps to the deadline as soon as nothing else is left to do.
     assert_eq!(started.elapsed().as_secs(), 20);
+}
+
+#[tokio::test]
+async fn a_deadline_after_the_result_changes_nothing_and_a_reclaim_cancels() {
+    let bench = Bench::new();
+    let script =
+        format!(r#"echo '{{"daemon":"usage","input":5}}'; {GOOD}; echo told; exec sleep 1000"#);
+    for (why, n_usage, end) in [
+        (CancelReason::Timeout, 1, done("fixed")),
+        (CancelReason::Idle, 1, done("fixed")),
+        (CancelReason::AgentStop, 1, done("fixed")),
+        (
+            CancelReason::Reclaim,
+            0,
+            stopped(CancelReason::Reclaim, "fixed"),
+        ),
+    ] {
+        let mut run = bench.start(bench.config(&script)).await.unwrap();
+        until(&mut *run, "told").await;
+        run.cancel(why).await.unwrap();
+        let story = story(&mut *run).await;
+        assert_eq!((story.events.len(), story.end), (n_usage, end), "{why}");
+    }
+}
+
+#[tokio::test]
+async fn work_after_a_result_is_under_the_deadline_again() {
+    let bench = Bench::new();
+    let script = r#"echo '{"type":"result","subtype":"success","is_error":false,"result":"a"}'
+        echo '{"type":"assistant","message":{"content":[{"type":"text","text":"more"}]}}'
+        exec sleep 1000"#;
+    let mut run = crate::stand_in::start_shell(&bench, script).await;
+    until(&mut *run, "more").await;
+    run.cancel(CancelReason::Timeout).await.unwrap();
+    assert_eq!(
+        story(&mut *run).await.end,
+        stopped(CancelReason::Timeout, "a")
+    );
+}
+
+#[tokio::test]
+async fn a_result_with_a_byte_that_is_not_utf8_is_a_result() {
+    let bench = Bench::new();
+    // In a result, in the word of an event, and beside characters of several bytes.
+    let script = r#"printf '{"daemon":"session","id":"s-1"}\n{"daemon":"usage","input":5}\n'
+        printf '{"daemon":"result","ok":true,"text":"caf\351 \303\251 \\n"}\n'"#;
+    let story = bench.play(script).await;
+    assert_eq!(
+        (story.stdout, story.events.len(), story.end),
+        (vec![], 2, done("caf\\xe9 \u{e9} \n"))
+    );
+}
+
+#[tokio::test]
+async fn a_program_that_says_that_it_cost_too_much_is_stopped_for_it() {
+    let bench = Bench::new();
+    let script = r#"echo '{"daemon":"usage","input":1,"cost_usd":0.5}'
+        echo '{"daemon":"usage","input":1,"cost_usd":0.6}'; exec sleep 1000"#;
+    let mut request = bench.request();
+    request.limits.budget = Some(MicroUsd(1_000_000));
+    let provider = bench.provider(bench.config(script));
+    let story = story(&mut *provider.start(request).await.unwrap()).await;
+    let message = "cost 1.10 USD of 1.00 USD";
+    let stopping = RunEvent::Stopping {
+        why: CancelReason::Budget,
+        detail: Some(message.to_owned()),
+    };
+    assert_eq!(story.events.last(), Some(&stopping));
+    assert_eq!(story.end, failed(BudgetKind, Final, message, ""));
 }
 
 #[tokio::test]

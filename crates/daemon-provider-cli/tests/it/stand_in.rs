@@ -6,7 +6,7 @@ use std::path::Path;
 
 use daemon_fakes::Transcript;
 use daemon_provider::{
-    Class, Failure, FailureKind, Outcome, Provider as _, RunEvent, RunRequest, SessionId,
+    Class, Failure, FailureKind, Outcome, Provider as _, Run, RunEvent, RunRequest, SessionId,
     ToolStatus, Usage,
 };
 use daemon_provider_cli::{Agent, AgentConfig, AgentProvider};
@@ -34,6 +34,19 @@ pub(crate) async fn play(kind: Agent, transcript: &str, exit: i32) -> Story {
     let config = agent(&bench, kind, transcript, exit);
     let provider = AgentProvider::new(bench.supervisor(), config);
     story(&mut *provider.start(bench.request()).await.unwrap()).await
+}
+
+/// Starts `claude` as a shell script.
+pub(crate) async fn start_shell(bench: &Bench, script: &str) -> Box<dyn Run> {
+    let bin = bench.path("bin");
+    let program = bin.join("claude");
+    fs::create_dir_all(&bin).unwrap();
+    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut config = AgentConfig::new("claude", Agent::Claude);
+    config.program.search = format!("{}:/usr/bin:/bin", bin.display()).into();
+    let provider = AgentProvider::new(bench.supervisor(), config);
+    provider.start(bench.request()).await.unwrap()
 }
 
 pub(crate) fn failed(

@@ -28,7 +28,9 @@ impl Writer {
             result_path: None,
             error: None,
         });
-        self.write(Durability::Synced, now)?;
+        let written = self.write(Durability::Synced, now);
+        // What is not on the disk was not sent.
+        written.inspect_err(|_| drop(self.document.followups.pop()))?;
         Ok(n)
     }
 

@@ -281,6 +281,12 @@ impl Writer {
         )
     }
 
+    /// Records the most that the run may cost, once its program tells what it costs.
+    pub fn budget(&mut self, usd: f64, now: Timestamp) -> Result<(), FolderError> {
+        self.document.budget.usd = Some(usd);
+        self.progress(now)
+    }
+
     /// Records that the run was refused something.
     pub fn denied(&mut self, name: &str, detail: &str, now: Timestamp) -> Result<(), FolderError> {
         self.log(&LogEvent::PermissionDenied { name, detail }, now)
@@ -292,13 +298,18 @@ impl Writer {
     }
 
     /// Stores why the run is being stopped, before anything is signalled; returns the reason that holds, which is the first.
+    ///
+    /// `grace` is about the process of a run that has told its outcome: any other reason takes its place.
     pub fn stopping(
         &mut self,
         reason: StopReason,
         detail: Option<&str>,
         now: Timestamp,
     ) -> Result<StopReason, FolderError> {
-        if let Some(termination) = &self.document.cli_termination {
+        let before = self.document.cli_termination.clone();
+        if let Some(termination) = &before
+            && (termination.reason != StopReason::Grace || reason == StopReason::Grace)
+        {
             return Ok(termination.reason);
         }
         self.document.cli_termination = Some(Termination {
@@ -311,7 +322,7 @@ impl Writer {
         let written = self.write(Durability::Synced, now);
         written
             .map(|()| reason)
-            .inspect_err(|_| self.document.cli_termination = None)
+            .inspect_err(|_| self.document.cli_termination = before)
     }
 }
 

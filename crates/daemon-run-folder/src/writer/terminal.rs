@@ -63,7 +63,7 @@ impl Writer {
         }
         let outcome = match ending {
             Ending::Done => "done",
-            Ending::Failed(_) => "failed",
+            Ending::Failed(_) | Ending::Stopped(_) => "failed",
         };
         let event = LogEvent::ProviderTerminal {
             outcome,
@@ -84,6 +84,25 @@ impl Writer {
     pub fn finish(&mut self, ending: Ending, now: Timestamp) -> Result<RunState, FinishError> {
         let (state, error) = self.verdict(ending);
         self.end(state, error, now)
+    }
+
+    /// Ends a run whose folder is gone: the end is in [`Writer::document`] alone.
+    pub fn finish_unrecorded(&mut self, ending: Ending, now: Timestamp) {
+        let (state, error) = self.verdict(ending);
+        self.settle(state, error, now);
+        self.document.result_path = None;
+    }
+
+    fn settle(&mut self, state: RunState, error: Option<RunError>, now: Timestamp) {
+        self.document.state = state;
+        self.document.error = error;
+        self.document.child = None;
+        self.document.current_tool = None;
+        self.document.finished_at = Some(second(now));
+        self.document.elapsed_s = crate::time::elapsed(self.started, now);
+        if state != RunState::Done {
+            self.document.result_preview = None;
+        }
     }
 
     fn end(
@@ -112,15 +131,7 @@ impl Writer {
         }
         self.remove_private()?;
         let before = self.document.clone();
-        self.document.state = state;
-        self.document.error = error;
-        self.document.child = None;
-        self.document.current_tool = None;
-        self.document.finished_at = Some(second(now));
-        self.document.elapsed_s = elapsed_s;
-        if state != RunState::Done {
-            self.document.result_preview = None;
-        }
+        self.settle(state, error, now);
         // Not ended before that is durable.
         self.write(Durability::Synced, now)
             .inspect_err(|_| self.document = before)?;
@@ -176,10 +187,7 @@ impl Writer {
                 }),
             ))
         });
-        stopped.unwrap_or(match ending {
-            Ending::Done => (RunState::Done, None),
-            Ending::Failed(error) => (RunState::Failed, Some(error)),
-        })
+        stopped.unwrap_or_else(|| ending.verdict())
     }
 
     fn remove_private(&self) -> Result<(), FolderError> {

@@ -15,6 +15,21 @@ fn too_late() -> RunError {
 }
 
 #[test]
+fn a_message_that_could_not_be_written_was_not_sent() {
+    let home = Home::new();
+    let mut writer = home.run(start());
+    let path = writer.folder().document();
+    std::fs::remove_file(&path).unwrap();
+    // A directory in its place cannot be replaced by a file.
+    std::fs::create_dir(&path).unwrap();
+    writer.ask_started(at(1000)).unwrap_err();
+    assert_eq!(writer.document().followups, []);
+    std::fs::remove_dir(&path).unwrap();
+    assert_eq!(writer.ask_started(at(2000)).unwrap(), 1);
+    assert_eq!(document(writer.folder()).followups.len(), 1);
+}
+
+#[test]
 fn replies_to_an_ended_run_leave_its_end_alone() {
     let home = Home::new();
     let mut writer = home.run(start());

@@ -389,6 +389,57 @@ fn each_reason_leads_to_its_state() {
 }
 
 #[test]
+fn a_reason_to_stop_a_run_replaces_that_its_process_stayed() {
+    let home = Home::new();
+    let mut writer = home.run(start());
+    let mut stop = |reason| writer.stopping(reason, None, at(1)).unwrap();
+    let stored = [
+        StopReason::Grace,
+        StopReason::Reclaim,
+        StopReason::Grace,
+        StopReason::Timeout,
+    ]
+    .map(&mut stop);
+    assert_eq!(
+        stored,
+        [
+            StopReason::Grace,
+            StopReason::Reclaim,
+            StopReason::Reclaim,
+            StopReason::Reclaim
+        ]
+    );
+    assert_eq!(
+        writer.finish(Ending::Done, at(2)).unwrap(),
+        RunState::Cancelled
+    );
+}
+
+#[test]
+fn a_run_without_a_folder_ends_in_its_document_alone() {
+    let home = Home::new();
+    let mut writer = home.run(start());
+    fs::remove_dir_all(writer.folder().path()).unwrap();
+    writer.finish(Ending::Done, at(1)).unwrap_err();
+    assert_eq!(writer.document().state, RunState::Running);
+    writer.finish_unrecorded(Ending::Stopped(StopReason::Reclaim), at(2));
+    let document = writer.document();
+    let error = document
+        .error
+        .as_ref()
+        .map(|error| (&*error.kind, error.class));
+    assert_eq!(
+        (document.state, error, document.finished_at.is_some()),
+        (
+            RunState::Cancelled,
+            Some(("reclaim", ErrorClass::Final)),
+            true
+        )
+    );
+    assert!(!writer.folder().path().exists());
+}
+
+#[test]
 fn a_run_ends_once() {
     let home = Home::new();
     let mut writer = home.run(start());

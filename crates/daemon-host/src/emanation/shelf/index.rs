@@ -129,6 +129,9 @@ impl Known {
         struct Place<'p> {
             #[serde(borrow)]
             path: std::borrow::Cow<'p, str>,
+            /// Rows of earlier releases do not tell it.
+            #[serde(borrow, rename = "parent_addr")]
+            _parent: std::borrow::Cow<'p, str>,
             #[serde(flatten)]
             chosen: Chosen,
         }

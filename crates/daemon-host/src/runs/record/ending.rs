@@ -18,7 +18,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 impl Record {
     /// Writes the end, again and again until it is on the disk: the run has not ended before.
     ///
-    /// Returns whether it was written before `stop`; the next start takes back what was not.
+    /// Returns whether it was written before `stop`; the next start takes back what was not. The end of a run whose folder was
+    /// deleted has no place to be written to.
     pub(crate) async fn end(
         &mut self,
         outcome: &Outcome,
@@ -32,6 +33,16 @@ impl Record {
             let now = random::now();
             match self.try_end(&outcome, &text, now) {
                 Ok(()) => {
+                    self.finished = Some(now);
+                    return true;
+                }
+                // Nothing brings a folder back that was deleted under a live run.
+                Err(_) if !self.folder().path().is_dir() => {
+                    tracing::error!(
+                        run = self.id(),
+                        "the folder of a live run was deleted; only the index holds its end"
+                    );
+                    self.writer.finish_unrecorded(ending(&outcome), now);
                     self.finished = Some(now);
                     return true;
                 }
@@ -85,24 +96,18 @@ pub(super) fn reason(why: CancelReason) -> StopReason {
     }
 }
 
-/// Returns an outcome as folders name it.
-pub(super) fn ending(outcome: &Outcome) -> Ending {
-    let failed = |kind: &str, message: &str, class| {
-        Ending::Failed(RunError {
-            kind: kind.to_owned(),
-            message: message.to_owned(),
-            class,
-        })
-    };
+/// Returns an outcome as folders name it; [`Ending::verdict`] tells the state and the class it leads to.
+pub(crate) fn ending(outcome: &Outcome) -> Ending {
     match outcome {
         Outcome::Done => Ending::Done,
-        Outcome::Failed(failure) => {
-            let class = match failure.class {
+        Outcome::Failed(failure) => Ending::Failed(RunError {
+            kind: failure.kind.as_str().to_owned(),
+            message: failure.message.clone(),
+            class: match failure.class {
                 Class::Retryable => ErrorClass::Retryable,
                 Class::Final => ErrorClass::Final,
-            };
-            failed(failure.kind.as_str(), &failure.message, class)
-        }
-        Outcome::Stopped(why) => failed(why.as_str(), "stopped by the host", ErrorClass::Retryable),
+            },
+        }),
+        Outcome::Stopped(why) => Ending::Stopped(reason(*why)),
     }
 }

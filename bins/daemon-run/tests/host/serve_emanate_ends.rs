@@ -1,0 +1,268 @@
+//! Ends as they were: after a result, by a stop of the host, and within the limits that hold.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::world::{World, eventually, processes_with};
+
+/// Prints usage and a result, then stays until it is allowed to go.
+const STAYS: &str = r#"cat > /dev/null
+echo '{"daemon":"usage","input":5,"output":2}'
+echo '{"daemon":"result","ok":true,"text":"fixed"}'
+echo told
+while [ ! -e go ]; do sleep 0.02; done
+"#;
+
+/// A stand-in for `claude`: it names its session and ends at once; resumed, it hangs where the message says so.
+const AGENT: &str = r#"message=$(cat)
+echo '{"type":"system","subtype":"init","session_id":"s-1"}'
+case "$* $message" in *--resume*hang) sleep 1000;; esac
+printf '{"type":"result","subtype":"success","is_error":false,"result":"caf\351"}\n'
+"#;
+
+fn agents(script: &str) -> World {
+    let world = World::pushed();
+    world.script(script);
+    let text = format!(
+        "[[repo]]\npath = {:?}\nname = \"o/r\"\n\n[host]\ndrain = \"1s\"\n\n[provider]\ndefault = \"claude\"\n\n[provider.claude]\ncommand = {:?}\n",
+        world.repo.display().to_string(),
+        world.beside("agent.sh").display().to_string(),
+    );
+    world.write_config(&text);
+    world
+}
+
+/// Returns the first follow-up of a run: its state, and the type and class of its error.
+fn reply(world: &World, id: &str) -> Value {
+    let reply = world.document(id)["followups"][0].take();
+    json!([
+        reply["state"],
+        reply["error"]["type"],
+        reply["error"]["class"]
+    ])
+}
+
+#[test]
+fn a_deadline_after_the_result_leaves_the_run_done_and_its_usage_counted() {
+    let world = World::pushed();
+    world.script(STAYS);
+    let _host = world.serve();
+    let run = world.dispatch_within(&["x"], 5).remove(0);
+    eventually("its deadline has passed", || {
+        let shown = world.check(&run);
+        let is_late = shown["elapsed_s"].as_f64()? > 6.0;
+        (is_late || shown["status"] != "running").then_some(())
+    });
+    fs::write(world.desk().join("go"), "").expect("a file");
+    world.announced(&run);
+    let document = world.document(&run);
+    assert_eq!(
+        json!([
+            document["state"],
+            document["result_preview"],
+            document["cli_tokens"]["input"],
+            document["cli_termination"],
+        ]),
+        json!(["done", "fixed", 5, null])
+    );
+}
+
+#[test]
+fn a_follow_up_that_the_host_stops_is_cancelled_and_announced() {
+    let world = agents(AGENT);
+    let host = world.serve();
+    let run = world.dispatch(&["begin"]).remove(0);
+    world.announced(&run);
+    // A byte that is not UTF-8 does not make a result unreadable.
+    let text = fs::read_to_string(world.file(&run, "result.txt")).expect("the result");
+    assert_eq!(text, "caf\\xe9");
+    let (_, sent) = world.json(&["ask", &run, "hang"]);
+    assert_eq!(sent["status"], "sent", "{sent}");
+    eventually("it is resumed", || {
+        (!processes_with(&format!("DAEMON_RUN_ID={run}")).is_empty()).then_some(())
+    });
+    host.stop();
+    assert_eq!(
+        reply(&world, &run),
+        json!(["cancelled", "agent_stop", "retryable"])
+    );
+    let events = world.events();
+    let told = events.last().expect("two events");
+    assert_eq!(
+        json!([told["idempotency_key"], told["status"]]),
+        json!([format!("daemon-followup:{run}:1"), "follow-up failed"])
+    );
+}
+
+#[test]
+fn a_reclaimed_run_takes_no_message() {
+    let script = AGENT.replace("case", "[ -e go ] || sleep 1000\ncase");
+    let world = agents(&script);
+    let _host = world.serve();
+    let run = world.dispatch(&["begin"]).remove(0);
+    eventually("the session is known", || {
+        world.document(&run)["claude_session_id"]
+            .is_string()
+            .then_some(())
+    });
+    let (code, reply) = world.json(&["emanate", "reclaim", &run]);
+    assert_eq!((code, &reply["cancelled"]), (0, &json!(1)));
+    world.announced(&run);
+    fs::write(world.desk().join("go"), "").expect("a file");
+    let (code, reply) = world.json(&["ask", &run, "still there?"]);
+    assert_eq!(
+        (code, &reply["error"]["code"], &reply["error"]["message"]),
+        (64, &json!("reclaimed"), &json!("reclaimed"))
+    );
+    assert_eq!(world.document(&run)["followups"], json!([]));
+}
+
+#[test]
+fn an_accepted_message_outlives_its_host() {
+    let script = AGENT.replace("case", "[ -e go ] || sleep 1000\ncase");
+    let world = agents(&script);
+    let host = world.serve();
+    let run = world.dispatch(&["begin"]).remove(0);
+    eventually("the session is known", || {
+        world.document(&run)["claude_session_id"]
+            .is_string()
+            .then_some(())
+    });
+    let (_, sent) = world.json(&["ask", &run, "so?"]);
+    assert_eq!(
+        (&sent["status"], &sent["queued"]),
+        (&json!("sent"), &json!(true))
+    );
+    host.kill();
+    let _host = world.serve();
+    world.announced(&run);
+    let told = eventually("the message was announced", || {
+        let key = format!("daemon-followup:{run}:1");
+        let mut events = world.events().into_iter();
+        events.find(|event| event["idempotency_key"] == key.as_str())
+    });
+    assert_eq!(told["status"], "follow-up failed");
+    assert_eq!(
+        reply(&world, &run),
+        json!(["failed", "DaemonOrphaned", "retryable"])
+    );
+}
+
+#[test]
+fn only_limits_that_hold_are_shown() {
+    let shown = |world: &World, run: &str| {
+        let document = world.document(run);
+        json!([
+            document["max_turns"],
+            document["budget"],
+            document["timeout_s"]
+        ])
+    };
+    let world = agents(AGENT);
+    let _host = world.serve();
+    let (_, reply) = world.tool(&json!({"max_turns": 7, "tasks": [{"task": "x"}]}));
+    assert_eq!(reply["limits"], json!({"timeout": 3600}));
+    let run = reply["run_ids"][0].as_str().expect("an id");
+    // `claude` keeps its budget itself, and has no number of turns.
+    assert_eq!(shown(&world, run), json!([null, {"usd": 1.0}, 3600.0]));
+    world.announced(run);
+
+    let world = World::pushed();
+    world.script(
+        r#"task=$(tail -n 1)
+echo '{"daemon":"usage","input":1,"cost_usd":0.6}'
+[ "$task" = cheap ] || echo '{"daemon":"usage","input":1,"cost_usd":0.6}'
+echo begun
+while [ ! -e go ]; do sleep 0.02; done
+"#,
+    );
+    let _host = world.serve();
+    let runs = world.dispatch(&["cheap", "dear"]);
+    world.announced(&runs[1]);
+    let document = world.document(&runs[1]);
+    assert_eq!(
+        json!([
+            document["state"],
+            document["error"]["type"],
+            document["error"]["class"]
+        ]),
+        json!(["failed", "budget", "final"])
+    );
+    eventually("its price is known", || {
+        (shown(&world, &runs[0]) == json!([null, {"usd": 1.0}, 3600.0])).then_some(())
+    });
+    fs::write(world.desk().join("go"), "").expect("a file");
+    world.announced(&runs[0]);
+    world.script("cat > /dev/null\necho 'no word of its price'\n");
+    let run = world.dispatch(&["x"]).remove(0);
+    world.announced(&run);
+    assert_eq!(shown(&world, &run), json!([null, {}, 3600.0]));
+}
+
+#[test]
+fn a_run_whose_folder_is_deleted_ends_and_is_announced() {
+    let world = World::pushed();
+    world.script("cat > /dev/null\necho up\nwhile [ ! -e go ]; do sleep 0.02; done\n");
+    let _host = world.serve();
+    let runs = world.dispatch(&["a", "b"]);
+    for run in &runs {
+        eventually("it is up", || {
+            world.document(run)["last_output"].is_string().then_some(())
+        });
+        fs::remove_dir_all(world.file(run, "")).expect("the folder goes");
+    }
+    // It can still be ended by its id, and the other one ends by itself.
+    let (code, reply) = world.json(&["emanate", "reclaim", &runs[0]]);
+    assert_eq!((code, &reply["cancelled"]), (0, &json!(1)), "{reply}");
+    fs::write(world.desk().join("go"), "").expect("a file");
+    eventually("nothing runs", || {
+        let (_, list) = world.json(&["emanate", "list"]);
+        (list["running"] == 0).then_some(())
+    });
+    let told = eventually("both were announced", || {
+        Some(world.events()).filter(|events| events.len() == 2)
+    });
+    let mut told: Vec<Value> = told
+        .iter()
+        .map(|event| json!([event["run_id"], event["status"]]))
+        .collect();
+    told.sort_by_key(Value::to_string);
+    assert_eq!(
+        told,
+        [json!([runs[0], "cancelled"]), json!([runs[1], "done"])]
+    );
+    assert!(world.folders().is_empty(), "{:?}", world.folders());
+}
+
+#[test]
+fn orphans_are_announced_oldest_first() {
+    let world = World::pushed();
+    world.script("cat > /dev/null\necho up\nexec sleep 1000\n");
+    let host = world.serve();
+    let mut runs = Vec::new();
+    for task in ["a", "b", "c"] {
+        let run = world.dispatch(&[task]).remove(0);
+        eventually("it is up", || {
+            world.document(&run)["last_output"]
+                .is_string()
+                .then_some(())
+        });
+        runs.push(run);
+    }
+    host.kill();
+    let _host = world.serve();
+    for run in &runs {
+        world.announced(run);
+    }
+    let told: Vec<Value> = world
+        .events()
+        .iter()
+        .map(|event| json!([event["seq"], event["run_id"]]))
+        .collect();
+    let expected: Vec<Value> = (1..)
+        .zip(&runs)
+        .map(|(seq, run)| json!([seq, run]))
+        .collect();
+    assert_eq!(told, expected);
+}
