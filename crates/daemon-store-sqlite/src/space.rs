@@ -20,7 +20,7 @@ pub(crate) fn prepare(conn: &Connection) -> Outcome<()> {
 
 /// Lets a file that an older version made give its space back, by writing it anew.
 ///
-/// Where there is no room for the copy the file stays as it is, and the next start tries again.
+/// Where there is no room for the copy, or no directory for it, the file stays as it is, and the next start tries again.
 pub(crate) fn convert(conn: &Connection) -> Outcome<()> {
     let mode: i64 = conn.pragma_query_value(None, "auto_vacuum", |row| row.get(0))?;
     if mode == INCREMENTAL {
@@ -32,9 +32,11 @@ pub(crate) fn convert(conn: &Connection) -> Outcome<()> {
     let written = conn.execute_batch("VACUUM");
     conn.pragma_update(None, "temp_store", "memory")?;
     match written {
-        Err(error) if error.sqlite_error_code() != Some(ErrorCode::DiskFull) => Err(error.into()),
-        Err(_) => Ok(()),
         Ok(()) => log::merge(conn),
+        Err(error) => match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull | ErrorCode::CannotOpen) => Ok(()),
+            _ => Err(error.into()),
+        },
     }
 }
 
