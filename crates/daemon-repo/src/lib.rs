@@ -79,4 +79,4 @@ pub use support::{
 };
 pub use tree::EntryKind;
 pub use working_tree::{UnreadableDirectory, discover_working_tree};
-pub use worktree::Worktree;
+pub use worktree::{Worktree, WorktreeRecord};

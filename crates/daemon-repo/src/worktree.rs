@@ -1,5 +1,6 @@
 //! Work trees of single activations.
 
+use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -19,6 +20,15 @@ pub struct Worktree {
     repository: Repository,
     dir: PathBuf,
     base: ObjectId,
+}
+
+/// Git's record of a work tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorktreeRecord {
+    /// Its name among the records: that of the directory, with a number behind it where the name was taken.
+    pub name: OsString,
+    /// The directory of the work tree; `None` where its making was cut off before it was recorded.
+    pub dir: Option<PathBuf>,
 }
 
 impl Repository {
@@ -55,21 +65,51 @@ impl Repository {
         }
     }
 
-    /// Lists the work trees of this repository below `parent`, whether or not their directories still exist.
+    /// Lists git's records of work trees, also of those whose directory is gone or whose making was cut off.
+    ///
+    /// They are read as files: with an empty `commondir` in one record, git refuses every `worktree` command of the
+    /// repository.
     ///
     /// # Errors
-    /// [`GitError`] when git fails.
-    pub fn worktrees_below(&self, parent: &Path) -> Result<Vec<PathBuf>, GitError> {
-        let parent = fs::canonicalize(parent).map_err(|source| self.unwritable(parent, source))?;
-        let listing = self
-            .call("worktree")
-            .args(["list", "--porcelain", "-z"])
-            .stdout()?;
-        let paths = listing
-            .split(|byte| *byte == 0)
-            .filter_map(|line| line.strip_prefix(b"worktree "))
-            .map(|path| PathBuf::from(std::ffi::OsStr::from_bytes(path)));
-        Ok(paths.filter(|path| path.starts_with(&parent)).collect())
+    /// [`GitError`] when the records cannot be read.
+    pub fn worktree_records(&self) -> Result<Vec<WorktreeRecord>, GitError> {
+        let place = self.records();
+        let entries = match fs::read_dir(&place) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|source| self.unwritable(&place, source))?,
+        };
+        let mut records = Vec::new();
+        for entry in entries {
+            let record = entry
+                .map_err(|source| self.unwritable(&place, source))?
+                .path();
+            // A making that was cut off may not have written it.
+            let text = fs::read(record.join("gitdir")).unwrap_or_default();
+            let git_file = Path::new(std::ffi::OsStr::from_bytes(text.trim_ascii_end()));
+            let dir = git_file.parent().filter(|dir| dir.is_absolute());
+            records.push(WorktreeRecord {
+                name: record.file_name().unwrap_or_default().to_owned(),
+                dir: dir.map(Path::to_owned),
+            });
+        }
+        Ok(records)
+    }
+
+    /// Removes git's record of a work tree, with the index and the locks that are kept in it.
+    ///
+    /// # Errors
+    /// [`GitError`] when it cannot be removed.
+    pub fn forget_worktree(&self, record: &WorktreeRecord) -> Result<(), GitError> {
+        let path = self.records().join(&record.name);
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(self.unwritable(&path, error));
+            }
+            Err(_) | Ok(()) => {}
+        }
+        // As git does it: the folder goes with the last record, and stays where another one is in it.
+        fs::remove_dir(self.records()).unwrap_or_default();
+        Ok(())
     }
 
     /// Removes a work tree with everything in it, also when only its directory or only git's record of it is left.
@@ -77,49 +117,23 @@ impl Repository {
     /// # Errors
     /// [`GitError`] when something of it cannot be removed.
     pub fn remove_worktree(&self, dir: &Path) -> Result<(), GitError> {
-        remove_tree(dir)
-            .and_then(|()| self.forget_half_made(dir))
-            .map_err(|source| self.unwritable(dir, source))?;
-        let is_recorded = match dir.parent() {
-            Some(parent) if parent.exists() => {
-                let parent =
-                    fs::canonicalize(parent).map_err(|source| self.unwritable(dir, source))?;
-                let name = dir.file_name().unwrap_or_default();
-                self.worktrees_below(&parent)?.contains(&parent.join(name))
+        remove_tree(dir).map_err(|source| self.unwritable(dir, source))?;
+        let name = dir.file_name().unwrap_or_default();
+        let parent = dir
+            .parent()
+            .and_then(|parent| fs::canonicalize(parent).ok());
+        let resolved = parent.map(|parent| parent.join(name));
+        for record in self.worktree_records()? {
+            let told = record.dir.as_deref();
+            if told.is_some() && (told == Some(dir) || told == resolved.as_deref()) {
+                self.forget_worktree(&record)?;
             }
-            _ => false,
-        };
-        if is_recorded {
-            self.call("worktree")
-                .args(["remove", "--force", "--force"])
-                .operand(dir)
-                .stdout()?;
         }
         Ok(())
     }
 
-    /// Removes the record of a work tree whose making was killed: with an empty `commondir` in one record, git refuses
-    /// every `worktree` command of the repository.
-    fn forget_half_made(&self, dir: &Path) -> io::Result<()> {
-        let records = match fs::read_dir(self.common_dir().join("worktrees")) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            records => records?,
-        };
-        let parent = dir
-            .parent()
-            .and_then(|parent| fs::canonicalize(parent).ok());
-        let name = dir.file_name().unwrap_or_default();
-        let own = parent.map(|parent| parent.join(name).join(".git"));
-        for record in records {
-            let record = record?.path();
-            let told = fs::read(record.join("gitdir")).unwrap_or_default();
-            let told = Path::new(std::ffi::OsStr::from_bytes(told.trim_ascii_end()));
-            let is_whole = fs::metadata(record.join("commondir")).is_ok_and(|file| file.len() > 0);
-            if !is_whole && (told == dir.join(".git") || Some(told) == own.as_deref()) {
-                fs::remove_dir_all(&record)?;
-            }
-        }
-        Ok(())
+    fn records(&self) -> PathBuf {
+        self.common_dir().join("worktrees")
     }
 }
 

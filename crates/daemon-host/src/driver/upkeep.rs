@@ -1,12 +1,16 @@
 //! Upkeep: expired leases, expired activations, retention.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_engine::Activation;
+use daemon_event::ActivationId;
+use daemon_repo::GitError;
 use daemon_store::StoreError;
+use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use super::Inner;
@@ -104,7 +108,8 @@ pub(super) async fn clear_worktrees(inner: &Arc<Inner>) {
     let mut removals = JoinSet::new();
     for repo in &inner.runtime().parts.repos {
         let (inner, repo, below) = (Arc::clone(inner), Arc::clone(repo), below.clone());
-        removals.spawn_blocking(move || remove_recorded(&inner, &repo, &below));
+        let runtime = Handle::current();
+        removals.spawn_blocking(move || remove_recorded(&inner, &repo, &below, &runtime));
     }
     let removed = async {
         while let Some(removed) = removals.join_next().await {
@@ -124,16 +129,44 @@ pub(super) async fn clear_worktrees(inner: &Arc<Inner>) {
     }
 }
 
-/// Removes the work trees that git has records of. What is busy is asked after they are listed: none of them becomes so later.
-fn remove_recorded(inner: &Inner, repo: &Watched, below: &Path) {
-    let recorded = repo.repository.worktrees_below(below).unwrap_or_default();
+/// Removes the work trees that git has records of, and the records. What is busy is asked after they are listed: none of
+/// them becomes so later.
+fn remove_recorded(inner: &Inner, repo: &Watched, below: &Path, runtime: &Handle) {
+    let unremoved = |error: &GitError| {
+        let error = crate::ops::chain(error);
+        tracing::warn!(repo = %repo.name, error, "work trees could not be removed");
+    };
+    let records = match repo.repository.worktree_records() {
+        Ok(records) => records,
+        Err(error) => return unremoved(&error),
+    };
     let busy = busy(inner);
-    for dir in recorded.iter().filter(|dir| !is_busy(dir, &busy)) {
-        if let Err(error) = repo.repository.remove_worktree(dir) {
-            let error = crate::ops::chain(&error);
-            tracing::warn!(dir = %dir.display(), error, "a work tree could not be removed");
+    for record in records {
+        let removed = match &record.dir {
+            Some(dir) if dir.starts_with(below) && !is_busy(dir, &busy) => {
+                repo.repository.remove_worktree(dir)
+            }
+            None if runtime.block_on(is_cut_off(inner, &record.name)) => {
+                repo.repository.forget_worktree(&record)
+            }
+            Some(_) | None => Ok(()),
+        };
+        if let Err(error) = removed {
+            unremoved(&error);
         }
     }
+}
+
+/// Reports whether a record without a directory is of an attempt of this home that nobody works on: hosts of other homes
+/// may be making work trees of the same repository.
+async fn is_cut_off(inner: &Inner, name: &OsStr) -> bool {
+    let id = name.to_str().and_then(|name| name.rsplit_once('-'));
+    let Some(id) = id.and_then(|(id, _)| id.parse::<ActivationId>().ok()) else {
+        return false;
+    };
+    let is_leased = inner.leases().iter().any(|(leased, _)| *leased == id);
+    // A store that fails is told of where it matters more.
+    !is_leased && matches!(inner.store.activation(&id).await, Ok(Some(_)))
 }
 
 fn remove_strays(inner: &Inner, below: &Path) {
@@ -170,7 +203,7 @@ fn strays(below: &Path, busy: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
 
 /// Reports whether a path is a busy work tree, or a file of git's beside one.
 fn is_busy(path: &Path, busy: &BTreeSet<PathBuf>) -> bool {
-    let name = path.file_name().and_then(std::ffi::OsStr::to_str);
+    let name = path.file_name().and_then(OsStr::to_str);
     let tree = name.and_then(|name| name.split('.').next());
     tree.is_some_and(|tree| busy.contains(&path.with_file_name(tree)))
 }

@@ -2,7 +2,9 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use daemon_event::ActivationId;
-use daemon_repo::{EntryKind, Mark, Problem, RefCursor, RefName, Remote, Repository, Standing};
+use daemon_repo::{
+    EntryKind, Mark, Problem, RefCursor, RefName, Remote, Repository, Standing, WorktreeRecord,
+};
 use jiff::Timestamp;
 
 use crate::scratch::{Scratch, git};
@@ -117,13 +119,9 @@ fn changes_of_a_run_become_one_marked_commit() {
         ),
         (false, false)
     );
-    assert_eq!(
-        repository
-            .worktrees_below(scratch.root().parent().unwrap())
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(repository.worktree_records().unwrap(), []);
+    let records = repository.common_dir().join("worktrees");
+    assert!(!records.exists(), "as git leaves it");
 }
 
 #[test]
@@ -262,16 +260,17 @@ fn leftover_work_trees_are_found_and_removed_whatever_is_left_of_them() {
         fs::Permissions::from_mode(0o500),
     )
     .unwrap();
-    let mut found = repository.worktrees_below(&parent).unwrap();
+    let records = repository.worktree_records().unwrap();
+    let mut found: Vec<_> = records.into_iter().map(|record| record.dir).collect();
     found.sort();
-    assert_eq!(found, [parent.join("directory lost"), parent.join("whole")]);
+    assert_eq!(
+        found,
+        ["directory lost", "whole"].map(|name| Some(parent.join(name)))
+    );
     for name in ["whole", "directory lost", "never recorded", "never there"] {
         repository.remove_worktree(&parent.join(name)).unwrap();
     }
-    assert_eq!(
-        repository.worktrees_below(&parent).unwrap(),
-        Vec::<std::path::PathBuf>::new()
-    );
+    assert_eq!(repository.worktree_records().unwrap(), []);
     assert_eq!(fs::read_dir(&parent).unwrap().count(), 0);
 }
 
@@ -290,10 +289,34 @@ fn a_work_tree_whose_making_was_killed_does_not_stop_the_repository() {
     fs::write(record.join("gitdir"), format!("{}/.git\n", dir.display())).unwrap();
     fs::write(record.join("HEAD"), format!("{}\n", base.as_str())).unwrap();
     fs::write(record.join("commondir"), "").unwrap();
-    repository
+    // Before that, not even the directory is recorded.
+    let earlier = repository.common_dir().join("worktrees/earlier");
+    fs::create_dir_all(&earlier).unwrap();
+    fs::write(earlier.join("locked"), "initializing").unwrap();
+    let error = repository
         .create_worktree(&base, &parent.join("next"))
         .unwrap_err();
+    let told = error.problem().to_string();
+    assert!(
+        told.contains("fatal: ") && !told.contains("hint: "),
+        "git's own words: {told}"
+    );
+    // Another work tree can be removed all the same.
+    repository.remove_worktree(&parent.join("next")).unwrap();
+    let mut records = repository.worktree_records().unwrap();
+    records.sort_by(|a, b| a.name.cmp(&b.name));
+    let record = |name: &str, dir| WorktreeRecord {
+        name: name.into(),
+        dir,
+    };
+    let half_made = record("earlier", None);
+    assert_eq!(
+        records,
+        [half_made.clone(), record("killed", Some(dir.clone()))]
+    );
+    repository.forget_worktree(&half_made).unwrap();
     repository.remove_worktree(&dir).unwrap();
+    assert_eq!(repository.worktree_records().unwrap(), []);
     repository
         .create_worktree(&base, &parent.join("next"))
         .unwrap();
