@@ -5,10 +5,9 @@ use std::sync::Arc;
 use daemon_host::config::Config;
 use daemon_host::driver::{Inner, Runtime};
 use daemon_host::home::{Home, Ownership};
-use daemon_host::ops::{OpError, Operations};
-use daemon_host::random;
+use daemon_host::ops::Operations;
 use daemon_host::secrets::HostSecrets;
-use daemon_host::serve::Compose as _;
+use daemon_host::serve::{Compose as _, begin_epoch};
 use daemon_store::Store;
 
 use crate::compose::{Composer, open_store};
@@ -36,12 +35,9 @@ impl Alone {
     ) -> Result<Self, Failure> {
         let parts = composer.parts(&config)?;
         let home = Home::open(place.home()?).map_err(home_failure)?;
-        let owner = own(&home)?;
+        let mut owner = own(&home)?;
         let store = open_store(&home, &config.host.store)?;
-        let epoch = store
-            .begin_epoch(random::now())
-            .await
-            .map_err(OpError::from)?;
+        let epoch = begin_epoch(&*store, &mut owner).await?;
         let live = Arc::new(Offline::new(home.clone()));
         let runtime = Runtime {
             config: Arc::new(config),

@@ -9,6 +9,7 @@ use daemon_schedule::Missed;
 use jiff::Timestamp;
 
 use crate::chain::Chain;
+use crate::crash::Blame;
 
 /// Fences the writes of one attempt: it rises with every claim, and a write under an older one changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -146,8 +147,8 @@ pub struct Activation {
     pub reason: Option<String>,
     /// How many attempts were claimed.
     pub attempts: u32,
-    /// How often a host died while it was leased.
-    pub host_crashes: u32,
+    /// The crashes of the host that it can have caused.
+    pub blame: Blame,
     /// The fence of the newest attempt.
     pub run_lease: RunLease,
     /// Who holds the lease.

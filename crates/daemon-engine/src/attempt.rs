@@ -3,13 +3,12 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::activation::{Activation, ActivationState};
+use crate::crash::{Blame, Departure};
 use crate::facts::next_look;
 use crate::output::{NewOutput, StateChange};
 
 /// How many attempts a retryable failure is given.
 pub const MAX_ATTEMPTS: u32 = 5;
-/// How many host crashes within one activation make it poison.
-pub const MAX_HOST_CRASHES: u32 = 3;
 /// How many activations in a row must fail before the daemon's gate trips.
 pub const TRIP_AFTER: u32 = 5;
 
@@ -177,29 +176,53 @@ fn missing(activation: &Activation, now: Timestamp, (what, detail): (Missing, &s
     }
 }
 
-/// Decides what an activation becomes whose host died, or whose lease ended, while it was leased.
+/// What an activation becomes whose attempt was taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenBack {
+    /// Where it stands from now on.
+    pub next: Next,
+    /// The crashes of the host that it can have caused, this one included.
+    pub blame: Blame,
+}
+
+impl TakenBack {
+    /// Reports whether crashes of the host ended the activation; its daemon is not to blame, so that this never trips it.
+    pub fn is_poison(&self) -> bool {
+        self.blame.poison().is_some()
+    }
+}
+
+/// Decides what an activation becomes whose host ended, or whose lease ran out, while it was leased.
 ///
-/// A crash before its provider began is not its doing: neither it nor the attempt counts.
-pub fn reclaim(activation: &Activation, now: Timestamp) -> Next {
-    let counts = match activation.state {
-        ActivationState::Running => Counting::Counted,
-        _ => Counting::Uncounted,
+/// An attempt counts where the activation can be the reason: its lease ran out at a host that lives, or its host ended
+/// with a fault. A host that was killed gives the attempt back.
+pub fn reclaim(activation: &Activation, departure: Departure, now: Timestamp) -> TakenBack {
+    let (blame, counts) = match departure {
+        Departure::LeaseOver => (activation.blame, Counting::Counted),
+        Departure::HostEnded(crash) if crash.end.is_fault() => {
+            (activation.blame.present_in(crash), Counting::Counted)
+        }
+        Departure::HostEnded(_) => (activation.blame, Counting::Uncounted),
     };
-    let crashes = activation.host_crashes + u32::from(counts == Counting::Counted);
-    if crashes >= MAX_HOST_CRASHES {
-        return Next {
-            state: ActivationState::Dead,
-            reason: Some(format!("poison: {crashes} host crashes while it ran")),
-            not_before: None,
-            counts: Counting::Counted,
-        };
-    }
-    Next {
-        state: ActivationState::Pending,
-        reason: Some("slot".to_owned()),
-        not_before: Some(now),
-        counts,
-    }
+    let dead = |reason| Next {
+        state: ActivationState::Dead,
+        reason: Some(reason),
+        not_before: None,
+        counts: Counting::Counted,
+    };
+    let next = if let Some(n) = blame.poison() {
+        dead(format!("poison: {n} host crashes while it ran"))
+    } else if departure == Departure::LeaseOver && activation.attempts >= MAX_ATTEMPTS {
+        dead(format!("its lease ran out; {MAX_ATTEMPTS} attempts"))
+    } else {
+        Next {
+            state: ActivationState::Pending,
+            reason: Some("slot".to_owned()),
+            not_before: Some(now),
+            counts,
+        }
+    };
+    TakenBack { next, blame }
 }
 
 /// Returns the wait before attempt `n + 1`: full jitter over 10 s × 3ⁿ⁻¹, at most 30 minutes.

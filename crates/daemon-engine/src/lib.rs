@@ -23,6 +23,7 @@ mod admit;
 mod attempt;
 mod chain;
 mod conduct;
+mod crash;
 mod delivery;
 mod facts;
 #[cfg(test)]
@@ -39,11 +40,15 @@ pub use admit::{
     QueueLimit, Standing, admit,
 };
 pub use attempt::{
-    AttemptEnd, AttemptOutcome, Counting, Gate, MAX_ATTEMPTS, MAX_HOST_CRASHES, Missing, Next,
-    TRIP_AFTER, backoff, end_attempt, reclaim,
+    AttemptEnd, AttemptOutcome, Counting, Gate, MAX_ATTEMPTS, Missing, Next, TRIP_AFTER, TakenBack,
+    backoff, end_attempt, reclaim,
 };
 pub use chain::{Chain, ChainEnd, Link, MAX_PER_ROOT, Notice, ROOT_PERIOD};
 pub use conduct::Conduct;
+pub use crash::{
+    Blame, CRASH_LOOP, CRASH_LOOP_PAUSE, CRASH_LOOP_WINDOW, Departure, HostCrash, HostEnd,
+    MAX_HOST_CRASHES, pause_of_claims,
+};
 pub use delivery::{OUTPUT_EXPIRY, Settlement, Step, after_look_up, after_send, step};
 pub use facts::{
     FACT_EXPIRY, Fact, FactError, FactErrorKind, FactOrigin, FactState, Facts, Patience,

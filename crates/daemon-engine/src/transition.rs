@@ -7,8 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::activation::{Activation, ActivationState, HostEpoch, RunLease, Trigger};
 use crate::admit::{NewTrigger, PENDING_EXPIRY};
-use crate::attempt::{AttemptEnd, AttemptOutcome, Counting, Missing, Next};
+use crate::attempt::{AttemptEnd, AttemptOutcome, Counting, Missing, Next, TakenBack};
 use crate::chain::{Chain, ChainEnd, Link};
+use crate::crash::Blame;
 use crate::output::OutputState;
 
 /// How long a lease lasts unless it is renewed.
@@ -46,7 +47,7 @@ impl Activation {
             state: ActivationState::Pending,
             reason: Some(waits_for.to_owned()),
             attempts: 0,
-            host_crashes: 0,
+            blame: Blame::default(),
             run_lease: RunLease(0),
             owner: None,
             lease_until: None,
@@ -125,10 +126,10 @@ impl Activation {
         self.enter(next, end.at);
     }
 
-    /// Counts a host crash and enters the state that [`reclaim`](crate::reclaim) decided.
-    pub fn take_back(&mut self, next: Next, now: Timestamp) {
-        self.host_crashes += u32::from(next.counts == Counting::Counted);
-        self.enter(next, now);
+    /// Enters the state that [`reclaim`](crate::reclaim) decided, with what it counts against the activation.
+    pub fn take_back(&mut self, taken: TakenBack, now: Timestamp) {
+        self.blame = taken.blame;
+        self.enter(taken.next, now);
     }
 
     /// Cancels it; an attempt that still runs can write nothing from here on.
@@ -141,7 +142,7 @@ impl Activation {
         self.state = ActivationState::Pending;
         self.reason = Some("slot".to_owned());
         self.attempts = 0;
-        self.host_crashes = 0;
+        self.blame = Blame::default();
         self.not_before = now;
         self.finished_at = None;
         // A person asked for it.

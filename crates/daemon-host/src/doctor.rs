@@ -179,6 +179,16 @@ pub async fn examine(inner: &Inner) -> Value {
         Ok(()) => Check::ok("store", inner.home.store().display().to_string()),
         Err(error) => Check::fail("store", chain(&error), "see the log"),
     });
+    if let Some(left) = inner.claims_pause() {
+        checks.push(Check::warn(
+            "claims",
+            format!(
+                "they pause for {} s: hosts of this home crashed again and again",
+                left.as_secs() + 1
+            ),
+            "the log says how the hosts ended",
+        ));
+    }
     let names = runtime.config.provider.written().join(", ");
     checks.push(Check::ok("providers", names));
     checks.extend(webhook_checks(inner.home.root(), &runtime.config));

@@ -98,6 +98,8 @@ pub struct Inner {
     pub(crate) purse: Arc<crate::money::DayPurse>,
     /// What the host itself holds and nothing may tell.
     pub(crate) secrets: HostSecrets,
+    /// Before it nothing is claimed; set in a crash loop.
+    claims_from: std::sync::OnceLock<tokio::time::Instant>,
     runtime: RwLock<Arc<Runtime>>,
     state: Mutex<State>,
     backlog: std::sync::atomic::AtomicU64,
@@ -147,6 +149,7 @@ impl Inner {
             tokens: RunTokens::default(),
             emanations: Emanations::default(),
             purse: Arc::default(),
+            claims_from: std::sync::OnceLock::new(),
             runtime: RwLock::new(Arc::new(runtime)),
             state: Mutex::new(State::default()),
             backlog: std::sync::atomic::AtomicU64::new(0),

@@ -1,7 +1,9 @@
 //! The home: the host's one directory, its owner and its token.
 
+mod ownership;
+
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{
     DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
@@ -11,6 +13,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::random;
+pub use ownership::Ownership;
+use ownership::read_pid;
 
 /// The parts of a home that a host makes.
 const DIRECTORIES: [&str; 5] = [
@@ -142,14 +146,14 @@ impl Home {
         self.root.join(path)
     }
 
-    /// Becomes the owner of the home until the returned guard is dropped.
+    /// Becomes the owner of the home until the returned guard is dropped, which knows how the owner before ended.
     ///
     /// # Errors
     /// [`HomeError::Owned`] if another process owns it; nothing was touched then.
     pub fn own(&self) -> Result<Ownership, HomeError> {
         crate::disk::give_up_reserve(&self.root);
-        let path = self.root.join("run/host.lock");
-        let mut file = OpenOptions::new()
+        let path = self.lock();
+        let file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
@@ -162,7 +166,7 @@ impl Home {
             if error != rustix::io::Errno::WOULDBLOCK {
                 return Err(io_error(&path, "lock")(error.into()));
             }
-            let pid = read_pid(&mut file);
+            let pid = read_pid(&file);
             if is_alive(pid) || Instant::now() >= gives_up {
                 return Err(HomeError::Owned {
                     home: self.root.clone(),
@@ -171,11 +175,25 @@ impl Home {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        file.set_len(0)
-            .and_then(|()| file.seek(io::SeekFrom::Start(0)))
-            .and_then(|_| writeln!(file, "{}", std::process::id()))
-            .map_err(io_error(&path, "write"))?;
-        Ok(Ownership { _file: file })
+        OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .and_then(|appending| Ownership::begin(file, appending))
+            .map_err(io_error(&path, "write"))
+    }
+
+    /// Notes how often the kernel killed for want of memory around a live owner, so that only later kills count as the
+    /// reason of its end.
+    ///
+    /// # Errors
+    /// If the lock cannot be written.
+    pub(crate) fn note_memory_kills(&self) -> Result<(), HomeError> {
+        let path = self.lock();
+        ownership::note_memory_kills(&path).map_err(io_error(&path, "write"))
+    }
+
+    fn lock(&self) -> PathBuf {
+        self.root.join("run/host.lock")
     }
 
     /// Returns the process that owns the home, if one does.
@@ -183,15 +201,15 @@ impl Home {
     /// # Errors
     /// If the lock cannot be asked.
     pub fn owner(&self) -> Result<Option<u32>, HomeError> {
-        let path = self.root.join("run/host.lock");
-        let mut file = match File::open(&path) {
+        let path = self.lock();
+        let file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(io_error(&path, "open")(error)),
         };
         match flock(&file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => Ok(None),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(Some(read_pid(&mut file))),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(Some(read_pid(&file))),
             Err(error) => Err(io_error(&path, "lock")(error.into())),
         }
     }
@@ -227,20 +245,6 @@ impl Home {
             return Err(HomeError::Unsafe { path, problem });
         }
         Ok(token)
-    }
-}
-
-/// Ownership of a home; ends when dropped, or with the process.
-#[derive(Debug)]
-pub struct Ownership {
-    _file: File,
-}
-
-fn read_pid(file: &mut File) -> u32 {
-    let mut text = String::new();
-    match file.rewind().and_then(|()| file.read_to_string(&mut text)) {
-        Ok(_) => text.trim().parse().unwrap_or(0),
-        Err(_) => 0,
     }
 }
 
@@ -318,6 +322,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), HomeError> {
 #[cfg(test)]
 mod tests {
     use super::{Home, HomeError};
+    use daemon_engine::HostEnd;
     use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
 
@@ -350,6 +355,30 @@ mod tests {
         );
         drop(first);
         drop(home.own().expect("the home is free again"));
+    }
+
+    #[test]
+    fn the_next_owner_knows_how_the_one_before_ended() {
+        let scratch = tempfile::tempdir().expect("a scratch directory");
+        let home = Home::open(scratch.path()).expect("it opens");
+        let next = || home.own().expect("the home is free");
+        assert_eq!(next().previous(), HostEnd::Stopped, "there was none");
+        assert_eq!(next().previous(), HostEnd::Stopped);
+        let panicked = std::panic::catch_unwind(|| {
+            let _owner = next();
+            let n = 3;
+            assert!(n == 0, "three of {n}");
+        });
+        assert!(panicked.is_err());
+        // Whoever owns it next and stores nothing leaves the word to the one behind.
+        assert_eq!(next().previous(), HostEnd::Panicked);
+        let mut owner = next();
+        assert_eq!(owner.previous(), HostEnd::Panicked);
+        owner.previous_is_stored().expect("the lock is written");
+        drop(owner);
+        assert_eq!(next().previous(), HostEnd::Stopped);
+        std::fs::write(home.lock(), "4711\n").expect("the lock is written");
+        assert_eq!(next().previous(), HostEnd::Killed);
     }
 
     #[test]

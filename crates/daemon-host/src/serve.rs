@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use daemon_engine::Gate;
+use daemon_engine::{Gate, HostEpoch};
 use daemon_event::Source as SourceName;
 use daemon_ingest::{Github, Linear, Secrets, Sentry, Slack, Source};
 use daemon_provider::CancelReason;
@@ -22,7 +22,7 @@ use self::seams::{HostHealth, HostLive, Intake};
 use crate::config::{Config, SecretPlaces};
 use crate::control::{self, Control};
 use crate::driver::{self, Inner, Parts, Runtime};
-use crate::home::Home;
+use crate::home::{Home, Ownership};
 use crate::http::{self, Access, Doors, Hooks, Hosts};
 use crate::ops::{Live, OpError, OpErrorKind, Operations, chain};
 use crate::random;
@@ -45,8 +45,10 @@ pub trait Compose: Send + Sync {
 
 /// What a host starts with.
 pub struct Start {
-    /// Its home, which the caller owns.
+    /// Its home.
     pub home: Home,
+    /// Ownership of it, until the host has stopped.
+    pub owner: Ownership,
     /// Its store.
     pub store: Arc<dyn Store>,
     /// Its configuration.
@@ -97,6 +99,7 @@ pub async fn serve<F: Future<Output = Signal>>(
     let started = monotonic();
     let Start {
         home,
+        mut owner,
         store,
         config,
         compose,
@@ -121,7 +124,7 @@ pub async fn serve<F: Future<Output = Signal>>(
             "the host is held: events and ticks are recorded, nothing starts; `daemon-run go` ends that"
         );
     }
-    let epoch = store.begin_epoch(random::now()).await?;
+    let epoch = begin_epoch(&*store, &mut owner).await?;
     if hold {
         store.set_host_gate(Gate::Held).await?;
     }
@@ -133,6 +136,7 @@ pub async fn serve<F: Future<Output = Signal>>(
     let inner = Inner::new(home, Arc::clone(&store), epoch, runtime, secrets);
     let metrics = recorder();
     crate::strays::end().await;
+    inner.pause_claims_in_a_crash_loop(owner.previous()).await?;
     inner.take_back().await?;
     inner.load_registry().await?;
     let control_listener = control::bind(&socket)
@@ -278,6 +282,26 @@ fn unusable(what: &str, error: &std::io::Error) -> OpError {
         ),
     };
     OpError::new(kind, "cannot-listen", format!("{what}: {error}")).with_help(help)
+}
+
+/// Begins the host's epoch, and has the store know how the host before ended.
+///
+/// # Errors
+/// If the store fails.
+pub async fn begin_epoch(store: &dyn Store, owner: &mut Ownership) -> Result<HostEpoch, OpError> {
+    let previous = owner.previous();
+    if previous.is_crash() {
+        tracing::warn!(
+            end = previous.as_str(),
+            "the host before this one did not stop in order"
+        );
+    }
+    let epoch = store.begin_epoch(previous, random::now()).await?;
+    owner.previous_is_stored().map_err(|error| {
+        let message = format!("the lock of the home cannot be written: {error}");
+        OpError::new(OpErrorKind::Broken, "home", message)
+    })?;
+    Ok(epoch)
 }
 
 async fn again<F: Future<Output = Signal>>(signals: &mut impl FnMut() -> F) {

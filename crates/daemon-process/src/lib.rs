@@ -27,6 +27,7 @@
 //! the process that started it dies. Both output pipes are always read together, so a child that fills one never blocks on
 //! the other, and what is kept of them is bounded. Every child started here is reaped here, by its id.
 
+mod abort;
 mod allocator;
 mod mark;
 mod nonblocking;
@@ -38,6 +39,7 @@ mod status;
 mod supervisor;
 mod tool;
 
+pub use abort::AbortNote;
 pub use allocator::return_large_allocations;
 pub use mark::end_strays;
 pub use process_table::{Orphans, ProcessId, RUN_MARKER, boot_id, end_orphans};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use daemon_engine::{Activation, Chain, HostEpoch, RunLease, Trigger};
+use daemon_engine::{Activation, Blame, Chain, HostEpoch, RunLease, Trigger};
 use daemon_event::{ActivationId, Subject, TriggerKey};
 use daemon_store::StoreError;
 use rusqlite::{Connection, Row, ToSql, params};
@@ -23,8 +23,8 @@ pub(crate) struct Numbered {
 
 /// What [`read`] needs, of the tables [`TABLES`].
 pub(crate) const COLUMNS: &str = "a.number, a.id, a.lane, a.rev, a.subject, a.state, a.reason, a.attempts, \
-     a.host_crashes, a.run_lease, a.owner, a.lease_until, a.not_before, a.created_at, a.started_at, a.finished_at, \
-     a.tokens, a.cost_usd, a.summary, a.root, a.depth, l.repo, l.daemon";
+     a.host_crashes, a.crashes_alone, a.run_lease, a.owner, a.lease_until, a.not_before, a.created_at, a.started_at, \
+     a.finished_at, a.tokens, a.cost_usd, a.summary, a.root, a.depth, l.repo, l.daemon";
 
 /// The tables behind [`COLUMNS`].
 pub(crate) const TABLES: &str = "activation AS a JOIN lane AS l ON l.id = a.lane";
@@ -46,7 +46,10 @@ pub(crate) fn read(conn: &Connection, row: &Row<'_>) -> Outcome<Numbered> {
         state: row.word("state")?,
         reason: row.get("reason")?,
         attempts: row.small("attempts")?,
-        host_crashes: row.small("host_crashes")?,
+        blame: Blame {
+            alone: row.small("crashes_alone")?,
+            in_row: row.small("host_crashes")?,
+        },
         run_lease: RunLease(row.count("run_lease")?),
         owner: match row.get::<_, Option<i64>>("owner")? {
             None => None,
@@ -164,7 +167,8 @@ pub(crate) fn update(tx: &Connection, changed: &Numbered) -> Outcome<()> {
     tx.prepare_cached(
         "UPDATE activation SET rev = ?2, state = ?3, reason = ?4, attempts = ?5, host_crashes = ?6, run_lease = ?7, \
          owner = ?8, lease_until = ?9, not_before = ?10, started_at = ?11, finished_at = ?12, tokens = ?13, \
-         cost_usd = ?14, summary = ?15, has_person = ?16, has_tick = ?17, root = ?18, depth = ?19 WHERE number = ?1",
+         cost_usd = ?14, summary = ?15, has_person = ?16, has_tick = ?17, root = ?18, depth = ?19, \
+         crashes_alone = ?20 WHERE number = ?1",
     )?
     .execute(params![
         changed.number,
@@ -172,7 +176,7 @@ pub(crate) fn update(tx: &Connection, changed: &Numbered) -> Outcome<()> {
         now.state.as_str(),
         now.reason,
         now.attempts,
-        now.host_crashes,
+        now.blame.in_row,
         integer(now.run_lease.0),
         now.owner.map(|owner| integer(owner.0)),
         now.lease_until.map(micros),
@@ -186,6 +190,7 @@ pub(crate) fn update(tx: &Connection, changed: &Numbered) -> Outcome<()> {
         has_tick(now),
         root(now),
         now.chain.depth,
+        now.blame.alone,
     ])?;
     Ok(())
 }

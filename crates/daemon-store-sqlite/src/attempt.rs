@@ -1,8 +1,8 @@
 //! Attempts: runs, leases, ends, and what takes activations back.
 
 use daemon_engine::{
-    Activation, AttemptEnd, Conduct, Gate, HostEpoch, Output, OutputState, PENDING_EXPIRY,
-    RunLease, end_attempt as decide_end, reclaim as decide_reclaim,
+    Activation, AttemptEnd, Conduct, Departure, Gate, HostEpoch, Output, OutputState,
+    PENDING_EXPIRY, RunLease, end_attempt as decide_end, reclaim as decide_reclaim,
 };
 use daemon_event::ActivationId;
 use daemon_store::{Ended, Reclaimed, RunRow, StoreError};
@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use crate::activation::{self, Numbered};
 use crate::column::micros;
 use crate::failure::Outcome;
-use crate::{memory, output, registry, run};
+use crate::{hosting, memory, output, registry, run};
 
 pub(crate) fn start_run(
     tx: &Connection,
@@ -130,11 +130,19 @@ pub(crate) fn reclaim(
 ) -> Outcome<Vec<Reclaimed>> {
     let mut reclaimed = Vec::new();
     for mut one in taken_back(tx, epoch, now)? {
-        let next = decide_reclaim(&one.activation, now);
-        one.activation.take_back(next, now);
+        let departure = Departure::of(one.activation.owner, epoch, |owner| {
+            hosting::crash_of(tx, owner)
+        })?;
+        let taken = decide_reclaim(&one.activation, departure, now);
+        let is_poison = taken.is_poison();
+        one.activation.take_back(taken, now);
         activation::update(tx, &one)?;
         run::close(tx, one.number, "unknown", now)?;
-        let activation = ended(tx, one)?.activation;
+        let activation = if is_poison {
+            one.activation
+        } else {
+            ended(tx, one)?.activation
+        };
         reclaimed.push(Reclaimed {
             id: activation.id,
             lease: activation.run_lease,

@@ -13,10 +13,28 @@ use crate::failure::Outcome;
 use crate::hosting;
 use crate::lane;
 
+/// Whether an activation that may have crashed a host may be leased; one at a time may.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Suspects {
+    MayStart,
+    Wait,
+}
+
+impl Suspects {
+    fn of(tx: &Connection) -> Outcome<Self> {
+        Ok(if hosting::suspect_is_leased(tx)? {
+            Self::Wait
+        } else {
+            Self::MayStart
+        })
+    }
+}
+
 pub(crate) fn claim(tx: &Connection, request: &ClaimRequest) -> Outcome<Option<Activation>> {
     if !host_may_start(tx, request)? {
         return Ok(None);
     }
+    let suspects = Suspects::of(tx)?;
     // Asked for by a person first; where none of those is ready, no ready one is a person's.
     for (persons, lanes) in [
         (
@@ -35,7 +53,7 @@ pub(crate) fn claim(tx: &Connection, request: &ClaimRequest) -> Outcome<Option<A
             if !lane_may_start(tx, lane, request)? {
                 continue;
             }
-            if let Some(number) = oldest_ready(tx, lane, persons, busy, request)? {
+            if let Some(number) = oldest_ready(tx, lane, [persons, busy], suspects, request)? {
                 drop(rows);
                 drop(in_turn);
                 return lease(tx, number, request).map(Some);
@@ -56,7 +74,8 @@ pub(crate) fn claim_one(
     let found: Option<(i64, i64)> = tx
         .prepare_cached(
             "SELECT a.number, a.lane FROM activation AS a JOIN lane AS l ON l.id = a.lane WHERE a.id = ?1 \
-             AND a.state = 'pending' AND a.not_before <= ?2 AND l.ready = 1 AND l.busy < ?3 AND NOT EXISTS ( \
+             AND a.state = 'pending' AND a.not_before <= ?2 AND (?6 OR NOT (a.host_crashes > 0 OR a.crashes_alone > 0)) \
+             AND l.ready = 1 AND l.busy < ?3 AND NOT EXISTS ( \
                SELECT 1 FROM activation AS b WHERE b.lane = a.lane AND b.subject IS a.subject \
                AND b.state IN ('claimed', 'running', 'delivering')) \
              AND (?4 IS NULL OR a.subject IS NULL OR a.has_tick OR ?4 > ( \
@@ -69,7 +88,8 @@ pub(crate) fn claim_one(
                 micros(request.now),
                 request.daemon_slots,
                 request.rates.subject,
-                micros(request.now - HOUR)
+                micros(request.now - HOUR),
+                Suspects::of(tx)? == Suspects::MayStart
             ],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
@@ -130,8 +150,8 @@ fn lane_may_start(tx: &Connection, lane: i64, request: &ClaimRequest) -> Outcome
 fn oldest_ready(
     tx: &Connection,
     lane: i64,
-    persons: i64,
-    busy: i64,
+    [persons, busy]: [i64; 2],
+    suspects: Suspects,
     request: &ClaimRequest,
 ) -> Outcome<Option<i64>> {
     // A lane may hold a thousand that all wait for their time: one look at the earliest saves looking at each.
@@ -146,7 +166,7 @@ fn oldest_ready(
     let found = tx
         .prepare_cached(
             "SELECT a.number FROM activation AS a WHERE a.lane = ?1 AND a.state = 'pending' AND a.has_person = ?2 \
-             AND a.not_before <= ?3 AND (?4 = 0 OR NOT EXISTS ( \
+             AND a.not_before <= ?3 AND (?7 OR NOT (a.host_crashes > 0 OR a.crashes_alone > 0)) AND (?4 = 0 OR NOT EXISTS ( \
                SELECT 1 FROM activation AS b WHERE b.lane = ?1 AND b.subject IS a.subject \
                AND b.state IN ('claimed', 'running', 'delivering'))) \
              AND (?5 IS NULL OR a.subject IS NULL OR a.has_tick OR ?5 > ( \
@@ -161,7 +181,8 @@ fn oldest_ready(
                 micros(request.now),
                 busy,
                 request.rates.subject,
-                micros(request.now - HOUR)
+                micros(request.now - HOUR),
+                suspects == Suspects::MayStart
             ],
             |row| row.get(0),
         )

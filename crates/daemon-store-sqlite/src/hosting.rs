@@ -1,19 +1,87 @@
 //! The host's own row, and counts.
 
-use daemon_engine::{ActivationState, FactState, Gate, HostEpoch, OutputState};
+use daemon_engine::{ActivationState, FactState, Gate, HostCrash, HostEnd, HostEpoch, OutputState};
 use daemon_store::Counts;
-use rusqlite::{Connection, OptionalExtension as _};
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::column::Columns as _;
+use crate::activation;
+use crate::column::{Columns as _, integer, micros};
 use crate::failure::{Outcome, damaged};
 
-pub(crate) fn begin_epoch(tx: &Connection) -> Outcome<HostEpoch> {
+/// How many starts are kept; only what the newest host left leased is looked up in them.
+const STARTS: u32 = 1_000;
+/// Activations that may have crashed a host; the words of the index `activation_suspect`.
+pub(crate) const SUSPECT: &str = "(host_crashes > 0 OR crashes_alone > 0)";
+
+pub(crate) fn begin_epoch(
+    tx: &Connection,
+    previous: HostEnd,
+    now: Timestamp,
+) -> Outcome<HostEpoch> {
+    let present: u32 = tx.query_row(
+        "SELECT (SELECT count(*) FROM activation WHERE state IN ('claimed', 'running')) \
+         + (SELECT count(*) FROM run WHERE state = 'running' AND finished_at IS NULL AND activation IS NULL \
+            AND started_at >= coalesce((SELECT at FROM host_start ORDER BY epoch DESC LIMIT 1), 0))",
+        [],
+        |row| row.get(0),
+    )?;
+    clear_absent(tx, previous)?;
     tx.execute("UPDATE host SET epoch = epoch + 1", [])?;
+    tx.execute(
+        "INSERT INTO host_start SELECT epoch, ?1, ?2, ?3 FROM host",
+        params![micros(now), previous.as_str(), present],
+    )?;
+    tx.execute(
+        "DELETE FROM host_start WHERE epoch <= (SELECT epoch FROM host) - ?1",
+        [STARTS],
+    )?;
     tx.execute(
         "UPDATE output SET state = 'ambiguous' WHERE state = 'sending'",
         [],
     )?;
     epoch(tx)
+}
+
+/// Brings the blame of activations that had no run under way when the host ended up to date.
+fn clear_absent(tx: &Connection, previous: HostEnd) -> Outcome<()> {
+    let condition = format!("a.state = 'pending' AND {SUSPECT}");
+    for mut one in activation::select(tx, &condition, &[])? {
+        one.activation.blame = one.activation.blame.absent_from(previous);
+        activation::update(tx, &one)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn starts_after_crashes(conn: &Connection, since: Timestamp) -> Outcome<u32> {
+    let n = conn
+        .prepare_cached("SELECT count(*) FROM host_start WHERE at > ?1 AND after <> ?2")?
+        .query_row(params![micros(since), HostEnd::Stopped.as_str()], |row| {
+            row.get(0)
+        })?;
+    Ok(n)
+}
+
+/// Tells how the host of an epoch ended, if another began after it.
+pub(crate) fn crash_of(conn: &Connection, epoch: HostEpoch) -> Outcome<Option<HostCrash>> {
+    let found: Option<(String, u32)> = conn
+        .prepare_cached("SELECT after, present FROM host_start WHERE epoch = ?1 + 1")?
+        .query_row([integer(epoch.0)], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((word, present)) = found else {
+        return Ok(None);
+    };
+    let end = word
+        .parse()
+        .map_err(|error| damaged("table `host_start`", error))?;
+    Ok(Some(HostCrash { end, present }))
+}
+
+/// Reports whether an activation that may have crashed a host is leased.
+pub(crate) fn suspect_is_leased(conn: &Connection) -> Outcome<bool> {
+    let sql =
+        format!("SELECT 1 FROM activation WHERE state IN ('claimed', 'running') AND {SUSPECT}");
+    Ok(conn.prepare_cached(&sql)?.exists([])?)
 }
 
 pub(crate) fn epoch(conn: &Connection) -> Outcome<HostEpoch> {

@@ -1,7 +1,7 @@
 //! The SQLite store: one writer, group commit, migrations.
 //!
 //! ```
-//! use daemon_engine::Gate;
+//! use daemon_engine::{Gate, HostEnd};
 //! use daemon_store::{Hosting as _, Registry as _};
 //! use daemon_store_sqlite::SqliteStore;
 //!
@@ -9,7 +9,7 @@
 //! # runtime.block_on(async {
 //! let folder = tempfile::tempdir()?;
 //! let store = SqliteStore::open(folder.path().join("store.db"))?;
-//! let first = store.begin_epoch(jiff::Timestamp::UNIX_EPOCH).await?;
+//! let first = store.begin_epoch(HostEnd::Stopped, jiff::Timestamp::UNIX_EPOCH).await?;
 //! store.set_host_gate(Gate::Held).await?;
 //! drop(store);
 //!

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use daemon_engine::{
-    Activation, Admission, AttemptEnd, DaemonState, Gate, HostEpoch, NewTrigger, Output, OutputKey,
-    RunLease, Settlement,
+    Activation, Admission, AttemptEnd, DaemonState, Gate, HostEnd, HostEpoch, NewTrigger, Output,
+    OutputKey, RunLease, Settlement,
 };
 use daemon_event::{ActivationId, DaemonKey, EventId, RepoName};
 use daemon_store::{
@@ -414,8 +414,22 @@ impl Outbox for SqliteStore {
 
 #[async_trait]
 impl Hosting for SqliteStore {
-    async fn begin_epoch(&self, _now: Timestamp) -> Result<HostEpoch, StoreError> {
-        self.write("begin an epoch", hosting::begin_epoch).await
+    async fn begin_epoch(
+        &self,
+        previous: HostEnd,
+        now: Timestamp,
+    ) -> Result<HostEpoch, StoreError> {
+        self.write("begin an epoch", move |tx| {
+            hosting::begin_epoch(tx, previous, now)
+        })
+        .await
+    }
+
+    async fn starts_after_crashes(&self, since: Timestamp) -> Result<u32, StoreError> {
+        self.read("count the starts after crashes", move |conn| {
+            hosting::starts_after_crashes(conn, since)
+        })
+        .await
     }
 
     async fn epoch(&self) -> Result<HostEpoch, StoreError> {

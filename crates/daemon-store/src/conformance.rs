@@ -128,7 +128,8 @@ cases! {
         a_new_revision_or_a_person_opens_a_tripped_gate
         an_earlier_epoch_is_reclaimed
         an_expired_lease_is_reclaimed
-        three_host_crashes_are_poison
+        three_faults_of_the_host_are_poison_and_trip_nothing
+        one_suspect_runs_at_a_time
         what_waits_too_long_expires
         a_cancelled_attempt_writes_nothing
         only_what_ended_badly_is_retried;
@@ -178,6 +179,7 @@ cases! {
         an_unknown_state_is_refused;
     hosting:
         the_epoch_rises
+        starts_after_crashes_are_counted
         counts_name_every_state
         old_payloads_and_identities_are_forgotten
         a_probe_answers;

@@ -5,8 +5,8 @@
 
 use async_trait::async_trait;
 use daemon_engine::{
-    Activation, Admission, AttemptEnd, DaemonState, Gate, HostEpoch, NewTrigger, Output, OutputKey,
-    RunLease, Settlement,
+    Activation, Admission, AttemptEnd, DaemonState, Gate, HostEnd, HostEpoch, NewTrigger, Output,
+    OutputKey, RunLease, Settlement,
 };
 use daemon_event::{ActivationId, DaemonKey, EventId, RepoName};
 use jiff::Timestamp;
@@ -171,8 +171,9 @@ pub trait Activations: Send + Sync {
     /// daemons the foremost gets the next one, for its oldest ready activation.
     ///
     /// Ready means: pending, `not_before` reached, its daemon valid and not held or tripped, the host not held, and a
-    /// slot free for its (daemon, subject), its daemon and the host. The claim raises `run_lease` and `attempts` and
-    /// sets `rev` to the registered one. What delivers occupies its slots as what is leased does.
+    /// slot free for its (daemon, subject), its daemon and the host. Of activations that may have crashed a host, one is
+    /// leased at a time. The claim raises `run_lease` and `attempts` and sets `rev` to the registered one. What delivers
+    /// occupies its slots as what is leased does.
     async fn claim(&self, request: &ClaimRequest) -> Result<Option<Activation>, StoreError>;
 
     /// Leases one given activation, for `fire` without a host; `None` where it is not ready.
@@ -232,7 +233,7 @@ pub trait Activations: Send + Sync {
     /// Takes back what an earlier epoch left leased, and what has an expired lease.
     ///
     /// The caller has made sure that the process trees of those attempts are dead. Their runs that were still `running`
-    /// become `unknown`.
+    /// become `unknown`. What dies of crashes of its host does not count as a failure of its daemon.
     async fn reclaim(&self, epoch: HostEpoch, now: Timestamp)
     -> Result<Vec<Reclaimed>, StoreError>;
 
@@ -325,7 +326,14 @@ pub trait Outbox: Send + Sync {
 #[async_trait]
 pub trait Hosting: Send + Sync {
     /// Raises the epoch and returns it; what earlier epochs were sending becomes ambiguous.
-    async fn begin_epoch(&self, now: Timestamp) -> Result<HostEpoch, StoreError>;
+    ///
+    /// How the host before ended is stored with how many runs it left under way, which decides what
+    /// [`reclaim`](Activations::reclaim) counts against their activations.
+    async fn begin_epoch(&self, previous: HostEnd, now: Timestamp)
+    -> Result<HostEpoch, StoreError>;
+
+    /// Counts the starts after `since` that followed a crash.
+    async fn starts_after_crashes(&self, since: Timestamp) -> Result<u32, StoreError>;
 
     /// Returns the current epoch, 0 before the first.
     async fn epoch(&self) -> Result<HostEpoch, StoreError>;

@@ -160,7 +160,7 @@ impl<'a> Candidate<'a> {
             state: ActivationState::Pending,
             reason: None,
             attempts: 0,
-            host_crashes: 0,
+            blame: daemon_engine::Blame::default(),
             run_lease: RunLease(0),
             owner: None,
             lease_until: None,

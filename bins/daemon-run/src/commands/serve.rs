@@ -47,15 +47,14 @@ pub(crate) async fn run(
     let signals = Signals::new()?;
     let start = Start {
         home,
+        owner,
         store,
         config,
         compose: composer,
         secrets,
     };
     let on_ready = |ready: Ready| announce(&ready, out);
-    let served = serve(start, on_ready, || signals.next()).await;
-    drop(owner);
-    Ok(served?)
+    Ok(serve(start, on_ready, || signals.next()).await?)
 }
 
 /// Refuses flags that cannot be meant; what the configuration says is refused where it is read.

@@ -27,6 +27,7 @@ mod serve_cancel;
 mod serve_commit;
 mod serve_control;
 mod serve_crash;
+mod serve_crashes;
 mod serve_disk;
 mod serve_emanate;
 mod serve_emanate_agents;

@@ -2,10 +2,11 @@ use jiff::SignedDuration;
 use proptest::prelude::{any, proptest};
 
 use super::{
-    AttemptEnd, AttemptOutcome, Counting, Gate, MAX_ATTEMPTS, Missing, Next, backoff, end_attempt,
-    reclaim,
+    AttemptEnd, AttemptOutcome, Counting, Gate, MAX_ATTEMPTS, Missing, Next, TakenBack, backoff,
+    end_attempt, reclaim,
 };
 use crate::activation::{Activation, ActivationState};
+use crate::crash::{Blame, Departure, HostCrash, HostEnd};
 use crate::fixture::{at, end, pending, retryable};
 
 fn check(outcome: AttemptOutcome, attempts: u32, unsettled: usize, expected: &Next) {
@@ -88,44 +89,82 @@ fn a_retryable_failure_waits_until_attempts_run_out() {
     }
 }
 
-#[test]
-fn a_crash_before_the_provider_began_does_not_count() {
-    let claimed = Activation {
-        host_crashes: 2,
-        state: ActivationState::Claimed,
+fn leased(state: ActivationState, attempts: u32, blame: Blame) -> Activation {
+    Activation {
+        state,
+        attempts,
+        blame,
         ..pending()
-    };
-    let next = Next {
+    }
+}
+
+fn ended(end: HostEnd, present: u32) -> Departure {
+    Departure::HostEnded(HostCrash { end, present })
+}
+
+fn again(counts: Counting) -> Next {
+    Next {
         not_before: Some(at(7)),
-        counts: Counting::Uncounted,
+        counts,
         ..settled(ActivationState::Pending, Some("slot"))
-    };
-    assert_eq!(reclaim(&claimed, at(7)), next);
+    }
 }
 
 #[test]
-fn a_third_host_crash_is_poison() {
-    let after = |host_crashes| {
-        let activation = Activation {
-            host_crashes,
-            state: ActivationState::Running,
-            ..pending()
+fn a_host_that_was_killed_or_stopped_counts_against_nobody() {
+    let suspect = Blame {
+        alone: 2,
+        in_row: 2,
+    };
+    for end in [HostEnd::Killed, HostEnd::Stopped] {
+        for state in [ActivationState::Claimed, ActivationState::Running] {
+            let taken = reclaim(&leased(state, 5, suspect), ended(end, 1), at(7));
+            let expected = TakenBack {
+                next: again(Counting::Uncounted),
+                blame: suspect,
+            };
+            assert_eq!(taken, expected, "{end:?} {state:?}");
+        }
+    }
+}
+
+#[test]
+fn a_third_fault_is_poison() {
+    let after = |n| {
+        let blame = Blame {
+            alone: n,
+            in_row: n,
         };
-        reclaim(&activation, at(7))
+        let activation = leased(ActivationState::Running, n + 1, blame);
+        reclaim(&activation, ended(HostEnd::Aborted, 1), at(7))
     };
-    let again = Next {
-        not_before: Some(at(7)),
-        ..settled(ActivationState::Pending, Some("slot"))
-    };
-    assert_eq!(after(0), again);
-    assert_eq!(after(1), again);
+    for n in [0, 1] {
+        assert_eq!(after(n).next, again(Counting::Counted));
+        assert!(!after(n).is_poison());
+    }
+    assert!(after(2).is_poison());
     assert_eq!(
-        after(2),
+        after(2).next,
         settled(
             ActivationState::Dead,
             Some("poison: 3 host crashes while it ran")
         )
     );
+}
+
+#[test]
+fn a_lease_that_runs_out_counts_as_an_attempt_and_not_as_a_crash() {
+    let over = |attempts| {
+        let activation = leased(ActivationState::Running, attempts, Blame::default());
+        reclaim(&activation, Departure::LeaseOver, at(7))
+    };
+    assert_eq!(over(4).next, again(Counting::Counted));
+    let dead = over(5);
+    assert_eq!(
+        dead.next,
+        settled(ActivationState::Dead, Some("its lease ran out; 5 attempts"))
+    );
+    assert!(!dead.is_poison());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 use super::{DeliveryEnd, SteppedBack};
 use crate::activation::{Activation, ActivationState, HostEpoch, RunLease};
 use crate::attempt::{AttemptEnd, AttemptOutcome, end_attempt, reclaim};
+use crate::crash::{Blame, Departure, HostCrash, HostEnd};
 use crate::fixture::{at, end, id, new_trigger, pending, retryable};
 use crate::output::OutputState;
 
@@ -103,14 +104,21 @@ fn leases_of_earlier_epochs_and_expired_ones_are_taken_back() {
 fn a_crash_is_counted_and_ends_the_lease() {
     let mut activation = leased();
     activation.begin_run(at(5));
-    let next = reclaim(&activation, at(70));
-    activation.take_back(next, at(70));
+    let crash = HostCrash {
+        end: HostEnd::Aborted,
+        present: 2,
+    };
+    let taken = reclaim(&activation, Departure::HostEnded(crash), at(70));
+    activation.take_back(taken, at(70));
     assert_eq!(
         activation,
         Activation {
             state: ActivationState::Pending,
             reason: Some("slot".to_owned()),
-            host_crashes: 1,
+            blame: Blame {
+                alone: 0,
+                in_row: 1,
+            },
             owner: None,
             lease_until: None,
             not_before: at(70),

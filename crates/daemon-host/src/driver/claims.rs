@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use daemon_engine::{Activation, LEASE};
+use daemon_engine::{Activation, CRASH_LOOP_WINDOW, HostEnd, LEASE, pause_of_claims};
 use daemon_provider::CancelReason;
 use daemon_store::{ClaimRequest, Rates, StoreError};
 use tokio::task::JoinSet;
@@ -45,6 +45,9 @@ async fn claim_ready(
 ) -> Result<Duration, StoreError> {
     while let Some(ended) = attempts.try_join_next() {
         report(ended);
+    }
+    if let Some(left) = inner.claims_pause() {
+        return Ok(left);
     }
     let config = inner.config();
     let slots = usize::try_from(config.limits.host).expect("a limit fits");
@@ -125,6 +128,42 @@ pub(super) async fn heartbeat(inner: Arc<Inner>) {
 }
 
 impl Inner {
+    /// Lets nothing be claimed for a while at the start that follows a crash, where hosts of this home began again and
+    /// again after crashes.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub(crate) async fn pause_claims_in_a_crash_loop(
+        &self,
+        previous: HostEnd,
+    ) -> Result<(), StoreError> {
+        if !previous.is_crash() {
+            return Ok(());
+        }
+        let since = random::now() - CRASH_LOOP_WINDOW;
+        let n_recent = self.store.starts_after_crashes(since).await?;
+        if let Some(pause) = pause_of_claims(n_recent) {
+            let pause = pause.unsigned_abs();
+            tracing::error!(
+                starts = n_recent,
+                pause_s = pause.as_secs(),
+                "the host crashed again and again within a minute: claims pause, intake and reads are served"
+            );
+            let from = tokio::time::Instant::now() + pause;
+            self.claims_from.get_or_init(|| from);
+        }
+        Ok(())
+    }
+
+    /// Returns how much longer nothing is claimed.
+    pub(crate) fn claims_pause(&self) -> Option<Duration> {
+        let left = self
+            .claims_from
+            .get()?
+            .saturating_duration_since(tokio::time::Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+
     /// Asks for one activation under this host's slots and lease.
     pub(crate) fn claim_request(&self, config: &crate::config::Config) -> ClaimRequest {
         let now = random::now();

@@ -47,6 +47,12 @@ async fn sweep(inner: &Arc<Inner>, sweeps: u32) -> Result<(), StoreError> {
     if !strays(&inner.home.worktrees(), &busy(inner)).is_empty() {
         clear_worktrees(inner).await;
     }
+    if let Err(error) = inner.home.note_memory_kills() {
+        tracing::warn!(
+            error = crate::ops::chain(&error),
+            "kills for want of memory could not be noted"
+        );
+    }
     let now = random::now();
     let expired = inner.store.expire(now).await?;
     if expired > 0 {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use daemon_engine::HostEpoch;
+use daemon_engine::{HostEnd, HostEpoch};
 use daemon_store::{Hosting as _, StoreError};
 use daemon_store_sqlite::SqliteStore;
 use jiff::Timestamp;
@@ -25,7 +25,10 @@ fn made(n_epochs: u64) -> (TempDir, PathBuf) {
     let store = SqliteStore::open(&path).unwrap();
     runtime().block_on(async {
         for _ in 0..n_epochs {
-            store.begin_epoch(Timestamp::UNIX_EPOCH).await.unwrap();
+            store
+                .begin_epoch(HostEnd::Stopped, Timestamp::UNIX_EPOCH)
+                .await
+                .unwrap();
         }
     });
     drop(store);
@@ -129,7 +132,7 @@ fn crashed() -> (TempDir, PathBuf) {
     let (folder, path) = made(1);
     let store = SqliteStore::open(&path).unwrap();
     runtime()
-        .block_on(store.begin_epoch(Timestamp::UNIX_EPOCH))
+        .block_on(store.begin_epoch(HostEnd::Stopped, Timestamp::UNIX_EPOCH))
         .unwrap();
     let copy = folder.path().join("copy.db");
     fs::copy(&path, &copy).unwrap();

@@ -31,7 +31,7 @@ pub(super) async fn a_trigger_makes_one_activation(store: &dyn Store) {
             state: ActivationState::Pending,
             reason: Some("settle".to_owned()),
             attempts: 0,
-            host_crashes: 0,
+            blame: daemon_engine::Blame::default(),
             run_lease: RunLease(0),
             owner: None,
             lease_until: None,

@@ -1,8 +1,8 @@
 //! Attempts: leases, ends, retries, crashes and what a daemon remembers.
 
 use daemon_engine::{
-    Activation, ActivationState, AttemptEnd, AttemptOutcome, Gate, HostEpoch, Missing, RunLease,
-    StateChange, TRIP_AFTER,
+    Activation, ActivationState, AttemptEnd, AttemptOutcome, Blame, Gate, HostEnd, HostEpoch,
+    Missing, RunLease, StateChange, TRIP_AFTER,
 };
 use jiff::SignedDuration;
 
@@ -11,7 +11,7 @@ use super::scene::{
     failed, planned, read, registered, registration, row, run, state_of, woken,
 };
 use crate::error::StoreError;
-use crate::rows::{DaemonRow, Ended, Reclaimed};
+use crate::rows::{ClaimRequest, DaemonRow, Ended, Reclaimed};
 use crate::traits::Store;
 
 /// Registers daemon `a`, wakes it once and claims it.
@@ -305,7 +305,7 @@ pub(super) async fn an_earlier_epoch_is_reclaimed(store: &dyn Store) {
         Activation {
             state: ActivationState::Pending,
             reason: Some("slot".to_owned()),
-            host_crashes: 1,
+            attempts: 0,
             owner: None,
             lease_until: None,
             not_before: at(4),
@@ -332,33 +332,99 @@ pub(super) async fn an_expired_lease_is_reclaimed(store: &dyn Store) {
     check_fenced(store, &activation).await;
 }
 
-pub(super) async fn three_host_crashes_are_poison(store: &dyn Store) {
-    let mut activation = begun(store).await;
-    for epoch in [2, 3, 4] {
-        store
-            .start_run(
-                &activation.id,
-                activation.run_lease,
-                run(&format!("r-{epoch}"), &activation, at(5)),
-                at(5),
-            )
+/// Begins a host after one that ended as given, and takes back what that left.
+async fn restart(store: &dyn Store, end: HostEnd, second: i64) -> Vec<Reclaimed> {
+    let epoch = store.begin_epoch(end, at(second)).await.expect("begins");
+    store.reclaim(epoch, at(second)).await.expect("reclaims")
+}
+
+/// Leases the next activation to the newest host and starts its run.
+async fn begun_again(store: &dyn Store, second: i64) -> Activation {
+    let owner = store.epoch().await.expect("reads");
+    let request = ClaimRequest {
+        owner,
+        ..claim(at(second))
+    };
+    let claimed = store.claim(&request).await.expect("claims");
+    let claimed = claimed.expect("one is ready");
+    let run = run(&format!("r-{second}"), &claimed, at(second));
+    store
+        .start_run(&claimed.id, claimed.run_lease, run, at(second))
+        .await
+        .expect("starts");
+    claimed
+}
+
+pub(super) async fn three_faults_of_the_host_are_poison_and_trip_nothing(store: &dyn Store) {
+    registered(store, &["a"]).await;
+    enqueue(store, woken("a", 1, at(0))).await;
+    restart(store, HostEnd::Stopped, 1).await;
+    // However often it is killed, that says nothing about what it ran.
+    for second in 2..12 {
+        begun_again(store, second).await;
+        let end = if second < 9 {
+            HostEnd::Killed
+        } else {
+            HostEnd::Aborted
+        };
+        let states: Vec<ActivationState> = restart(store, end, second)
             .await
-            .expect("starts");
-        if epoch < 4 {
-            let reclaimed = store.reclaim(HostEpoch(epoch), at(5)).await;
-            assert_eq!(reclaimed.expect("reclaims").len(), 1);
-            activation = claimed(store, at(5)).await;
-        }
+            .iter()
+            .map(|one| one.state)
+            .collect();
+        let expected = if second < 11 {
+            ActivationState::Pending
+        } else {
+            ActivationState::Dead
+        };
+        assert_eq!(states, [expected], "crash {second}");
     }
-    let reclaimed = store.reclaim(HostEpoch(4), at(6)).await.expect("reclaims");
-    let states: Vec<ActivationState> = reclaimed.iter().map(|one| one.state).collect();
-    assert_eq!(states, [ActivationState::Dead]);
     let dead = read(store, &activation_id(1)).await;
+    let blame = Blame {
+        alone: 3,
+        in_row: 3,
+    };
     assert_eq!(
-        (dead.host_crashes, dead.reason.as_deref(), dead.finished_at),
-        (3, Some("poison: 3 host crashes while it ran"), Some(at(6)))
+        (dead.blame, dead.attempts, dead.reason.as_deref()),
+        (blame, 3, Some("poison: 3 host crashes while it ran"))
     );
-    assert_eq!(conduct(store).await, (Gate::Open, 1));
+    assert_eq!(dead.finished_at, Some(at(11)));
+    assert_eq!(conduct(store).await, (Gate::Open, 0));
+    let revived = store.retry(&dead.id, at(12)).await.expect("it revives");
+    assert_eq!(revived.blame, Blame::default());
+}
+
+pub(super) async fn one_suspect_runs_at_a_time(store: &dyn Store) {
+    registered(store, &["a", "b", "c"]).await;
+    enqueue(store, woken("a", 1, at(0))).await;
+    enqueue(store, woken("b", 2, at(0))).await;
+    restart(store, HostEnd::Stopped, 1).await;
+    begun_again(store, 2).await;
+    begun_again(store, 2).await;
+    restart(store, HostEnd::Aborted, 3).await;
+    enqueue(store, woken("c", 3, at(3))).await;
+    let first = begun_again(store, 4).await;
+    let innocent = begun_again(store, 5).await;
+    assert!(first.blame.is_suspect() && !innocent.blame.is_suspect());
+    let request = claim(at(6));
+    assert_eq!(store.claim(&request).await.expect("claims"), None);
+    let other = activation_id(if first.id == activation_id(1) { 2 } else { 1 });
+    let asked = store.claim_one(&other, &request).await.expect("claims");
+    assert_eq!(asked, None);
+    store
+        .end_attempt(&first.id, first.run_lease, done(at(7)))
+        .await
+        .expect("ends");
+    let second = begun_again(store, 8).await;
+    assert_eq!(second.id, other);
+    // The crash that follows had nothing of the one that ended, and clears nobody who was there.
+    restart(store, HostEnd::Aborted, 9).await;
+    let left = read(store, &other).await;
+    let in_both = Blame {
+        alone: 0,
+        in_row: 2,
+    };
+    assert_eq!(left.blame, in_both);
 }
 
 pub(super) async fn what_waits_too_long_expires(store: &dyn Store) {

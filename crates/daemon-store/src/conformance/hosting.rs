@@ -1,6 +1,6 @@
 //! The host's own bookkeeping.
 
-use daemon_engine::{ActivationState, FactState, HostEpoch, OutputState};
+use daemon_engine::{ActivationState, FactState, HostEnd, HostEpoch, OutputState};
 use daemon_schedule::{Cancels, TickOutcome};
 
 use super::scene::{
@@ -13,9 +13,27 @@ use crate::traits::Store;
 pub(super) async fn the_epoch_rises(store: &dyn Store) {
     assert_eq!(store.epoch().await.expect("reads"), HostEpoch(0));
     for epoch in 1..=3 {
-        let begun = store.begin_epoch(at(0)).await.expect("begins");
+        let begun = store.begin_epoch(HostEnd::Stopped, at(0)).await;
+        let begun = begun.expect("begins");
         assert_eq!(begun, HostEpoch(epoch));
         assert_eq!(store.epoch().await.expect("reads"), begun);
+    }
+}
+
+pub(super) async fn starts_after_crashes_are_counted(store: &dyn Store) {
+    let ends = [
+        (HostEnd::Stopped, 0),
+        (HostEnd::Killed, 1),
+        (HostEnd::Stopped, 2),
+        (HostEnd::Aborted, 3),
+        (HostEnd::Panicked, 4),
+    ];
+    for (end, second) in ends {
+        store.begin_epoch(end, at(second)).await.expect("begins");
+    }
+    for (since, expected) in [(-1, 3), (0, 3), (1, 2), (3, 1), (4, 0)] {
+        let n = store.starts_after_crashes(at(since)).await;
+        assert_eq!(n.expect("counts"), expected, "since {since}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! The outbox: every output sent once, and the activation ends with the last.
 
 use daemon_engine::{
-    Activation, ActivationState, AttemptEnd, AttemptOutcome, Gate, NewOutput, Output, OutputKey,
-    OutputState, RemoteId, Settlement,
+    Activation, ActivationState, AttemptEnd, AttemptOutcome, Gate, HostEnd, NewOutput, Output,
+    OutputKey, OutputState, RemoteId, Settlement,
 };
 use daemon_event::ActivationId;
 use jiff::Timestamp;
@@ -234,7 +234,8 @@ pub(super) async fn what_was_being_sent_is_ambiguous_after_a_restart(store: &dyn
         .expect("begins");
     let due = store.due_outputs(at(10), 10).await.expect("reads");
     assert_eq!(due.len(), 1, "what is being sent is not due");
-    store.begin_epoch(at(10)).await.expect("begins");
+    let begun = store.begin_epoch(HostEnd::Killed, at(10)).await;
+    begun.expect("begins");
     assert_eq!(
         states(store, &activation.id).await,
         [OutputState::Ambiguous, OutputState::Planned]

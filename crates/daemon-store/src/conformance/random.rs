@@ -2,7 +2,8 @@
 
 use daemon_engine::{
     Activation, AttemptEnd, AttemptOutcome, Chain, Fact, FactError, FactErrorKind, FactOrigin,
-    Gate, HostEpoch, Joining, NewTrigger, Output, OutputState, RemoteId, Settlement, StateChange,
+    Gate, HostEnd, HostEpoch, Joining, NewTrigger, Output, OutputState, RemoteId, Settlement,
+    StateChange,
 };
 use daemon_event::{Enrichment, Need, TriggerKey};
 use daemon_schedule::{Cancels, TickOutcome, TickRow};
@@ -436,8 +437,12 @@ impl World {
     async fn host(&mut self, store: &dyn Store, dice: &mut Dice) -> String {
         match dice.below(6) {
             0 => {
-                self.epoch = store.begin_epoch(self.now).await.expect("begins");
-                format!("{:?}", self.epoch)
+                let end = dice.of(&HostEnd::ALL).expect("there are some");
+                let begun = store.begin_epoch(end, self.now).await;
+                self.epoch = begun.expect("begins");
+                let since = self.now - SignedDuration::from_hours(9);
+                let crashes = store.starts_after_crashes(since).await;
+                format!("{:?} {}", self.epoch, show(&crashes))
             }
             1 | 2 => {
                 let reclaimable = store.reclaimable(self.epoch, self.now).await;

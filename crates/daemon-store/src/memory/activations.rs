@@ -1,10 +1,11 @@
 //! Activations in the model: claims, attempts and their ends.
 
 use std::cmp::Reverse;
+use std::convert::Infallible;
 
 use daemon_engine::{
-    Activation, ActivationState, AttemptEnd, DaemonState, Gate, HostEpoch, Output, OutputState,
-    PastActivation, RunLease, apply, end_attempt, reclaim,
+    Activation, ActivationState, AttemptEnd, DaemonState, Departure, Gate, HostEpoch, Output,
+    OutputState, PastActivation, RunLease, apply, end_attempt, reclaim,
 };
 use daemon_event::{ActivationId, DaemonKey, TriggerKey};
 use jiff::Timestamp;
@@ -48,6 +49,7 @@ impl Model {
             && activation.not_before <= request.now
             && self.may_start(&activation.daemon)
             && self.is_within_rates(activation, request)
+            && (!activation.blame.is_suspect() || !self.suspect_is_leased())
             && fits(busy(&|_| true), request.host_slots)
             && fits(
                 busy(&|other| other.daemon == activation.daemon),
@@ -56,6 +58,11 @@ impl Model {
             && busy(&|other| {
                 other.daemon == activation.daemon && other.subject == activation.subject
             }) == 0
+    }
+
+    fn suspect_is_leased(&self) -> bool {
+        self.unfinished()
+            .any(|other| other.state.is_leased() && other.blame.is_suspect())
     }
 
     fn is_within_rates(&self, activation: &Activation, request: &ClaimRequest) -> bool {
@@ -277,13 +284,21 @@ impl Model {
     pub fn reclaim(&mut self, epoch: HostEpoch, now: Timestamp) -> Vec<Reclaimed> {
         let mut reclaimed = Vec::new();
         for place in self.unfinished.clone() {
-            let activation = &mut self.activations[place];
+            let activation = &self.activations[place];
             if !activation.is_reclaimable(epoch, now) {
                 continue;
             }
-            let next = reclaim(activation, now);
-            activation.take_back(next, now);
-            let activation = self.ended(place).activation;
+            let Ok::<_, Infallible>(departure) =
+                Departure::of(activation.owner, epoch, |owner| Ok(self.crash_of(owner)));
+            let taken = reclaim(activation, departure, now);
+            let is_poison = taken.is_poison();
+            self.activations[place].take_back(taken, now);
+            let activation = if is_poison {
+                self.note_end(place);
+                self.activations[place].clone()
+            } else {
+                self.ended(place).activation
+            };
             self.close_runs(&activation.id, "unknown", now);
             reclaimed.push(Reclaimed {
                 id: activation.id,

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use daemon_engine::{
-    Activation, ActivationState, Admission, Conduct, FactState, Gate, HostEpoch, NewTrigger,
-    Output, OutputState, ROOT_PERIOD, Standing, WantedFact, admit,
+    Activation, ActivationState, Admission, Conduct, FactState, Gate, HostCrash, HostEnd,
+    HostEpoch, NewTrigger, Output, OutputState, ROOT_PERIOD, Standing, WantedFact, admit,
 };
 use daemon_event::{ActivationId, DaemonKey, Event, EventId, Facts, RepoName, TriggerKey};
 use hashbrown::HashMap;
@@ -51,6 +51,8 @@ pub struct Model {
     pub(super) values: BTreeMap<DaemonKey, BTreeMap<String, String>>,
     pub(super) host_gate: Gate,
     pub(super) epoch: HostEpoch,
+    /// In the order of their epochs, from 1.
+    pub(super) starts: Vec<HostStart>,
     zones: Arc<dyn Zones>,
     #[cfg(feature = "internal-testing")]
     canary: Option<crate::Canary>,
@@ -62,6 +64,14 @@ pub(super) struct StoredEvent {
     pub(super) duplicates: u64,
     pub(super) matching: Matching,
     pub(super) wanted: Vec<WantedFact>,
+}
+
+/// How a host began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HostStart {
+    pub(super) at: Timestamp,
+    /// How the one before it had ended.
+    pub(super) crash: HostCrash,
 }
 
 #[derive(Clone, Debug)]
@@ -106,6 +116,7 @@ impl Default for Model {
             values: BTreeMap::new(),
             host_gate: Gate::Open,
             epoch: HostEpoch(0),
+            starts: Vec::new(),
             zones: Arc::new(SystemZones),
             #[cfg(feature = "internal-testing")]
             canary: None,
@@ -309,7 +320,24 @@ impl Model {
     }
 
     /// Raises the epoch; see [`Hosting::begin_epoch`](crate::Hosting::begin_epoch).
-    pub fn begin_epoch(&mut self) -> HostEpoch {
+    pub fn begin_epoch(&mut self, previous: HostEnd, now: Timestamp) -> HostEpoch {
+        let began = self.starts.last().map(|start| start.at);
+        let leased = |row: &&Activation| row.state.is_leased();
+        let n_leased = self.unfinished().filter(leased).count();
+        let alone = |run: &&RunRow| run.activation.is_none() && run.finished_at.is_none();
+        let recent = |run: &&RunRow| began.is_none_or(|began| run.started_at >= began);
+        let n_alone = self.runs.values().filter(alone).filter(recent).count();
+        let crash = HostCrash {
+            end: previous,
+            present: u32::try_from(n_leased + n_alone).unwrap_or(u32::MAX),
+        };
+        for place in self.unfinished.clone() {
+            let activation = &mut self.activations[place];
+            if !activation.state.is_leased() {
+                activation.blame = activation.blame.absent_from(previous);
+            }
+        }
+        self.starts.push(HostStart { at: now, crash });
         self.epoch = HostEpoch(self.epoch.0 + 1);
         for output in &mut self.outputs {
             if output.state == OutputState::Sending {
@@ -317,6 +345,19 @@ impl Model {
             }
         }
         self.epoch
+    }
+
+    /// Counts starts that followed a crash; see
+    /// [`Hosting::starts_after_crashes`](crate::Hosting::starts_after_crashes).
+    pub fn starts_after_crashes(&self, since: Timestamp) -> u32 {
+        let recent = |start: &&HostStart| start.at > since && start.crash.end.is_crash();
+        u32::try_from(self.starts.iter().filter(recent).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Tells how the host of an epoch ended, if another began after it.
+    pub(super) fn crash_of(&self, epoch: HostEpoch) -> Option<HostCrash> {
+        let next = usize::try_from(epoch.0).ok()?;
+        self.starts.get(next).map(|start| start.crash)
     }
 
     /// Forgets what is old; see [`Hosting::retain`](crate::Hosting::retain).

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use daemon_engine::{
-    Activation, Admission, AttemptEnd, DaemonState, Gate, HostEpoch, NewTrigger, Output, OutputKey,
-    RunLease, Settlement,
+    Activation, Admission, AttemptEnd, DaemonState, Gate, HostEnd, HostEpoch, NewTrigger, Output,
+    OutputKey, RunLease, Settlement,
 };
 use daemon_event::{ActivationId, DaemonKey, EventId, RepoName};
 use jiff::Timestamp;
@@ -312,8 +312,16 @@ impl Outbox for MemoryStore {
 
 #[async_trait]
 impl Hosting for MemoryStore {
-    async fn begin_epoch(&self, _now: Timestamp) -> Result<HostEpoch, StoreError> {
-        Ok(self.model().begin_epoch())
+    async fn begin_epoch(
+        &self,
+        previous: HostEnd,
+        now: Timestamp,
+    ) -> Result<HostEpoch, StoreError> {
+        Ok(self.model().begin_epoch(previous, now))
+    }
+
+    async fn starts_after_crashes(&self, since: Timestamp) -> Result<u32, StoreError> {
+        Ok(self.model().starts_after_crashes(since))
     }
 
     async fn epoch(&self) -> Result<HostEpoch, StoreError> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use daemon_engine::{Gate, Joining, NewTrigger, Trigger};
+use daemon_engine::{Gate, HostEnd, Joining, NewTrigger, Trigger};
 use daemon_event::{EventId, TriggerKey};
 use daemon_store::{DaemonRow, Modes, Registration, ScheduleText, Validity};
 use jiff::Timestamp;
@@ -84,7 +84,8 @@ impl World {
         let zones = Arc::clone(&self.tzdb);
         self.hosts[host].start(zones, self.setup.canary);
         if self.hosts.len() == 1 {
-            self.epoch = self.store.begin_epoch();
+            let now = self.now();
+            self.epoch = self.store.begin_epoch(HostEnd::Killed, now);
         }
         self.heartbeat();
         self.sweep();

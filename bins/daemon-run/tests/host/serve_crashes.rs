@@ -1,0 +1,141 @@
+//! Hosts that crash: what counts against a run, and what a crash loop pauses.
+
+use std::fs;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::http::pull_request_opened;
+use crate::world::{Host, NOTE, World, eventually, watch};
+
+/// A provider that never ends by itself.
+const HANGS: &str = "cat > /dev/null\nexec sleep 600\n";
+
+fn world() -> World {
+    let world = World::new(&[("pr-helper", &watch(&["when a pull request is opened"]))]);
+    world.script(HANGS);
+    world
+}
+
+fn wake(host: &Host, number: u32) {
+    let delivery = format!("d-{number}");
+    let answer = host.hook("pull_request", &delivery, &pull_request_opened(number));
+    assert_eq!(answer.status, 200, "{answer:?}");
+}
+
+fn check<'a>(doctor: &'a Value, name: &str) -> Option<&'a Value> {
+    let checks = doctor["checks"].as_array().expect("a list");
+    checks.iter().find(|check| check["name"] == name)
+}
+
+#[test]
+fn a_host_that_is_killed_counts_against_no_run() {
+    let world = world();
+    let host = world.serve();
+    wake(&host, 1);
+    host.activation_in("running");
+    host.kill();
+    for _ in 0..3 {
+        let host = world.serve();
+        host.activation_in("running");
+        host.kill();
+    }
+    world.script(NOTE);
+    let host = world.serve();
+    let activations = host.settled(1);
+    assert_eq!(activations[0]["state"], "succeeded", "{activations:#?}");
+    assert_eq!(activations[0]["attempts"], 1, "{activations:#?}");
+}
+
+#[test]
+fn a_run_whose_host_aborts_three_times_is_poison_and_trips_nothing() {
+    let world = world();
+    let mut host = world.serve();
+    wake(&host, 1);
+    for _ in 0..3 {
+        host.activation_in("running");
+        host.signal(Signal::ABORT);
+        assert_eq!(host.wait().0, None, "a signal ended it");
+        host = world.serve();
+    }
+    let activations = host.settled(1);
+    assert_eq!(activations[0]["state"], "dead", "{activations:#?}");
+    assert_eq!(
+        activations[0]["reason"], "poison: 3 host crashes while it ran",
+        "{activations:#?}"
+    );
+    let daemon = host.get("daemons/pr-helper");
+    assert_eq!(daemon["daemon"]["gate"], "open", "{daemon}");
+    let log = world.log();
+    assert!(log.contains("aborted"), "the log says how it ended: {log}");
+    // What wakes later is not held back.
+    world.script(NOTE);
+    wake(&host, 2);
+    let activations = host.settled(2);
+    let n_good = activations
+        .iter()
+        .filter(|one| one["state"] == "succeeded")
+        .count();
+    assert_eq!(n_good, 1, "{activations:#?}");
+}
+
+#[test]
+fn a_crash_loop_pauses_claims_and_serves_intake_and_reads() {
+    let world = world();
+    for _ in 0..5 {
+        world.serve().kill();
+    }
+    let host = world.serve();
+    let doctor = host.get("doctor");
+    let claims = check(&doctor, "claims").expect("a check says that claims pause");
+    assert_eq!(claims["status"], "warn", "{claims}");
+    wake(&host, 1);
+    let pending = host.activation_in("pending");
+    assert_eq!(pending["attempts"], 0, "{pending}");
+    assert_eq!(host.list("events").len(), 1);
+    assert_eq!(host.open("GET", "/readyz", &[]).status, 200);
+    assert_eq!(host.stop().0, Some(0));
+    // A stop in order ends the loop.
+    let host = world.serve();
+    assert_eq!(check(&host.get("doctor"), "claims"), None);
+    host.activation_in("running");
+}
+
+#[test]
+fn records_of_work_trees_that_kills_left_are_gone_after_the_next_start() {
+    let world = world();
+    let host = world.serve();
+    wake(&host, 1);
+    let running = host.activation_in("running");
+    let id = running["id"].as_str().expect("an id").to_owned();
+    host.kill();
+    let records = world.repo.join(".git/worktrees");
+    assert!(records.join(format!("{id}-1")).is_dir(), "one was left");
+    // What `git worktree add` leaves where a kill meets it: before it has filled `commondir`, and before it has written
+    // where the directory is. The last is nobody's here.
+    let stranger = "01ARZ3NDEKTSV4RRFFQ69G5FAV-1".to_owned();
+    for name in [format!("{id}-8"), format!("{id}-9"), stranger.clone()] {
+        let record = records.join(&name);
+        fs::create_dir(&record).expect("a record");
+        fs::write(record.join("locked"), "initializing").expect("a lock");
+        if name.ends_with("-8") {
+            let dir = world.home.join("worktrees").join(&name);
+            let told = format!("{}/.git\n", dir.display());
+            fs::write(record.join("gitdir"), told).expect("where it is");
+            fs::write(record.join("commondir"), "").expect("an empty file");
+        }
+    }
+    world.script(NOTE);
+    let host = world.serve();
+    let activations = host.settled(1);
+    assert_eq!(activations[0]["state"], "succeeded", "{activations:#?}");
+    assert_eq!(activations[0]["attempts"], 1, "{activations:#?}");
+    eventually("the records are gone", || {
+        let left = fs::read_dir(&records).expect("the folder");
+        let left: Vec<String> = left
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        (left == [stranger.clone()]).then_some(())
+    });
+}

@@ -1,0 +1,262 @@
+//! Ownership of a home, and what the lock file says of the owner before.
+//!
+//! The first line is the owner's process id, empty once it has stopped in order. The lines behind it are evidence of how it
+//! ended otherwise: `aborted`, `panicked`, how often the kernel had killed for want of memory in its control group; and
+//! `owed`, an end that no store knows yet.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::Path;
+
+use daemon_engine::HostEnd;
+use daemon_process::AbortNote;
+
+/// More than a lock file ever holds.
+const MAX_BYTES: usize = 4_096;
+
+/// Ownership of a home; ends when dropped, or with the process.
+#[derive(Debug)]
+pub struct Ownership {
+    file: File,
+    previous: HostEnd,
+    is_owed: bool,
+    _abort: AbortNote,
+}
+
+impl Ownership {
+    /// Writes this process into a lock file that it holds; `appending` is the same file.
+    pub(super) fn begin(file: File, appending: File) -> io::Result<Self> {
+        let kills = MemoryKills::read();
+        let previous = Left::read(&file)?.end(kills);
+        let owner = Self {
+            _abort: AbortNote::in_file(appending)?,
+            is_owed: previous.is_crash(),
+            file,
+            previous,
+        };
+        owner.write(&std::process::id().to_string(), kills)?;
+        Ok(owner)
+    }
+
+    /// Tells how the host before this one ended.
+    pub fn previous(&self) -> HostEnd {
+        self.previous
+    }
+
+    /// Notes that the store holds how the host before this one ended.
+    ///
+    /// # Errors
+    /// If the lock file cannot be written.
+    pub fn previous_is_stored(&mut self) -> io::Result<()> {
+        self.is_owed = false;
+        self.write(&std::process::id().to_string(), MemoryKills::read())
+    }
+
+    fn write(&self, pid: &str, kills: Option<MemoryKills>) -> io::Result<()> {
+        let owed = self.is_owed.then_some(self.previous);
+        replace(&self.file, &Left::format(pid, owed, kills))
+    }
+}
+
+impl Drop for Ownership {
+    fn drop(&mut self) {
+        let written = if std::thread::panicking() {
+            self.write(&std::process::id().to_string(), None)
+                .and_then(|()| append(&self.file, HostEnd::Panicked))
+        } else {
+            self.write("", None)
+        };
+        if let Err(error) = written {
+            tracing::warn!(%error, "the lock of the home could not be written; the next start takes this end for a crash");
+        }
+    }
+}
+
+/// Brings what a live owner's lock file says of kills for want of memory up to date.
+pub(super) fn note_memory_kills(lock: &Path) -> io::Result<()> {
+    let file = File::options().read(true).write(true).open(lock)?;
+    let left = Left::read(&file)?;
+    let kills = MemoryKills::read();
+    if left.kills == kills {
+        return Ok(());
+    }
+    replace(&file, &Left::format(&left.pid, left.owed, kills))
+}
+
+/// Replaces the content in one write, so that no end of the process leaves an empty file.
+fn replace(file: &File, content: &str) -> io::Result<()> {
+    file.write_all_at(content.as_bytes(), 0)?;
+    file.set_len(u64::try_from(content.len()).expect("a short text"))
+}
+
+fn append(file: &File, end: HostEnd) -> io::Result<()> {
+    let length = file.metadata()?.len();
+    file.write_all_at(format!("{}\n", end.as_str()).as_bytes(), length)
+}
+
+/// Reads the process id of a lock file, 0 if there is none.
+pub(super) fn read_pid(file: &File) -> u32 {
+    // A file that cannot be read names nobody.
+    Left::read(file)
+        .ok()
+        .and_then(|left| left.pid.parse().ok())
+        .unwrap_or(0)
+}
+
+/// What a lock file holds.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Left {
+    pid: String,
+    kills: Option<MemoryKills>,
+    owed: Option<HostEnd>,
+    noted: Option<HostEnd>,
+}
+
+impl Left {
+    fn read(file: &File) -> io::Result<Self> {
+        let mut bytes = [0; MAX_BYTES];
+        let n_read = file.read_at(&mut bytes, 0)?;
+        Ok(Self::parse(&String::from_utf8_lossy(
+            bytes.get(..n_read).unwrap_or_default(),
+        )))
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut lines = text.lines();
+        let mut left = Self {
+            pid: lines.next().unwrap_or_default().trim().to_owned(),
+            ..Self::default()
+        };
+        for line in lines {
+            match line.split_once(' ') {
+                Some(("memory", kills)) => left.kills = MemoryKills::parse(kills),
+                Some(("owed", word)) => left.owed = word.parse().ok(),
+                Some(_) => {}
+                None => left.noted = left.noted.or(line.parse().ok()),
+            }
+        }
+        left
+    }
+
+    fn format(pid: &str, owed: Option<HostEnd>, kills: Option<MemoryKills>) -> String {
+        let mut text = format!("{pid}\n");
+        if let Some(end) = owed {
+            writeln!(text, "owed {}", end.as_str()).expect("writing to a string cannot fail");
+        }
+        if let Some(MemoryKills { group, n }) = kills {
+            writeln!(text, "memory {group} {n}").expect("writing to a string cannot fail");
+        }
+        text
+    }
+
+    /// Tells how the owner ended; `kills` are those of this process's control group.
+    fn end(&self, kills: Option<MemoryKills>) -> HostEnd {
+        let was_short_of_memory = match (self.kills, kills) {
+            (Some(before), Some(now)) => before.group == now.group && before.n < now.n,
+            _ => false,
+        };
+        match (self.owed, self.noted) {
+            (Some(owed), _) => owed,
+            (None, _) if self.pid.is_empty() => HostEnd::Stopped,
+            (None, Some(noted)) => noted,
+            (None, None) if was_short_of_memory => HostEnd::OutOfMemory,
+            (None, None) => HostEnd::Killed,
+        }
+    }
+}
+
+/// How often the kernel killed a process of a control group for want of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct MemoryKills {
+    /// The inode of the group, which another group of the same path does not share.
+    group: u64,
+    n: u64,
+}
+
+impl MemoryKills {
+    /// Reads those of this process's control group, where the kernel tells.
+    fn read() -> Option<Self> {
+        let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let path = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+        let group = Path::new("/sys/fs/cgroup").join(path);
+        let events = fs::read_to_string(group.join("memory.events.local")).ok()?;
+        Some(Self {
+            group: fs::metadata(&group).ok()?.ino(),
+            n: killed(&events)?,
+        })
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (group, n) = text.split_once(' ')?;
+        Some(Self {
+            group: group.parse().ok()?,
+            n: n.parse().ok()?,
+        })
+    }
+}
+
+/// Finds the count of kills in a control group's `memory.events`.
+fn killed(events: &str) -> Option<u64> {
+    let count = events
+        .lines()
+        .find_map(|line| line.strip_prefix("oom_kill "))?;
+    count.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HostEnd, Left, MemoryKills, killed};
+
+    #[test]
+    fn a_lock_file_says_how_its_owner_ended() {
+        let kills = |n| Some(MemoryKills { group: 7, n });
+        let table = [
+            ("", None, HostEnd::Stopped),
+            ("\n", kills(3), HostEnd::Stopped),
+            ("4711\n", None, HostEnd::Killed),
+            ("4711\naborted\n", None, HostEnd::Aborted),
+            ("4711\nmemory 7 2\naborted\n", kills(3), HostEnd::Aborted),
+            ("4711\npanicked\n", None, HostEnd::Panicked),
+            ("4711\npanicked\naborted\n", None, HostEnd::Panicked),
+            ("4711\nmemory 7 2\n", kills(2), HostEnd::Killed),
+            ("4711\nmemory 7 2\n", kills(3), HostEnd::OutOfMemory),
+            ("4711\nmemory 8 2\n", kills(3), HostEnd::Killed),
+            ("4711\nmemory 7 2\n", None, HostEnd::Killed),
+            ("\nowed aborted\n", None, HostEnd::Aborted),
+            ("4712\nowed aborted\n", None, HostEnd::Aborted),
+            ("4711\nnonsense\nmemory x\n", None, HostEnd::Killed),
+        ];
+        for (text, now, expected) in table {
+            assert_eq!(Left::parse(text).end(now), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for (pid, owed, kills) in [
+            ("4711", None, None),
+            (
+                "",
+                Some(HostEnd::OutOfMemory),
+                Some(MemoryKills { group: 1, n: 0 }),
+            ),
+        ] {
+            let left = Left {
+                pid: pid.to_owned(),
+                owed,
+                kills,
+                noted: None,
+            };
+            assert_eq!(Left::parse(&Left::format(pid, owed, kills)), left);
+        }
+    }
+
+    #[test]
+    fn kills_are_found_among_the_events_of_a_control_group() {
+        let events = "low 0\nhigh 0\nmax 12\noom 4\noom_kill 3\noom_group_kill 0\n";
+        assert_eq!(killed(events), Some(3));
+        assert_eq!(killed("low 0\n"), None);
+    }
+}
