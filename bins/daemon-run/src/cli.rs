@@ -405,6 +405,9 @@ pub(crate) struct Doctor {
     /// A repository to examine; may be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Vec<PathBuf>,
+    /// Gives up what a damaged log of the store lost, and keeps a copy of its files first; no host may be running
+    #[arg(long)]
+    pub(crate) repair: bool,
 }
 
 /// `schema`.

@@ -396,6 +396,9 @@ fn refused(push: &Push, reason: String) -> NewOutput {
 /// The store that is served.
 pub(crate) const SQLITE: &str = "sqlite";
 
+/// What is to be done about a store that lost part of its log.
+const REPAIR: &str = "restore the store from a backup, or give up what is lost with `daemon-run doctor --repair`, which keeps a copy";
+
 /// Opens the store that a configuration names.
 pub(crate) fn open_store(
     home: &daemon_host::home::Home,
@@ -415,7 +418,11 @@ pub(crate) fn open_store(
         Ok(store) => Ok(Arc::new(store)),
         Err(error) => {
             let message = format!("the store `{}`: {}", path.display(), chain(&error));
-            Err(Failure::new(Exit::Unavailable, "store-failed", message))
+            let failure = Failure::new(Exit::Unavailable, "store-failed", message);
+            Err(match error {
+                daemon_store::StoreError::LogDamaged { .. } => failure.help(REPAIR),
+                _ => failure,
+            })
         }
     }
 }

@@ -33,7 +33,8 @@
 //! # Guarantees
 //! The log is written ahead and synced with every commit (`synchronous=FULL`). A sync that fails is never tried again:
 //! the store then refuses every write, and the process should end. A file that is empty, truncated, of another program,
-//! of a newer version or without its log is refused, never begun anew.
+//! of a newer version or without its log is refused, never begun anew. So is one whose log lost commits that were
+//! acknowledged: a frame in its middle is spoilt, or it ends before a mark that is kept beside the store.
 
 mod activation;
 mod admission;
@@ -48,6 +49,7 @@ mod hosting;
 mod lane;
 mod listing;
 mod log;
+mod mark;
 mod memory;
 mod migrate;
 mod occasion;
@@ -56,12 +58,15 @@ mod output;
 mod payload;
 mod reader;
 mod registry;
+mod repair;
 mod run;
 mod seams;
 mod space;
 mod store;
 mod tick;
+mod wal;
 mod wanted;
 mod writer;
 
+pub use repair::{Repaired, repair};
 pub use store::SqliteStore;

@@ -4,17 +4,27 @@
 //! with a past it had already left, the file itself says that a log must be there: `host.merged` is 0 in the file from
 //! each merge on, and the first commit in the new log sets it to 1. Whoever merges the log, we or another program, thereby
 //! clears the mark; only a log that was lost leaves it.
+//!
+//! Nor does SQLite say that a log lost its end: it takes what it can read for all there was. [`Found`] looks at the log
+//! before SQLite does, and at a mark beside the store of how far the log had come.
 
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use daemon_store::StoreError;
 use rusqlite::Connection;
 
 use crate::failure::Outcome;
+use crate::mark::{self, Mark, Marked, Position};
+use crate::wal::{self, Damage, Survey, Tail};
 
 /// How many pages the log may have before it is merged: 8 MiB. A log that has reached its length is only overwritten,
 /// and syncs of it cost a fraction of those of a growing file, so it should reach it soon.
-const MERGE_AT: i64 = 2_000;
+const MERGE_AT: u64 = 2_000;
+/// The size of a page where a database does not tell.
+const USUAL_PAGE: usize = 4_096;
 
 /// Returns the path of the log of a database.
 pub(crate) fn path_of(database: &Path) -> PathBuf {
@@ -24,47 +34,142 @@ pub(crate) fn path_of(database: &Path) -> PathBuf {
 }
 
 /// Merges the whole log into the file and marks the file as waiting for a new one.
-pub(crate) fn merge(conn: &Connection) -> Outcome<()> {
-    merge_by(conn, "PRAGMA wal_checkpoint(TRUNCATE)")
+pub(crate) fn merge(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
+    merge_by(conn, "PRAGMA wal_checkpoint(TRUNCATE)", mark)
 }
 
-/// Merges the log if it has grown.
+/// Marks how far the log has come, and merges it if it has grown.
 ///
 /// What readers still look at stays in the log for the next time. The log keeps its length and is written again from its
 /// beginning, since a sync is cheaper where no file grows.
-pub(crate) fn merge_if_long(conn: &Connection) -> Outcome<()> {
-    let n_pages: i64 = conn
-        .prepare_cached("PRAGMA wal_checkpoint(NOOP)")?
-        .query_row([], |row| row.get(1))?;
-    if n_pages < MERGE_AT {
+pub(crate) fn merge_if_long(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
+    if mark.committed(|| n_frames(conn))? < MERGE_AT {
         return Ok(());
     }
-    merge_some(conn)
+    merge_some(conn, mark)
 }
 
 /// Merges what no reader looks at.
-pub(crate) fn merge_some(conn: &Connection) -> Outcome<()> {
-    merge_by(conn, "PRAGMA wal_checkpoint(PASSIVE)")
+pub(crate) fn merge_some(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
+    merge_by(conn, "PRAGMA wal_checkpoint(PASSIVE)", mark)
 }
 
-fn merge_by(conn: &Connection, checkpoint: &str) -> Outcome<()> {
+/// Returns how many frames the log holds.
+fn n_frames(conn: &Connection) -> Outcome<u64> {
+    let n: i64 = conn
+        .prepare_cached("PRAGMA wal_checkpoint(NOOP)")?
+        .query_row([], |row| row.get(1))?;
+    // -1 says that there is no log.
+    Ok(u64::try_from(n).unwrap_or(0))
+}
+
+fn merge_by(conn: &Connection, checkpoint: &str, mark: &mut Mark) -> Outcome<()> {
+    mark.merging();
     conn.execute("UPDATE host SET merged = 0", [])?;
     conn.query_row(checkpoint, [], |_| Ok(()))?;
     conn.execute("UPDATE host SET merged = 1", [])?;
+    mark.committed(|| n_frames(conn))?;
     Ok(())
 }
 
-/// Refuses a file whose log is missing; `had_log` tells whether there was one before the file was opened.
-pub(crate) fn check(conn: &Connection, had_log: bool) -> Outcome<()> {
-    let is_merged: bool = conn.query_row("SELECT merged FROM host", [], |row| row.get(0))?;
-    if is_merged || had_log {
-        return Ok(());
+/// What is there of a log before its database is opened.
+#[derive(Debug)]
+pub(crate) struct Found {
+    survey: Survey,
+    is_there: bool,
+    marked: Option<Marked>,
+}
+
+impl Found {
+    /// Looks at the log of a database, and at its mark.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub(crate) fn read(database: &Path) -> io::Result<Self> {
+        let log = path_of(database);
+        Ok(Self {
+            survey: wal::survey(&log, page_size(database)?)?,
+            is_there: log.exists(),
+            marked: Marked::read(database),
+        })
     }
-    Err(StoreError::Damaged {
-        context:
-            "its write-ahead log (`-wal`) is missing; put it back, or restore both from a backup"
-                .to_owned(),
-        source: None,
+
+    /// Reports whether the log has no commit that can be read.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.survey.commits == 0
     }
-    .into())
+
+    /// Returns the length of what can be read of the log.
+    pub(crate) fn good_bytes(&self) -> u64 {
+        self.survey.good_bytes
+    }
+
+    /// Says what of the log is lost, if anything that was committed is.
+    pub(crate) fn loss(&self) -> Option<String> {
+        let commits = self.survey.commits;
+        if let Some(damage) = self.survey.damage.filter(|damage| self.is_sure(damage)) {
+            return Some(format!(
+                "its write-ahead log is damaged at byte {}: {commits} commits can be read, {} behind it cannot",
+                damage.at, damage.commits
+            ));
+        }
+        match self.marked.as_ref()?.at {
+            // The newest commit may have been torn.
+            Position::At(salts, commit)
+                if Some(salts) == self.survey.salts && self.survey.frames < commit.before =>
+            {
+                let (frames, n) = (self.survey.frames, commit.frames);
+                Some(format!(
+                    "its write-ahead log ends after {commits} commits in {frames} frames and held at least {n}: what was \
+                     committed in the last {} is lost",
+                    n - frames
+                ))
+            }
+            Position::At(..) | Position::Merging => None,
+        }
+    }
+
+    /// Reports whether frames behind a wrong one can only be damage: without a failure of power since the last commit,
+    /// what was written is there in its order.
+    fn is_sure(&self, damage: &Damage) -> bool {
+        let is_same_boot = |marked: &Marked| !marked.boot.is_empty() && marked.boot == mark::boot();
+        damage.tail == Tail::More || self.marked.as_ref().is_some_and(is_same_boot)
+    }
+
+    /// Refuses a database whose log is gone.
+    ///
+    /// # Errors
+    /// `LogDamaged`, if the database was not merged and nothing says that it was about to be.
+    pub(crate) fn check(&self, conn: &Connection) -> Outcome<()> {
+        let is_merged: bool = conn.query_row("SELECT merged FROM host", [], |row| row.get(0))?;
+        let is_excused = match self.marked.as_ref().map(|marked| marked.at) {
+            Some(Position::Merging) => true,
+            Some(Position::At(salts, _)) => self.survey.salts == Some(salts),
+            None => self.is_there,
+        };
+        if is_merged || self.survey.commits > 0 || is_excused {
+            return Ok(());
+        }
+        Err(StoreError::LogDamaged {
+            context: MISSING.to_owned(),
+        }
+        .into())
+    }
+}
+
+/// What is said of a log that is gone.
+const MISSING: &str =
+    "its write-ahead log (`-wal`) is missing; put it back, or restore both from a backup";
+
+/// Reads the size of a page from the header of a database, for a log whose own header is spoilt.
+fn page_size(database: &Path) -> io::Result<usize> {
+    let mut header = [0; 18];
+    let n_read = File::open(database)?.read_at(&mut header, 0)?;
+    let [.., high, low] = header;
+    Ok(match u16::from_be_bytes([high, low]) {
+        _ if n_read < header.len() => USUAL_PAGE,
+        1 => 65_536,
+        size if size.is_power_of_two() && size >= 512 => usize::from(size),
+        _ => USUAL_PAGE,
+    })
 }

@@ -46,7 +46,7 @@ fn apply(conn: &mut Connection, version: usize, sql: &str) -> Outcome<()> {
 }
 
 /// Refuses files of other programs and of newer versions; returns how many steps were applied.
-fn check_owner(conn: &Connection) -> Outcome<usize> {
+pub(crate) fn check_owner(conn: &Connection) -> Outcome<usize> {
     let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let owner: i64 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let n_tables: i64 =

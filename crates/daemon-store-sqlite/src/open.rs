@@ -10,7 +10,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::failure::{Outcome, sql_error};
-use crate::{log, migrate, space};
+use crate::log::{self, Found};
+use crate::mark::Mark;
+use crate::{migrate, space};
 
 /// 3.51.3, before which a checkpoint could corrupt a database in write-ahead mode.
 const OLDEST_SQLITE: i32 = 3_051_003;
@@ -19,7 +21,7 @@ const BUSY: Duration = Duration::from_secs(5);
 const STATEMENTS: usize = 256;
 
 /// Opens the connection that writes, making the store if there is none.
-pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
+pub(crate) fn open(path: &Path) -> Result<(Connection, Mark), StoreError> {
     check_version(rusqlite::version_number())?;
     let log = log::path_of(path);
     match fs::metadata(path) {
@@ -42,17 +44,25 @@ pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
         }
         Ok(_) => {}
     }
-    let had_log = log.exists();
+    let found = Found::read(path).map_err(|error| unreachable(path, error))?;
+    if let Some(loss) = found.loss() {
+        let context = format!("`{}`: {loss}", path.display());
+        return Err(StoreError::LogDamaged { context });
+    }
     let context = format!("open the store `{}`", path.display());
-    (|| -> Outcome<Connection> {
+    (|| -> Outcome<(Connection, Mark)> {
         let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         check_pages(&conn)?;
+        // A database without its log is not written to: the log may be put back.
+        if migrate::check_owner(&conn)? > 0 {
+            found.check(&conn)?;
+        }
+        let mut mark = Mark::begin(path);
         migrate::migrate(&mut conn)?;
-        log::check(&conn, had_log)?;
         set_up(&conn)?;
-        log::merge(&conn)?;
-        space::convert(&conn)?;
-        Ok(conn)
+        log::merge(&conn, &mut mark)?;
+        space::convert(&conn, &mut mark)?;
+        Ok((conn, mark))
     })()
     .map_err(|failure| in_file(path, failure.into_error(&context)))
 }
@@ -186,6 +196,9 @@ fn in_file(path: &Path, error: StoreError) -> StoreError {
                 "; restore it from a backup",
             ),
             source,
+        },
+        StoreError::LogDamaged { context } => StoreError::LogDamaged {
+            context: format!("`{}`: {context}", path.display()),
         },
         other => other,
     }

@@ -4,6 +4,7 @@ use rusqlite::{Connection, ErrorCode};
 
 use crate::failure::Outcome;
 use crate::log;
+use crate::mark::Mark;
 
 /// Pages that may stay unused, for what comes next: 4 MiB.
 const KEPT: i64 = 1_024;
@@ -21,7 +22,7 @@ pub(crate) fn prepare(conn: &Connection) -> Outcome<()> {
 /// Lets a file that an older version made give its space back, by writing it anew.
 ///
 /// Where there is no room for the copy, or no directory for it, the file stays as it is, and the next start tries again.
-pub(crate) fn convert(conn: &Connection) -> Outcome<()> {
+pub(crate) fn convert(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
     let mode: i64 = conn.pragma_query_value(None, "auto_vacuum", |row| row.get(0))?;
     if mode == INCREMENTAL {
         return Ok(());
@@ -32,7 +33,7 @@ pub(crate) fn convert(conn: &Connection) -> Outcome<()> {
     let written = conn.execute_batch("VACUUM");
     conn.pragma_update(None, "temp_store", "memory")?;
     match written {
-        Ok(()) => log::merge(conn),
+        Ok(()) => log::merge(conn, mark),
         Err(error) => match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull | ErrorCode::CannotOpen) => Ok(()),
             _ => Err(error.into()),
@@ -41,7 +42,7 @@ pub(crate) fn convert(conn: &Connection) -> Outcome<()> {
 }
 
 /// Gives some unused pages back; returns whether there are more.
-pub(crate) fn reclaim(conn: &Connection) -> Outcome<bool> {
+pub(crate) fn reclaim(conn: &Connection, mark: &mut Mark) -> Outcome<bool> {
     let before = unused(conn)?;
     if before <= KEPT {
         return Ok(false);
@@ -52,10 +53,10 @@ pub(crate) fn reclaim(conn: &Connection) -> Outcome<bool> {
     ))?;
     let after = unused(conn)?;
     if after > KEPT {
-        log::merge_if_long(conn)?;
+        log::merge_if_long(conn, mark)?;
     } else {
         // The file becomes shorter where the whole log is merged.
-        log::merge_some(conn)?;
+        log::merge_some(conn, mark)?;
     }
     Ok(KEPT < after && after < before)
 }

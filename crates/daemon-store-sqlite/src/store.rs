@@ -25,14 +25,13 @@ impl SqliteStore {
     /// Opens the store in a file, making it if nothing is there. It blocks while every page is checked.
     ///
     /// # Errors
-    /// `Damaged` for a file that is empty, truncated, of another program, or whose log is missing; `Newer` for one that a
-    /// newer version wrote; `Unavailable` where it cannot be reached, or for an SQLite older than 3.51.3. Nothing is
+    /// `Damaged` for a file that is empty, truncated or of another program; `LogDamaged` for one whose log is missing or has
+    /// lost commits, which [`repair`](crate::repair) gives up; `Newer` for one that a newer version wrote; `Unavailable` where it cannot be reached, or for an SQLite older than 3.51.3. Nothing is
     /// written then.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        let conn = open(path)?;
         Ok(Self {
-            writer: Writer::start(conn)?,
+            writer: Writer::start(open(path)?)?,
             readers: Readers::new(path),
             path: path.to_owned(),
         })

@@ -13,6 +13,7 @@ use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::failure::{Failure, Outcome};
+use crate::mark::Mark;
 use crate::{log, space};
 
 /// The most operations of one transaction.
@@ -30,10 +31,11 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the writer over a connection.
-    pub(crate) fn start(conn: Connection) -> Result<Self, StoreError> {
+    pub(crate) fn start((conn, mark): (Connection, Mark)) -> Result<Self, StoreError> {
         let (queue, operations) = mpsc::channel(QUEUE);
         let desk = Desk {
             conn,
+            mark,
             operations,
             next: None,
             broken: None,
@@ -200,6 +202,7 @@ where
 /// The writer's own side.
 struct Desk {
     conn: Connection,
+    mark: Mark,
     operations: mpsc::Receiver<Box<dyn Operation>>,
     /// What has left the queue and waits for its own transaction.
     next: Option<Box<dyn Operation>>,
@@ -215,8 +218,13 @@ impl Desk {
             self.transact(&mut batch);
         }
         // A failure here costs nothing: the log is merged at the next start.
-        if self.broken.is_none() {
-            drop(log::merge(&self.conn));
+        let is_merged = self.broken.is_none() && log::merge(&self.conn, &mut self.mark).is_ok();
+        if is_merged {
+            // Closing the connection merges what is left, if no other one is open, and removes the log.
+            self.mark.merging();
+            if self.conn.close().is_ok() && !log::path_of(self.mark.database()).exists() {
+                self.mark.end();
+            }
         }
     }
 
@@ -228,7 +236,7 @@ impl Desk {
                 Err(mpsc::error::TryRecvError::Disconnected) => return None,
                 Err(mpsc::error::TryRecvError::Empty) => {}
             }
-            match space::reclaim(&self.conn) {
+            match space::reclaim(&self.conn, &mut self.mark) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(failure) => {
@@ -251,7 +259,7 @@ impl Desk {
                 for operation in batch.drain(..) {
                     operation.reply(End::Committed);
                 }
-                if let Err(failure) = log::merge_if_long(&self.conn) {
+                if let Err(failure) = log::merge_if_long(&self.conn, &mut self.mark) {
                     self.note(failure, "merge the log");
                 }
             }

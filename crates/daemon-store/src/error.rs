@@ -29,6 +29,12 @@ pub enum StoreError {
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
+    /// The log of the store is missing, or has lost writes that were acknowledged. Nothing was changed.
+    #[error("the store is damaged: {context}")]
+    LogDamaged {
+        /// What is lost, and where.
+        context: String,
+    },
     /// The store was written by a newer version.
     #[error("the store has version {found}, this program knows up to {known}")]
     Newer {

@@ -16,9 +16,10 @@ use serde_json::{Map, Value};
 
 use crate::cli::Doctor;
 use crate::compose::{Composer, Overrides, open_store};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::out::{Out, put};
 use crate::place::Place;
+use crate::session::own;
 
 /// Examines, through a live host where there is one; returns whether nothing fails.
 pub(crate) async fn run(args: &Doctor, place: &Place, out: Out) -> Result<bool, Failure> {
@@ -29,7 +30,12 @@ pub(crate) async fn run(args: &Doctor, place: &Place, out: Out) -> Result<bool, 
     } else {
         Seen::Alone
     };
-    let mut checks = array(checks_json(&local(args, place, seen).await));
+    let mut found = Vec::new();
+    if args.repair {
+        found.push(repair(place)?);
+    }
+    found.extend(local(args, place, seen).await);
+    let mut checks = array(checks_json(&found));
     if let Some(client) = &mut live {
         let told = client
             .call("host/doctor", Map::new())
@@ -50,6 +56,34 @@ pub(crate) async fn run(args: &Doctor, place: &Place, out: Out) -> Result<bool, 
         out.text(&text(&checks))?;
     }
     Ok(ok)
+}
+
+/// Gives up what a damaged log of the store lost.
+fn repair(place: &Place) -> Result<Check, Failure> {
+    let root = place.home()?;
+    let home = Home::existing(root).ok_or_else(|| {
+        let message = format!("there is no store in `{}`", root.display());
+        Failure::new(Exit::NoInput, "no-home", message)
+    })?;
+    let owner = own(&home)?;
+    let now = daemon_host::random::now().strftime("%Y%m%d-%H%M%S");
+    let keep = home.root().join(format!("damaged-{now}"));
+    let repaired = daemon_store_sqlite::repair(&home.store(), &keep);
+    drop(owner);
+    Ok(match repaired {
+        Ok(None) => Check::ok("repair", "nothing is to be repaired"),
+        Ok(Some(done)) => {
+            let kept = done.kept.display();
+            Check::ok(
+                "repair",
+                format!(
+                    "given up: {}; the files as they were are in `{kept}`",
+                    done.loss
+                ),
+            )
+        }
+        Err(error) => Check::fail("repair", chain(&error), "restore it from a backup"),
+    })
 }
 
 /// Whether a live host examines the home as well.
@@ -224,11 +258,10 @@ async fn store(place: &Place, name: &str) -> Vec<Check> {
     let store = match open_store(&home, name) {
         Ok(store) => store,
         Err(failure) => {
-            return vec![Check::fail(
-                "store",
-                failure.message,
-                "restore it from a backup, or move it away",
-            )];
+            let remedy = failure
+                .help
+                .unwrap_or_else(|| "restore it from a backup, or move it away".to_owned());
+            return vec![Check::fail("store", failure.message, remedy)];
         }
     };
     daemons(&*store).await

@@ -28,6 +28,7 @@ mod serve_commit;
 mod serve_control;
 mod serve_crash;
 mod serve_crashes;
+mod serve_damage;
 mod serve_disk;
 mod serve_emanate;
 mod serve_emanate_agents;

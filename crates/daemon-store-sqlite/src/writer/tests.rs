@@ -13,10 +13,12 @@ use crate::open::open;
 fn started() -> (TempDir, Writer) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    let conn = open(&path).unwrap();
-    conn.execute_batch("CREATE TABLE note (n INTEGER PRIMARY KEY, text TEXT)")
+    let opened = open(&path).unwrap();
+    opened
+        .0
+        .execute_batch("CREATE TABLE note (n INTEGER PRIMARY KEY, text TEXT)")
         .unwrap();
-    let writer = Writer::start(conn).unwrap();
+    let writer = Writer::start(opened).unwrap();
     (folder, writer)
 }
 

@@ -6,6 +6,8 @@ mod conformance;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod scale;

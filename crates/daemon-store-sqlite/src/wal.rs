@@ -1,0 +1,225 @@
+//! The file of a write-ahead log, as SQLite writes it: what can be read of it, and what lies behind what cannot.
+//!
+//! A header of 32 bytes is followed by frames, each a header of 24 bytes and a page. Every checksum covers all that came
+//! before it in the file, so that SQLite ends the log at the first frame that is wrong. A frame whose own content is right
+//! when it is checked against the checksum that the frame before it *stores* was written behind that one all the same.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+const MAGIC: u32 = 0x377F_0682;
+const HEADER: usize = 32;
+const FRAME_HEADER: usize = 24;
+
+/// What distinguishes one log of a database from the ones before it.
+pub(crate) type Salts = [u32; 2];
+
+/// What a file holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Survey {
+    /// The salts of a header that is whole.
+    pub(crate) salts: Option<Salts>,
+    /// How many commits can be read.
+    pub(crate) commits: u64,
+    /// How many frames there are up to the last of them.
+    pub(crate) frames: u64,
+    /// The length of the file up to there.
+    pub(crate) good_bytes: u64,
+    /// What is wrong behind it, where that is more than an end that was never written whole.
+    pub(crate) damage: Option<Damage>,
+}
+
+/// Commits behind something that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Damage {
+    /// Where the first frame begins that is wrong; 0 for the header.
+    pub(crate) at: u64,
+    /// How many commits were written behind it.
+    pub(crate) commits: u64,
+    /// Whether frames follow the first of them.
+    pub(crate) tail: Tail,
+}
+
+/// Whether the commits behind something wrong are more than the end of one transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// One commit, and nothing follows it: pages of one transaction may reach a disk in any order when the power fails.
+    OneTransaction,
+    /// More: each transaction is on the disk before the next one is begun.
+    More,
+}
+
+/// Looks through the log at a path; one that is not there is empty.
+///
+/// # Errors
+/// If it cannot be read.
+pub(crate) fn survey(log: &Path, page_size: usize) -> io::Result<Survey> {
+    match File::open(log) {
+        Ok(file) => survey_of(BufReader::with_capacity(1 << 16, file), page_size),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Survey::default()),
+        Err(error) => Err(error),
+    }
+}
+
+fn survey_of(mut file: impl Read, page_size: usize) -> io::Result<Survey> {
+    let mut header = [0; HEADER];
+    if !fill(&mut file, &mut header)? {
+        return Ok(Survey::default());
+    }
+    let header = Header::read(&header);
+    let mut survey = Survey {
+        salts: header.map(|header| header.salts),
+        good_bytes: if header.is_some() { HEADER as u64 } else { 0 },
+        ..Survey::default()
+    };
+    let page_size = header.map_or(page_size, |header| header.page_size);
+    let order = header.map_or(ByteOrder::Little, |header| header.order);
+    let mut frame = vec![0; FRAME_HEADER + page_size];
+    let mut at = HEADER as u64;
+    let mut n_frames = 0;
+    // Where everything before was right, what it sums up to.
+    let mut sum = header.map(|header| header.sum);
+    let mut before = header.map(|header| (header.salts, header.sum));
+    let mut wrong_at = if header.is_some() { None } else { Some(0) };
+    while fill(&mut file, &mut frame)? {
+        let start = at;
+        at += frame.len() as u64;
+        n_frames += 1;
+        let read = Frame::read(&frame);
+        let is_behind = |(salts, sum)| read.salts == salts && read.adds_up(&frame, sum, order);
+        if wrong_at.is_none()
+            && let Some(so_far) = sum
+            && survey.salts.is_some_and(|salts| is_behind((salts, so_far)))
+        {
+            sum = Some(read.sum);
+            if read.is_commit {
+                survey.commits += 1;
+                survey.frames = n_frames;
+                survey.good_bytes = at;
+            }
+        } else {
+            let wrong_at = *wrong_at.get_or_insert(start);
+            let is_of_this_log = survey.salts.is_none_or(|salts| salts == read.salts);
+            if is_of_this_log && before.is_some_and(is_behind) {
+                survey.damage = Damage::with(survey.damage, wrong_at, read.is_commit);
+            }
+        }
+        before = Some((read.salts, read.sum));
+    }
+    Ok(survey)
+}
+
+impl Damage {
+    /// Adds a frame that was written behind something wrong. Frames before the first commit may be of a transaction that
+    /// was taken back, and are no damage.
+    fn with(known: Option<Self>, at: u64, is_commit: bool) -> Option<Self> {
+        match known {
+            Some(known) => Some(Self {
+                commits: known.commits + u64::from(is_commit),
+                tail: Tail::More,
+                ..known
+            }),
+            None if is_commit => Some(Self {
+                at,
+                commits: 1,
+                tail: Tail::OneTransaction,
+            }),
+            None => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum ByteOrder {
+    Little,
+    Big,
+}
+
+#[derive(Clone, Copy)]
+struct Header {
+    order: ByteOrder,
+    page_size: usize,
+    salts: Salts,
+    sum: [u32; 2],
+}
+
+impl Header {
+    /// Reads a header; `None` for one that is wrong.
+    fn read(bytes: &[u8; HEADER]) -> Option<Self> {
+        let magic = word(bytes, 0);
+        let order = match magic {
+            MAGIC => ByteOrder::Little,
+            _ if magic == MAGIC | 1 => ByteOrder::Big,
+            _ => return None,
+        };
+        let sum = checksum([0, 0], &bytes[..HEADER - 8], order);
+        let page_size = usize::try_from(word(bytes, 8)).ok()?;
+        let is_size = page_size.is_power_of_two() && (512..=65_536).contains(&page_size);
+        (is_size && sum == pair(bytes, 24)).then(|| Self {
+            order,
+            page_size,
+            salts: pair(bytes, 16),
+            sum,
+        })
+    }
+}
+
+/// The header of a frame, as it stands there.
+struct Frame {
+    is_commit: bool,
+    salts: Salts,
+    sum: [u32; 2],
+}
+
+impl Frame {
+    fn read(bytes: &[u8]) -> Self {
+        Self {
+            is_commit: word(bytes, 4) != 0,
+            salts: pair(bytes, 8),
+            sum: pair(bytes, 16),
+        }
+    }
+
+    /// Reports whether the frame is what was written behind everything that sums up to `before`.
+    fn adds_up(&self, bytes: &[u8], before: [u32; 2], order: ByteOrder) -> bool {
+        let sum = checksum(before, &bytes[..8], order);
+        let sum = checksum(sum, &bytes[FRAME_HEADER..], order);
+        sum == self.sum && word(bytes, 0) != 0
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    let four = bytes[at..at + 4].try_into().expect("four bytes");
+    u32::from_be_bytes(four)
+}
+
+fn pair(bytes: &[u8], at: usize) -> [u32; 2] {
+    [word(bytes, at), word(bytes, at + 4)]
+}
+
+/// Adds bytes to a checksum; their number is a multiple of eight.
+fn checksum([mut first, mut second]: [u32; 2], bytes: &[u8], order: ByteOrder) -> [u32; 2] {
+    let value = |four: &[u8]| {
+        let four = four.try_into().expect("four bytes");
+        match order {
+            ByteOrder::Little => u32::from_le_bytes(four),
+            ByteOrder::Big => u32::from_be_bytes(four),
+        }
+    };
+    for eight in bytes.chunks_exact(8) {
+        let (a, b) = eight.split_at(4);
+        first = first.wrapping_add(value(a)).wrapping_add(second);
+        second = second.wrapping_add(value(b)).wrapping_add(first);
+    }
+    [first, second]
+}
+
+/// Fills a buffer, or says that the file ends before.
+fn fill(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
+    match file.read_exact(buffer) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
