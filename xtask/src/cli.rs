@@ -1,6 +1,7 @@
 //! The command line of the tasks.
 
 use std::fmt;
+use std::process::ExitCode;
 
 /// The text of `cargo xtask help`.
 pub(crate) const HELP: &str = "\
@@ -29,8 +30,16 @@ usage: cargo xtask TASK
                        compare N next occurrences with a slow calendar in every zone
   inspector            let MCP clients from npm list and call the tools of
                        `daemon-run mcp`; skipped where there is no npm
+  kills                kill a real host 20 times under long runs and 200 times under
+                       load, and say what was left behind; about ten minutes
   ci                   formatting, lints, tidy and tests, the cheap ones first
   help                 this text";
+
+/// Prints the help.
+pub(crate) fn print_help() -> ExitCode {
+    println!("{HELP}");
+    ExitCode::SUCCESS
+}
 
 /// One task with its arguments.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,6 +58,8 @@ pub(crate) enum Task {
     Docs,
     /// Live seeds of the simulator with these arguments.
     Simulate(Vec<String>),
+    /// Kill a host hundreds of times.
+    Kills,
     /// Let clients that are not ours use the tools.
     Inspector,
     /// Everything a change must pass.
@@ -87,6 +98,7 @@ impl Task {
             ["docs"] => Ok(Self::Docs),
             ["ci"] => Ok(Self::Ci),
             ["inspector"] => Ok(Self::Inspector),
+            ["kills"] => Ok(Self::Kills),
             ["test"] => Ok(Self::Test(Tier::Change)),
             ["test", "--tier", tier] => parse_tier(tier).map(Self::Test),
             ["bench", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => Ok(
@@ -173,6 +185,7 @@ mod tests {
         );
         assert_eq!(parse("docs"), Ok(Task::Docs));
         assert_eq!(parse("ci"), Ok(Task::Ci));
+        assert_eq!(parse("kills"), Ok(Task::Kills));
         assert_eq!(
             parse("simulate --seeds 7"),
             Ok(Task::Simulate(vec!["--seeds".to_owned(), "7".to_owned()]))

@@ -1,4 +1,4 @@
-//! Workspace tasks: `cargo xtask tidy|test|bench|agents|inspector|docs|simulate|ci|help`.
+//! Workspace tasks: `cargo xtask tidy|test|bench|agents|inspector|docs|simulate|kills|ci|help`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -12,6 +12,7 @@ mod cli;
 mod docs;
 mod examples;
 mod inspector;
+mod kills;
 mod shell;
 mod simulate;
 mod tally;
@@ -44,10 +45,7 @@ fn run(task: Task) -> Result<ExitCode> {
         .parent()
         .context("the folder of xtask has no parent")?;
     match task {
-        Task::Help => {
-            println!("{}", cli::HELP);
-            Ok(ExitCode::SUCCESS)
-        }
+        Task::Help => Ok(cli::print_help()),
         Task::Tidy => tidy::run(root),
         Task::Test(tier) => test::run(root, tier),
         Task::Bench(names) => bench::run(root, &names),
@@ -55,6 +53,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Docs => docs::run(root),
         Task::Simulate(args) => simulate::run(root, &args),
         Task::Inspector => inspector::run(root),
+        Task::Kills => kills::run(root),
         Task::Ci => ci::run(root),
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::cli::Tier;
 use crate::tally::{self, Skip, Tally};
-use crate::{examples, shell, simulate};
+use crate::{examples, kills, shell, simulate};
 
 /// Crates whose tests make real repositories.
 const NEED_GIT: [&str; 4] = ["daemon-repo", "daemon-surface", "daemon-host", "daemon-run"];
@@ -112,6 +112,9 @@ fn unit(root: &Path, tier: Tier, excluded: &[&str], tally: &mut Tally) -> Result
     let mut command = shell::cargo(root, &args);
     if tier != Tier::Change {
         command.envs([("DAEMON_TEST_KILLS", "20"), ("DAEMON_TEST_HOOKS", "200")]);
+    }
+    if tier == Tier::Night {
+        command.envs(kills::FULL);
     }
     if let Some(n_cases) = tier.property_cases() {
         command.env("PROPTEST_CASES", n_cases.to_string());

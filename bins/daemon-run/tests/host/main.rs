@@ -48,6 +48,7 @@ mod serve_failpoints;
 mod serve_follow;
 mod serve_hooks;
 mod serve_intake;
+mod serve_kills;
 mod serve_mcp;
 mod serve_mirror;
 mod serve_origin;
