@@ -31,7 +31,7 @@
 //! directory; the program around it passes them in. It knows no host and opens no store.
 //!
 //! # Guarantees
-//! - Links are not followed, and pipes and devices are refused without waiting.
+//! - Links are not followed, but those of a support tree within the repository; pipes and devices are refused without waiting.
 //! - Without `--fix` nothing is written; with it, only the linted files, each at once.
 //! - Every path is reported, the ones that cannot be read as `D000`.
 

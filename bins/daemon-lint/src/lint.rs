@@ -120,8 +120,8 @@ impl Judge {
         let parsed = parse(bytes);
         let support = found
             .filter(|found| found.has_support_tree)
-            .and_then(|found| found.location.parent())
-            .map(support_tree::list);
+            .and_then(|found| Some((found.location.parent()?, found.root.as_deref())))
+            .map(|(directory, root)| support_tree::list(directory, root));
         let diagnostics = self.judge(&parsed, found, support.as_deref());
         Linted {
             path: found.map_or_else(|| "<stdin>".to_owned(), |found| found.shown.clone()),

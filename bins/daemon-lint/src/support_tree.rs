@@ -14,11 +14,14 @@ const MAX_ENTRIES: usize = 4 * MAX_SUPPORT_FILES;
 /// Enough for the first line of a script.
 const HEAD_BYTES: usize = 256;
 
-/// Lists what is below `directory`, in the order of paths; links are named and not followed.
-pub(crate) fn list(directory: &Path) -> Vec<SupportEntry> {
+/// Lists what is below `directory`, in the order of paths.
+///
+/// A link that stays in the repository at `root` is what it leads to, as the host takes it; others are named and not followed.
+pub(crate) fn list(directory: &Path, root: Option<&Path>) -> Vec<SupportEntry> {
+    let root = root.and_then(|root| fs::canonicalize(root).ok());
     let mut acc = Vec::new();
-    let mut waiting = vec![(directory.to_owned(), Vec::new(), 0)];
-    while let Some((location, below, depth)) = waiting.pop() {
+    let mut waiting = vec![(directory.to_owned(), Vec::new(), 0, Way::Direct)];
+    while let Some((location, below, depth, way)) = waiting.pop() {
         let Ok(entries) = fs::read_dir(&location) else {
             continue;
         };
@@ -33,21 +36,53 @@ pub(crate) fn list(directory: &Path) -> Vec<SupportEntry> {
                 return acc;
             }
             let path = joined(&below, name);
-            let Some(entry) = entry(&location, path.clone()) else {
+            let followed = root
+                .as_deref()
+                .and_then(|root| follow(&location, root, way));
+            let Some(entry) = entry(&location, followed.as_deref(), path.clone()) else {
                 continue;
             };
+            let way = if followed.is_some() { Way::Linked } else { way };
             let is_directory = entry.kind == SupportKind::Directory;
             acc.push(entry);
             // One level more than allowed shows that the limit is exceeded.
             if is_directory && depth <= MAX_SUPPORT_DEPTH {
-                waiting.push((location, path, depth + 1));
+                waiting.push((location, path, depth + 1, way));
             }
         }
     }
     acc
 }
 
-fn entry(location: &Path, path: Vec<u8>) -> Option<SupportEntry> {
+/// How a directory was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Without a link.
+    Direct,
+    /// Through one, so that no other directory is reached through a link from there.
+    Linked,
+}
+
+/// Returns what a link leads to, if that is a file or a directory of the repository and the directory does not hold the link.
+fn follow(location: &Path, root: &Path, way: Way) -> Option<PathBuf> {
+    let target = fs::read_link(location).ok()?;
+    let real = fs::canonicalize(location).ok()?;
+    let below = real.strip_prefix(root).ok()?;
+    let is_git = |part: &OsStr| part.eq_ignore_ascii_case(".git");
+    if target.is_absolute() || below.iter().any(is_git) {
+        return None;
+    }
+    let holder = fs::canonicalize(location.parent()?).ok()?;
+    let is_usable = if real.is_dir() {
+        way == Way::Direct && !holder.starts_with(&real)
+    } else {
+        real.is_file()
+    };
+    is_usable.then_some(real)
+}
+
+fn entry(location: &Path, followed: Option<&Path>, path: Vec<u8>) -> Option<SupportEntry> {
+    let location = followed.unwrap_or(location);
     let metadata = fs::symlink_metadata(location).ok()?;
     let kind = match metadata.file_type() {
         kind if kind.is_symlink() => SupportKind::Symlink,

@@ -107,7 +107,10 @@ fn unreadable(source: &DaemonSource) -> Option<Value> {
         Content::NotAFile(kind) => (
             "D000",
             "cannot read the file".to_owned(),
-            format!("it is {kind:?}, not a regular file"),
+            match kind {
+                EntryKind::Symlink => "it is a symbolic link, which is not followed".to_owned(),
+                kind => format!("it is {kind:?}, not a regular file"),
+            },
         ),
         Content::Unreadable(reason) => (
             "D000",

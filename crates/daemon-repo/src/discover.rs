@@ -110,7 +110,12 @@ impl Plan {
                     acc.misplaced
                         .push(String::from_utf8_lossy(&entry.path).into_owned());
                 }
-                Place::Elsewhere => {}
+                Place::Elsewhere => {
+                    // A link in place of a daemon's directory is not followed, and not passed over in silence.
+                    if let Some(dir) = linked_directory(&entry) {
+                        dirs.entry(dir).or_default().0 = Some(entry);
+                    }
+                }
             }
         }
         for (dir, (file, support)) in dirs {
@@ -183,6 +188,23 @@ impl Planned {
             content,
         }
     }
+}
+
+/// Names the daemon whose directory is a link.
+fn linked_directory(entry: &RawEntry) -> Option<TreePath> {
+    let below = entry.path.strip_prefix(DAEMONS_DIR.as_bytes())?;
+    let name = below.strip_prefix(b"/")?;
+    let is_link = entry.kind == EntryKind::Symlink && !name.contains(&b'/');
+    TreePath::from_bytes(name).ok().filter(|_| is_link)
+}
+
+/// Reports whether a path is that of a daemon's `scripts` or `references`, or below.
+pub(crate) fn is_support(path: &[u8]) -> bool {
+    let Place::Beside(_, start) = Place::of(path) else {
+        return false;
+    };
+    let top = path[start..].split(|byte| *byte == b'/').next();
+    matches!(top, Some(b"scripts" | b"references"))
 }
 
 /// Where an entry stands.

@@ -43,6 +43,7 @@ mod fingerprint;
 mod git;
 mod history;
 mod lifecycle;
+mod links;
 mod mark;
 mod materialise;
 mod object;

@@ -5,12 +5,16 @@ use std::sync::Arc;
 
 use crate::discover::{Discovery, Plan, Read};
 use crate::error::{GitError, Problem};
+use crate::links::{self, Listed};
 use crate::object::ObjectId;
 use crate::repository::Repository;
-use crate::tree::parse_listing;
+use crate::tree::{EntryKind, RawEntry, parse_listing};
 
 /// The most bytes of blobs asked for in one process, below the cap on its output.
 const BATCH_BYTES: u64 = 32 << 20;
+
+/// The longest target of a link, as in the kernel.
+const MAX_TARGET: u64 = 4096;
 
 /// Blobs by name.
 pub(crate) type Blobs = HashMap<ObjectId, Arc<[u8]>>;
@@ -18,7 +22,7 @@ pub(crate) type Blobs = HashMap<ObjectId, Arc<[u8]>>;
 impl Repository {
     /// Reads the daemons of a commit from its objects: one listing, then all files in one batch.
     ///
-    /// The work tree is not looked at, no filter runs, and no link is followed.
+    /// The work tree is not looked at, and no filter runs. Links of support trees are followed within the commit; no other is.
     ///
     /// # Errors
     /// [`GitError`] when the commit is not there or git fails.
@@ -31,7 +35,11 @@ impl Repository {
         let malformed = call.error(Problem::Malformed {
             what: "a listing of a tree",
         });
-        let plan = Plan::new(parse_listing(&call.stdout()?).ok_or(malformed)?);
+        let mut entries = parse_listing(&call.stdout()?).ok_or(malformed)?;
+        if links::is_any(&entries) {
+            entries = links::follow(entries, &mut self.listed(commit)?).entries;
+        }
+        let plan = Plan::new(entries);
         let wanted = plan
             .wanted()
             .filter_map(|entry| Some((entry.object.as_ref()?, entry.size)));
@@ -43,6 +51,34 @@ impl Repository {
                 None => Read::Unopened(object),
             }
         }))
+    }
+
+    /// Lists a whole tree, and reads its links.
+    fn listed(&self, commit: &ObjectId) -> Result<Listed, GitError> {
+        let call = self
+            .call("ls-tree")
+            .args(["-r", "-z", "-l", "--full-tree"])
+            .operand(commit.as_str());
+        let malformed = call.error(Problem::Malformed {
+            what: "a listing of a tree",
+        });
+        let entries = parse_listing(&call.stdout()?).ok_or(malformed)?;
+        let links = entries
+            .iter()
+            .filter(|entry| entry.kind == EntryKind::Symlink && entry.size <= MAX_TARGET);
+        let links: Vec<_> = links
+            .filter_map(|entry| Some((entry, entry.object.as_ref()?)))
+            .collect();
+        let blobs = self.blobs(links.iter().map(|(entry, object)| (*object, entry.size)))?;
+        let targets = links
+            .iter()
+            .filter_map(|(entry, object)| Some((entry.path.clone(), blobs.get(object)?.to_vec())))
+            .collect();
+        let by_path = |entry: RawEntry| (entry.path.clone(), entry);
+        Ok(Listed {
+            targets,
+            entries: entries.into_iter().map(by_path).collect(),
+        })
     }
 
     /// Reads blobs of known sizes; one that is not in the repository is absent from the answer.

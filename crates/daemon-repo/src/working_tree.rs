@@ -5,10 +5,13 @@ use std::io::Read as _;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat,
+};
 use rustix::io::Errno;
 
 use crate::discover::{Discovery, MAX_DAEMON_FILE, Plan, Read};
+use crate::links::{self, Node, Tree};
 use crate::object::ObjectFormat;
 use crate::support::MAX_SUPPORT_FILE;
 use crate::tree::{EntryKind, RawEntry};
@@ -28,7 +31,7 @@ pub struct UnreadableDirectory {
 
 /// Reads the daemons below `root` from its files, whether or not it is a repository.
 ///
-/// No link is followed, and nothing but regular files is opened. Where files equal those of a commit whose objects have this
+/// No link is followed but those of support trees, within `root`, and nothing but regular files is opened. Where files equal those of a commit whose objects have this
 /// `format`, so do the revisions. A file that cannot be read is reported as such and hides no other.
 ///
 /// # Errors
@@ -47,7 +50,69 @@ pub fn discover_working_tree(
         entries: Vec::new(),
     };
     walk.enter(root_fd.as_fd(), b".agents", b".agents", 0);
-    Ok(Plan::new(walk.entries).finish(|entry| read(root_fd.as_fd(), entry, format)))
+    let root = root_fd.as_fd();
+    let followed = links::follow(walk.entries, &mut Files { root });
+    let origins = followed.origins;
+    Ok(Plan::new(followed.entries).finish(|entry| {
+        let path = origins.get(&entry.path).unwrap_or(&entry.path);
+        read(root, path, format)
+    }))
+}
+
+/// The files of a directory, in which links of support trees are followed.
+struct Files<'r> {
+    root: BorrowedFd<'r>,
+}
+
+impl Files<'_> {
+    /// Opens the directory of a path part by part, and returns it with the last part.
+    fn parent<'p>(&self, path: &'p [u8]) -> Option<(OwnedFd, &'p [u8])> {
+        let (directory, name) = match path.iter().rposition(|byte| *byte == b'/') {
+            Some(slash) => (&path[..slash], &path[slash + 1..]),
+            None => (&b"."[..], path),
+        };
+        let mut parts = directory.split(|byte| *byte == b'/');
+        let first = open(self.root, parts.next()?, OFlags::DIRECTORY).ok()?;
+        let opened = parts.try_fold(first, |at, part| open(at.as_fd(), part, OFlags::DIRECTORY));
+        Some((opened.ok()?, name))
+    }
+}
+
+impl Tree for Files<'_> {
+    fn target(&mut self, path: &[u8]) -> Option<Vec<u8>> {
+        let (parent, name) = self.parent(path)?;
+        let target = readlinkat(&parent, name, Vec::new()).ok()?;
+        Some(target.into_bytes())
+    }
+
+    fn node(&mut self, path: &[u8]) -> Option<Node> {
+        if path.is_empty() {
+            return Some(Node::Directory);
+        }
+        let (parent, name) = self.parent(path)?;
+        let stat = statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(match kind_of(&stat) {
+            EntryKind::Directory => Node::Directory,
+            kind => Node::Entry(RawEntry {
+                path: path.to_owned(),
+                kind,
+                size: size_of(&stat),
+                object: None,
+            }),
+        })
+    }
+
+    fn below(&mut self, directory: &[u8], most: usize) -> Vec<RawEntry> {
+        let mut walk = Walk {
+            entries: Vec::new(),
+        };
+        if let Some((parent, name)) = self.parent(directory) {
+            walk.enter(parent.as_fd(), name, directory, 0);
+        }
+        walk.entries.sort_by(|a, b| a.path.cmp(&b.path));
+        walk.entries.truncate(most);
+        walk.entries
+    }
 }
 
 struct Walk {
@@ -115,8 +180,8 @@ fn open(parent: BorrowedFd<'_>, name: &[u8], extra: OFlags) -> Result<OwnedFd, E
     openat(parent, name, flags, Mode::empty())
 }
 
-fn read(root: BorrowedFd<'_>, entry: &RawEntry, format: ObjectFormat) -> Read {
-    match read_bytes(root, &entry.path) {
+fn read(root: BorrowedFd<'_>, path: &[u8], format: ObjectFormat) -> Read {
+    match read_bytes(root, path) {
         Ok(bytes) => Read::Blob(format.blob_id(&bytes), bytes.into()),
         Err(error) => Read::Failed(error.to_string().into_boxed_str()),
     }

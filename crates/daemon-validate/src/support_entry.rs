@@ -7,7 +7,7 @@ pub enum SupportKind {
     File,
     /// A directory.
     Directory,
-    /// A symbolic link, wherever it leads.
+    /// A symbolic link that does not lead to a file or a directory of the repository.
     Symlink,
     /// A git submodule.
     Submodule,

@@ -178,7 +178,12 @@ fn what_is_not_a_regular_file_is_never_opened() {
     symlink("a", dir.path().join(".agents/daemons/linked")).unwrap();
 
     let found = discover_working_tree(dir.path(), ObjectFormat::Sha1).unwrap();
-    assert_eq!(found.daemons.len(), 1);
+    // A link in place of a directory is one more that cannot be read.
+    let linked = &found.daemons[1];
+    assert_eq!(
+        (found.daemons.len(), linked.dir.as_str(), &linked.content),
+        (2, "linked", &Content::NotAFile(EntryKind::Symlink))
+    );
     let daemon = &found.daemons[0];
     assert_eq!(daemon.content, Content::NotAFile(EntryKind::Symlink));
     let refused: Vec<_> = daemon
@@ -195,6 +200,115 @@ fn what_is_not_a_regular_file_is_never_opened() {
             ("scripts/socket", Refusal::Kind(EntryKind::Special)),
         ]
     );
+}
+
+#[test]
+fn a_link_that_stays_in_the_repository_is_what_it_leads_to() {
+    let scratch = scratch_with_support();
+    scratch
+        .write("docs/style.md", "house style")
+        .executable("tools/check.sh", "#!/bin/sh\n")
+        .write("docs/deep/er.md", "deeper")
+        .write(".agents/daemons/c/DAEMON.md", "c");
+    let up = "../../../..";
+    let link = |target: &str, name: &str| {
+        let place = scratch.root().join(name);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        symlink(target, place).unwrap();
+    };
+    link("deep/er.md", ".agents/daemons/a/references/alias.md");
+    link(
+        &format!("{up}/docs/style.md"),
+        ".agents/daemons/a/references/style.md",
+    );
+    link(&format!("{up}/docs"), ".agents/daemons/a/references/all");
+    link(
+        &format!("{up}/tools/check.sh"),
+        ".agents/daemons/a/scripts/check.sh",
+    );
+    // Through links that are elsewhere in the repository.
+    link("docs", "handbook");
+    link("style.md", "docs/link.md");
+    link("deep", "docs/down");
+    link(
+        &format!("{up}/handbook/link.md"),
+        ".agents/daemons/a/references/through.md",
+    );
+    for (target, name) in [
+        ("/etc/passwd", "absolute"),
+        (&*format!("{up}/../../../../../../../../etc/passwd"), "out"),
+        (&*format!("{up}/.git/config"), "git"),
+        ("..", "loop"),
+        ("self", "self"),
+        ("nothing", "nothing"),
+        (&*format!("{up}/docs/style.md/x"), "under-a-file"),
+    ] {
+        link(target, &format!(".agents/daemons/c/references/{name}"));
+    }
+    let commit = scratch.commit("link");
+    let repository = scratch.open();
+    let from_objects = repository.discover(&commit).unwrap();
+    let from_files = discover_working_tree(scratch.root(), repository.format()).unwrap();
+    assert_eq!(from_objects, from_files);
+    let [a, c] = from_objects.daemons.as_slice() else {
+        panic!("two daemons: {from_objects:?}");
+    };
+    let files: Vec<_> = a
+        .support
+        .files
+        .iter()
+        .map(|file| (file.path.as_str(), file.executable, file.size))
+        .collect();
+    assert_eq!(
+        files,
+        [
+            ("references/alias.md", false, 4),
+            ("references/all/deep/er.md", false, 6),
+            ("references/all/link.md", false, 11),
+            ("references/all/style.md", false, 11),
+            ("references/deep/er.md", false, 4),
+            ("references/style.md", false, 11),
+            ("references/through.md", false, 11),
+            ("scripts/check.sh", true, 10),
+            ("scripts/forgot.sh", false, 10),
+            ("scripts/run.sh", true, 10),
+        ]
+    );
+    let refused = |support: &daemon_repo::SupportTree| -> Vec<(String, Refusal)> {
+        let all = support.refused.iter();
+        all.map(|entry| (entry.path.clone(), entry.reason.clone()))
+            .collect()
+    };
+    let link = |name: &str| {
+        (
+            format!("references/{name}"),
+            Refusal::Kind(EntryKind::Symlink),
+        )
+    };
+    assert_eq!(refused(&a.support), [link("all/down")]);
+    let names = [
+        "absolute",
+        "git",
+        "loop",
+        "nothing",
+        "out",
+        "self",
+        "under-a-file",
+    ];
+    assert_eq!(refused(&c.support), names.map(link));
+
+    let into = scratch.beside("support");
+    repository.materialise(&a.support, &into).unwrap();
+    assert_eq!(
+        fs::read_to_string(into.join("references/through.md")).unwrap(),
+        "house style"
+    );
+    // What a link leads to is part of the revision.
+    let next = scratch
+        .write("docs/style.md", "other style")
+        .commit("change");
+    let changed = repository.discover(&next).unwrap();
+    assert_ne!(changed.daemons[0].rev, a.rev);
 }
 
 #[test]
