@@ -54,6 +54,7 @@ mod verdict;
 pub use pages::page;
 pub use profile::{Profile, ProfileError};
 pub use repository::validate_repository;
+pub use rules::hidden_text::is_hidden;
 pub use rules::placement::is_daemon_path;
 pub use rules::secrets::{
     find_secret, may_begin_secret, secret_at_start, secret_ranges, without_secrets,

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use daemon_spec::{Diagnostic, Severity, Source, Span};
+use daemon_validate::is_hidden;
 
 use super::Report;
 use crate::suggestions::Suggestion;
@@ -23,7 +24,7 @@ pub(super) fn print(report: &Report<'_>, is_coloured: bool, out: &mut dyn Write)
                 Some(source) => with_source(found, &linted.path, source),
                 None => without_lines(found, &linted.path, 1, 1),
             };
-            writeln!(out, "{}\n", renderer.render(&[group]))?;
+            writeln!(out, "{}\n", seen(&renderer.render(&[group])))?;
         }
     }
     let given = report.suggestions.map(|suggestions| &suggestions.given);
@@ -31,6 +32,16 @@ pub(super) fn print(report: &Report<'_>, is_coloured: bool, out: &mut dyn Write)
         .into_iter()
         .flatten()
         .try_for_each(|given| suggestion(given, out))
+}
+
+/// Shows in a rendered finding what would not be seen; what colours it stays, since the renderer shows the author's escapes.
+fn seen(rendered: &str) -> String {
+    let shown = |c| match c {
+        '\u{1b}' => c,
+        c if is_hidden(c) => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    rendered.chars().map(shown).collect()
 }
 
 /// Other wordings, each with the reading that it gets.

@@ -45,6 +45,27 @@ warning[D133]: entry 2 of `routines` repeats entry 1
 }
 
 #[test]
+fn what_hides_in_a_line_is_seen_by_people() {
+    let text = TEXT.replace("Keeps", "K\u{202e}e\u{200b}e\u{e0041}p\u{feff}s\u{1b}[31m");
+    for color in ["never", "always"] {
+        let ran = World::of_daemon(&text).run(&["--color", color]);
+        let hidden = "\u{202e}\u{200b}\u{e0041}\u{feff}";
+        let found = ran.output.chars().find(|c| hidden.contains(*c));
+        assert_eq!(
+            (found, ran.output.contains("\u{1b}[31m the")),
+            (None, false),
+            "{}",
+            ran.output
+        );
+        assert!(
+            ran.output.contains("K\u{fffd}e\u{fffd}e\u{fffd}p\u{fffd}s"),
+            "{}",
+            ran.output
+        );
+    }
+}
+
+#[test]
 fn colour_is_only_there_when_it_is_wanted() {
     let world = World::of_daemon(TEXT);
     let plain = world.run(&["--color", "auto"]).output;

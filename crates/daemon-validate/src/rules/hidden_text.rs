@@ -66,8 +66,10 @@ fn may_begin(byte: u8) -> bool {
     }
 }
 
+/// Reports whether a character of a file is not seen: a control, or without width, or one that turns the direction of text.
+///
 /// A NUL byte is not among them: the reader refuses it.
-fn is_hidden(c: char) -> bool {
+pub fn is_hidden(c: char) -> bool {
     matches!(
         c,
         '\u{1}'..='\u{8}'
