@@ -6,17 +6,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use daemon_engine::{NewOutput, OutputKey, OutputState, Surface};
-use daemon_host::config::{self, Config, Period};
+use daemon_host::config::{self, Config, ConfigError, Fault, Period, Problem};
 use daemon_host::driver::repos::Watched;
 use daemon_host::driver::{Checked, Checker, Parts, Planner, Push, PushPermission, Wish};
 use daemon_host::ops::{OpError, OpErrorKind, chain};
 use daemon_host::policy::{OFFLINE_LEVEL, is_offline};
 use daemon_host::serve::Compose;
 use daemon_process::{Enclosure, Network, ProcessLimit, SandboxLevel, Supervisor};
-use daemon_repo::{Discovery, Git, Problem, Remote, RemoteName, Repository, daemon_branch};
+use daemon_repo::{Discovery, Git, Problem as GitProblem, Remote, Repository, daemon_branch};
 use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
 
 use crate::failure::{Exit, Failure};
+use crate::names;
 use crate::place::Place;
 use crate::services::services;
 
@@ -62,6 +63,24 @@ impl Composer {
         home.unwrap_or(&self.directory)
     }
 
+    /// Reads the configuration's text; a file that is not there has none.
+    fn text(&self) -> Result<(&Path, String), OpError> {
+        let path = self.config.as_deref().unwrap_or(Path::new("config.toml"));
+        let read = self.config.as_ref().map(std::fs::read_to_string);
+        match read.transpose() {
+            Ok(text) => Ok((path, text.unwrap_or_default())),
+            Err(error) if is_absent(&error) => Ok((path, String::new())),
+            Err(error) => {
+                let message = format!("cannot read `{}`: {error}", path.display());
+                Err(OpError::new(
+                    OpErrorKind::Config,
+                    "config-unreadable",
+                    message,
+                ))
+            }
+        }
+    }
+
     /// Reports whether two paths name one directory.
     fn is_same(&self, one: &Path, other: &Path) -> bool {
         let resolve = |path: &Path| self.directory.join(path).canonicalize().ok();
@@ -78,10 +97,9 @@ impl Composer {
 
 impl Compose for Composer {
     fn load(&self) -> Result<Config, OpError> {
-        let mut config = match &self.config {
-            Some(path) => configuration(path)?,
-            None => Config::default(),
-        };
+        let (path, text) = self.text()?;
+        let read = config::parse_with(&text, names::faults);
+        let mut config = read.map_err(|error| invalid(path, &error))?;
         for path in &self.overrides.repos {
             if config
                 .repo
@@ -111,10 +129,10 @@ impl Compose for Composer {
 
     fn parts(&self, config: &Config) -> Result<Parts, OpError> {
         let git = self.git()?;
-        let repos = watched(&git, config, &self.directory)?;
+        let repos = self.watched(&git, config)?;
         self.check_system(config)?;
         let mut surfaces: BTreeMap<String, Arc<dyn Surface>> = BTreeMap::new();
-        let branches = GitBranch::new(places(config, &repos)?);
+        let branches = GitBranch::new(self.places(config, &repos)?);
         surfaces.insert(branches.name().to_owned(), Arc::new(branches));
         Ok(Parts {
             // A program that was replaced while it runs has no place any more; runs then go without its tools.
@@ -131,6 +149,13 @@ impl Compose for Composer {
             offline_sandbox: sandbox(config, Reach::Nothing),
         })
     }
+
+    fn refuse(&self, faults: &[Fault]) -> OpError {
+        match self.text() {
+            Ok((path, text)) => invalid(path, &config::locate(&text, faults)),
+            Err(error) => error,
+        }
+    }
 }
 
 /// Reports whether a path, or a directory on the way to it, is not there.
@@ -139,31 +164,19 @@ pub(crate) fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Reads a configuration; one that is not there is the default.
-fn configuration(path: &Path) -> Result<Config, OpError> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if is_absent(&error) => String::new(),
-        Err(error) => {
-            let message = format!("cannot read `{}`: {error}", path.display());
-            return Err(OpError::new(
-                OpErrorKind::Config,
-                "config-unreadable",
-                message,
-            ));
-        }
-    };
-    config::parse(&text).map_err(|error| {
-        let message = format!(
-            "{}:{}:{}: {}",
-            path.display(),
-            error.line,
-            error.column,
-            error.message
-        );
-        OpError::new(OpErrorKind::Config, "config-invalid", message)
-            .with_help("`daemon-run schema config` lists every key and its type")
-    })
+/// Says what is wrong with a configuration, one line for each problem.
+fn invalid(path: &Path, error: &ConfigError) -> OpError {
+    let problems = error.problems.iter().map(|problem| {
+        let Problem {
+            line,
+            column,
+            message,
+        } = problem;
+        format!("{}:{line}:{column}: {message}", path.display())
+    });
+    let message = problems.collect::<Vec<_>>().join("\n");
+    OpError::new(OpErrorKind::Config, "config-invalid", message)
+        .with_help("`daemon-run schema config` lists every key and its type")
 }
 
 /// What the programs of a provider may reach beside their own machine.
@@ -253,77 +266,68 @@ pub(crate) fn is_offline_anywhere(config: &Config) -> bool {
     named.any(|(name, provider)| provider.is_offline(name))
 }
 
-/// Opens the repositories of a configuration.
-fn watched(git: &Git, config: &Config, directory: &Path) -> Result<Vec<Arc<Watched>>, OpError> {
-    let mut watched: Vec<Arc<Watched>> = Vec::new();
-    for repo in &config.repo {
-        let path = directory.join(&repo.path);
-        let opened = Repository::open(git, &path).map_err(|error| {
-            OpError::new(
-                OpErrorKind::NotFound,
-                "repository",
-                format!("`{}`: {}", path.display(), chain(&error)),
-            )
-        })?;
-        let opened = match &repo.name {
-            None => opened,
-            Some(name) => {
-                let name = name.parse().map_err(|error| {
-                    OpError::new(
-                        OpErrorKind::Config,
-                        "config-invalid",
-                        format!("repo.name: {error}"),
-                    )
-                })?;
-                opened.named(name)
+impl Composer {
+    /// Opens the repositories of a configuration.
+    fn watched(&self, git: &Git, config: &Config) -> Result<Vec<Arc<Watched>>, OpError> {
+        let mut watched: Vec<Arc<Watched>> = Vec::new();
+        for (index, repo) in config.repo.iter().enumerate() {
+            let index = index.to_string();
+            let wrong = |key: &str, message: String| {
+                self.refuse(&[Fault::of_value(&["repo", &index, key], message)])
+            };
+            let path = self.directory.join(&repo.path);
+            let opened = Repository::open(git, &path).map_err(|error| {
+                OpError::new(
+                    OpErrorKind::NotFound,
+                    "repository",
+                    format!("`{}`: {}", path.display(), chain(&error)),
+                )
+            })?;
+            let opened = match repo.name.as_deref().map(str::parse).transpose() {
+                Ok(None) => opened,
+                Ok(Some(name)) => opened.named(name),
+                Err(error) => return Err(wrong("name", format!("repo.name: {error}"))),
+            };
+            if let Some(twin) = watched
+                .iter()
+                .find(|other| other.name.folded() == opened.name().folded())
+            {
+                let message = format!("two watched repositories are named `{}`", twin.name);
+                return Err(
+                    OpError::new(OpErrorKind::Config, "repository-name", message)
+                        .with_help("set [[repo]] name"),
+                );
             }
-        };
-        if let Some(twin) = watched
-            .iter()
-            .find(|other| other.name.folded() == opened.name().folded())
-        {
-            let message = format!("two watched repositories are named `{}`", twin.name);
-            return Err(
-                OpError::new(OpErrorKind::Config, "repository-name", message)
-                    .with_help("set [[repo]] name"),
-            );
+            let remote = repo.remote.as_deref().map(str::parse).transpose();
+            let remote = remote.map_err(|error: daemon_repo::InvalidName| {
+                wrong("remote", format!("repo.remote: {error}"))
+            })?;
+            watched.push(Arc::new(Watched {
+                name: opened.name().clone(),
+                repository: opened,
+                branch: repo.branch.clone(),
+                remote,
+                zone: repo.zone.clone(),
+                poll: repo.poll.unsigned().max(Duration::from_millis(100)),
+            }));
         }
-        watched.push(Arc::new(Watched {
-            name: opened.name().clone(),
-            repository: opened,
-            branch: repo.branch.clone(),
-            remote: remote_of(repo)?,
-            zone: repo.zone.clone(),
-            poll: repo.poll.unsigned().max(Duration::from_millis(100)),
-        }));
+        Ok(watched)
     }
-    Ok(watched)
-}
 
-/// Reads the remote that a repository is watched at.
-fn remote_of(repo: &config::Repo) -> Result<Option<RemoteName>, OpError> {
-    let read = repo.remote.as_deref().map(str::parse).transpose();
-    read.map_err(|error: daemon_repo::InvalidName| {
-        OpError::new(
-            OpErrorKind::Config,
-            "config-invalid",
-            format!("repo.remote: {error}"),
-        )
-    })
-}
-
-fn places(config: &Config, repos: &[Arc<Watched>]) -> Result<Vec<(Repository, Remote)>, OpError> {
-    let remote: Remote = config.surfaces.git.remote.parse().map_err(|error| {
-        OpError::new(
-            OpErrorKind::Config,
-            "config-invalid",
-            format!("surfaces.git.remote: {error}"),
-        )
-    })?;
-    Ok(repos
-        .iter()
-        .map(|repo| (repo.repository.clone(), remote.clone()))
-        .collect())
+    fn places(
+        &self,
+        config: &Config,
+        repos: &[Arc<Watched>],
+    ) -> Result<Vec<(Repository, Remote)>, OpError> {
+        let remote: Remote = config.surfaces.git.remote.parse().map_err(|error| {
+            let message = format!("surfaces.git.remote: {error}");
+            self.refuse(&[Fault::of_value(&["surfaces", "git", "remote"], message)])
+        })?;
+        Ok(repos
+            .iter()
+            .map(|repo| (repo.repository.clone(), remote.clone()))
+            .collect())
+    }
 }
 
 /// Judges daemon files as the linter does.
@@ -342,7 +346,7 @@ impl Planner for BranchPlanner {
     fn plan(&self, push: &Push) -> Result<Option<NewOutput>, String> {
         let changes = match push.worktree.changes() {
             Ok(changes) => changes,
-            Err(error) if matches!(error.problem(), Problem::TooManyChanges { .. }) => {
+            Err(error) if matches!(error.problem(), GitProblem::TooManyChanges { .. }) => {
                 return Ok(Some(refused(push, chain(&error))));
             }
             Err(error) => return Err(chain(&error)),

@@ -26,6 +26,7 @@ mod llm;
 mod local;
 mod logs;
 mod mcp;
+mod names;
 mod out;
 mod place;
 mod providers;

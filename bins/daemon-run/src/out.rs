@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
+use daemon_host::unseen::{visible, visible_styled};
 use daemon_host::wire::{Envelope, FailureObject};
 use serde::Serialize;
 
@@ -51,8 +52,9 @@ impl Out {
         self.bytes(Envelope::new(members).to_line().as_bytes())
     }
 
-    /// Prints text, with a line end if it lacks one.
+    /// Prints text, which may be coloured, with a line end if it lacks one; words of strangers in it went through [`plain`].
     pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
+        let text = visible_styled(text);
         let mut stdout = AutoStream::new(io::stdout().lock(), self.choice(&io::stdout()));
         let end = if text.ends_with('\n') || text.is_empty() {
             ""
@@ -80,7 +82,7 @@ impl Out {
     pub(crate) fn tell(self, text: &str) {
         let mut stderr = AutoStream::new(io::stderr().lock(), self.choice(&io::stderr()));
         // Nobody is left to be told that the stream is closed.
-        writeln!(stderr, "{text}").unwrap_or_default();
+        writeln!(stderr, "{}", visible(text)).unwrap_or_default();
     }
 
     /// Tells a failure: to a person on one stream, to a program on the other.
@@ -125,15 +127,10 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// Makes somebody's words fit for one line of a terminal: nothing in them steers it or turns their order round.
+/// Makes somebody's words fit for one line of a terminal: nothing in them steers it, and what would not be seen is shown.
 pub(crate) fn plain(text: &str) -> String {
-    let steers = |c: char| {
-        let turns = matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
-        c.is_control() || turns
-    };
-    text.chars()
-        .map(|c| if steers(c) { ' ' } else { c })
-        .collect()
+    let spaced = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    visible(&spaced.collect::<String>())
 }
 
 /// Appends formatted text to a string.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use daemon_host::config::{Config, Provider as ProviderConfig};
+use daemon_host::config::{Config, Fault, Provider as ProviderConfig};
 use daemon_host::doctor::Check;
 use daemon_host::ops::{OpError, OpErrorKind, chain};
+use daemon_host::serve::Compose as _;
 use daemon_host::servers::{ServerError, Servers};
 use daemon_process::{ProgramError, Supervisor};
 use daemon_provider::builtin::Builtin;
@@ -23,7 +24,7 @@ impl Composer {
     /// Composes every provider that the configuration names.
     ///
     /// # Errors
-    /// One is configured wrongly, or the default is none.
+    /// One is configured wrongly.
     pub(crate) fn providers(
         &self,
         config: &Config,
@@ -40,9 +41,6 @@ impl Composer {
         }
         if !providers.contains_key("builtin") {
             providers.insert("builtin".to_owned(), builtin(&plain));
-        }
-        if !providers.contains_key(&config.provider.default) {
-            return Err(not_configured(&config.provider.default));
         }
         Ok(providers)
     }
@@ -69,7 +67,7 @@ impl Composer {
     /// Composes the provider that runs unless a policy says otherwise; none where it is `builtin`, which runs no model.
     ///
     /// # Errors
-    /// If the configuration names none, or one that cannot be run.
+    /// If it is configured wrongly.
     pub(crate) fn default_provider(
         &self,
         config: &Config,
@@ -77,10 +75,9 @@ impl Composer {
         let name = &config.provider.default;
         match config.provider.named.get(name) {
             None if name == "builtin" => Ok(None),
-            None if is_agent(name) => self
+            None => self
                 .provider(name, &ProviderConfig::default(), config)
                 .map(Some),
-            None => Err(not_configured(name)),
             Some(provider) if provider.kind.as_deref().unwrap_or(name) == "builtin" => Ok(None),
             Some(provider) => self.provider(name, provider, config).map(Some),
         }
@@ -131,25 +128,15 @@ impl Composer {
         let apis = || Api::names().collect::<Vec<_>>().join("`, `");
         if name == "llm" && provider.kind.is_none() {
             let message = format!("`kind` is missing: one of `{}`", apis());
-            return Err(wrong_provider(name, &message));
+            return Err(self.wrong_provider(name, &message));
         }
         if let Some(agent) = agents::agent_of(name, provider) {
             return self.agent(name, agent, provider, config);
         }
         match (provider.kind.as_deref(), name) {
             (Some("builtin"), _) | (None, "builtin") => Ok(builtin(provider)),
-            (Some("command") | None, _) => self.command(name, provider, config),
-            (Some(other), _) => {
-                let message = format!(
-                    "provider.{name}.kind is `{other}`; `builtin`, `command`, `claude`, `codex`, `opencode` and the model APIs `{}` are served",
-                    apis()
-                );
-                Err(OpError::new(
-                    OpErrorKind::Config,
-                    "unknown-provider-kind",
-                    message,
-                ))
-            }
+            // Other kinds are refused where the configuration is read.
+            (Some(_) | None, _) => self.command(name, provider, config),
         }
     }
 
@@ -160,7 +147,7 @@ impl Composer {
         provider: &ProviderConfig,
         config: &Config,
     ) -> Result<Arc<dyn Provider>, OpError> {
-        let wrong = |message: String| wrong_provider(name, &message);
+        let wrong = |message: String| self.wrong_provider(name, &message);
         let mut found = llm::configure(self.home(), name, api, provider).map_err(wrong)?;
         found.enclosure = enclosure(config, Reach::of(config, name));
         let made = LlmProvider::new(self.supervisor()?, found);
@@ -174,9 +161,9 @@ impl Composer {
         provider: &ProviderConfig,
         config: &Config,
     ) -> Result<Arc<dyn Provider>, OpError> {
-        llm::refuse_api_keys(provider).map_err(|message| wrong_provider(name, &message))?;
+        llm::refuse_api_keys(provider).map_err(|message| self.wrong_provider(name, &message))?;
         let mut found = agents::configure(name, agent, provider, &self.path)
-            .map_err(|message| wrong_provider(name, &message))?;
+            .map_err(|message| self.wrong_provider(name, &message))?;
         found.program.untrusted = self.untrusted(config);
         found.program.guarded = self.guarded(config);
         found.program.enclosure = enclosure(config, Reach::of(config, name));
@@ -189,9 +176,9 @@ impl Composer {
         } else {
             Absence::Usual
         };
-        placed(name, found.program.resolve(), &absence)?;
+        self.placed(name, found.program.resolve(), &absence)?;
         if is_wanted {
-            granted(name, &found.program)?;
+            self.granted(name, &found.program)?;
         }
         Ok(Arc::new(AgentProvider::new(self.supervisor()?, found)))
     }
@@ -225,7 +212,7 @@ impl Composer {
         provider: &ProviderConfig,
         config: &Config,
     ) -> Result<Arc<dyn Provider>, OpError> {
-        let wrong = |message: String| wrong_provider(name, &message);
+        let wrong = |message: String| self.wrong_provider(name, &message);
         llm::refuse_api_keys(provider).map_err(wrong)?;
         agents::refuse_agent_keys(provider).map_err(wrong)?;
         let program = provider
@@ -254,9 +241,45 @@ impl Composer {
         command.program.guarded = self.guarded(config);
         command.program.enclosure = enclosure(config, Reach::of(config, name));
         let absence = Absence::Told(format!("mend `command` in `[provider.{name}]`"));
-        placed(name, command.program.resolve(), &absence)?;
-        granted(name, &command.program)?;
+        self.placed(name, command.program.resolve(), &absence)?;
+        self.granted(name, &command.program)?;
         Ok(Arc::new(CommandProvider::new(self.supervisor()?, command)))
+    }
+
+    /// Refuses a program that lies where none is taken from. One that is not there may come, and its runs tell until then.
+    fn placed(
+        &self,
+        name: &str,
+        resolved: Result<PathBuf, ProviderError>,
+        absence: &Absence,
+    ) -> Result<(), OpError> {
+        let Err(error) = resolved else { return Ok(()) };
+        let cause = error.source.as_deref();
+        let cause = cause.and_then(|cause| cause.downcast_ref::<ProgramError>());
+        let is_misplaced = matches!(
+            cause,
+            None | Some(ProgramError::Forbidden { .. } | ProgramError::Relative { .. })
+        );
+        if is_misplaced {
+            return Err(self.wrong_provider(name, &chain(&error)));
+        }
+        if let Absence::Told(help) = absence {
+            let error = chain(&error);
+            tracing::warn!(provider = name, error, help, "its runs will fail");
+        }
+        Ok(())
+    }
+
+    /// Refuses a program that is installed with what no run may read.
+    fn granted(&self, name: &str, program: &ProgramConfig) -> Result<(), OpError> {
+        let checked = program.check_grants();
+        checked.map_err(|error| self.wrong_provider(name, &chain(&error)))
+    }
+
+    /// Says which provider is configured wrongly.
+    fn wrong_provider(&self, name: &str, message: &str) -> OpError {
+        let message = format!("provider.{name}: {message}");
+        self.refuse(&[Fault::of_key(&["provider", name], message)])
     }
 
     /// Returns the one thread that forks children, starting it when the first provider needs it.
@@ -285,35 +308,6 @@ enum Absence {
     Usual,
 }
 
-/// Refuses a program that lies where none is taken from. One that is not there may come, and its runs tell until then.
-fn placed(
-    name: &str,
-    resolved: Result<PathBuf, ProviderError>,
-    absence: &Absence,
-) -> Result<(), OpError> {
-    let Err(error) = resolved else { return Ok(()) };
-    let cause = error.source.as_deref();
-    let cause = cause.and_then(|cause| cause.downcast_ref::<ProgramError>());
-    let is_misplaced = matches!(
-        cause,
-        None | Some(ProgramError::Forbidden { .. } | ProgramError::Relative { .. })
-    );
-    if is_misplaced {
-        return Err(wrong_provider(name, &chain(&error)));
-    }
-    if let Absence::Told(help) = absence {
-        let error = chain(&error);
-        tracing::warn!(provider = name, error, help, "its runs will fail");
-    }
-    Ok(())
-}
-
-/// Refuses a program that is installed with what no run may read.
-fn granted(name: &str, program: &ProgramConfig) -> Result<(), OpError> {
-    let checked = program.check_grants();
-    checked.map_err(|error| wrong_provider(name, &chain(&error)))
-}
-
 fn is_agent(name: &str) -> bool {
     agents::agent_of(name, &ProviderConfig::default()).is_some()
 }
@@ -325,21 +319,6 @@ fn unwritten_agents(config: &Config) -> impl Iterator<Item = &String> {
     std::iter::once(&config.provider.default)
         .chain(named)
         .filter(|name| is_agent(name) && !config.provider.named.contains_key(*name))
-}
-
-/// Says which provider is configured wrongly.
-fn wrong_provider(name: &str, message: &str) -> OpError {
-    OpError::new(
-        OpErrorKind::Config,
-        "config-invalid",
-        format!("provider.{name}: {message}"),
-    )
-}
-
-fn not_configured(name: &str) -> OpError {
-    let message = format!("provider.default names `{name}`, which is not configured");
-    OpError::new(OpErrorKind::Config, "unknown-provider", message)
-        .with_help(format!("write a section `[provider.{name}]`"))
 }
 
 fn builtin(provider: &ProviderConfig) -> Arc<dyn Provider> {

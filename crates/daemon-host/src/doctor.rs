@@ -16,7 +16,7 @@ use crate::ops::chain;
 use crate::policy::RunPolicy;
 use crate::random;
 use crate::servers;
-use crate::token::service_token;
+use crate::token::{self, service_token};
 
 /// How long ticks that did not run are warned of.
 const RECENT: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
@@ -145,11 +145,11 @@ pub fn examine_machine(home: &Path, now: Timestamp) -> Vec<Check> {
 pub fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
     let remedy = "a kernel with Landlock (6.2 or later) where user namespaces may be made, or less to ask for";
     let refusal = |policy: &RunPolicy| policy.sandbox_refusal(parts.sandbox_of(policy));
-    let daemons = config.policy.daemon.keys().map(String::as_str);
-    // The empty name is that of no daemon, and stands for all that have no policy of their own.
-    let daemons = daemons.chain([""]).filter_map(|daemon| {
-        let reason = refusal(&RunPolicy::of(config, daemon, None))?;
-        let who = if daemon.is_empty() { "runs" } else { daemon };
+    let general = ("runs", RunPolicy::general(config, None));
+    let daemons = config.policy.daemon.keys();
+    let daemons = daemons.filter_map(|key| Some((key.as_str(), RunPolicy::named(config, key)?)));
+    let daemons = daemons.chain([general]).filter_map(|(who, policy)| {
+        let reason = refusal(&policy)?;
         Some(Check::fail(
             "sandbox",
             format!("{who}: refused: {reason}"),
@@ -157,7 +157,7 @@ pub fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
         ))
     });
     let providers = config.provider.named.keys().filter_map(|name| {
-        let policy = RunPolicy::of(config, "", Some(name));
+        let policy = RunPolicy::general(config, Some(name));
         let reason = refusal(&policy).filter(|_| policy.is_offline)?;
         Some(Check::fail(
             "sandbox",
@@ -293,16 +293,15 @@ pub fn webhook_checks(home: &Path, config: &Config) -> Vec<Check> {
 fn secret_check(home: &Path, source: Source, places: SecretPlaces<'_>) -> Check {
     let name = source.as_str();
     if let Some(file) = places.file {
-        let path = home.join(file);
-        match std::fs::read_to_string(&path) {
+        let key = format!("sources.{name}.secret_file");
+        match token::file_text(home, &key, file) {
             Ok(text) if text.trim().is_empty() => {
-                let detail = format!("`{}` holds no secret", path.display());
+                let detail = format!("`{}` holds no secret", home.join(file).display());
                 return Check::fail(name, detail, "write one secret a line into it");
             }
             Ok(_) => {}
             Err(error) => {
-                let detail = format!("cannot read `{}`: {error}", path.display());
-                return Check::fail(name, detail, format!("see sources.{name}.secret_file"));
+                return Check::fail(name, chain(&error), format!("see {key}"));
             }
         }
     }

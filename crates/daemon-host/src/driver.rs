@@ -8,6 +8,7 @@ pub(crate) mod matching;
 mod origin;
 pub(crate) mod outbox;
 mod parts;
+pub mod policies;
 pub mod repos;
 mod sight;
 pub(crate) mod ticking;

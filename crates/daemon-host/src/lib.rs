@@ -8,7 +8,9 @@
 //! assert_eq!(config.limits.wall, Period::from_secs(600));
 //!
 //! let refused = config::parse("[limits]\nwal = '10m'\n").unwrap_err();
-//! assert_eq!((refused.line, refused.column), (2, 1));
+//! let problem = &refused.problems[0];
+//! assert_eq!((problem.line, problem.column), (2, 1));
+//! assert_eq!(problem.message, "unknown key `limits.wal`, did you mean `wall`?");
 //! # Ok::<(), daemon_host::config::ConfigError>(())
 //! ```
 //!
@@ -55,6 +57,7 @@ pub mod serve;
 pub mod servers;
 pub mod strays;
 pub mod token;
+pub mod unseen;
 pub mod wire;
 
 pub use built::built_at;

@@ -1,8 +1,9 @@
 //! What the configuration says of the runs of one daemon.
 
+use daemon_event::DaemonKey;
 use daemon_provider::{Limits, MicroUsd, Permissions};
 
-use crate::config::{Capability, Config};
+use crate::config::{Capability, Config, DaemonPolicy};
 
 /// Returns what a run of a capability may do.
 pub(crate) fn permissions(capability: Capability) -> Permissions {
@@ -34,18 +35,35 @@ pub struct RunPolicy {
 
 impl RunPolicy {
     /// Resolves the policy of a daemon; a provider that a person names goes before the configured one.
-    pub fn of(config: &Config, daemon: &str, provider: Option<&str>) -> Self {
-        let own = config.policy.daemon.get(daemon);
+    pub fn of(config: &Config, daemon: &DaemonKey, provider: Option<&str>) -> Self {
+        Self::resolve(config, Some(daemon), provider)
+    }
+
+    /// Resolves the policy that a table of the configuration gives the daemon that its key names.
+    pub(crate) fn named(config: &Config, key: &str) -> Option<Self> {
+        let (repo, id) = DaemonPolicy::named(key);
+        // A key without a repository is about whichever has the daemon.
+        let repo = repo.unwrap_or("any").parse().ok()?;
+        let id = id.parse().ok()?;
+        Some(Self::of(config, &DaemonKey { repo, id }, None))
+    }
+
+    /// Resolves the policy of what has no policy of its own.
+    pub fn general(config: &Config, provider: Option<&str>) -> Self {
+        Self::resolve(config, None, provider)
+    }
+
+    fn resolve(config: &Config, daemon: Option<&DaemonKey>, provider: Option<&str>) -> Self {
         let provider = provider
-            .or(own.and_then(|own| own.provider.as_deref()))
+            .or_else(|| config.own(daemon?, |own| own.provider.as_deref()))
             .unwrap_or(&config.provider.default);
         Self {
             provider: provider.to_owned(),
-            capability: own
-                .and_then(|own| own.capability)
+            capability: daemon
+                .and_then(|daemon| config.own(daemon, |own| own.capability))
                 .unwrap_or(config.policy.capability),
-            sandbox_min: own
-                .and_then(|own| own.sandbox_min)
+            sandbox_min: daemon
+                .and_then(|daemon| config.own(daemon, |own| own.sandbox_min))
                 .unwrap_or(config.policy.sandbox_min),
             is_offline: is_offline(config, provider),
             context_bytes: config
@@ -54,7 +72,9 @@ impl RunPolicy {
                 .get(provider)
                 .and_then(|provider| provider.context_bytes),
             limits: limits(config),
-            mcp: own.map(|own| own.mcp.clone()).unwrap_or_default(),
+            mcp: daemon
+                .and_then(|daemon| config.own(daemon, |own| own.mcp.clone()))
+                .unwrap_or_default(),
         }
     }
 
@@ -106,6 +126,29 @@ fn limits(config: &Config) -> Limits {
 mod tests {
     use super::RunPolicy;
     use crate::config::{Capability, parse};
+    use daemon_event::DaemonKey;
+
+    fn key(repo: &str, id: &str) -> DaemonKey {
+        DaemonKey {
+            repo: repo.parse().unwrap(),
+            id: id.parse().unwrap(),
+        }
+    }
+
+    #[test]
+    fn the_policy_of_a_repository_goes_before_that_of_the_id_setting_by_setting() {
+        let config = parse(
+            "[policy.daemon.tidy]\ncapability = 'read'\nsandbox_min = 2\nmcp = ['a']\n[mcp.a]\ncommand = 'x'\n\
+             [policy.daemon.'O/r/tidy']\nsandbox_min = 3\nmcp = []\n",
+        )
+        .unwrap();
+        let seen = |repo: &str| {
+            let policy = RunPolicy::of(&config, &key(repo, "tidy"), None);
+            (policy.capability, policy.sandbox_min, policy.mcp)
+        };
+        assert_eq!(seen("o/R"), (Capability::Read, 3, Vec::new()));
+        assert_eq!(seen("o/other"), (Capability::Read, 2, vec!["a".to_owned()]));
+    }
 
     #[test]
     fn a_daemons_own_policy_goes_before_the_general_one_and_a_persons_word_before_both() {
@@ -124,7 +167,7 @@ mod tests {
             )
         };
         let refused = "the sandbox reaches level 1, policy asks for 2: none".to_owned();
-        let own = RunPolicy::of(&config, "tidy", None);
+        let own = RunPolicy::of(&config, &key("o/r", "tidy"), None);
         assert_eq!(
             seen(&own),
             (
@@ -134,12 +177,12 @@ mod tests {
                 Some(refused.clone())
             )
         );
-        let named = RunPolicy::of(&config, "tidy", Some("builtin"));
+        let named = RunPolicy::of(&config, &key("o/r", "tidy"), Some("builtin"));
         assert_eq!(
             seen(&named),
             ("builtin".to_owned(), Capability::Read, None, Some(refused))
         );
-        let general = RunPolicy::of(&config, "other", None);
+        let general = RunPolicy::of(&config, &key("o/r", "other"), None);
         assert_eq!(
             seen(&general),
             ("builtin".to_owned(), Capability::Propose, None, None)

@@ -5,9 +5,11 @@ use daemon_event::{DaemonKey, RepoName};
 use daemon_repo::DaemonSource;
 use daemon_store::{DaemonRow, Modes, ScheduleText, Validity};
 use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::driver::Checked;
 use crate::registry::{Definition, SupportEntry};
+use crate::unseen::visible;
 
 /// Where and when a daemon file was read, and the zone its schedule is in.
 #[derive(Clone, Debug)]
@@ -65,4 +67,28 @@ pub fn row(source: &DaemonSource, checked: Checked, reading: Reading) -> Option<
         since_seq: 0,
         registered_at: reading.at,
     })
+}
+
+/// Logs why a daemon does not wake.
+pub(crate) fn warn_if_invalid(row: &DaemonRow) {
+    if row.validity == Validity::Valid {
+        return;
+    }
+    let diagnostics: Value = serde_json::from_str(&row.diagnostics).unwrap_or_default();
+    let all = diagnostics.as_array().into_iter().flatten();
+    let errors: Vec<&Value> = all.filter(|one| one["severity"] == "error").collect();
+    let text = |value: &Value| visible(value.as_str().unwrap_or_default());
+    let first = errors.first().map(|error| {
+        let line = &error["start"]["line"];
+        format!(
+            ":{line}: error[{}]: {}",
+            text(&error["code"]),
+            text(&error["message"])
+        )
+    });
+    let more = errors.len().saturating_sub(1);
+    tracing::warn!(
+        repo = %row.key.repo, more_errors = more,
+        "a daemon is invalid and does not wake: {}{}", visible(&row.path), first.unwrap_or_default()
+    );
 }

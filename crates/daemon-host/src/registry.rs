@@ -207,7 +207,9 @@ impl Registry {
                     "ambiguous-daemon",
                     format!("{repos} both have a daemon `{id}`"),
                 );
-                Err(error.with_help("name the repository too"))
+                Err(error.with_help(
+                    "name the repository too: `--repo DIR` for a command, `?repo=NAME` for a route",
+                ))
             }
         }
     }

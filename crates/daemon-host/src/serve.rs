@@ -19,14 +19,15 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use self::seams::{HostHealth, HostLive, Intake};
-use crate::config::{Config, SecretPlaces};
+use crate::config::{Config, Fault, SecretPlaces};
 use crate::control::{self, Control};
-use crate::driver::{self, Inner, Parts, Runtime};
+use crate::driver::{self, Inner, Parts, Runtime, policies};
 use crate::home::{Home, Ownership};
 use crate::http::{self, Access, Doors, Hooks, Hosts};
 use crate::ops::{Live, OpError, OpErrorKind, Operations, chain};
 use crate::random;
 use crate::secrets::HostSecrets;
+use crate::token;
 
 /// Reads the configuration and composes its parts; the binary brings it.
 pub trait Compose: Send + Sync {
@@ -41,6 +42,25 @@ pub trait Compose: Send + Sync {
     /// # Errors
     /// Says what cannot be made.
     fn parts(&self, config: &Config) -> Result<Parts, OpError>;
+
+    /// Makes an error of what is wrong with the configuration, with its places in the file.
+    fn refuse(&self, faults: &[Fault]) -> OpError;
+}
+
+/// Refuses a policy that names a daemon which never was.
+async fn judge_policies(
+    inner: &Inner,
+    compose: &dyn Compose,
+    config: &Config,
+    parts: &Parts,
+) -> Result<(), OpError> {
+    let named = policies::judge(inner, config, &parts.repos).await?;
+    named.warn();
+    if named.faults.is_empty() {
+        return Ok(());
+    }
+    let help = "correct the name; `planned = true` in its table says that the daemon is to come";
+    Err(compose.refuse(&named.faults).with_help(help))
 }
 
 /// What a host starts with.
@@ -124,6 +144,7 @@ pub async fn serve<F: Future<Output = Signal>>(
             "the host is held: events and ticks are recorded, nothing starts; `daemon-run go` ends that"
         );
     }
+    warn_without_model(&config);
     let epoch = begin_epoch(&*store, &mut owner).await?;
     if hold {
         store.set_host_gate(Gate::Held).await?;
@@ -139,6 +160,8 @@ pub async fn serve<F: Future<Output = Signal>>(
     inner.pause_claims_in_a_crash_loop(owner.previous()).await?;
     inner.take_back().await?;
     inner.load_registry().await?;
+    let runtime = inner.runtime();
+    judge_policies(&inner, &*compose, &runtime.config, &runtime.parts).await?;
     let control_listener = control::bind(&socket)
         .map_err(|error| unusable(&format!("cannot bind `{}`", socket.display()), &error))?;
     let tasks = driver::start(&inner).await;
@@ -304,6 +327,16 @@ pub async fn begin_epoch(store: &dyn Store, owner: &mut Ownership) -> Result<Hos
     Ok(epoch)
 }
 
+/// What is said where no model is configured, and what to do about it.
+pub const NO_MODEL: &str = "no model is configured: `builtin` reports and carries no routine out; write `[provider]` with \
+    `default = \"claude\"`, `\"codex\"`, `\"opencode\"` or the name of a section of yours into config.toml of the home";
+
+fn warn_without_model(config: &Config) {
+    if !config.has_model() {
+        tracing::warn!("{NO_MODEL}");
+    }
+}
+
 async fn again<F: Future<Output = Signal>>(signals: &mut impl FnMut() -> F) {
     while signals().await != Signal::Stop {}
 }
@@ -386,13 +419,9 @@ fn secrets(home: &Home, name: SourceName, places: SecretPlaces<'_>) -> Result<Se
     let wrong = |message: String| OpError::new(OpErrorKind::Config, "source-secret", message);
     let mut secrets: Vec<String> = Vec::new();
     if let Some(file) = places.file {
-        let path = home.below(file);
-        let text = std::fs::read_to_string(&path).map_err(|error| {
-            let path = path.display();
-            wrong(format!(
-                "sources.{name}.secret_file: cannot read `{path}`: {error}"
-            ))
-        })?;
+        let key = format!("sources.{name}.secret_file");
+        let text =
+            token::file_text(home.root(), &key, file).map_err(|error| wrong(chain(&error)))?;
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         secrets.extend(lines.map(str::to_owned));
     }

@@ -241,7 +241,7 @@ fn check(home: &Path, config: &Config, (name, given): (&str, &Mcp), search: &OsS
     };
     let grants = config.policy.daemon.iter();
     let granted: Vec<&str> = grants
-        .filter(|(_, policy)| policy.mcp.iter().any(|granted| granted == name))
+        .filter(|(_, policy)| policy.mcp.iter().flatten().any(|granted| granted == name))
         .map(|(daemon, _)| daemon.as_str())
         .collect();
     let n_secrets = given.env_file.len()

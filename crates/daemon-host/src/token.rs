@@ -1,11 +1,17 @@
 //! Tokens of services, as the configuration names them: a file or a variable of the environment, never the token itself.
 
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Access, SecretPlaces};
 use crate::random;
 
-/// A token that is configured and not there.
+/// What the mode of a file lets users do who are neither its owner nor in its group.
+const OTHERS: u32 = 0o007;
+
+/// A token that is configured and cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
@@ -19,6 +25,14 @@ pub enum TokenError {
         /// The cause.
         #[source]
         source: std::io::Error,
+    },
+    /// Others can read the file, and no directory of the home keeps them out.
+    #[error("{key}: `{path}` is open to other users; make it 0600", path = path.display())]
+    Open {
+        /// The key of the configuration.
+        key: String,
+        /// The file.
+        path: PathBuf,
     },
     /// The variable is not set.
     #[error("{key}: `{name}` is not set")]
@@ -73,10 +87,36 @@ pub fn configured(
 /// # Errors
 /// It cannot be read, or is blank.
 pub(crate) fn of_file(home: &Path, key: String, file: &Path) -> Result<String, TokenError> {
+    let text = file_text(home, &key, file)?;
+    whole(key, &text)
+}
+
+/// Reads a file of secrets, relative to the home; `key` names it in the configuration.
+///
+/// # Errors
+/// It cannot be read, or is outside of the home and open to other users.
+pub(crate) fn file_text(home: &Path, key: &str, file: &Path) -> Result<String, TokenError> {
     let path = home.join(file);
-    match std::fs::read_to_string(&path) {
-        Ok(text) => whole(key, &text),
-        Err(source) => Err(TokenError::Unreadable { key, path, source }),
+    let read = || {
+        let mut file = File::open(&path)?;
+        let mode = file.metadata()?.permissions().mode();
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        // The home is closed to others, whatever the modes of what it holds.
+        let is_inside = path.canonicalize()?.starts_with(home.canonicalize()?);
+        Ok((text, is_inside || mode & OTHERS == 0))
+    };
+    match read() {
+        Ok((text, true)) => Ok(text),
+        Ok((_, false)) => Err(TokenError::Open {
+            key: key.to_owned(),
+            path,
+        }),
+        Err(source) => Err(TokenError::Unreadable {
+            key: key.to_owned(),
+            path,
+            source,
+        }),
     }
 }
 

@@ -19,6 +19,19 @@ pub fn instant(at: Timestamp) -> String {
     at.to_string()
 }
 
+/// Returns the word that people read for the state of an activation or a run: what ended well without a model `reported`.
+pub fn state_word(object: &Value) -> &str {
+    let state = object["state"].as_str().unwrap_or_default();
+    word(state, object["reported"] == true)
+}
+
+fn word(state: &str, is_reported: bool) -> &str {
+    match state {
+        "succeeded" | "done" if is_reported => "reported",
+        state => state,
+    }
+}
+
 /// A registered daemon.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DaemonObject {
@@ -107,6 +120,8 @@ pub struct ActivationObject {
     pub trigger: TriggerObject,
     /// Where it stands.
     pub state: &'static str,
+    /// Whether its newest run only reported, since no model ran.
+    pub reported: bool,
     /// How many attempts were made.
     pub attempts: u32,
     /// The fence of the newest attempt.
@@ -137,6 +152,7 @@ impl ActivationObject {
             rev: activation.rev.clone(),
             trigger: trigger(activation),
             state: activation.state.as_str(),
+            reported: false,
             attempts: activation.attempts,
             run_lease: activation.run_lease.0,
             created_at: instant(activation.created_at),
@@ -391,6 +407,9 @@ pub struct RunObject {
     pub provider: String,
     /// `running`, `done`, `failed`, `cancelled`, `timeout` or `unknown`.
     pub state: String,
+    /// Whether it only reported, since no model ran.
+    #[serde(default)]
+    pub reported: bool,
     /// When it started.
     pub started_at: String,
     /// When it ended.
@@ -420,6 +439,11 @@ pub struct RunObject {
 }
 
 impl RunObject {
+    /// Returns the word that people read for its state.
+    pub fn word(&self) -> &str {
+        word(&self.state, self.reported)
+    }
+
     /// Reads the object from its row; a row that cannot be read gives what the index knows.
     ///
     /// A run that was ended from outside has its end in the row alone.
@@ -431,6 +455,7 @@ impl RunObject {
             attempt: row.attempt,
             provider: row.provider.clone(),
             state: row.state.clone(),
+            reported: false,
             started_at: instant(row.started_at),
             finished_at: row.finished_at.map(instant),
             elapsed_s: 0.0,

@@ -59,6 +59,10 @@ impl Provider for Builtin {
         NAME
     }
 
+    fn is_reporting(&self) -> bool {
+        true
+    }
+
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {
         let survey = Survey::take(&request.worktree, &request.files, &request.renames)
             .map_err(|error| files_error("cannot list the worktree", error))?;

@@ -15,6 +15,11 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// Reports whether its runs only report: neither a model nor a program carries the routines out.
+    fn is_reporting(&self) -> bool {
+        false
+    }
+
     /// Returns what a run may do that is asked to do no more than `asked`.
     fn permissions(&self, asked: Permissions) -> Permissions {
         asked

@@ -3,6 +3,7 @@
 use daemon_event::DaemonKey;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use crate::column::Columns as _;
 use crate::failure::Outcome;
 
 /// The number of a daemon, registered or not.
@@ -18,6 +19,17 @@ pub(crate) fn find(tx: &Connection, daemon: &DaemonKey) -> Outcome<Option<Lane>>
         })
         .optional()?;
     Ok(found.map(Lane))
+}
+
+/// Returns every daemon that was ever seen.
+pub(crate) fn daemons(conn: &Connection) -> Outcome<Vec<DaemonKey>> {
+    let mut find = conn.prepare_cached("SELECT repo, daemon FROM lane ORDER BY repo, daemon")?;
+    let mut found = find.query([])?;
+    let mut keys = Vec::new();
+    while let Some(row) = found.next()? {
+        keys.push(row.daemon()?);
+    }
+    Ok(keys)
 }
 
 /// Returns the lane of a daemon, making it if need be.

@@ -17,7 +17,7 @@ use rusqlite::Connection;
 
 use crate::store::SqliteStore;
 use crate::{
-    activation, admission, attempt, claim, event, hosting, listing, memory, output, payload,
+    activation, admission, attempt, claim, event, hosting, lane, listing, memory, output, payload,
     registry, run, tick, wanted,
 };
 
@@ -120,6 +120,10 @@ impl Registry for SqliteStore {
 
     async fn daemons(&self) -> Result<Vec<DaemonRow>, StoreError> {
         self.read("read daemons", registry::daemons).await
+    }
+
+    async fn daemons_once(&self) -> Result<Vec<DaemonKey>, StoreError> {
+        self.read("read daemons", lane::daemons).await
     }
 
     async fn daemons_of(&self, repo: &RepoName) -> Result<Vec<DaemonRow>, StoreError> {

@@ -98,6 +98,7 @@ cases! {
         a_new_daemon_begins_after_what_was_received_by_then
         a_registration_keeps_gate_failures_and_age
         removal_and_invalidity_cancel_what_waits
+        a_daemon_that_is_gone_is_remembered
         two_files_of_one_id_are_both_invalid
         one_repository_never_touches_another
         coverages_follow_schedules

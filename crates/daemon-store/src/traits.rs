@@ -107,6 +107,9 @@ pub trait Registry: Send + Sync {
     /// Returns every registered daemon, by repository and id.
     async fn daemons(&self) -> Result<Vec<DaemonRow>, StoreError>;
 
+    /// Returns every daemon that was ever registered, also those that are gone, by repository and id.
+    async fn daemons_once(&self) -> Result<Vec<DaemonKey>, StoreError>;
+
     /// Returns the daemons of one repository, by id.
     async fn daemons_of(&self, repo: &RepoName) -> Result<Vec<DaemonRow>, StoreError>;
 

@@ -1,5 +1,6 @@
 //! Commands that change something: gates, activations, the host itself.
 
+use daemon_host::wire::state_word;
 use daemon_run_folder::RunId;
 use serde_json::{Map, Value, json};
 
@@ -137,10 +138,9 @@ fn done(answer: Map<String, Value>, out: Out) -> Result<(), Failure> {
         return out.envelope(answer);
     }
     let text = |name: &str| answer[name].as_str().unwrap_or("-").to_owned();
+    let (id, daemon) = (text("id"), text("daemon_id"));
     out.text(&format!(
-        "{}  {}  {}",
-        text("id"),
-        text("daemon_id"),
-        text("state")
+        "{id}  {daemon}  {}",
+        state_word(&Value::Object(answer))
     ))
 }

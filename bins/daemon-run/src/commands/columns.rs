@@ -1,5 +1,6 @@
 //! Tables for people.
 
+use daemon_host::wire::state_word;
 use serde_json::Value;
 
 use crate::out::plain;
@@ -23,7 +24,10 @@ pub(crate) fn table(columns: &[Column], rows: &[Value]) -> String {
         .map(|row| {
             columns
                 .iter()
-                .map(|column| cell(row.pointer(column.pointer)))
+                .map(|column| match column.pointer.strip_suffix("/state") {
+                    Some(of) => state(row.pointer(of)),
+                    None => cell(row.pointer(column.pointer)),
+                })
                 .collect()
         })
         .collect();
@@ -55,6 +59,14 @@ pub(crate) fn table(columns: &[Column], rows: &[Value]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Writes the state of an object as people read it.
+fn state(object: Option<&Value>) -> String {
+    match object.filter(|object| !object["state"].is_null()) {
+        Some(object) => plain(state_word(object)),
+        None => cell(None),
+    }
 }
 
 /// Writes one value; control characters of strangers' text never reach the terminal.

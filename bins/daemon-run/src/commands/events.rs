@@ -3,6 +3,7 @@
 mod record;
 mod replay;
 
+use daemon_host::unseen::is_unseen;
 use serde_json::Value;
 
 use crate::cli::{Events, EventsVerb};
@@ -75,12 +76,14 @@ fn text(event: &Value) -> String {
     text
 }
 
-/// Writes control characters as JSON would; only line ends stay.
+/// Writes control characters, and those that are not seen, as JSON escapes them; only line ends stay.
 fn escaped(json: &str) -> String {
     let mut acc = String::with_capacity(json.len());
     for c in json.chars() {
-        if c.is_control() && c != '\n' {
-            put!(acc, "\\u{:04x}", u32::from(c));
+        if c.is_control() && c != '\n' || is_unseen(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                put!(acc, "\\u{unit:04x}");
+            }
         } else {
             acc.push(c);
         }

@@ -11,7 +11,8 @@ use daemon_host::driver::run_one;
 use daemon_host::fire::{Fire as Request, FireTrigger, submit};
 use daemon_host::ops::OpError;
 use daemon_host::random;
-use daemon_host::serve::Compose as _;
+use daemon_host::serve::{Compose as _, NO_MODEL};
+use daemon_host::wire::state_word;
 use daemon_repo::Repository;
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ use crate::cli::Fire;
 use crate::compose::{Composer, Overrides};
 use crate::failure::{Exit, Failure};
 use crate::local;
-use crate::out::{Out, put};
+use crate::out::{Out, plain, put};
 use crate::place::Place;
 use crate::session;
 
@@ -47,11 +48,26 @@ pub(crate) async fn run(args: &Fire, place: &Place, out: Out) -> Result<bool, Fa
         out.envelope(map)?;
     } else {
         out.text(&text(args, &answer))?;
+        if answer["activation"]["reported"] == true {
+            out.note(NO_MODEL);
+        }
         if args.dry_run {
-            out.note("next: daemon-run serve --repo .");
+            out.note(&next(
+                args,
+                session::live(place).await.ok().flatten().is_some(),
+            ));
         }
     }
     Ok(is_good)
+}
+
+/// Says what comes after a dry run.
+fn next(args: &Fire, has_host: bool) -> String {
+    if has_host {
+        return format!("next: daemon-run fire {}", args.id);
+    }
+    let repo = args.repo.as_deref().unwrap_or(Path::new("."));
+    format!("next: daemon-run serve --repo {}", repo.display())
 }
 
 /// Fires through a live host, or imagines it; waits for the end for at most `patience`, and returns the object as it stands.
@@ -200,27 +216,27 @@ fn text(args: &Fire, answer: &Value) -> String {
     let mut text = format!(
         "activation  {}  {}{again}\n",
         word(&activation["id"]),
-        word(&activation["state"])
+        state_word(activation)
     );
     if let Some(reason) = activation["reason"].as_str() {
-        put!(text, "reason      {reason}\n");
+        put!(text, "reason      {}\n", plain(reason));
     }
     for run in answer["runs"].as_array().into_iter().flatten() {
-        let (id, state, folder) = (word(&run["id"]), word(&run["state"]), word(&run["folder"]));
+        let (id, state, folder) = (word(&run["id"]), state_word(run), word(&run["folder"]));
         put!(
             text,
             "run         {id}  {state}  {} s  {folder}\n",
             run["elapsed_s"]
         );
         if let Some(first) = word(&run["result_preview"]).lines().next() {
-            put!(text, "result      {first}\n");
+            put!(text, "result      {}\n", plain(first));
         }
     }
     for output in answer["outputs"].as_array().into_iter().flatten() {
         let (target, state) = (word(&output["target"]), word(&output["state"]));
         let trouble = output["error"].as_str().unwrap_or_default();
         let line = format!("output      {target}  {state}  {trouble}");
-        put!(text, "{}\n", line.trim_end());
+        put!(text, "{}\n", plain(line.trim_end()));
     }
     text
 }

@@ -80,15 +80,15 @@ impl<'a> Candidate<'a> {
         place: &Place,
     ) -> Result<Self, Failure> {
         let (repo, zone) = named(root, config, place);
-        let zone_of = |id: &str| config.zone_of(id, zone).to_owned();
+        let zone_of = |id: &str| config.zone_of(&repo, id, zone).to_owned();
         let all = local::judged(root, &zone_of)?;
         let (daemon, checked) = local::find(root, &all, id)?;
         local::refuse_invalid(daemon, checked)?;
         let source = &daemon.source;
         let reading = Reading {
-            repo,
-            commit: String::new(),
             zone: zone_of(source.dir.as_str()),
+            repo: repo.clone(),
+            commit: String::new(),
             at: random::now(),
         };
         let row = registration::row(source, checked.clone(), reading).ok_or_else(|| {
@@ -138,7 +138,7 @@ impl<'a> Candidate<'a> {
             recorded_at: now,
         };
         let activation = self.activation(trigger, &events, now);
-        let policy = RunPolicy::of(self.config, self.daemon.row.key.id.as_str(), provider);
+        let policy = RunPolicy::of(self.config, &self.daemon.row.key, provider);
         let built = self.build(&activation, &events, &policy, now)?;
         Ok(Imagined {
             policy,
@@ -202,7 +202,11 @@ impl<'a> Candidate<'a> {
 }
 
 /// Names the repository of a working tree as a host would, and the zone that is configured for it.
-fn named<'a>(root: &Path, config: &'a Config, place: &Place) -> (RepoName, Option<&'a str>) {
+pub(super) fn named<'a>(
+    root: &Path,
+    config: &'a Config,
+    place: &Place,
+) -> (RepoName, Option<&'a str>) {
     let known = local::configured(root, config, place);
     let chosen = known.and_then(|repo| repo.name.as_deref()?.parse().ok());
     let name = chosen.or_else(|| {

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use daemon_host::serve::{Compose as _, NO_MODEL};
 use serde_json::{Map, Value, json};
 
 use crate::cli::Listing;
 use crate::commands::columns::{Column, table};
+use crate::compose::{Composer, Overrides};
 use crate::failure::Failure;
-use crate::out::Out;
+use crate::out::{Out, plain};
 use crate::place::Place;
 use crate::session::{Intent, Session};
 
@@ -163,10 +165,19 @@ pub(crate) async fn list(
     }
     out.text(&table(kind.columns, rows))?;
     problems(kind, rows, out);
+    if kind.plural == DAEMONS.plural && !has_model(place) {
+        out.note(NO_MODEL);
+    }
     if let Some(next) = answer.get("next").and_then(Value::as_str) {
         out.note(&format!("more: --after {next}"));
     }
     Ok(())
+}
+
+/// Reports whether the home's configuration names a model; of one that cannot be read nothing is said.
+fn has_model(place: &Place) -> bool {
+    let config = Composer::new(place, Overrides::default()).load();
+    config.map_or(true, |config| config.has_model())
 }
 
 /// Says beneath a list of daemons why some of them do not wake.
@@ -186,11 +197,8 @@ fn problems(kind: &Kind, rows: &[Value], out: Out) {
             let text = |name: &str| error[name].as_str().unwrap_or_default().to_owned();
             let line = &error["start"]["line"];
             let place = format!("{}:{line}", row["path"].as_str().unwrap_or_default());
-            out.note(&format!(
-                "{place}: error[{}]: {}",
-                text("code"),
-                text("message")
-            ));
+            let told = format!("{place}: error[{}]: {}", text("code"), text("message"));
+            out.note(&plain(&told));
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use daemon_cron::{CronExpr, Schedule, Zone, notes};
+use daemon_event::RepoName;
 use daemon_host::config::Config;
 use daemon_host::home::Home;
 use daemon_host::serve::Compose as _;
@@ -10,6 +11,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
+use super::imagined::named;
 use crate::cli::Next;
 use crate::compose::{Composer, Overrides};
 use crate::failure::{Exit, Failure};
@@ -154,7 +156,8 @@ enum Zones {
     One(Zone),
     Configured {
         config: Box<Config>,
-        repo: Option<String>,
+        repo: RepoName,
+        zone: Option<String>,
     },
 }
 
@@ -164,17 +167,23 @@ impl Zones {
             return Ok(Self::One(zone(name)?));
         }
         let config = Composer::new(place, Overrides::default()).load()?;
-        let repo = local::configured(root, &config, place).and_then(|repo| repo.zone.clone());
+        let (repo, zone) = named(root, &config, place);
+        let zone = zone.map(str::to_owned);
         Ok(Self::Configured {
             config: Box::new(config),
             repo,
+            zone,
         })
     }
 
     fn of(&self, daemon: &str) -> Result<Zone, Failure> {
         match self {
             Self::One(zone) => Ok(zone.clone()),
-            Self::Configured { config, repo } => zone(config.zone_of(daemon, repo.as_deref())),
+            Self::Configured {
+                config,
+                repo,
+                zone: of_repo,
+            } => zone(config.zone_of(repo, daemon, of_repo.as_deref())),
         }
     }
 }

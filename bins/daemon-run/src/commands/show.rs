@@ -1,5 +1,6 @@
 //! Commands that show one thing: a daemon, a run.
 
+use daemon_host::wire::state_word;
 use serde_json::{Value, json};
 
 use crate::cli::{Logs, RunShow, Show};
@@ -21,7 +22,7 @@ pub(crate) async fn daemon(args: &Show, place: &Place, out: Out) -> Result<(), F
         return out.envelope(answer);
     }
     let daemon = &answer["daemon"];
-    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let text = |value: &Value| plain(value.as_str().unwrap_or("-"));
     let mut shown = format!("{}  {}\n", text(&daemon["id"]), text(&daemon["purpose"]));
     for name in ["repo", "path", "rev", "gate", "next_tick"] {
         put!(shown, "  {name:<10} {}\n", text(&daemon[name]));
@@ -69,7 +70,7 @@ pub(crate) async fn run(args: &RunShow, place: &Place, out: Out) -> Result<(), F
 
 /// Writes what is known of a run, one fact a line; what is not known is left out.
 fn facts(run: &Value) -> String {
-    let mut text = format!("{}  {}\n", shown(&run["id"]), shown(&run["state"]));
+    let mut text = format!("{}  {}\n", shown(&run["id"]), plain(state_word(run)));
     let elapsed = run["elapsed_s"].as_f64().unwrap_or_default();
     let tokens = &run["tokens"];
     let tokens = format!("{} in, {} out", tokens["input"], tokens["output"]);

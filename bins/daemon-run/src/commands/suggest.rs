@@ -104,7 +104,7 @@ impl Room {
             let message = format!("policy.sandbox_min is {wanted}, and this host reaches {level}");
             return Err(Failure::new(Exit::Refused, "sandbox", message).help(detail));
         }
-        if let Some(reason) = RunPolicy::of(&config, "", None).sandbox_refusal(&(level, detail)) {
+        if let Some(reason) = RunPolicy::general(&config, None).sandbox_refusal(&(level, detail)) {
             return Err(Failure::new(Exit::Refused, "sandbox", reason));
         }
         let directory = tempfile::tempdir()

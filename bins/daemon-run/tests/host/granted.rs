@@ -356,7 +356,11 @@ fn what_is_wrong_with_a_server_stops_the_start_and_the_doctor_shows_no_secret() 
     );
     assert!(!report.to_string().contains(KEY));
     for (old, new, problem) in [
-        ("env_file = { KEY", "bogus = { KEY", "unknown field `bogus`"),
+        (
+            "env_file = { KEY",
+            "bogus = { KEY",
+            "unknown key `mcp.tickets.bogus`",
+        ),
         (
             "\"tickets-key\"",
             "\"absent\"",

@@ -1,6 +1,7 @@
 //! What a confined run may read of the place where its program is installed.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::Value;
@@ -64,6 +65,7 @@ fn a_package_that_holds_what_no_run_may_read_is_refused_at_the_start() {
     let secret = world.home.join("hook-secret");
     let away = outer.join("package/etc/secret");
     fs::write(&away, "It's a Secret to Everybody").expect("a secret");
+    fs::set_permissions(&away, fs::Permissions::from_mode(0o600)).expect("its mode");
 
     // The home is the first of what the directory holds.
     fs::write(root.join("package.json"), "{}").expect("a manifest");

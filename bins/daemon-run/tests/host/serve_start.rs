@@ -118,12 +118,12 @@ fn a_configuration_that_cannot_be_used_is_refused_with_its_place() {
         (
             "\n[limits]\n  bogus = 1\n",
             "config-invalid",
-            "config.toml:3:3: unknown field `bogus`",
+            "config.toml:3:3: unknown key `limits.bogus`",
         ),
         (
             "nonsense = 1\n",
             "config-invalid",
-            "config.toml:1:1: unknown field `nonsense`",
+            "config.toml:1:1: unknown key `nonsense`",
         ),
         (
             "[limits]\nhost = \"many\"\n",
@@ -137,13 +137,13 @@ fn a_configuration_that_cannot_be_used_is_refused_with_its_place() {
         ),
         (
             "[provider]\ndefault = \"nobody\"\n",
-            "unknown-provider",
-            "`nobody`",
+            "config-invalid",
+            "config.toml:2:11: `provider.default` names `nobody`",
         ),
         (
             "[provider.x]\nkind = \"oracle\"\n",
-            "unknown-provider-kind",
-            "`oracle`",
+            "config-invalid",
+            "config.toml:2:8: `provider.x.kind` is `oracle`",
         ),
         (
             "[sources.github]\nsecret_file = \"absent\"\n",

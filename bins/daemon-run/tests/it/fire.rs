@@ -9,14 +9,14 @@ const WRITER: &str = "[provider]\ndefault = \"writer\"\n[provider.writer]\ncomma
 args = [\"-c\", \"cat > /dev/null; echo mended > mended.md; echo done\"]\n";
 
 fn activation(trigger: &Value) -> Value {
-    json!({"id": "[ID]", "daemon_id": "tidy", "repo": "lamp", "rev": "[SHA256]", "trigger": trigger, "state": "succeeded",
+    json!({"id": "[ID]", "daemon_id": "tidy", "repo": "lamp", "rev": "[SHA256]", "trigger": trigger, "state": "succeeded", "reported": true,
         "attempts": 1, "run_lease": 1, "created_at": "[TIME]", "started_at": "[TIME]", "finished_at": "[TIME]",
         "reason": null, "outputs": [], "tokens": null, "cost_usd": null})
 }
 
 fn run() -> Value {
     let report = "builtin: no model ran; routines were not interpreted\n0 links repaired, 0 links left for a human, 0 headings skip a level";
-    json!({"id": "[RUN]", "activation_id": "[ID]", "daemon_id": "tidy", "attempt": 1, "provider": "builtin", "state": "done",
+    json!({"id": "[RUN]", "activation_id": "[ID]", "daemon_id": "tidy", "attempt": 1, "provider": "builtin", "state": "done", "reported": true,
         "started_at": "[TIME]", "finished_at": "[TIME]", "elapsed_s": "[SECONDS]", "turn": 0, "tool_call_count": 0,
         "current_tool": null, "tokens": {"input": 0, "output": 0}, "cost_usd": null, "last_output_at": null,
         "result_preview": report, "result_path": "[ROOT]/state/daemons/[RUN]/result.txt", "error": null,

@@ -178,7 +178,7 @@ fn without_a_provider_that_can_word_anything_it_says_how_to_configure_one() {
     }
     world.configure("[provider]\ndefault = \"nobody\"\n");
     let ran = world.run(&["lint", "--suggest", "--json"]);
-    assert_eq!(ran.failure(), (78, "unknown-provider".to_owned()));
+    assert_eq!(ran.failure(), (78, "config-invalid".to_owned()));
 }
 
 #[test]

@@ -1,38 +1,57 @@
 //! Reading configuration text, with a place for everything that is wrong.
 
-use jiff::tz::TimeZone;
+use serde::Deserialize as _;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, Deserializer};
 
-use super::duration::Period;
+use super::fault::{ConfigError, Fault, Problem, dotted, locate, problem};
+use super::keys;
+use super::meaning;
 use super::model::Config;
-
-/// How late a delivery may come: as long as the ids of deliveries are kept.
-const LONGEST_LATE: Period = Period::from_secs(30 * 86_400);
-
-/// A configuration that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message} (line {line}, column {column})")]
-pub struct ConfigError {
-    /// What is wrong, naming the key.
-    pub message: String,
-    /// The line, from 1.
-    pub line: usize,
-    /// The column in characters, from 1.
-    pub column: usize,
-}
 
 /// Reads a configuration.
 ///
 /// # Errors
-/// Names the first thing that is wrong and where it stands: syntax, a key that is not served, a value of the wrong type,
-/// an unknown zone, a value out of range.
+/// Names everything that is wrong and where it is in the text: syntax, or else keys that are not served, values of the wrong
+/// kind, unknown zones, values out of range, names of what is not configured.
 pub fn parse(text: &str) -> Result<Config, ConfigError> {
-    let config: Config = toml::from_str(text).map_err(|error| {
-        let start = error.span().map_or(0, |span| span.start);
-        at(text, start, error.message().to_owned())
-    })?;
-    check(&config)
-        .map_err(|(needle, message)| at(text, text.find(&needle).unwrap_or(0), message))?;
-    Ok(config)
+    parse_with(text, |_| Vec::new())
+}
+
+/// Reads a configuration that the caller checks too, for what only it knows.
+///
+/// # Errors
+/// As [`parse`], and with the faults that the caller finds.
+pub fn parse_with(
+    text: &str,
+    more: impl FnOnce(&Config) -> Vec<Fault>,
+) -> Result<Config, ConfigError> {
+    let (tree, syntax) = DeTable::parse_recoverable(text);
+    if !syntax.is_empty() {
+        let problems = syntax.iter().map(|error| at(text, error)).collect();
+        return Err(ConfigError::new(problems));
+    }
+    let mut shape = Shape {
+        text,
+        tree: tree.clone(),
+        problems: Vec::new(),
+        taken: Vec::new(),
+        is_shifted: false,
+    };
+    shape.take_unknown();
+    let Some(config) = shape.read() else {
+        return Err(ConfigError::new(shape.problems));
+    };
+    if !shape.is_shifted {
+        let mut faults = meaning::faults(&config);
+        faults.extend(more(&config));
+        faults.retain(|fault| !shape.explains(fault, tree.get_ref()));
+        shape.problems.extend(locate(text, &faults).problems);
+    }
+    if shape.problems.is_empty() {
+        return Ok(config);
+    }
+    Err(ConfigError::new(shape.problems))
 }
 
 /// Returns the JSON Schema of the configuration, draft 2020-12.
@@ -40,109 +59,157 @@ pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Config).to_value()
 }
 
-fn at(text: &str, byte: usize, message: String) -> ConfigError {
-    let mut end = byte.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
+fn at(text: &str, error: &toml::de::Error) -> Problem {
+    let start = error.span().map_or(0, |span| span.start);
+    problem(text, start, error.message().to_owned())
+}
+
+/// A configuration from which everything that cannot be read is taken out, so that what is left is read too.
+struct Shape<'t> {
+    text: &'t str,
+    tree: Spanned<DeTable<'t>>,
+    problems: Vec<Problem>,
+    /// The keys that were taken out.
+    taken: Vec<Vec<String>>,
+    /// Whether an entry of a list was taken out, so that the others have other indexes than in the text.
+    is_shifted: bool,
+}
+
+impl Shape<'_> {
+    fn take_unknown(&mut self) {
+        let unknown = keys::unknown(self.tree.get_ref(), &schema());
+        self.problems.extend(locate(self.text, &unknown).problems);
+        for fault in unknown {
+            self.take(fault.path);
+        }
     }
-    let before = &text[..end];
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    ConfigError {
-        message,
-        line: before.matches('\n').count() + 1,
-        column: before[line_start..].chars().count() + 1,
+
+    /// Reads the configuration; `None` where an error names no place, and nothing can be taken out.
+    fn read(&mut self) -> Option<Config> {
+        loop {
+            match Config::deserialize(Deserializer::from(self.tree.clone())) {
+                Ok(config) => return Some(config),
+                Err(error) => self.refuse(&error)?,
+            }
+        }
+    }
+
+    fn refuse(&mut self, error: &toml::de::Error) -> Option<()> {
+        let mut found = at(self.text, error);
+        let path = error.span().and_then(|span| {
+            let mut path = Vec::new();
+            find(self.tree.get_ref(), &span, &mut path).then_some(path)
+        });
+        let Some(path) = path else {
+            self.problems.push(found);
+            return None;
+        };
+        let is_known = self.taken.iter().any(|taken| {
+            let (key, table) = taken.split_last().expect("a key has a name");
+            table == path && found.message == format!("missing field `{key}`")
+        });
+        if !is_known {
+            found.message = format!("`{}`: {}", dotted(&path), found.message);
+            self.problems.push(found);
+        }
+        self.take(path);
+        Some(())
+    }
+
+    fn take(&mut self, path: Vec<String>) {
+        self.is_shifted |= remove(self.tree.get_mut(), &path) == Removed::FromList;
+        self.taken.push(path);
+    }
+
+    /// Reports whether a fault says no more than that a key is missing beside one that was taken out.
+    fn explains(&self, fault: &Fault, whole: &DeTable<'_>) -> bool {
+        let Some((_, table)) = fault.path.split_last() else {
+            return false;
+        };
+        let is_beside = |taken: &Vec<String>| taken.split_last().is_some_and(|(_, of)| of == table);
+        self.taken.iter().any(is_beside) && !has(whole, &fault.path)
     }
 }
 
-/// Checks what types cannot say; an error carries the text to point at.
-fn check(config: &Config) -> Result<(), (String, String)> {
-    let zones = std::iter::once(&config.schedule.zone)
-        .chain(config.repo.iter().filter_map(|repo| repo.zone.as_ref()))
-        .chain(
-            config
-                .policy
-                .daemon
-                .values()
-                .filter_map(|policy| policy.zone.as_ref()),
-        );
-    for zone in zones {
-        if TimeZone::get(zone).is_err() {
-            return Err((zone.clone(), format!("`{zone}` is not a time zone")));
+/// Finds the innermost entry whose key or value is at a place of the text.
+fn find(table: &DeTable<'_>, span: &std::ops::Range<usize>, path: &mut Vec<String>) -> bool {
+    for (key, value) in table {
+        path.push(key.get_ref().to_string());
+        if find_below(value, span, path) || key.span() == *span || value.span() == *span {
+            return true;
         }
+        path.pop();
     }
-    let settle = config
-        .policy
-        .daemon
-        .values()
-        .filter_map(|policy| policy.settle);
-    for period in settle {
-        if period > Period::from_secs(300) {
-            return Err((
-                "settle".to_owned(),
-                format!("`settle` is {period}, at most 5m is served"),
-            ));
-        }
-    }
-    let late = config.sources.linear.as_ref();
-    if let Some(late) = late.and_then(|linear| linear.accept_late)
-        && late > LONGEST_LATE
-    {
-        return Err((
-            "accept_late".to_owned(),
-            format!("`sources.linear.accept_late` is {late}, at most {LONGEST_LATE} is served"),
-        ));
-    }
-    for (name, count) in [
-        ("host", config.limits.host),
-        ("daemon", config.limits.daemon),
-        ("rate_subject", config.limits.rate_subject),
-        ("rate_daemon", config.limits.rate_daemon),
-        ("rate_host", config.limits.rate_host),
-    ] {
-        if count == 0 {
-            return Err((
-                name.to_owned(),
-                format!("`limits.{name}` must be at least 1"),
-            ));
-        }
-    }
-    if !config.budget.activation_usd.is_finite() || config.budget.activation_usd < 0.0 {
-        return Err((
-            "activation_usd".to_owned(),
-            "`budget.activation_usd` must not be negative".to_owned(),
-        ));
-    }
-    if config
-        .budget
-        .day_usd
-        .is_some_and(|usd| !usd.is_finite() || usd < 0.0)
-    {
-        return Err((
-            "day_usd".to_owned(),
-            "`budget.day_usd` must not be negative".to_owned(),
-        ));
-    }
-    check_providers(config)?;
-    super::mcp::check(config)
+    false
 }
 
-fn check_providers(config: &Config) -> Result<(), (String, String)> {
-    for (name, provider) in &config.provider.named {
-        if provider.price.is_some_and(|price| !price.is_valid()) {
-            let message = format!("`provider.{name}.price` must not be negative");
-            return Err(("price".to_owned(), message));
-        }
-        let shaped = !name.is_empty()
-            && name.len() <= 64
-            && name
-                .bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-        if !shaped {
-            return Err((
-                name.clone(),
-                format!("`{name}` is not a provider's name (a-z, 0-9, `-`)"),
-            ));
-        }
+fn find_below(
+    value: &Spanned<DeValue<'_>>,
+    span: &std::ops::Range<usize>,
+    path: &mut Vec<String>,
+) -> bool {
+    match value.get_ref() {
+        DeValue::Table(table) => find(table, span, path),
+        DeValue::Array(array) => array.iter().enumerate().any(|(index, item)| {
+            path.push(index.to_string());
+            let is_found = find_below(item, span, path) || item.span() == *span;
+            if !is_found {
+                path.pop();
+            }
+            is_found
+        }),
+        _ => false,
     }
-    Ok(())
+}
+
+fn has(table: &DeTable<'_>, path: &[String]) -> bool {
+    let Some((first, rest)) = path.split_first() else {
+        return true;
+    };
+    match table.get(first.as_str()).map(Spanned::get_ref) {
+        Some(DeValue::Table(inner)) => has(inner, rest),
+        Some(_) => true,
+        None => false,
+    }
+}
+
+/// Where an entry was taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Removed {
+    FromTable,
+    FromList,
+}
+
+fn remove(table: &mut DeTable<'_>, path: &[String]) -> Removed {
+    let [first, rest @ ..] = path else {
+        return Removed::FromTable;
+    };
+    if rest.is_empty() {
+        table.remove(first.as_str());
+        return Removed::FromTable;
+    }
+    match table.get_mut(first.as_str()) {
+        Some(value) => remove_below(value, rest),
+        None => Removed::FromTable,
+    }
+}
+
+fn remove_below(value: &mut Spanned<DeValue<'_>>, path: &[String]) -> Removed {
+    match value.get_mut() {
+        DeValue::Table(table) => remove(table, path),
+        DeValue::Array(array) => {
+            let [first, rest @ ..] = path else {
+                return Removed::FromList;
+            };
+            let index: usize = first.parse().expect("an entry of a list has an index");
+            if !rest.is_empty() {
+                let item = array.get_mut(index);
+                return item.map_or(Removed::FromList, |item| remove_below(item, rest));
+            }
+            let kept = array.iter().enumerate().filter(|(at, _)| *at != index);
+            *array = kept.map(|(_, item)| item.clone()).collect();
+            Removed::FromList
+        }
+        _ => Removed::FromTable,
+    }
 }

@@ -8,6 +8,8 @@ use daemon_provider::redact::{Redactor, is_secret_name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::fault::{Fault, dotted};
+use super::keys::nearest;
 use super::model::Config;
 
 /// The name of the host's own server, which no other can have.
@@ -181,49 +183,63 @@ fn check_pairs(
     }
 }
 
-/// Checks the servers and who is granted them; an error carries the text to point at.
-pub(super) fn check(config: &Config) -> Result<(), (String, String)> {
+/// Finds what is wrong with the servers and with who is granted them.
+pub(super) fn faults(config: &Config) -> Vec<Fault> {
+    let mut faults = Vec::new();
     for (name, server) in &config.mcp {
         let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        let path = ["mcp", name];
         if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(is_plain) {
             let message =
                 format!("`{name}` is not a server's name (a-z, 0-9, `-`, at most {MAX_NAME})");
-            return Err((name.clone(), message));
-        }
-        if name == OWN {
+            faults.push(Fault::of_key(&path, message));
+        } else if name == OWN {
             let message =
                 format!("`mcp.{OWN}` is the host's own server: give this one another name");
-            return Err((format!("mcp.{OWN}"), message));
-        }
-        if let Err((key, problem)) = server.check() {
-            return Err((
-                format!("mcp.{name}"),
-                format!("`mcp.{name}.{key}` {problem}"),
-            ));
+            faults.push(Fault::of_key(&path, message));
+        } else if let Err((key, problem)) = server.check() {
+            let message = format!("`mcp.{name}.{key}` {problem}");
+            faults.push(Fault::of_key(&["mcp", name, key], message));
         }
     }
     for (daemon, policy) in &config.policy.daemon {
-        let key = format!("policy.daemon.{daemon}.mcp");
-        if policy.mcp.len() > MAX_MCP {
-            return Err((
-                "mcp".to_owned(),
+        grants(config, daemon, policy.mcp.iter().flatten(), &mut faults);
+    }
+    faults
+}
+
+/// Finds what is wrong with the servers that one daemon is granted.
+fn grants<'a>(
+    config: &Config,
+    daemon: &str,
+    granted: impl Iterator<Item = &'a String>,
+    faults: &mut Vec<Fault>,
+) {
+    let list = ["policy", "daemon", daemon, "mcp"];
+    let key = dotted(&list);
+    let mut seen = BTreeSet::new();
+    for (index, name) in granted.enumerate() {
+        if index == MAX_MCP {
+            faults.push(Fault::of_key(
+                &list,
                 format!("`{key}` names more than {MAX_MCP}"),
             ));
         }
-        let mut seen = BTreeSet::new();
-        for name in &policy.mcp {
-            if !config.mcp.contains_key(name) {
-                let message =
-                    format!("`{key}` names `{name}`, and there is no section `[mcp.{name}]`");
-                return Err((format!("\"{name}\""), message));
-            }
-            if !seen.insert(name) {
-                return Err((
-                    format!("\"{name}\""),
-                    format!("`{key}` names `{name}` twice"),
-                ));
-            }
+        let index = index.to_string();
+        let path = ["policy", "daemon", daemon, "mcp", &index];
+        if !config.mcp.contains_key(name) {
+            let message = format!("`{key}` names `{name}`, and there is no section `[mcp.{name}]`");
+            let near = nearest(name, config.mcp.keys().map(String::as_str));
+            let message = match near {
+                Some(near) => format!("{message}, did you mean `{near}`?"),
+                None => message,
+            };
+            faults.push(Fault::of_value(&path, message));
+        } else if !seen.insert(name) {
+            faults.push(Fault::of_value(
+                &path,
+                format!("`{key}` names `{name}` twice"),
+            ));
         }
     }
-    Ok(())
 }

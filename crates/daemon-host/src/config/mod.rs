@@ -3,14 +3,19 @@
 //! A key that this version does not serve is refused, so that nobody relies on a setting that does nothing.
 
 mod duration;
+mod fault;
+mod keys;
 mod load;
 mod mcp;
+mod meaning;
 mod model;
 mod provider;
 mod sources;
 
 pub use duration::{InvalidPeriod, Period, Retention};
-pub use load::{ConfigError, parse, schema};
+pub use fault::{ConfigError, Fault, Problem, dotted, locate};
+pub use keys::nearest;
+pub use load::{parse, parse_with, schema};
 pub use mcp::{Mcp, McpTransport};
 pub use model::{
     Budget, Capability, Config, DaemonPolicy, GitSurface, Host, Limits, Log, LogFormat, Misfire,

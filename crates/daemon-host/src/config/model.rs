@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use daemon_event::{DaemonKey, RepoName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,12 +45,39 @@ pub struct Config {
 }
 
 impl Config {
+    /// Reports whether the provider of any daemon runs a model or a program.
+    pub fn has_model(&self) -> bool {
+        let policies = self.policy.daemon.values();
+        let own = policies.filter_map(|policy| policy.provider.as_ref());
+        own.chain([&self.provider.default])
+            .any(|name| self.provider.kind_of(name) != "builtin")
+    }
+
     /// Returns the zone of a daemon's schedule: its own, else its repository's, else the general one.
-    pub fn zone_of<'a>(&'a self, daemon: &str, repo: Option<&'a str>) -> &'a str {
-        let own = self.policy.daemon.get(daemon);
-        own.and_then(|policy| policy.zone.as_deref())
-            .or(repo)
+    pub fn zone_of<'a>(&'a self, repo: &RepoName, id: &str, of_repo: Option<&'a str>) -> &'a str {
+        // What cannot be an id has no policy of its own.
+        let key = id.parse().ok().map(|id| DaemonKey {
+            repo: repo.clone(),
+            id,
+        });
+        key.and_then(|key| self.own(&key, |policy| policy.zone.as_deref()))
+            .or(of_repo)
             .unwrap_or(&self.schedule.zone)
+    }
+
+    /// Returns one setting of a daemon's own policy: of the table that names its repository too, else of the table of its id.
+    pub fn own<'a, T>(
+        &'a self,
+        daemon: &DaemonKey,
+        setting: impl Fn(&'a DaemonPolicy) -> Option<T>,
+    ) -> Option<T> {
+        let repo = daemon.repo.folded();
+        let of_repo = self.policy.daemon.iter().find(|(key, _)| {
+            let (named, id) = DaemonPolicy::named(key);
+            id == daemon.id.as_str() && named.is_some_and(|named| named.to_lowercase() == repo)
+        });
+        let of_repo = of_repo.and_then(|(_, policy)| setting(policy));
+        of_repo.or_else(|| setting(self.policy.daemon.get(daemon.id.as_str())?))
     }
 }
 
@@ -190,7 +218,7 @@ pub struct Policy {
     pub capability: Capability,
     /// The lowest sandbox level at which a run may start.
     pub sandbox_min: u8,
-    /// Policies of single daemons, by id.
+    /// Policies of single daemons, by `<id>`, or by `<repository>/<id>`, which goes before the id alone.
     pub daemon: BTreeMap<String, DaemonPolicy>,
 }
 
@@ -252,7 +280,19 @@ pub struct DaemonPolicy {
     /// How long the first event of a subject waits for others, at most 5 minutes.
     pub settle: Option<Period>,
     /// The MCP servers whose tools its runs get.
-    pub mcp: Vec<String>,
+    pub mcp: Option<Vec<String>>,
+    /// Whether the daemon is one to come, so that no repository needs to have it.
+    pub planned: bool,
+}
+
+impl DaemonPolicy {
+    /// Divides the key of a policy into the name of a repository, where it has one, and a daemon's id.
+    pub fn named(key: &str) -> (Option<&str>, &str) {
+        match key.rsplit_once('/') {
+            Some((repo, id)) => (Some(repo), id),
+            None => (None, key),
+        }
+    }
 }
 
 /// How much runs at once, and for how long.

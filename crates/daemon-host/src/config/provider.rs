@@ -1,16 +1,18 @@
 //! What the configuration says of providers.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::sources::SecretPlaces;
 
 /// Providers by name.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(default)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(default)]
 pub struct Providers {
     /// The one that runs unless a policy says otherwise.
     pub default: String,
@@ -20,6 +22,14 @@ pub struct Providers {
 }
 
 impl Providers {
+    /// Returns the kind of a provider: what its section says, else its name.
+    pub fn kind_of<'a>(&'a self, name: &'a str) -> &'a str {
+        let section = self.named.get(name);
+        section
+            .and_then(|section| section.kind.as_deref())
+            .unwrap_or(name)
+    }
+
     /// Returns the providers that somebody wrote down: those with a section, and the default.
     pub fn written(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.named.keys().map(String::as_str).collect();
@@ -27,6 +37,35 @@ impl Providers {
         names.sort_unstable();
         names.dedup();
         names
+    }
+}
+
+impl<'de> Deserialize<'de> for Providers {
+    // Not derived: a flattened map forgets the places of its values, which errors point at.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Sections;
+
+        impl<'de> Visitor<'de> for Sections {
+            type Value = Providers;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table of providers")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Providers, A::Error> {
+                let mut providers = Providers::default();
+                while let Some(name) = map.next_key::<String>()? {
+                    if name == "default" {
+                        providers.default = map.next_value()?;
+                    } else {
+                        providers.named.insert(name, map.next_value()?);
+                    }
+                }
+                Ok(providers)
+            }
+        }
+
+        deserializer.deserialize_map(Sections)
     }
 }
 

@@ -30,40 +30,183 @@ fn settings_are_read() {
     );
 }
 
+/// Reads a text that is wrong, and returns what is said of it.
+#[track_caller]
+fn problems(text: &str) -> Vec<String> {
+    let error = parse(text).expect_err(text);
+    let said = |problem: &super::Problem| {
+        let super::Problem {
+            line,
+            column,
+            message,
+        } = problem;
+        format!("{line}:{column}: {message}")
+    };
+    error.problems.iter().map(said).collect()
+}
+
 #[test]
 fn what_is_wrong_is_named_with_its_place() {
     for (text, line, column, fragment) in [
-        ("[host]\nlistne = 1\n", 2, 1, "unknown field `listne`"),
+        (
+            "[host]\nlistne = 1\n",
+            2,
+            1,
+            "unknown key `host.listne`, did you mean `listen`?",
+        ),
+        (
+            "listen = '127.0.0.1:1'\n",
+            1,
+            1,
+            "unknown key `listen`, did you mean `host.listen`?",
+        ),
+        (
+            "[limits]\nday_usd = 1\n",
+            2,
+            1,
+            "unknown key `limits.day_usd`, did you mean `budget.day_usd`?",
+        ),
+        (
+            "[provider]\ndefalt = 'sh'\n",
+            2,
+            1,
+            "unknown key `provider.defalt`, did you mean `default`?",
+        ),
+        (
+            "[policy.daemon.'o/r/x']\nnonsense = 1\n",
+            2,
+            1,
+            "unknown key `policy.daemon.\"o/r/x\".nonsense`",
+        ),
+        (
+            "[[repo]]\npath = '/r'\nbranch = 'x'\n",
+            3,
+            1,
+            "unknown key `repo.0.branch`",
+        ),
         ("[host\n", 1, 6, "unclosed table"),
+        (
+            "[host]\nlisten = '127.0.0.1'\n",
+            2,
+            10,
+            "`host.listen` is `127.0.0.1`, which is no address with a port",
+        ),
         (
             "[host]\ndrain = 'soon'\n",
             2,
             9,
-            "`soon` is not a span of time",
+            "`host.drain`: `soon` is not a span of time",
+        ),
+        (
+            "[host]\ndrain = 5\n",
+            2,
+            9,
+            "`host.drain`: invalid type: integer `5`, expected a string",
+        ),
+        ("host = 5\n", 1, 8, "`host`: invalid type: integer `5`"),
+        (
+            "[provider.sh]\ncommand = ['x']\n",
+            2,
+            11,
+            "`provider.sh.command`: invalid type",
+        ),
+        (
+            "[[repo]]\nname = 'o/r'\n",
+            1,
+            1,
+            "`repo.0`: missing field `path`",
+        ),
+        (
+            "[[repo]]\npath = '/a'\nname = 'o/r'\n[[repo]]\npath = '/b'\nname = 'O/R'\n",
+            6,
+            8,
+            "two watched repositories are named `O/R`",
+        ),
+        (
+            "[[repo]]\npath = '/a'\nremote = '-x'\n",
+            3,
+            10,
+            "`repo.remote`: ",
         ),
         (
             "[schedule]\nzone = 'Mars/Base'\n",
             2,
-            9,
-            "`Mars/Base` is not a time zone",
+            8,
+            "`schedule.zone`: `Mars/Base` is not a time zone",
         ),
-        ("[limits]\nhost = 0\n", 2, 1, "at least 1"),
-        ("[policy.daemon.x]\nsettle = '6m'\n", 2, 1, "at most 5m"),
+        (
+            "[policy.daemon.a]\n[policy.daemon.b]\nzone = 'a'\n",
+            3,
+            8,
+            "`policy.daemon.b.zone`: `a` is not a time zone",
+        ),
+        (
+            "[policy.daemon.'x/']\n",
+            1,
+            16,
+            "`policy.daemon.\"x/\"` is neither",
+        ),
+        (
+            "[limits]\nhost = 0\n",
+            2,
+            1,
+            "`limits.host` must be at least 1",
+        ),
+        (
+            "[policy.daemon.x]\nsettle = '6m'\n",
+            2,
+            1,
+            "`settle` is 6m, at most 5m",
+        ),
         (
             "[policy]\ncapability = 'root'\n",
             2,
             14,
-            "unknown variant `root`",
+            "`policy.capability`: unknown variant `root`",
         ),
     ] {
-        let error = parse(text).expect_err(text);
-        assert!(error.message.contains(fragment), "{text:?}: {error}");
-        assert_eq!(
-            (error.line, error.column),
-            (line, column),
-            "{text:?}: {error}"
-        );
+        let all = problems(text);
+        let expected = format!("{line}:{column}: {fragment}");
+        let [one] = all.as_slice() else {
+            panic!("{text:?}: {all:?}");
+        };
+        assert!(one.starts_with(&expected), "{text:?}: {one}");
     }
+}
+
+#[test]
+fn everything_that_is_wrong_is_named_at_once() {
+    assert_eq!(
+        problems("[host\n[limits\n"),
+        [
+            "1:6: unclosed table, expected `]`",
+            "2:8: unclosed table, expected `]`"
+        ]
+    );
+    // What a wrong value would have said is not held against the rest.
+    assert_eq!(
+        problems(
+            "a = 1\n[[repo]]\npath = 1\n[host]\ndrain = 1\nhold = 'x'\n[mcp.a]\ncomand = 'x'\n[budget]\nday_usd = -1\n"
+        ),
+        [
+            "1:1: unknown key `a`",
+            "3:8: `repo.0.path`: invalid type: integer `1`, expected path string",
+            "5:9: `host.drain`: invalid type: integer `1`, expected a string",
+            "6:8: `host.hold`: invalid type: string \"x\", expected a boolean",
+            "8:1: unknown key `mcp.a.comand`, did you mean `command`?",
+        ]
+    );
+    assert_eq!(
+        problems(
+            "[budget]\nday_usd = -1\nactivation_usd = -1\n[limits]\nhost = 0\n[mcp.a]\ncomand = 'x'\n"
+        ),
+        [
+            "2:1: `budget.day_usd` must not be negative",
+            "3:1: `budget.activation_usd` must not be negative",
+            "5:1: `limits.host` must be at least 1",
+            "7:1: unknown key `mcp.a.comand`, did you mean `command`?",
+        ]
+    );
 }
 
 #[test]
@@ -86,7 +229,11 @@ fn servers_are_read_and_granted_by_name() {
          [policy.daemon.x]\nmcp = ['tickets', 'pages']\n",
     )
     .expect("it is valid");
-    assert_eq!(config.policy.daemon["x"].mcp, ["tickets", "pages"]);
+    let granted = config.policy.daemon["x"].mcp.as_deref();
+    assert_eq!(
+        granted,
+        Some(["tickets".to_owned(), "pages".to_owned()].as_slice())
+    );
     assert_eq!(
         config.mcp["tickets"].transport(),
         super::McpTransport::Stdio
@@ -100,53 +247,53 @@ fn a_server_that_is_configured_wrongly_is_named_with_its_key() {
         (
             "[mcp.a]\ncommand = 'x'\nbogus = 1\n",
             3,
-            "unknown field `bogus`",
+            "unknown key `mcp.a.bogus`",
         ),
         (
             "[mcp.a]\ntransport = 'pigeon'\n",
             2,
-            "unknown variant `pigeon`",
+            "`mcp.a.transport`: unknown variant `pigeon`",
         ),
         ("[mcp.a]\n", 1, "`mcp.a.command` is missing"),
         ("[mcp.a]\ntransport = 'http'\n", 1, "`mcp.a.url` is missing"),
         (
             "[mcp.a]\ncommand = 'x'\nheaders = {X = 'y'}\n",
-            1,
+            3,
             "`mcp.a.headers` is for the transport `http`",
         ),
         (
             "[mcp.a]\nurl = 'http://h/'\nargs = ['y']\n",
-            1,
+            3,
             "`mcp.a.args` is for the transport `stdio`",
         ),
         (
             "[mcp.a]\nurl = 'http://h/'\nurl_env = 'U'\n",
-            1,
+            2,
             "`mcp.a.url` is given twice",
         ),
         (
             "[mcp.a]\nurl = 'http://h/?key=secret'\n",
-            1,
+            2,
             "`mcp.a.url` holds a secret: give the address in `url_file` or `url_env`",
         ),
         (
             "[mcp.a]\ncommand = 'x'\nargs = ['--token', 'y']\n",
-            1,
+            3,
             "`mcp.a.args` hold a secret: give it in `env_file` or `env_env`",
         ),
         (
             "[mcp.a]\ncommand = 'x'\nenv = {A_TOKEN = 'y'}\n",
-            1,
+            3,
             "`mcp.a.env` holds `A_TOKEN`, a secret: name a file in `env_file` or a variable in `env_env`",
         ),
         (
             "[mcp.a]\nurl = 'http://h/'\nheaders = {Authorization = 'y'}\n",
-            1,
+            3,
             "`mcp.a.headers` holds `Authorization`, a secret: name a file in `headers_file` or a variable in `headers_env`",
         ),
         (
             "[mcp.a]\ncommand = 'x'\nenv = {A = 'y'}\nenv_env = {A = 'B'}\n",
-            1,
+            3,
             "`mcp.a.env` gives `A` twice",
         ),
         (
@@ -171,8 +318,11 @@ fn a_server_that_is_configured_wrongly_is_named_with_its_key() {
         ),
     ] {
         let error = parse(text).expect_err(text);
-        assert!(error.message.starts_with(message), "{text:?}: {error}");
-        assert_eq!(error.line, line, "{text:?}: {error}");
-        assert!(!error.message.contains("'y'"), "{error}");
+        let [problem] = error.problems.as_slice() else {
+            panic!("{text:?}: {error}");
+        };
+        assert!(problem.message.starts_with(message), "{text:?}: {error}");
+        assert_eq!(problem.line, line, "{text:?}: {error}");
+        assert!(!problem.message.contains("'y'"), "{error}");
     }
 }

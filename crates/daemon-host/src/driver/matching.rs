@@ -140,8 +140,7 @@ pub(crate) async fn decide(
     let now = random::now();
     let woken = woken.into_iter().filter_map(|(key, conditions)| {
         let daemon = registry.find_key(&key).filter(|daemon| may_wake(daemon))?;
-        let settle = config.policy.daemon.get(key.id.as_str());
-        let settle = settle.and_then(|policy| policy.settle);
+        let settle = config.own(&key, |policy| policy.settle);
         Some(NewTrigger {
             rev: daemon.row.rev.clone(),
             subject: event.subject.clone(),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use daemon_event::RepoName;
+use daemon_event::{DaemonKey, RepoName};
 use daemon_repo::{
     DaemonSource, Discovery, GitError, ObjectId, RefCursor, RefName, RefPosition, RefSnapshot,
     RemoteName, Repository,
@@ -168,6 +168,24 @@ struct Sight {
     refs: RefSnapshot,
     branch: RefName,
     tip: ObjectId,
+}
+
+/// Names the daemons that the default branch of a repository holds, valid or not.
+pub(super) async fn daemons(
+    repo: &Arc<Watched>,
+    stop: &CancellationToken,
+) -> Result<Vec<DaemonKey>, RepoError> {
+    let git = Git { repo, stop };
+    let found = git
+        .run(|repo| repo.repository.discover(&look(repo)?.tip))
+        .await?;
+    let key = |source: &DaemonSource| {
+        Some(DaemonKey {
+            repo: repo.name.clone(),
+            id: source.dir.as_str().parse().ok()?,
+        })
+    };
+    Ok(found.daemons.iter().filter_map(key).collect())
 }
 
 /// Tells the moves of refs since the last sight, then makes the registry what the default branch holds.
@@ -406,6 +424,12 @@ async fn register(inner: &Inner, repo: &Arc<Watched>, found: Found) -> Result<()
         .into_iter()
         .map(|source| (source.path(), source))
         .collect();
+    for row in &stored {
+        let seen = known.find_key(&row.key).filter(|old| old.source.is_some());
+        if !seen.is_some_and(|old| old.row.rev == row.rev && old.row.validity == row.validity) {
+            registration::warn_if_invalid(row);
+        }
+    }
     let daemons = stored.into_iter().map(|row| {
         let source = sources.remove(&row.path);
         let daemon = inner.registry.renew(&known, row);
@@ -434,7 +458,11 @@ fn daemon_rows(
 ) -> Vec<DaemonRow> {
     let runtime = inner.runtime();
     let config = &runtime.config;
-    let zone_of = |id: &str| config.zone_of(id, repo.zone.as_deref()).to_owned();
+    let zone_of = |id: &str| {
+        config
+            .zone_of(&repo.name, id, repo.zone.as_deref())
+            .to_owned()
+    };
     let checked = runtime.parts.checker.check(discovery, &zone_of);
     let rows = discovery
         .daemons

@@ -183,10 +183,7 @@ fn waking(inner: &Inner, config: &Config, key: &DaemonKey, now: Timestamp) -> Op
     let registry = inner.registry.get();
     let row = &registry.find_key(key)?.row;
     let spread = config
-        .policy
-        .daemon
-        .get(key.id.as_str())
-        .and_then(|policy| policy.jitter)
+        .own(key, |policy| policy.jitter)
         .unwrap_or(config.schedule.jitter);
     let expression = row.schedule.as_ref().map(|text| text.expression.clone());
     Some(Waking {
@@ -198,19 +195,24 @@ fn waking(inner: &Inner, config: &Config, key: &DaemonKey, now: Timestamp) -> Op
 }
 
 fn policy(config: &Config, key: &DaemonKey) -> Policy {
-    let own = config.policy.daemon.get(key.id.as_str());
     let general = &config.schedule;
     Policy {
-        misfire: match own.and_then(|own| own.misfire).unwrap_or(general.misfire) {
+        misfire: match config
+            .own(key, |own| own.misfire)
+            .unwrap_or(general.misfire)
+        {
             config::Misfire::Coalesce => daemon_schedule::Misfire::Coalesce,
             config::Misfire::Skip => daemon_schedule::Misfire::Skip,
             config::Misfire::CatchUp => daemon_schedule::Misfire::CatchUp,
         },
-        window: own
-            .and_then(|own| own.window)
+        window: config
+            .own(key, |own| own.window)
             .unwrap_or(general.window)
             .unsigned(),
-        overlap: match own.and_then(|own| own.overlap).unwrap_or(general.overlap) {
+        overlap: match config
+            .own(key, |own| own.overlap)
+            .unwrap_or(general.overlap)
+        {
             config::Overlap::BufferOne => daemon_schedule::Overlap::BufferOne,
             config::Overlap::Skip => daemon_schedule::Overlap::Skip,
             config::Overlap::BufferAll => daemon_schedule::Overlap::BufferAll,

@@ -153,8 +153,9 @@ fn begin_one(inner: &Arc<Inner>, group: GroupId, plan: Plan) -> Result<Begun, St
         &common.limits,
         &common.sandbox,
     );
-    let record =
-        Record::open(reserved, start, plan.redactor(), None).map_err(|error| chain(&error))?;
+    let record = Record::open(reserved, start, plan.redactor(), None)
+        .map_err(|error| chain(&error))?
+        .carried_out_by(&*common.provider);
     let line = inner
         .emanations
         .begin(id, &common.parent, &group.to_string());

@@ -77,7 +77,7 @@ pub(super) fn common(
     let runtime = inner.runtime();
     let config = &runtime.config;
     let asked = emanate.backend.as_deref().map(canonical);
-    let policy = RunPolicy::of(config, "", asked);
+    let policy = RunPolicy::general(config, asked);
     let Some(provider) = runtime.parts.providers.get(&policy.provider).cloned() else {
         let asked = emanate.backend.as_deref().unwrap_or(&policy.provider);
         let asked: String = asked.chars().take(80).collect();

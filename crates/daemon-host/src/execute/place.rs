@@ -111,7 +111,7 @@ pub(super) async fn prepare(
             activation.daemon.repo
         ))
     })?;
-    let policy = RunPolicy::of(config, activation.daemon.id.as_str(), provider);
+    let policy = RunPolicy::of(config, &activation.daemon, provider);
     let name = policy.provider.as_str();
     let provider = runtime
         .parts

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -80,11 +80,20 @@ impl Access {
         is_right.then(|| self.state.lock().expect("no holder panics").open())
     }
 
-    /// Checks `Host` and `Origin`: a page of another site, or a name that was rebound to us, is refused.
+    /// Checks whence a request comes: from a page of another site, or under a name that was rebound to us, it is refused.
     ///
     /// # Errors
     /// 403.
-    pub fn check_host(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
+    pub fn check_site(&self, method: &Method, headers: &HeaderMap) -> Result<(), StatusCode> {
+        // Browsers say it also where they send no `Origin`. A link of another site may lead to a page, which changes nothing.
+        let is_own = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
+        if !method.is_safe() && !headers.get_all("sec-fetch-site").iter().all(is_own) {
+            return Err(StatusCode::FORBIDDEN);
+        }
+        self.check_host(headers)
+    }
+
+    fn check_host(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
             return Err(StatusCode::FORBIDDEN);

@@ -259,7 +259,7 @@ async fn check_host(
     request: Request,
     next: Next,
 ) -> Response<Body> {
-    match doors.access.check_host(request.headers()) {
+    match doors.access.check_site(request.method(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(status) => answer::status(status),
     }

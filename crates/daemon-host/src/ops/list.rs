@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::error::OpError;
 use super::{Operations, Params, value};
-use crate::wire::{ActivationObject, DaemonObject, EventObject, OutputObject, TickObject};
+use crate::wire::{
+    ActivationObject, DaemonObject, EventObject, OutputObject, RunObject, TickObject,
+};
 
 impl Operations {
     pub(super) async fn daemon_list(
@@ -86,6 +88,12 @@ impl Operations {
     ) -> Result<ActivationObject, OpError> {
         let outputs = self.store.outputs_of(&activation.id).await?;
         let mut object = ActivationObject::new(activation, &outputs);
+        if activation.attempts > 0 {
+            let runs = self.store.runs_of(&activation.id).await?;
+            object.reported = runs
+                .last()
+                .is_some_and(|run| RunObject::from_row(run).reported);
+        }
         if activation.state == ActivationState::Pending {
             if self.is_held(activation).await? {
                 object.reason = Some("hold".to_owned());

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::wire::state_word;
+
 use super::text::{encoded, grouped, moment, seconds, short, shown, visible};
 
 /// The longest text of a cell, in characters.
@@ -38,9 +40,8 @@ impl Badge {
     pub(super) fn of(state: &str) -> Self {
         let (class, sign) = match state {
             "running" | "claimed" | "delivering" | "sending" => ("going", "▶"),
-            "done" | "succeeded" | "confirmed" | "enqueued" | "open" | "valid" | "ok" => {
-                ("good", "✓")
-            }
+            "done" | "succeeded" | "reported" | "confirmed" | "enqueued" | "open" | "valid"
+            | "ok" => ("good", "✓"),
             "failed" | "dead" | "gave_up" | "refused" | "invalid" | "tripped" | "bypass" => {
                 ("bad", "✕")
             }
@@ -108,6 +109,11 @@ impl Column {
         let at = |pointer: &str| row.pointer(pointer).filter(|value| !value.is_null());
         let or = Some(self.or).filter(|or| !or.is_empty());
         let value = at(self.pointer).or_else(|| at(or?)).unwrap_or(&Value::Null);
+        let word = match (self.form, self.pointer.strip_suffix("/state")) {
+            (Form::State, Some(of)) => row.pointer(of).map(state_word).map(Value::from),
+            _ => None,
+        };
+        let value = word.as_ref().filter(|_| !value.is_null()).unwrap_or(value);
         Cell {
             title: self.title,
             ..Cell::of(value, self.form, row)

@@ -16,6 +16,7 @@ use super::table::{ACTIVATIONS, DAEMONS, RUNS, Table};
 use super::text::{short, visible};
 use crate::http::{Doors, answer};
 use crate::ops::OpError;
+use crate::serve::NO_MODEL;
 
 /// After how many seconds the page is loaded again.
 const REFRESH: u32 = 10;
@@ -27,6 +28,8 @@ struct Overview {
     /// What is not up, with what is wrong with it.
     down: Vec<(String, String)>,
     is_held: bool,
+    /// What is said where no model is configured.
+    without_model: Option<&'static str>,
     running: Table,
     activations: Table,
     daemons: Table,
@@ -124,6 +127,9 @@ impl Overview {
             },
             down: down.collect(),
             is_held: stats.is_some_and(|stats| stats["gate"] == "held"),
+            without_model: stats
+                .is_some_and(|stats| stats["has_model"] == false)
+                .then_some(NO_MODEL),
             running,
             activations,
             daemons: DAEMONS.table(rows("daemons")),

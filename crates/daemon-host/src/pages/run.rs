@@ -122,10 +122,10 @@ impl RunPage {
         Self {
             frame: Frame {
                 refresh: is_running.then_some(REFRESH),
-                ..Frame::new(format!("{} {}", run.state, short(&run.id, 60)), "/runs")
+                ..Frame::new(format!("{} {}", run.word(), short(&run.id, 60)), "/runs")
             },
             id: short(&run.id, 80),
-            state: Cell::state(&run.state),
+            state: Cell::state(run.word()),
             is_running,
             follow: is_running.then(|| follow(&run.id, view.next)),
             task: short(text("task").unwrap_or_default(), 300),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::unseen::{is_unseen, push_code};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -13,18 +14,12 @@ pub(super) fn visible(text: &str) -> String {
     for c in text.chars() {
         match c {
             '\u{200c}' | '\u{200d}' => acc.push(c),
-            '\u{ad}' | '\u{2028}' | '\u{2029}' | '\u{2065}' | '\u{206a}'..='\u{206f}' => {
-                push_code(&mut acc, c);
-            }
-            c if daemon_context::is_removed(c) => push_code(&mut acc, c),
+            '\n' | '\t' => acc.push(c),
+            c if c.is_control() || is_unseen(c) => push_code(&mut acc, c),
             c => acc.push(c),
         }
     }
     acc
-}
-
-fn push_code(acc: &mut String, c: char) {
-    write!(acc, "⟨U+{:04X}⟩", u32::from(c)).expect("writing to a string cannot fail");
 }
 
 /// Makes text visible and fit for a cell: one line of at most so many characters.

@@ -117,6 +117,8 @@ pub(crate) struct Record {
     finished: Option<Timestamp>,
     /// What the calls of a model cost that the provider made itself.
     spent: Option<MicroUsd>,
+    /// Whether its provider only reports.
+    is_reported: bool,
 }
 
 impl Record {
@@ -138,6 +140,7 @@ impl Record {
             started: now,
             finished: None,
             spent: None,
+            is_reported: false,
         })
     }
 
@@ -156,8 +159,17 @@ impl Record {
             finished: document.finished_at,
             attempt: None,
             spent: None,
+            is_reported: false,
             writer: Writer::adopt(folder, document, now)?,
         })
+    }
+
+    /// Notes whether the provider of the run only reports.
+    pub(crate) fn carried_out_by(self, provider: &dyn Provider) -> Self {
+        Self {
+            is_reported: provider.is_reporting(),
+            ..self
+        }
     }
 
     /// Writes down under which number the end was published.
@@ -425,6 +437,7 @@ impl Record {
         let indexed = Indexed {
             object: RunObject {
                 cost_usd: shown.cost_usd.or(self.spent.map(usd)),
+                reported: self.is_reported,
                 ..shown
             },
             stamp: Stamp::of(folder),

@@ -126,6 +126,8 @@ pub(super) fn object(document: &Document, folder: &Path, now: Timestamp) -> RunO
         attempt: link.map_or(1, |link| link.attempt),
         provider: document.backend.clone(),
         state: document.state.as_str().to_owned(),
+        // Folders do not tell it; whoever knows says so.
+        reported: false,
         started_at: instant(document.started_at),
         finished_at: document.finished_at.map(instant),
         elapsed_s: (elapsed * 1000.0).round() / 1000.0,
@@ -157,8 +159,9 @@ pub(crate) fn refresh(runs: &Path, object: RunObject, now: Timestamp) -> RunObje
         Ok(Reading::Known(document)) => {
             let fresh = self::object(&document, folder.path(), now);
             RunObject {
-                // Folders do not tell what the calls of a model cost.
+                // Folders say neither what the calls of a model cost nor whether one ran.
                 cost_usd: fresh.cost_usd.or(object.cost_usd),
+                reported: object.reported,
                 ..fresh
             }
         }

@@ -146,6 +146,7 @@ impl Live for HostLive {
         let parts = parts.map_err(|error| {
             OpError::new(OpErrorKind::Internal, "internal", error.to_string())
         })??;
+        super::judge_policies(&self.inner, &*self.compose, &config, &parts).await?;
         let old = self.inner.config();
         let changed = *old != config;
         let mut needs_restart = Vec::new();
@@ -165,6 +166,7 @@ impl Live for HostLive {
         if let Some(doors) = self.hooks.get() {
             doors.hooks.replace(sources);
         }
+        super::warn_without_model(&config);
         let generation = self.inner.replace_runtime(config, parts);
         self.inner.load_registry().await?;
         self.inner.force_repos();
@@ -189,6 +191,7 @@ impl Live for HostLive {
             "uptime_s": self.started.elapsed().as_secs(),
             "daemons": self.inner.registry().get().iter().count(),
             "gate": self.inner.store().host_gate().await?.as_str(),
+            "has_model": self.inner.config().has_model(),
             "running": self.inner.leases().len(),
             "events": counts.events,
             "unmatched": counts.unmatched,

@@ -124,6 +124,15 @@ pub(super) async fn a_registration_keeps_gate_failures_and_age(store: &dyn Store
     );
 }
 
+pub(super) async fn a_daemon_that_is_gone_is_remembered(store: &dyn Store) {
+    let once = async || store.daemons_once().await.expect("reads");
+    assert_eq!(once().await, []);
+    register(store, vec![row("stays"), row("goes")], 0).await;
+    register(store, vec![row("stays")], 1).await;
+    assert_eq!(once().await, keys(&["goes", "stays"]));
+    assert_eq!(daemons(store).await.len(), 1);
+}
+
 pub(super) async fn removal_and_invalidity_cancel_what_waits(store: &dyn Store) {
     registered(store, &["gone", "bad", "fine"]).await;
     enqueue(store, woken("gone", 1, at(1))).await;

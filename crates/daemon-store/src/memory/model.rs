@@ -28,6 +28,8 @@ pub struct Model {
     pub(super) cursors: BTreeMap<RepoName, BTreeMap<String, RefCursor>>,
     /// By path within a key: two files may claim one daemon key, never one path.
     pub(super) daemons: BTreeMap<DaemonKey, BTreeMap<String, DaemonRow>>,
+    /// Every key that was ever registered.
+    pub(super) daemons_once: BTreeSet<DaemonKey>,
     pub(super) coverages: Vec<Coverage>,
     /// The place of each daemon's open coverage.
     pub(super) open_coverages: BTreeMap<DaemonKey, usize>,
@@ -97,6 +99,7 @@ impl Default for Model {
             identities: HashMap::new(),
             cursors: BTreeMap::new(),
             daemons: BTreeMap::new(),
+            daemons_once: BTreeSet::new(),
             coverages: Vec::new(),
             open_coverages: BTreeMap::new(),
             ticks: BTreeMap::new(),

@@ -24,6 +24,7 @@ impl Model {
         let (rows, change) = registered(&stored, registration, self.newest_seq(registration.since));
         self.daemons.retain(|key, _| key.repo != registration.repo);
         for row in rows {
+            self.daemons_once.insert(row.key.clone());
             let of_key = self.daemons.entry(row.key.clone()).or_default();
             of_key.insert(row.path.clone(), row);
         }

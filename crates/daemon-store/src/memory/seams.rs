@@ -108,6 +108,10 @@ impl Registry for MemoryStore {
         Ok(self.model().daemons())
     }
 
+    async fn daemons_once(&self) -> Result<Vec<DaemonKey>, StoreError> {
+        Ok(self.model().daemons_once.iter().cloned().collect())
+    }
+
     async fn daemons_of(&self, repo: &RepoName) -> Result<Vec<DaemonRow>, StoreError> {
         let mut rows = self.model().daemons();
         rows.retain(|row| row.key.repo == *repo);

@@ -259,35 +259,15 @@ fn foreign_formats<'a>(subject: &Subject<'a>) -> Vec<(&'static Format, Vec<&'a M
 
 /// Returns the field a misspelt key was most likely meant to be.
 fn nearest_field(name: &str) -> Option<&'static str> {
-    let lower = name.to_lowercase();
+    let lower: String = name.to_lowercase().chars().take(64).collect();
     if let Some((_, field)) = SYNONYMS.iter().find(|(word, _)| *word == lower) {
         return Some(field);
     }
     let allowed = if lower.chars().count() < 5 { 1 } else { 2 };
     FIELD_NAMES
         .into_iter()
-        .map(|field| (distance(&lower, field), field))
+        .map(|field| (strsim::osa_distance(&lower, field), field))
         .filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, field)| field)
-}
-
-/// Counts the edits between two words; a swap of neighbours is one.
-fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().take(64).collect();
-    let b: Vec<char> = b.chars().collect();
-    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
-    for (i, x) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, y) in b.iter().enumerate() {
-            let change = rows[i][j] + usize::from(x != y);
-            let mut least = change.min(rows[i][j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
-                least = least.min(rows[i - 1][j - 1] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }

@@ -1,0 +1,62 @@
+//! Names in a configuration that only this program knows: providers and their kinds.
+
+use std::collections::BTreeSet;
+
+use daemon_host::config::{Config, Fault, dotted, nearest};
+use daemon_provider_cli::Agent;
+use daemon_provider_llm::Api;
+
+/// Finds the providers that are named and not configured, and the kinds that are not served.
+pub(crate) fn faults(config: &Config) -> Vec<Fault> {
+    let mut known: BTreeSet<&str> = config.provider.named.keys().map(String::as_str).collect();
+    known.insert("builtin");
+    known.extend(Agent::ALL.map(Agent::as_str));
+    let default = [vec!["provider", "default"]];
+    let default = default.into_iter().zip([&config.provider.default]);
+    let own = config.policy.daemon.iter().filter_map(|(key, policy)| {
+        Some((
+            vec!["policy", "daemon", key, "provider"],
+            policy.provider.as_ref()?,
+        ))
+    });
+    let unknown = default.chain(own).filter_map(|(path, name)| {
+        if known.contains(name.as_str()) {
+            return None;
+        }
+        let near = nearest(name, known.iter().copied());
+        let near = near.map(|near| format!(", did you mean `{near}`?"));
+        let message = format!(
+            "`{}` names `{name}`, which is not configured{}",
+            dotted(&path),
+            near.unwrap_or_default()
+        );
+        Some(Fault::of_value(&path, message))
+    });
+    unknown.chain(kinds(config)).collect()
+}
+
+fn kinds(config: &Config) -> impl Iterator<Item = Fault> {
+    let mut served = vec!["builtin", "command"];
+    served.extend(Agent::ALL.map(Agent::as_str));
+    served.extend(Api::names());
+    config
+        .provider
+        .named
+        .iter()
+        .filter_map(move |(name, provider)| {
+            let kind = provider.kind.as_deref()?;
+            if served.contains(&kind) {
+                return None;
+            }
+            let path = ["provider", name.as_str(), "kind"];
+            let message = match nearest(kind, served.iter().copied()) {
+                Some(near) => format!("`{}` is `{kind}`, did you mean `{near}`?", dotted(&path)),
+                None => format!(
+                    "`{}` is `{kind}`; `{}` are served",
+                    dotted(&path),
+                    served.join("`, `")
+                ),
+            };
+            Some(Fault::of_value(&path, message))
+        })
+}

@@ -1,0 +1,155 @@
+//! What types cannot say of a configuration: ranges, zones, and names of what is not configured.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use daemon_event::{DaemonId, RepoName};
+use daemon_repo::RemoteName;
+use jiff::tz::TimeZone;
+
+use super::duration::Period;
+use super::fault::{Fault, dotted};
+use super::model::{Config, DaemonPolicy, Repo};
+
+/// How late a delivery may come: as long as the ids of deliveries are kept.
+const LONGEST_LATE: Period = Period::from_secs(30 * 86_400);
+/// The longest that an event may wait for others.
+const LONGEST_SETTLE: Period = Period::from_secs(300);
+
+/// Finds what is wrong with a configuration whose types are right.
+pub(super) fn faults(config: &Config) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    host(config, &mut faults);
+    zone(
+        &["schedule", "zone"],
+        Some(&config.schedule.zone),
+        &mut faults,
+    );
+    repos(&config.repo, &mut faults);
+    for (key, policy) in &config.policy.daemon {
+        daemon(key, policy, &mut faults);
+    }
+    amounts(config, &mut faults);
+    providers(config, &mut faults);
+    faults.extend(super::mcp::faults(config));
+    faults
+}
+
+fn host(config: &Config, faults: &mut Vec<Fault>) {
+    let listen = &config.host.listen;
+    if listen.parse::<SocketAddr>().is_err() {
+        let message = format!(
+            "`host.listen` is `{listen}`, which is no address with a port, such as `127.0.0.1:7777`"
+        );
+        faults.push(Fault::of_value(&["host", "listen"], message));
+    }
+}
+
+fn zone<S: AsRef<str>>(path: &[S], zone: Option<&str>, faults: &mut Vec<Fault>) {
+    if let Some(zone) = zone.filter(|zone| TimeZone::get(zone).is_err()) {
+        let message = format!("`{}`: `{zone}` is not a time zone", dotted(path));
+        faults.push(Fault::of_value(path, message));
+    }
+}
+
+fn repos(repos: &[Repo], faults: &mut Vec<Fault>) {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for (index, repo) in repos.iter().enumerate() {
+        let index = index.to_string();
+        let key = |name| ["repo", index.as_str(), name];
+        zone(&key("zone"), repo.zone.as_deref(), faults);
+        if let Some(name) = &repo.name {
+            match name.parse::<RepoName>() {
+                Err(error) => {
+                    let message = format!("`repo.name`: {error}");
+                    faults.push(Fault::of_value(&key("name"), message));
+                }
+                Ok(name) => {
+                    let n = seen.entry(name.folded()).or_default();
+                    *n += 1;
+                    if *n > 1 {
+                        let message = format!("two watched repositories are named `{name}`");
+                        faults.push(Fault::of_value(&key("name"), message));
+                    }
+                }
+            }
+        }
+        if let Some(Err(error)) = repo.remote.as_ref().map(|name| name.parse::<RemoteName>()) {
+            let message = format!("`repo.remote`: {error}");
+            faults.push(Fault::of_value(&key("remote"), message));
+        }
+    }
+}
+
+fn daemon(key: &str, policy: &DaemonPolicy, faults: &mut Vec<Fault>) {
+    let path = |name| ["policy", "daemon", key, name];
+    let (repo, id) = DaemonPolicy::named(key);
+    let is_named =
+        id.parse::<DaemonId>().is_ok() && repo.is_none_or(|repo| repo.parse::<RepoName>().is_ok());
+    if !is_named {
+        let table = &path("")[..3];
+        let message = format!(
+            "`{}` is neither a daemon's id nor a repository's name and an id",
+            dotted(table)
+        );
+        faults.push(Fault::of_key(table, message));
+    }
+    zone(&path("zone"), policy.zone.as_deref(), faults);
+    if let Some(settle) = policy.settle.filter(|settle| *settle > LONGEST_SETTLE) {
+        let message = format!("`settle` is {settle}, at most {LONGEST_SETTLE} is served");
+        faults.push(Fault::of_key(&path("settle"), message));
+    }
+}
+
+fn amounts(config: &Config, faults: &mut Vec<Fault>) {
+    let late = config.sources.linear.as_ref();
+    if let Some(late) = late.and_then(|linear| linear.accept_late)
+        && late > LONGEST_LATE
+    {
+        let message =
+            format!("`sources.linear.accept_late` is {late}, at most {LONGEST_LATE} is served");
+        faults.push(Fault::of_key(
+            &["sources", "linear", "accept_late"],
+            message,
+        ));
+    }
+    for (name, count) in [
+        ("host", config.limits.host),
+        ("daemon", config.limits.daemon),
+        ("rate_subject", config.limits.rate_subject),
+        ("rate_daemon", config.limits.rate_daemon),
+        ("rate_host", config.limits.rate_host),
+    ] {
+        if count == 0 {
+            let message = format!("`limits.{name}` must be at least 1");
+            faults.push(Fault::of_key(&["limits", name], message));
+        }
+    }
+    for (name, usd) in [
+        ("activation_usd", Some(config.budget.activation_usd)),
+        ("day_usd", config.budget.day_usd),
+    ] {
+        if usd.is_some_and(|usd| !usd.is_finite() || usd < 0.0) {
+            let message = format!("`budget.{name}` must not be negative");
+            faults.push(Fault::of_key(&["budget", name], message));
+        }
+    }
+}
+
+fn providers(config: &Config, faults: &mut Vec<Fault>) {
+    for (name, provider) in &config.provider.named {
+        if provider.price.is_some_and(|price| !price.is_valid()) {
+            let message = format!("`provider.{name}.price` must not be negative");
+            faults.push(Fault::of_key(&["provider", name, "price"], message));
+        }
+        let shaped = !name.is_empty()
+            && name.len() <= 64
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        if !shaped {
+            let message = format!("`{name}` is not a provider's name (a-z, 0-9, `-`)");
+            faults.push(Fault::of_key(&["provider", name], message));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The daemons that policy names: each is one that a watched repository has, or once had.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use daemon_event::DaemonKey;
+use daemon_store::StoreError;
+use tokio_util::sync::CancellationToken;
+
+use super::Inner;
+use super::repos::{self, Watched};
+use crate::config::{Config, DaemonPolicy, Fault, dotted, nearest};
+
+/// How long a repository may take to say which daemons it has.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is to be said of the daemons that policy names.
+#[derive(Debug, Default)]
+pub struct Named {
+    /// Policies of daemons that never were.
+    pub faults: Vec<Fault>,
+    /// Policies of daemons that are gone, or of which it cannot be known.
+    pub warnings: Vec<String>,
+}
+
+impl Named {
+    /// Logs the warnings.
+    pub fn warn(&self) {
+        for warning in &self.warnings {
+            tracing::warn!("{warning}");
+        }
+    }
+}
+
+/// Judges the daemons that a configuration names, of which these repositories are watched.
+///
+/// # Errors
+/// If the store fails.
+pub async fn judge(
+    inner: &Inner,
+    config: &Config,
+    repos: &[Arc<Watched>],
+) -> Result<Named, StoreError> {
+    let registered: Vec<DaemonKey> = {
+        let registry = inner.registry.get();
+        registry
+            .iter()
+            .map(|daemon| daemon.row.key.clone())
+            .collect()
+    };
+    let policies = config.policy.daemon.iter();
+    let unknown: Vec<&str> = policies
+        .filter(|(_, policy)| !policy.planned)
+        .map(|(key, _)| key.as_str())
+        .filter(|key| !registered.iter().any(|daemon| names(key, daemon)))
+        .collect();
+    let mut named = Named::default();
+    if unknown.is_empty() {
+        return Ok(named);
+    }
+    let present = Present::read(repos, &inner.stop).await;
+    let once = inner.store.daemons_once().await?;
+    for key in unknown {
+        present.judge(key, &once, &mut named);
+    }
+    Ok(named)
+}
+
+/// Reports whether the key of a policy names a daemon.
+fn names(key: &str, daemon: &DaemonKey) -> bool {
+    let (repo, id) = DaemonPolicy::named(key);
+    id == daemon.id.as_str() && repo.is_none_or(|repo| repo.to_lowercase() == daemon.repo.folded())
+}
+
+/// What the watched repositories hold at this moment, which the registry may not know yet.
+struct Present {
+    repos: Vec<String>,
+    daemons: Vec<DaemonKey>,
+    /// Those that cannot be read, by the names they are compared by.
+    unread: BTreeSet<String>,
+}
+
+impl Present {
+    async fn read(watched: &[Arc<Watched>], stop: &CancellationToken) -> Self {
+        let mut acc = Self {
+            repos: Vec::new(),
+            daemons: Vec::new(),
+            unread: BTreeSet::new(),
+        };
+        let read = |repo| tokio::time::timeout(PATIENCE, repos::daemons(repo, stop));
+        let all = futures_util::future::join_all(watched.iter().map(read)).await;
+        for (repo, read) in watched.iter().zip(all) {
+            acc.repos.push(repo.name.to_string());
+            match read {
+                Ok(Ok(daemons)) => acc.daemons.extend(daemons),
+                // Why it cannot be read is logged where it is registered.
+                Ok(Err(_)) | Err(_) => {
+                    acc.unread.insert(repo.name.folded());
+                }
+            }
+        }
+        acc
+    }
+
+    fn judge(&self, key: &str, once: &[DaemonKey], acc: &mut Named) {
+        if self.daemons.iter().any(|daemon| names(key, daemon)) {
+            return;
+        }
+        let path = ["policy", "daemon", key];
+        let table = dotted(&path);
+        if once.iter().any(|daemon| names(key, daemon)) {
+            let warning = format!("`{table}` is the policy of a daemon that is gone");
+            return acc.warnings.push(warning);
+        }
+        let (repo, id) = DaemonPolicy::named(key);
+        let is_watched = |repo: &str| {
+            let mut names = self.repos.iter();
+            names.any(|name| name.to_lowercase() == repo.to_lowercase())
+        };
+        let (problem, near) = match repo {
+            Some(repo) if !is_watched(repo) => (
+                format!("no repository `{repo}` is watched"),
+                nearest(repo, self.repos.iter().map(String::as_str)),
+            ),
+            _ => {
+                let who = repo.map_or_else(
+                    || "no watched repository has a".to_owned(),
+                    |repo| format!("`{repo}` has no"),
+                );
+                let ids = self.daemons.iter().map(|daemon| daemon.id.as_str());
+                (format!("{who} daemon `{id}`"), nearest(id, ids))
+            }
+        };
+        let near = near.map(|near| format!(", did you mean `{near}`?"));
+        let message = format!("`{table}`: {problem}{}", near.unwrap_or_default());
+        let is_unread = match repo {
+            Some(repo) => self.unread.contains(&repo.to_lowercase()),
+            None => !self.unread.is_empty(),
+        };
+        if is_unread {
+            let warning = format!("{message}; a repository cannot be read, so that it may yet");
+            acc.warnings.push(warning);
+        } else {
+            acc.faults.push(Fault::of_key(&path, message));
+        }
+    }
+}
