@@ -158,7 +158,9 @@ fn a_store_of_an_older_version_gives_space_back_too() {
     drop(store);
     let conn = Connection::open(&path).unwrap();
     conn.execute_batch(
-        "PRAGMA auto_vacuum = NONE; VACUUM; PRAGMA user_version = 4; DELETE FROM payload WHERE seq = 2;",
+        "PRAGMA auto_vacuum = NONE; VACUUM; DELETE FROM payload WHERE seq = 2; \
+         DROP INDEX activation_suspect; ALTER TABLE activation DROP COLUMN crashes_alone; DROP TABLE host_start; \
+         PRAGMA user_version = 4;",
     )
     .unwrap();
     conn.close().unwrap();
