@@ -76,8 +76,9 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
         .events
         .iter()
         .rev()
-        .map(|row| Payload {
-            event: &row.event,
+        .flat_map(|row| std::iter::once(&row.event).chain(&row.later_reports))
+        .map(|event| Payload {
+            event,
             whole_in: "event.json",
         })
         .collect();

@@ -16,6 +16,7 @@ mod upkeep;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 use daemon_engine::{HostEpoch, RunLease, Surface};
@@ -44,6 +45,8 @@ const DEFECT_SHOWS: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     pub(crate) matches: Notify,
+    /// An event that matching has passed may be due again.
+    pub(crate) again: AtomicBool,
     pub(crate) claims: Notify,
     pub(crate) facts: Notify,
     pub(crate) outputs: Notify,
@@ -103,7 +106,7 @@ pub struct Inner {
     claims_from: std::sync::OnceLock<tokio::time::Instant>,
     runtime: RwLock<Arc<Runtime>>,
     state: Mutex<State>,
-    backlog: std::sync::atomic::AtomicU64,
+    backlog: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -153,7 +156,7 @@ impl Inner {
             claims_from: std::sync::OnceLock::new(),
             runtime: RwLock::new(Arc::new(runtime)),
             state: Mutex::new(State::default()),
-            backlog: std::sync::atomic::AtomicU64::new(0),
+            backlog: AtomicU64::new(0),
         })
     }
 
@@ -196,22 +199,29 @@ impl Inner {
             .iter()
             .filter(|one| one.freshness == daemon_store::Freshness::New)
             .count();
-        self.backlog.fetch_add(
-            u64::try_from(new).expect("a count fits"),
-            std::sync::atomic::Ordering::Relaxed,
-        );
+        self.backlog
+            .fetch_add(u64::try_from(new).expect("a count fits"), Ordering::Relaxed);
+        if new < accepted.len() {
+            self.match_again();
+        } else {
+            self.signals.matches.notify_one();
+        }
+    }
+
+    /// Has everything matched that is due, also what matching has passed: a later report makes an event due again.
+    pub(crate) fn match_again(&self) {
+        self.signals.again.store(true, Ordering::Release);
         self.signals.matches.notify_one();
     }
 
     /// Notes how many events are known to wait.
     pub(crate) fn set_backlog(&self, waiting: u64) {
-        self.backlog
-            .store(waiting, std::sync::atomic::Ordering::Relaxed);
+        self.backlog.store(waiting, Ordering::Relaxed);
     }
 
     /// Returns about how many events wait to be matched.
     pub(crate) fn backlog(&self) -> u64 {
-        self.backlog.load(std::sync::atomic::Ordering::Relaxed)
+        self.backlog.load(Ordering::Relaxed)
     }
 
     /// Tells that the store failed; one that is broken ends the host, so that nothing is acknowledged in vain.

@@ -1,27 +1,33 @@
-//! Events on their way in: the keys by which a repetition is known.
+//! Events on their way in: the keys by which a repetition is known, and by which different sources name what happened.
 
 use daemon_event::{Event, Source};
 use daemon_ingest::identities;
 use daemon_store::{Accepted, Freshness, Identity, Matching, NewEvent};
+use jiff::SignedDuration;
 use serde::Deserialize;
 
-use crate::driver::repos::SAME_MOVE;
+/// How long two reports of one move of a ref are the same event.
+const SAME_MOVE: SignedDuration = SignedDuration::from_hours(1);
 
-/// Puts the keys to an event by which its repetition is known: the sender's id, the body, and the move of a ref.
+/// Puts the keys to an event by which its repetition is known, and those of what happened.
 pub fn new_event(event: Event, matching: Matching) -> NewEvent {
+    let happenings = happenings(&event);
     let mut keys: Vec<Identity> = identities(&event)
         .into_iter()
         .map(|key| Identity { key, within: None })
         .collect();
-    if let Some(key) = move_key(&event) {
-        keys.push(Identity {
-            key,
-            within: Some(SAME_MOVE),
-        });
+    if event.source == Source::Github {
+        // A webhook that is configured twice reports a move twice, in bodies that differ.
+        let moved = happenings.iter().filter(|one| one.key.starts_with("move:"));
+        keys.extend(moved.map(|one| Identity {
+            key: format!("github-{}-{}", event.kind, one.key),
+            within: one.within,
+        }));
     }
     NewEvent {
         event,
         identities: keys,
+        happenings,
         matching,
     }
 }
@@ -36,6 +42,7 @@ pub(crate) fn replayed(event: Event) -> NewEvent {
     NewEvent {
         event,
         identities,
+        happenings: Vec::new(),
         matching: Matching::Due,
     }
 }
@@ -54,22 +61,91 @@ pub(crate) fn count(source: &'static str, accepted: &[Accepted]) {
     }
 }
 
+/// What payloads say of a ref or of a merge; git's have the shape of GitHub's.
 #[derive(Deserialize)]
-struct PushPayload {
-    r#ref: String,
-    before: String,
-    after: String,
+struct Happened {
+    #[serde(rename = "ref")]
+    name: Option<String>,
+    ref_type: Option<String>,
+    before: Option<String>,
+    after: Option<String>,
+    pull_request: Option<MergedPayload>,
 }
 
-/// Names the move of a ref that a GitHub push tells, as the repository itself tells it.
-fn move_key(event: &Event) -> Option<String> {
-    if event.source != Source::Github || event.kind != "push" {
-        return None;
-    }
-    let push: PushPayload = serde_json::from_slice(&event.payload).ok()?;
-    let repo = event.repo.as_ref()?.folded();
-    Some(format!(
-        "move:{repo}:{}:{}:{}",
-        push.r#ref, push.before, push.after
-    ))
+#[derive(Deserialize)]
+struct MergedPayload {
+    merged: Option<bool>,
+    merge_commit_sha: Option<String>,
 }
+
+/// Names what happened to a ref, or what was merged, as every source that reports it does.
+fn happenings(event: &Event) -> Vec<Identity> {
+    let is_ref = matches!(event.kind.as_str(), "push" | "create" | "delete");
+    let is_merge = match event.source {
+        Source::Git => event.kind == "merge",
+        Source::Github => event.kind == "pull_request" && event.action.as_deref() == Some("closed"),
+        Source::Linear | Source::Slack | Source::Sentry => return Vec::new(),
+    };
+    let Some(repo) = event.repo.as_ref().filter(|_| is_ref || is_merge) else {
+        return Vec::new();
+    };
+    let Ok(body) = serde_json::from_slice::<Happened>(&event.payload) else {
+        return Vec::new();
+    };
+    let repo = repo.folded();
+    if is_merge {
+        // A commit is merged once: a repository that is fetched days later reports it days later.
+        let key = merged(&event.kind, body).map(|commit| format!("merge:{repo}:{commit}"));
+        return key
+            .map(|key| Identity { key, within: None })
+            .into_iter()
+            .collect();
+    }
+    moves(&event.kind, body)
+        .into_iter()
+        .map(|(word, rest)| Identity {
+            key: format!("{word}:{repo}:{rest}"),
+            within: Some(SAME_MOVE),
+        })
+        .collect()
+}
+
+fn merged(kind: &str, body: Happened) -> Option<String> {
+    if kind == "merge" {
+        return body.after;
+    }
+    let request = body.pull_request?;
+    request
+        .merge_commit_sha
+        .filter(|_| request.merged == Some(true))
+}
+
+/// Names the move of a ref, and its birth or end, which a service may report without a commit.
+fn moves(kind: &str, body: Happened) -> Vec<(&'static str, String)> {
+    let Some(name) = body.name else {
+        return Vec::new();
+    };
+    let name = match body.ref_type.as_deref() {
+        Some("branch") if !name.starts_with("refs/heads/") => format!("refs/heads/{name}"),
+        Some("tag") if !name.starts_with("refs/tags/") => format!("refs/tags/{name}"),
+        Some(_) | None => name,
+    };
+    let is_zero = |commit: &Option<String>| {
+        commit
+            .as_ref()
+            .is_some_and(|commit| commit.bytes().all(|byte| byte == b'0'))
+    };
+    let mut keys = Vec::new();
+    if let (Some(before), Some(after)) = (&body.before, &body.after) {
+        keys.push(("move", format!("{name}:{before}:{after}")));
+    }
+    if kind == "create" || is_zero(&body.before) {
+        keys.push(("born", name));
+    } else if kind == "delete" || is_zero(&body.after) {
+        keys.push(("gone", name));
+    }
+    keys
+}
+
+#[cfg(test)]
+mod tests;

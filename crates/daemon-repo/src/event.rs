@@ -25,10 +25,8 @@ const MAX_REF: usize = 240;
 pub struct GitEvent {
     /// `push`, `create`, `delete` or `merge`.
     pub kind: &'static str,
-    /// `git:<repo>:<ref>:<n>`, with `:<commit>` for a merge.
+    /// `git:<repo>:<ref>:<n>`, with `:<commit>` for a merge and `:push` for the push that creates a ref.
     pub delivery: DeliveryId,
-    /// The move, as webhooks tell it too: `<ref>:<before>:<after>`; a merge is part of a move and has none.
-    pub moved: Option<String>,
     /// The daemon whose commit the ref names afterwards, if its committer is that daemon.
     pub origin: Option<Mark>,
     /// The payload: the fields of GitHub's webhook of that kind, and `changed_files`.
@@ -61,25 +59,29 @@ impl GitEvent {
 }
 
 impl Repository {
-    /// Tells one move of a ref as events: a push, creation or deletion, then one for each merge it brought.
+    /// Returns the events of one move of a ref: a push or deletion and one for each merge it brought, or a creation and its
+    /// push. `default_branch` is the default branch and the commit it is at.
     ///
-    /// The answer is a function of the move, the default branch and the objects, so that telling a move again after a crash
-    /// gives the same events under the same delivery ids. Objects that are gone leave fields out; they lose no event.
+    /// The push of a created ref has the commits that the default branch lacks, so that conditions on pushes meet it as they
+    /// meet the webhook's. The answer depends on the move, the default branch and the objects only, so that the same move
+    /// read again after a crash gives the same events under the same delivery ids. Objects that are gone leave fields out;
+    /// they lose no event.
     ///
     /// # Errors
     /// [`GitError`] when git does not run.
     pub fn events_of(
         &self,
         ref_move: &RefMove,
-        default_branch: &RefName,
+        default_branch: (&RefName, &ObjectId),
     ) -> Result<Vec<GitEvent>, GitError> {
         let telling = Telling {
             repository: self,
             ref_move,
-            default_branch,
+            default_branch: default_branch.0,
+            default_tip: default_branch.1,
         };
         match &ref_move.step {
-            Step::Created { after } => Ok(vec![telling.created(after)?]),
+            Step::Created { after } => telling.created(after),
             Step::Deleted { .. } => Ok(vec![telling.event("delete", Map::new(), None)]),
             Step::Moved { before, after } => telling.moved(before, after),
         }
@@ -90,13 +92,43 @@ struct Telling<'a> {
     repository: &'a Repository,
     ref_move: &'a RefMove,
     default_branch: &'a RefName,
+    default_tip: &'a ObjectId,
 }
 
 impl Telling<'_> {
-    fn created(&self, after: &ObjectId) -> Result<GitEvent, GitError> {
+    fn created(&self, after: &ObjectId) -> Result<Vec<GitEvent>, GitError> {
+        let base = self.present(self.repository.commit_of(self.default_tip))?;
         let tip = self.present(self.repository.commit_of(after))?;
         let tip = tip.map(|id| self.repository.commit(&id)).transpose()?;
-        Ok(self.event("create", Map::new(), tip.as_ref()))
+        let mut fields = Map::new();
+        if let (Some(base), Some(tip)) = (base, &tip) {
+            self.add_commits(&mut fields, &base, &tip.id)?;
+            fields.insert("forced".into(), false.into());
+            if let Some(files) = self.repository.pull_request_files(&base, &tip.id)? {
+                add_files(&mut fields, &files);
+            }
+        }
+        let create = self.event("create", Map::new(), tip.as_ref());
+        let mut push = self.event("push", fields, tip.as_ref());
+        push.delivery = self.delivery(":push");
+        Ok(vec![create, push])
+    }
+
+    /// Adds the commits that `after` has and `before` has not, oldest first.
+    fn add_commits(
+        &self,
+        fields: &mut Map<String, Value>,
+        before: &ObjectId,
+        after: &ObjectId,
+    ) -> Result<(), GitError> {
+        let commits = self.repository.commits_between(before, after)?;
+        let changes = self.repository.changes_of(&commits, MergeDiff::Nothing)?;
+        let told = commits
+            .iter()
+            .rev()
+            .map(|commit| commit_json(commit, changes.get(&commit.id)));
+        fields.insert("commits".into(), told.collect());
+        Ok(())
     }
 
     fn moved(&self, before: &ObjectId, after: &ObjectId) -> Result<Vec<GitEvent>, GitError> {
@@ -106,13 +138,7 @@ impl Telling<'_> {
         let mut fields = Map::new();
         let mut merges = Vec::new();
         if let (Some(before), Some(tip)) = (before, &tip) {
-            let commits = self.repository.commits_between(&before, &tip.id)?;
-            let changes = self.repository.changes_of(&commits, MergeDiff::Nothing)?;
-            let told = commits
-                .iter()
-                .rev()
-                .map(|commit| commit_json(commit, changes.get(&commit.id)));
-            fields.insert("commits".into(), told.collect());
+            self.add_commits(&mut fields, &before, &tip.id)?;
             fields.insert(
                 "forced".into(),
                 (!self.repository.is_ancestor(&before, &tip.id)?).into(),
@@ -150,7 +176,6 @@ impl Telling<'_> {
         fields.insert("after".into(), commit.id.as_str().into());
         let mut event = self.event("merge", fields, Some(commit));
         event.delivery = self.delivery(&format!(":{}", commit.id));
-        event.moved = None;
         event
     }
 
@@ -171,8 +196,8 @@ impl Telling<'_> {
             "ref_type": name.kind().as_str(),
             "before": before,
             "after": after,
-            "created": kind == "create",
-            "deleted": kind == "delete",
+            "created": step.before().is_none(),
+            "deleted": step.after().is_none(),
             "repository": {
                 "full_name": self.repository.name().as_str(),
                 "default_branch": self.default_branch.short(),
@@ -205,7 +230,6 @@ impl Telling<'_> {
         GitEvent {
             kind,
             delivery: self.delivery(""),
-            moved: Some(format!("{name}:{before}:{after}")),
             origin,
             body: payload.to_string().into_bytes(),
         }

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Rows, params};
 
 use crate::column::{Columns as _, instant, integer, micros};
 use crate::failure::{Outcome, damaged};
-use crate::{admission, facts, payload, wanted};
+use crate::{admission, facts, payload, report, wanted};
 
 /// What [`read_event`] needs.
 pub(crate) const COLUMNS: &str = "e.seq, e.id, e.source, e.kind, e.action, e.subject, e.actor, e.actor_kind, \
@@ -55,9 +55,12 @@ fn accept_one(tx: &Connection, new: &NewEvent) -> Outcome<Accepted> {
             freshness: Freshness::Duplicate,
         });
     }
+    if let Some(accepted) = report::accept(tx, new)? {
+        return Ok(accepted);
+    }
     let seq = insert(tx, new)?;
     let mut put = tx.prepare_cached("INSERT OR REPLACE INTO identity VALUES (?1, ?2, ?3)")?;
-    for identity in &new.identities {
+    for identity in new.identities.iter().chain(&new.happenings) {
         put.execute(params![identity.key, seq, micros(new.event.received_at)])?;
     }
     Ok(Accepted {
@@ -112,7 +115,7 @@ fn insert(tx: &Connection, new: &NewEvent) -> Outcome<i64> {
     Ok(seq)
 }
 
-fn actor_word(kind: ActorKind) -> &'static str {
+pub(crate) fn actor_word(kind: ActorKind) -> &'static str {
     match kind {
         ActorKind::Human => "human",
         ActorKind::Bot => "bot",
@@ -149,7 +152,8 @@ pub(crate) fn read_some(conn: &Connection, mut rows: Rows<'_>) -> Outcome<Vec<Ev
         && let Some(row) = rows.next()?
     {
         let read = read_event(conn, row)?;
-        n_bytes += read.event.payload.len();
+        let reports = std::iter::once(&read.event).chain(&read.later_reports);
+        n_bytes += reports.map(|report| report.payload.len()).sum::<usize>();
         events.push(read);
     }
     Ok(events)
@@ -160,13 +164,21 @@ pub(crate) fn commit_matches(
     matched: Vec<Matched>,
     now: Timestamp,
 ) -> Outcome<Vec<Admission>> {
-    let mut mark =
-        tx.prepare_cached("UPDATE event SET due = 0 WHERE id = ?1 AND due = 1 RETURNING seq")?;
+    let mut mark = tx.prepare_cached(
+        "UPDATE event SET due = 0 WHERE id = ?1 AND due = 1 \
+         AND (SELECT count(*) FROM report AS r WHERE r.seq = event.seq) = ?2 RETURNING seq",
+    )?;
     let mut find = tx.prepare_cached("SELECT 1 FROM event WHERE id = ?1")?;
     let mut admissions = Vec::new();
     for one in matched {
         let marked: Option<i64> = mark
-            .query_row([one.event.as_str()], |row| row.get(0))
+            .query_row(
+                params![
+                    one.event.as_str(),
+                    i64::try_from(one.n_later).unwrap_or(i64::MAX)
+                ],
+                |row| row.get(0),
+            )
             .optional()?;
         let Some(seq) = marked else {
             if !find.exists([one.event.as_str()])? {
@@ -197,15 +209,20 @@ pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> 
     let id: EventId = row.word("id")?;
     let triggers = triggers(conn, &TriggerKey::Event(id.clone()))?;
     let (source, kind) = (row.word("source")?, row.text("kind")?);
-    let payload = payload::of_row(conn, row, row.get("seq")?)?;
-    let facts = match row.get_ref("facts")?.as_str_or_null() {
+    let payload = payload::of_row(conn, row, ("payload", row.get("seq")?))?;
+    let mut facts = match row.get_ref("facts")?.as_str_or_null() {
         Ok(Some(text)) => facts::from_text(text, || facts::of_payload(source, &kind, &payload))?,
         Ok(None) => daemon_event::Facts::default(),
         Err(error) => return Err(rusqlite::Error::from(error).into()),
     };
     let seq = row.count("seq")?;
+    let later_reports = report::of_event(conn, seq, &id)?;
+    for report in &later_reports {
+        facts.complete(&report.facts);
+    }
     Ok(EventRow {
         seq,
+        later_reports,
         event: Event {
             id,
             source,
@@ -231,7 +248,7 @@ pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> 
     })
 }
 
-fn actor(row: &Row<'_>) -> Outcome<Option<Actor>> {
+pub(crate) fn actor(row: &Row<'_>) -> Outcome<Option<Actor>> {
     let Some(name) = row.get::<_, Option<String>>("actor")? else {
         return Ok(None);
     };

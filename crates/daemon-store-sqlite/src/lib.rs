@@ -59,6 +59,7 @@ mod payload;
 mod reader;
 mod registry;
 mod repair;
+mod report;
 mod run;
 mod seams;
 mod space;

@@ -13,6 +13,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/0004.sql"),
     include_str!("schema/0005.sql"),
     include_str!("schema/0006.sql"),
+    include_str!("schema/0007.sql"),
 ];
 
 /// `DMNS`: tells our files from other programs'.
@@ -99,7 +100,7 @@ mod tests {
         let ours = format!("PRAGMA application_id = {APPLICATION_ID};");
         check(
             &format!("{ours} PRAGMA user_version = 99;"),
-            "the store has version 99, this program knows up to 6",
+            "the store has version 99, this program knows up to 7",
         );
         let senseless =
             "the store is damaged: its version makes no sense; restore it from a backup";

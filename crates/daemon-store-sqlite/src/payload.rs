@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use daemon_event::{Event, Source};
 use jiff::Timestamp;
-use rusqlite::blob::ZeroBlob;
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, MAIN_DB, Row, params};
 
 use crate::column::{Columns as _, micros};
@@ -30,13 +30,29 @@ pub(crate) fn insert(tx: &Connection, seq: i64, event: &Event) -> Outcome<()> {
     let facts = facts::to_text(&event.facts, || {
         Ok(facts::of_payload(event.source, &event.kind, payload))
     })?;
-    let mut put = tx.prepare_cached("INSERT INTO payload VALUES (?1, ?2, ?3)")?;
+    tx.prepare_cached("INSERT INTO payload VALUES (?1, ?2, ?3)")?
+        .execute(params![seq, facts, column(payload)])?;
+    write_long(tx, ("payload", seq), payload)
+}
+
+/// Returns what is inserted for a payload: zeros for a long one, which [`write_long`] replaces.
+pub(crate) fn column(payload: &[u8]) -> ToSqlOutput<'_> {
+    match payload.len() <= WHOLE {
+        true => ToSqlOutput::Borrowed(ValueRef::Blob(payload)),
+        false => ToSqlOutput::ZeroBlob(payload.len() as u64),
+    }
+}
+
+/// Writes the payload of a row whose `body` was inserted as [`column`] says.
+pub(crate) fn write_long(
+    tx: &Connection,
+    (table, row): (&str, i64),
+    payload: &[u8],
+) -> Outcome<()> {
     if payload.len() <= WHOLE {
-        put.execute(params![seq, facts, payload])?;
         return Ok(());
     }
-    put.execute(params![seq, facts, ZeroBlob(payload.len() as u64)])?;
-    let mut blob = tx.blob_open(MAIN_DB, "payload", "body", seq, false)?;
+    let mut blob = tx.blob_open(MAIN_DB, table, "body", row, false)?;
     for (n, piece) in payload.chunks(PIECE).enumerate() {
         blob.write_at(piece, n * PIECE)?;
     }
@@ -44,8 +60,12 @@ pub(crate) fn insert(tx: &Connection, seq: i64, event: &Event) -> Outcome<()> {
     Ok(())
 }
 
-/// Reads the payload of a row; empty if it was forgotten.
-pub(crate) fn of_row(conn: &Connection, row: &Row<'_>, seq: i64) -> Outcome<Arc<[u8]>> {
+/// Reads the payload of a row of a table; empty if it was forgotten.
+pub(crate) fn of_row(
+    conn: &Connection,
+    row: &Row<'_>,
+    (table, number): (&str, i64),
+) -> Outcome<Arc<[u8]>> {
     let n_bytes: Option<i64> = row.get("n_body")?;
     let Some(n_bytes) = n_bytes else {
         return Ok(Arc::default());
@@ -59,7 +79,7 @@ pub(crate) fn of_row(conn: &Connection, row: &Row<'_>, seq: i64) -> Outcome<Arc<
     }
     let mut payload: Arc<[u8]> = std::iter::repeat_n(0, n_bytes).collect();
     let bytes = Arc::get_mut(&mut payload).expect("nobody shares it yet");
-    let blob = conn.blob_open(MAIN_DB, "payload", "body", seq, true)?;
+    let blob = conn.blob_open(MAIN_DB, table, "body", number, true)?;
     blob.read_at_exact(bytes, 0)?;
     blob.close()?;
     Ok(payload)
@@ -75,7 +95,7 @@ pub(crate) fn put_facts(tx: &Connection, seq: i64, found: &daemon_event::Facts) 
             return Ok(daemon_event::Facts::default());
         };
         let source: Source = row.word("source")?;
-        let payload = of_row(tx, row, seq)?;
+        let payload = of_row(tx, row, ("payload", seq))?;
         Ok(facts::of_payload(source, &row.text("kind")?, &payload))
     })?;
     tx.prepare_cached("UPDATE payload SET facts = ?2 WHERE seq = ?1")?
@@ -86,12 +106,14 @@ pub(crate) fn put_facts(tx: &Connection, seq: i64, found: &daemon_event::Facts) 
 /// Forgets some of the payloads received before an instant, of events behind one, and returns the last event looked at
 /// where there may be more.
 ///
-/// With a payload goes what was wanted beside it.
+/// With a payload go the later reports of the event and its wanted facts.
 pub(crate) fn forget(tx: &Connection, before: Timestamp, behind: i64) -> Outcome<Option<i64>> {
     let mut find = tx.prepare_cached(
-        "SELECT e.seq, coalesce((SELECT length(p.body) FROM payload AS p WHERE p.seq = e.seq), 0) AS n_body \
+        "SELECT e.seq, coalesce((SELECT length(p.body) FROM payload AS p WHERE p.seq = e.seq), 0) \
+         + (SELECT coalesce(sum(length(r.body)), 0) FROM report AS r WHERE r.seq = e.seq) AS n_body \
          FROM event AS e WHERE e.seq > ?1 AND e.due = 0 AND e.received_at < ?2 \
          AND (EXISTS (SELECT 1 FROM payload AS p WHERE p.seq = e.seq) \
+              OR EXISTS (SELECT 1 FROM report AS r WHERE r.seq = e.seq) \
               OR EXISTS (SELECT 1 FROM wanted AS w WHERE w.seq = e.seq)) \
          AND NOT EXISTS (SELECT 1 FROM wanted AS w WHERE w.seq = e.seq AND w.state = 'waiting') \
          ORDER BY e.seq",
@@ -106,7 +128,7 @@ pub(crate) fn forget(tx: &Connection, before: Timestamp, behind: i64) -> Outcome
         n_bytes += row.count("n_body")?;
     }
     drop(rows);
-    for table in ["payload", "wanted"] {
+    for table in ["payload", "report", "wanted"] {
         let mut delete = tx.prepare_cached(&format!("DELETE FROM {table} WHERE seq = ?1"))?;
         for seq in &forgotten {
             delete.execute([seq])?;

@@ -75,6 +75,8 @@ cases! {
         a_duplicate_stores_none_of_its_identities
         two_of_one_call_may_be_duplicates
         an_identity_counts_only_within_its_time
+        one_happening_is_one_event_in_either_order
+        facts_of_all_reports_are_kept_and_matched
         moves_and_cursors_are_stored_together
         unmatched_events_come_oldest_first
         an_event_is_matched_once
@@ -83,6 +85,7 @@ cases! {
         what_is_wanted_is_due_at_once_the_longest_overdue_first
         a_failed_try_waits_for_its_time_and_a_final_one_for_nothing
         a_found_fact_wakes_once_and_is_stored_with_the_event
+        a_found_fact_keeps_what_a_report_said_meanwhile
         only_a_wanted_fact_is_settled
         payloads_are_kept_while_a_fact_is_wanted;
     admission:

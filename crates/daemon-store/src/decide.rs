@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use daemon_cron::Schedule;
 use daemon_engine::{ActivationState, Admission, Conduct, NewTrigger, Trigger};
-use daemon_event::{ActivationId, DaemonKey, TriggerKey};
+use daemon_event::{ActivationId, DaemonKey, Event, TriggerKey};
 use daemon_schedule::{Recurrence, TickOutcome, TickRow, retracted, superseded, unrecorded};
 use jiff::{SignedDuration, Timestamp};
 
@@ -28,6 +28,11 @@ pub fn still_counts(identity: &Identity, stored_at: Timestamp, received_at: Time
     identity
         .within
         .is_none_or(|within| received_at.duration_since(stored_at) <= within)
+}
+
+/// Reports whether two events are of one source and one kind, which reports a happening once.
+pub fn is_same_report(one: &Event, other: &Event) -> bool {
+    one.source == other.source && one.kind == other.kind
 }
 
 /// Works out the rows of a repository after a registration, and what changed.

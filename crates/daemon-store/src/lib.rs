@@ -27,6 +27,7 @@
 //!         payload: b"{}".as_slice().into(),
 //!     },
 //!     identities: vec![Identity { key: "id:github:72d3162e".to_owned(), within: None }],
+//!     happenings: Vec::new(),
 //!     matching: Matching::Due,
 //! };
 //! let store = MemoryStore::new();

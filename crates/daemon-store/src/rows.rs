@@ -15,6 +15,9 @@ pub struct NewEvent {
     pub event: Event,
     /// The keys by which a repetition is known; any one already stored makes this event a duplicate.
     pub identities: Vec<Identity>,
+    /// The keys of what happened, which every source that reports it derives alike: an event that shares one with a stored
+    /// event is the same happening, unless this source reported the stored one as this kind already.
+    pub happenings: Vec<Identity>,
     /// Whether conditions are still to be matched against it.
     pub matching: Matching,
 }
@@ -22,7 +25,7 @@ pub struct NewEvent {
 /// One key by which an event is known again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The key: `id:github:<delivery>`, `body:github:<sha-256>`, `move:<repo>:<ref>:<before>:<after>`.
+    /// The key: `id:github:<delivery>`, `body:github:<sha-256>`; of what happened, `move:<repo>:<ref>:<before>:<after>`.
     pub key: String,
     /// How long the key counts after it was first stored; `None` for as long as it is kept.
     pub within: Option<SignedDuration>,
@@ -60,8 +63,10 @@ pub enum Freshness {
 pub struct EventRow {
     /// The order in which events were stored, from 1, without gaps among those accepted.
     pub seq: u64,
-    /// The event.
+    /// The event as it was reported first; its facts include those of the later reports.
     pub event: Event,
+    /// Reports of the same happening by other sources, or by the same as another kind; oldest first, under the event's id.
+    pub later_reports: Vec<Event>,
     /// How often it was told again.
     pub duplicates: u64,
     /// Whether conditions are still to be matched against it.
@@ -70,6 +75,20 @@ pub struct EventRow {
     pub triggers: Vec<EventTrigger>,
     /// The facts that its payload lacked and a condition needed, by name of the need.
     pub wanted: Vec<WantedFact>,
+}
+
+impl EventRow {
+    /// Returns every report of the happening, each with the facts of all.
+    pub fn reports(&self) -> Vec<Event> {
+        let later_reports = self.later_reports.iter().map(|event| {
+            let mut event = event.clone();
+            event.facts.complete(&self.event.facts);
+            event
+        });
+        std::iter::once(self.event.clone())
+            .chain(later_reports)
+            .collect()
+    }
 }
 
 /// One daemon that an event reached.
@@ -88,6 +107,8 @@ pub struct EventTrigger {
 pub struct Matched {
     /// The event.
     pub event: EventId,
+    /// How many later reports were matched; an event that has more by then stays to be matched.
+    pub n_later: usize,
     /// One trigger per daemon that it wakes.
     pub triggers: Vec<NewTrigger>,
     /// The facts without which conditions that otherwise hold cannot be decided.

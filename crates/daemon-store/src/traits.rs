@@ -25,6 +25,10 @@ pub trait Events: Send + Sync {
     ///
     /// An event is a duplicate if any of its identities is stored and still counts; then only the count of the first
     /// rises. Two events of one call may be duplicates of each other. A sender told `Ok` never needs to repeat.
+    ///
+    /// A report of a happening that another source reported, or the same source as another kind, is answered as a duplicate
+    /// too, but it is kept: its keys name the first event from then on, its facts complete those of the first, and the first
+    /// is matched once more if this one is to be matched.
     async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError>;
 
     /// Stores events of a repository's refs together with where those refs are now.
@@ -43,7 +47,8 @@ pub trait Events: Send + Sync {
     /// Returns up to `limit` events behind `after` (0: from the first) that are still to be matched, oldest first.
     async fn unmatched(&self, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError>;
 
-    /// Marks events as matched and admits their triggers, in order; an event already matched is passed over.
+    /// Marks events as matched and admits their triggers, in order; an event already matched is passed over,
+    /// and so is one that has more reports than were matched: it stays to be matched.
     ///
     /// What an event wants is stored in the same transaction, due at `now`.
     ///

@@ -121,6 +121,7 @@ impl<'a> Candidate<'a> {
                 events.push(EventRow {
                     seq: 1,
                     event,
+                    later_reports: Vec::new(),
                     duplicates: 0,
                     matching: Matching::Done,
                     triggers: Vec::new(),

@@ -46,6 +46,7 @@ mod serve_facts;
 #[cfg(feature = "internal-testing")]
 mod serve_failpoints;
 mod serve_follow;
+mod serve_happenings;
 mod serve_hooks;
 mod serve_intake;
 mod serve_kills;

@@ -133,6 +133,7 @@ async fn cycle(store: &SqliteStore, daemon: &DaemonKey, n: u64) -> Result<()> {
         link: None,
     };
     let matched = Matched {
+        n_later: 0,
         event: id,
         wanted: Vec::new(),
         triggers: vec![trigger],
@@ -176,6 +177,7 @@ async fn complete(
 
 fn event(id: &EventId, n: u64, now: Timestamp) -> Result<NewEvent> {
     Ok(NewEvent {
+        happenings: Vec::new(),
         event: Event {
             id: id.clone(),
             source: Source::Github,

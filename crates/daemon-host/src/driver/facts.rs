@@ -10,6 +10,7 @@ use daemon_engine::{
 use daemon_event::{
     DaemonKey, Enrichment, Event, EventId, Field, FieldValue, Need, Source, enriched, label_names,
 };
+use daemon_store::decide::is_same_report;
 use daemon_store::{EventRow, FoundFact, MAX_PAGE, Query, StoreError, TriedFact};
 use jiff::Timestamp;
 use tokio::task::{Id, JoinSet};
@@ -174,12 +175,13 @@ async fn try_one(
         let over = fact.given_up("no condition needs it any more");
         return Ok(Some(tried(over, None, waiting)));
     }
+    let report = lacking(inner, row, fact.need).unwrap_or_else(|| row.event.clone());
     let fetched = tokio::select! {
         () = inner.stop.cancelled() => return Ok(None),
-        fetched = fetch(inner, patient, (&row.event, fact.need), now) => fetched,
+        fetched = fetch(inner, patient, (&report, fact.need), now) => fetched,
     };
     let read = match &fetched {
-        Ok(found) => enriched(&row.event, &found.found),
+        Ok(found) => enriched(&report, &found.found),
         Err(error) => return Ok(Some(tried(fact.after_try(Err(error), now), None, waiting))),
     };
     Ok(Some(match read {
@@ -194,11 +196,22 @@ async fn try_one(
 /// Names the daemons that an event has not woken and that need a fact of it.
 fn waiting(inner: &Inner, row: &EventRow, need: Need) -> BTreeSet<DaemonKey> {
     let registry = inner.registry.get();
-    let lacking = registry.lacking(&row.event).into_iter();
+    let lacking = row.reports();
+    let lacking = lacking.iter().flat_map(|report| registry.lacking(report));
     let lacking = lacking.filter(|(_, needs)| needs.contains(&need));
     let keys = lacking.map(|(daemon, _)| daemon.row.key.clone());
     keys.filter(|key| row.triggers.iter().all(|known| known.daemon != *key))
         .collect()
+}
+
+/// Returns the report of an event whose conditions need a fact.
+fn lacking(inner: &Inner, row: &EventRow, need: Need) -> Option<Event> {
+    let registry = inner.registry.get();
+    let needs = |report: &Event| {
+        let mut lacking = registry.lacking(report).into_iter();
+        lacking.any(|(_, needs)| needs.contains(&need))
+    };
+    row.reports().into_iter().find(needs)
 }
 
 /// Looks in local git first, then asks the service, unless that wants to be left alone.
@@ -345,14 +358,23 @@ async fn found(
     event: Event,
     waiting: &BTreeSet<DaemonKey>,
 ) -> Result<FoundFact, StoreError> {
-    let decision = matching::decide(inner, (row.seq, &event), |key| waiting.contains(key)).await?;
+    let mut row = row.clone();
+    let mut later_reports = row.later_reports.iter_mut();
+    match later_reports.find(|report| is_same_report(report, &event)) {
+        Some(report) => {
+            row.event.facts.complete(&event.facts);
+            *report = event;
+        }
+        None => row.event = event,
+    }
+    let decision = matching::decide(inner, &row, |key| waiting.contains(key)).await?;
     let triggers: Vec<NewTrigger> = decision.triggers;
     Ok(FoundFact {
-        facts: event.facts,
+        facts: row.event.facts,
         triggers,
         wanted: decision.wanted,
     })
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

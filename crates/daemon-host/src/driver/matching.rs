@@ -1,12 +1,13 @@
 //! The match loop: stored events meet conditions, and what they wake is committed with the mark that they were matched.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use daemon_engine::{Admission, Joining, NewTrigger, Notice, Trigger};
 use daemon_event::{DaemonKey, Event, Need, TriggerKey};
-use daemon_store::{Matched, StoreError};
+use daemon_store::{EventRow, Matched, StoreError};
 
 use super::sight::Unread;
 use super::{Inner, origin};
@@ -33,7 +34,8 @@ pub(super) async fn run(inner: Arc<Inner>) {
     }
 }
 
-/// How far the events that wait for the first reading of their repository were passed over.
+/// How far the events that wait for the first reading of their repository were passed over; an event before that may become due
+/// again, by another report of it.
 #[derive(Debug, Default)]
 pub(crate) struct Passed {
     until: u64,
@@ -49,7 +51,7 @@ pub(crate) async fn match_waiting(inner: &Inner, passed: &mut Passed) -> Result<
         // A registration changes what events meet; it waits for the batch.
         let registering = inner.registering.read().await;
         let unread = inner.events_wait_for(random::now());
-        if unread != passed.unread {
+        if inner.signals.again.swap(false, Ordering::AcqRel) || unread != passed.unread {
             *passed = Passed { until: 0, unread };
         }
         let mut waiting = inner.store.unmatched(passed.until, BATCH).await?;
@@ -61,9 +63,10 @@ pub(crate) async fn match_waiting(inner: &Inner, passed: &mut Passed) -> Result<
         let mut matched = Vec::with_capacity(waiting.len());
         let mut n_wanted = 0;
         for row in &waiting {
-            let decision = decide(inner, (row.seq, &row.event), |_| true).await?;
+            let decision = decide(inner, row, |_| true).await?;
             n_wanted += decision.wanted.len();
             matched.push(Matched {
+                n_later: row.later_reports.len(),
                 event: row.event.id.clone(),
                 triggers: decision.triggers,
                 wanted: decision.wanted,
@@ -106,6 +109,18 @@ pub(crate) fn notice(admissions: &[Admission]) {
     }
 }
 
+/// Names the daemons that the reports of an event wake, each with the conditions that one of them meets.
+fn woken_by(inner: &Inner, reports: &[Event]) -> BTreeMap<DaemonKey, Vec<u32>> {
+    let mut woken: BTreeMap<DaemonKey, BTreeSet<u32>> = BTreeMap::new();
+    for (key, conditions) in reports.iter().flat_map(|one| inner.registry.matches(one)) {
+        woken.entry(key).or_default().extend(conditions);
+    }
+    woken
+        .into_iter()
+        .map(|(key, conditions)| (key, conditions.into_iter().collect()))
+        .collect()
+}
+
 /// What is to be done about an event: whom it wakes, and what must be known to decide the rest.
 #[derive(Debug, Default)]
 pub(crate) struct Decision {
@@ -118,17 +133,23 @@ pub(crate) struct Decision {
 /// The caller holds the registration still.
 pub(crate) async fn decide(
     inner: &Inner,
-    (seq, event): (u64, &Event),
+    row: &EventRow,
     is_asked: impl Fn(&DaemonKey) -> bool,
 ) -> Result<Decision, StoreError> {
-    let woken = inner.registry.matches(event);
+    let (seq, event) = (row.seq, &row.event);
+    let reports = row.reports();
     let registry = inner.registry.get();
-    let lacking = registry.lacking(event);
+    let woken = woken_by(inner, &reports);
+    let mut lacking: Vec<_> = reports
+        .iter()
+        .flat_map(|report| registry.lacking(report))
+        .collect();
+    lacking.retain(|(daemon, _)| !woken.contains_key(&daemon.row.key));
     if woken.is_empty() && lacking.is_empty() {
         return Ok(Decision::default());
     }
     let config = inner.config();
-    let origin = origin::of(inner, event, config.limits.chain_depth).await?;
+    let origin = origin::of(inner, &reports, config.limits.chain_depth).await?;
     let may_wake = |daemon: &Registered| {
         let key = &daemon.row.key;
         let is_own = origin.as_ref().is_some_and(|origin| origin.is_own(key));
@@ -165,3 +186,6 @@ pub(crate) async fn decide(
         wanted: wanted.into_iter().collect(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,16 +36,19 @@ impl Origin {
     }
 }
 
-/// Finds the output behind an event; a chain may be `max_depth` deep.
+/// Finds the output behind an event, whichever of its reports shows it; a chain may be `max_depth` deep.
 ///
 /// # Errors
 /// If the store fails.
 pub(super) async fn of(
     inner: &Inner,
-    event: &Event,
+    reports: &[Event],
     max_depth: u32,
 ) -> Result<Option<Origin>, StoreError> {
-    for (place, tie) in places(event) {
+    let places = reports
+        .iter()
+        .flat_map(|event| places(event).into_iter().map(move |place| (event, place)));
+    for (event, (place, tie)) in places {
         let Some(output) = find(inner, event, &place).await? else {
             continue;
         };

@@ -12,8 +12,7 @@ use daemon_repo::{
     DaemonSource, Discovery, GitError, ObjectId, RefCursor, RefName, RefPosition, RefSnapshot,
     RemoteName, Repository,
 };
-use daemon_store::{DaemonRow, Identity, Matching, NewEvent, Registration};
-use jiff::SignedDuration;
+use daemon_store::{DaemonRow, Matching, NewEvent, Registration};
 use notify::Watcher as _;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -23,8 +22,6 @@ use crate::random;
 use crate::registration::{self, Reading};
 pub(super) use awaited::Awaited;
 
-/// How long the same move told by a webhook counts as its duplicate.
-pub(crate) const SAME_MOVE: SignedDuration = SignedDuration::from_hours(1);
 /// How long notices of the file system are collected before refs are read.
 const SETTLE: Duration = Duration::from_millis(20);
 
@@ -279,7 +276,7 @@ async fn moves(
     let work = move |repo: &Watched| {
         let mut events = Vec::new();
         for one in &moves {
-            events.extend(repo.repository.events_of(one, &told.branch)?);
+            events.extend(repo.repository.events_of(one, (&told.branch, &told.tip))?);
         }
         Ok(events)
     };
@@ -303,6 +300,7 @@ async fn accept(inner: &Inner, repo: &Watched, told: Told) -> Result<(), RepoErr
     let accepted = accepted.map_err(|source| store_failed(repo, source))?;
     crate::failpoint::hit("N3");
     crate::intake::count("git", &accepted);
+    inner.events_accepted(&accepted);
     Ok(())
 }
 
@@ -311,23 +309,8 @@ fn new_event(
     event: daemon_repo::GitEvent,
     now: jiff::Timestamp,
 ) -> Option<NewEvent> {
-    let mut identities = vec![Identity {
-        key: format!("id:git:{}", event.delivery),
-        within: None,
-    }];
-    if let Some(moved) = &event.moved {
-        let key = format!("move:{}:{moved}", repo.name.folded());
-        identities.push(Identity {
-            key,
-            within: Some(SAME_MOVE),
-        });
-    }
     match event.into_event(random::event_id(now), now) {
-        Ok(event) => Some(NewEvent {
-            event,
-            identities,
-            matching: Matching::Due,
-        }),
+        Ok(event) => Some(crate::intake::new_event(event, Matching::Due)),
         Err(error) => {
             tracing::error!(repo = %repo.name, %error, "a move of a ref could not be told");
             None

@@ -26,7 +26,7 @@ pub struct RepoState {
     /// Since when its first reading after the start, or a reload, is under way.
     pub reading_since: Option<Timestamp>,
     /// Since when it is watched, as long as no host ever read it.
-    never_read_since: Option<Timestamp>,
+    pub(super) never_read_since: Option<Timestamp>,
     is_forced: bool,
 }
 

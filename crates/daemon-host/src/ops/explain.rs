@@ -35,6 +35,7 @@ impl Operations {
             }
             return one_condition(&condition, event.as_ref(), facts);
         }
+        let reports = stored.as_ref().map(EventRow::reports).unwrap_or_default();
         let registry = self.registry.get();
         let asked = match &id {
             Some(id) => Some(registry.find(id, repo.as_ref())?.row.key.clone()),
@@ -49,9 +50,13 @@ impl Operations {
         });
         let mut daemons = Vec::new();
         for daemon in chosen {
-            let decided = Decided::all(&daemon.definition.watch, event.as_ref());
-            miss(&mut facts, event.as_ref(), &decided);
-            let mut object = registered_json(daemon, &decided, event.as_ref());
+            let watch = &daemon.definition.watch;
+            let wakes =
+                |report: &&Event| Decided::all(watch, Some(report)).iter().any(Decided::wakes);
+            let report = reports.iter().find(wakes).or(event.as_ref());
+            let decided = Decided::all(watch, report);
+            miss(&mut facts, report, &decided);
+            let mut object = registered_json(daemon, &decided, report);
             hinder(&mut object, &daemon.row, stored.as_ref());
             daemons.push(object);
         }

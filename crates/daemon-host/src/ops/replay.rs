@@ -123,6 +123,7 @@ impl Operations {
         let row = known.unwrap_or(EventRow {
             seq: 0,
             event,
+            later_reports: Vec::new(),
             duplicates: 0,
             matching: Matching::Due,
             triggers: Vec::new(),

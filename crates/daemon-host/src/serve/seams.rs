@@ -131,7 +131,7 @@ impl Live for HostLive {
     fn nudge(&self) {
         self.inner.signals.claims.notify_one();
         self.inner.signals.outputs.notify_one();
-        self.inner.signals.matches.notify_one();
+        self.inner.match_again();
     }
 
     fn stop_run(&self, activation: &ActivationId) {

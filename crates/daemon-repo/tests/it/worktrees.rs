@@ -477,13 +477,15 @@ fn the_branch_of_a_daemon_is_told_with_its_origin() {
     repository
         .create_branch(&Remote::Here, &mark().branch(), &commit)
         .unwrap();
-    let (_, moves) = cursor.advance(&repository.refs().unwrap());
+    let refs = repository.refs().unwrap();
+    let (_, moves) = cursor.advance(&refs);
     let main = RefName::branch("main").unwrap();
-    let events = repository.events_of(&moves[0], &main).unwrap();
+    let tip = refs.get(&main).unwrap();
+    let events = repository.events_of(&moves[0], (&main, tip)).unwrap();
     let told: Vec<_> = events
         .iter()
         .map(|event| (event.kind, event.origin.clone()))
         .collect();
-    assert_eq!(told, [("create", Some(mark()))]);
+    assert_eq!(told, ["create", "push"].map(|kind| (kind, Some(mark()))));
     assert_eq!(git().program().file_name().unwrap(), "git");
 }

@@ -35,6 +35,7 @@ fn event(n: u64) -> NewEvent {
             facts: Facts::default(),
             payload: format!("{{\"n\":{n}}}").into_bytes().into(),
         },
+        happenings: Vec::new(),
         identities: vec![Identity {
             key: format!("id:{n}"),
             within: None,

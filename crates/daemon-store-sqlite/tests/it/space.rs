@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use daemon_event::{DeliveryId, Enrichment, Event, EventId, Source, read};
-use daemon_store::{Events as _, Hosting as _, Matching, NewEvent};
+use daemon_store::{Events as _, Hosting as _, Identity, Matching, NewEvent};
 use daemon_store_sqlite::SqliteStore;
 use jiff::Timestamp;
 use rusqlite::Connection;
@@ -45,6 +45,7 @@ fn issue(n: u64, text: &str) -> NewEvent {
     NewEvent {
         event,
         identities: Vec::new(),
+        happenings: Vec::new(),
         matching: Matching::Done,
     }
 }
@@ -99,6 +100,66 @@ fn a_payload_is_stored_once_and_read_back_whole() {
         })
         .unwrap();
     assert!(beside < 1_000, "{beside} bytes are stored beside a payload");
+}
+
+#[test]
+fn a_later_report_is_stored_once_and_forgotten_with_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let happened = |kind: &str, new: NewEvent| NewEvent {
+        happenings: vec![Identity {
+            key: "one".to_owned(),
+            within: None,
+        }],
+        event: Event {
+            kind: kind.to_owned(),
+            ..new.event
+        },
+        ..new
+    };
+    let first = issue(1, "first");
+    let long = happened("issues", issue(2, &"x".repeat(4 * MIB)));
+    for new in [&happened("other", first.clone()), &long] {
+        accept(&store, new);
+    }
+    let read = || {
+        let found = runtime().block_on(store.event(&first.event.id));
+        found.unwrap().unwrap()
+    };
+    let expected = Event {
+        id: first.event.id.clone(),
+        ..long.event
+    };
+    assert!(
+        read().later_reports == [expected],
+        "a report is read as it was stored"
+    );
+    let conn = Connection::open(&path).unwrap();
+    let longest_facts = |table: &str| -> i64 {
+        let sql = format!("SELECT max(length(facts)) FROM {table}");
+        conn.query_row(&sql, [], |row| row.get(0)).unwrap()
+    };
+    assert!(longest_facts("report") < 1_000);
+    drop(conn);
+    let (past, now) = (
+        Timestamp::UNIX_EPOCH,
+        Timestamp::from_second(1_000).unwrap(),
+    );
+    runtime().block_on(store.retain(now, past, past)).unwrap();
+    assert_eq!(
+        (read().event.payload.len(), read().later_reports.len()),
+        (0, 0)
+    );
+    let conn = Connection::open(&path).unwrap();
+    let n_kept: i64 = conn
+        .query_row(
+            "SELECT (SELECT count(*) FROM report) + (SELECT count(*) FROM payload)",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(n_kept, 0);
 }
 
 #[test]
@@ -160,6 +221,7 @@ fn a_store_of_an_older_version_gives_space_back_too() {
     conn.execute_batch(
         "PRAGMA auto_vacuum = NONE; VACUUM; DELETE FROM payload WHERE seq = 2; \
          DROP INDEX activation_suspect; ALTER TABLE activation DROP COLUMN crashes_alone; DROP TABLE host_start; \
+         DROP TABLE report; \
          PRAGMA user_version = 4;",
     )
     .unwrap();

@@ -172,6 +172,7 @@ pub(super) async fn a_full_queue_refuses_and_records(store: &dyn Store) {
         .chain([woken("a", 1, at(1)), woken("b", 2000, at(1))])
         .collect();
     let matched = Matched {
+        n_later: 0,
         event: event_id(1),
         wanted: Vec::new(),
         triggers,

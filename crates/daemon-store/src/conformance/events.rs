@@ -1,7 +1,7 @@
 //! Events: stored once, matched once.
 
 use daemon_engine::Admission;
-use daemon_event::{Actor, ActorKind, EventId};
+use daemon_event::{Actor, ActorKind, Event, EventId, Facts, Field, FieldValue, Source};
 
 use super::scene::{
     activation_id, at, daemon, event, event_id, first, forever, new_event, registered, repo,
@@ -53,6 +53,7 @@ pub(super) async fn an_event_is_stored_as_it_came(store: &dyn Store) {
         vec![NewEvent {
             event: given.clone(),
             identities: vec![forever("id:github:7")],
+            happenings: Vec::new(),
             matching: Matching::Done,
         }],
     )
@@ -63,6 +64,7 @@ pub(super) async fn an_event_is_stored_as_it_came(store: &dyn Store) {
         EventRow {
             seq: 1,
             event: given,
+            later_reports: Vec::new(),
             duplicates: 0,
             matching: Matching::Done,
             triggers: Vec::new(),
@@ -127,6 +129,7 @@ pub(super) async fn an_identity_counts_only_within_its_time(store: &dyn Store) {
     let moved = |n: u64, seconds| NewEvent {
         event: event(n, at(seconds)),
         identities: vec![within("move:o/r:refs/heads/main:a:b", 3600)],
+        happenings: Vec::new(),
         matching: Matching::Due,
     };
     assert_eq!(accept(store, vec![moved(1, 0)]).await, [new(1)]);
@@ -142,6 +145,145 @@ pub(super) async fn an_identity_counts_only_within_its_time(store: &dyn Store) {
         [duplicate_of(3)],
         "a clock that stepped back does not make it new"
     );
+}
+
+/// Returns an event of a source and a kind, known by an id of its own and by what happened.
+fn report_of(n: u64, (source, kind): (Source, &str), happened: &str) -> NewEvent {
+    let mut event = event(n, at(i64::try_from(n).expect("small")));
+    event.source = source;
+    kind.clone_into(&mut event.kind);
+    event.facts = Facts::default();
+    event.facts.set_text(Field::Name, kind);
+    event.facts.set(Field::Number, FieldValue::Number(n));
+    NewEvent {
+        event,
+        happenings: vec![within(happened, 3600)],
+        ..new_event(n, &format!("id:{n}"))
+    }
+}
+
+const MERGED: (Source, &str) = (Source::Git, "merge");
+const CLOSED: (Source, &str) = (Source::Github, "pull_request");
+
+pub(super) async fn one_happening_is_one_event_in_either_order(store: &dyn Store) {
+    for (first, second, n) in [(MERGED, CLOSED, 10), (CLOSED, MERGED, 20)] {
+        let happened = format!("merge:o/r:{n}");
+        let given = [
+            report_of(n, first, &happened),
+            report_of(n + 1, second, &happened),
+            report_of(n + 2, second, &format!("{happened}:other")),
+        ];
+        let accepted = accept(store, given.to_vec()).await;
+        assert_eq!(accepted, [new(n), duplicate_of(n), new(n + 2)]);
+        let row = row_of(store, &event_id(n)).await;
+        assert_eq!((row.duplicates, row.matching), (1, Matching::Due));
+        assert_eq!(
+            row.event, given[0].event,
+            "it knows all that the other says"
+        );
+        let later_reports = Event {
+            id: event_id(n),
+            ..given[1].event.clone()
+        };
+        assert_eq!(row.later_reports, [later_reports]);
+        let again = NewEvent {
+            happenings: Vec::new(),
+            ..report_of(n + 1, second, "")
+        };
+        assert_eq!(
+            accept(store, vec![again]).await,
+            [duplicate_of(n)],
+            "the second is known by its own id"
+        );
+        assert_eq!(row_of(store, &event_id(n)).await.later_reports.len(), 1);
+        assert_eq!(
+            accept(store, vec![report_of(n + 3, first, &happened)]).await,
+            [new(n + 3)],
+            "a source that reports it twice reports two"
+        );
+        assert_eq!(
+            accept(store, vec![report_of(n + 4, second, &happened)]).await,
+            [duplicate_of(n + 3)],
+            "and what comes next is of the second"
+        );
+        let late = NewEvent {
+            event: Event {
+                received_at: at(9999),
+                ..report_of(n + 5, (Source::Github, "push"), "").event
+            },
+            ..report_of(n + 5, (Source::Github, "push"), &happened)
+        };
+        assert_eq!(accept(store, vec![late]).await, [new(n + 5)]);
+    }
+}
+
+pub(super) async fn facts_of_all_reports_are_kept_and_matched(store: &dyn Store) {
+    registered(store, &["a", "b"]).await;
+    let mut first = report_of(1, MERGED, "merge:o/r:1");
+    first.event.facts.set_text(Field::Title, "as git says");
+    let mut second = report_of(2, CLOSED, "merge:o/r:1");
+    second.event.facts.set_text(Field::Title, "as GitHub says");
+    second.event.facts.set_texts(Field::Labels, ["docs"]);
+    accept(store, vec![first]).await;
+    let wakes = |id: &str, n| Matched {
+        n_later: 0,
+        event: event_id(1),
+        wanted: Vec::new(),
+        triggers: vec![daemon_engine::NewTrigger {
+            activation_id: activation_id(n),
+            ..woken(id, 1, at(5))
+        }],
+    };
+    let admitted = store.commit_matches(vec![wakes("a", 11)], at(5)).await;
+    assert_eq!(
+        admitted.expect("commits"),
+        [Admission::Enqueued(activation_id(11))]
+    );
+    accept(store, vec![second]).await;
+    let due = store.unmatched(0, 5).await.expect("reads");
+    assert_eq!(due.len(), 1, "it is to be matched once more");
+    let titles: Vec<(String, Option<String>, Option<String>)> = due[0]
+        .reports()
+        .into_iter()
+        .map(|report| {
+            let text = |field| report.facts.text(field).map(str::to_owned);
+            (report.kind.clone(), text(Field::Title), text(Field::Labels))
+        })
+        .collect();
+    let report_of = |kind: &str, title: &str| {
+        let labels = Some("docs".to_owned());
+        (kind.to_owned(), Some(title.to_owned()), labels)
+    };
+    assert_eq!(
+        titles,
+        [
+            report_of("merge", "as git says"),
+            report_of("pull_request", "as GitHub says")
+        ]
+    );
+    let stale = store.commit_matches(vec![wakes("b", 31)], at(6)).await;
+    assert_eq!(
+        stale.expect("commits"),
+        [],
+        "what was matched before the second report came stays to be matched"
+    );
+    let mut both = Matched {
+        n_later: 1,
+        ..wakes("a", 21)
+    };
+    both.triggers.extend(wakes("b", 22).triggers);
+    let admitted = store.commit_matches(vec![both], at(6)).await;
+    assert_eq!(
+        admitted.expect("commits"),
+        [
+            Admission::Duplicate(activation_id(11)),
+            Admission::Enqueued(activation_id(22))
+        ],
+        "one activation for each daemon"
+    );
+    assert_eq!(store.unmatched(0, 5).await.expect("reads"), []);
+    store.retain(at(9), at(0), at(0)).await.expect("retains");
+    assert_eq!(row_of(store, &event_id(1)).await.later_reports, []);
 }
 
 pub(super) async fn moves_and_cursors_are_stored_together(store: &dyn Store) {
@@ -205,6 +347,7 @@ pub(super) async fn unmatched_events_come_oldest_first(store: &dyn Store) {
         [(1, event_id(3)), (3, event_id(1))]
     );
     let matched = Matched {
+        n_later: 0,
         event: event_id(3),
         wanted: Vec::new(),
         triggers: Vec::new(),
@@ -227,6 +370,7 @@ pub(super) async fn an_event_is_matched_once(store: &dyn Store) {
     registered(store, &["a", "b"]).await;
     accept(store, vec![new_event(1, "id:1"), new_event(2, "id:2")]).await;
     let wakes = |event, ids: &[(&str, u64)]| Matched {
+        n_later: 0,
         event: event_id(event),
         wanted: Vec::new(),
         triggers: ids
@@ -276,6 +420,7 @@ pub(super) async fn matches_of_an_unknown_event_write_nothing(store: &dyn Store)
     registered(store, &["a"]).await;
     accept(store, vec![new_event(1, "id:1")]).await;
     let matched = |n| Matched {
+        n_later: 0,
         event: event_id(n),
         wanted: Vec::new(),
         triggers: vec![woken("a", n, at(5))],

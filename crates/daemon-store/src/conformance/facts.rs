@@ -6,9 +6,9 @@ use daemon_engine::{
 use daemon_event::{Enrichment, EventId, Facts, Field, Need};
 use jiff::Timestamp;
 
-use super::scene::{activation_id, at, event_id, first, new_event, registered, woken};
+use super::scene::{activation_id, at, event_id, first, forever, new_event, registered, woken};
 use crate::error::StoreError;
-use crate::rows::{EventRow, FoundFact, Matched, TriedFact};
+use crate::rows::{EventRow, FoundFact, Matched, Matching, NewEvent, TriedFact};
 use crate::traits::Store;
 
 /// Stores an event that was matched at `at(n)` and wants facts.
@@ -17,6 +17,7 @@ async fn wanting(store: &dyn Store, n: u64, wanted: &[Need]) {
     let now = new.event.received_at;
     store.accept(vec![new]).await.expect("accepts");
     let matched = Matched {
+        n_later: 0,
         event: event_id(n),
         triggers: Vec::new(),
         wanted: wanted.to_vec(),
@@ -159,6 +160,39 @@ pub(super) async fn a_found_fact_wakes_once_and_is_stored_with_the_event(store: 
     assert_eq!(row(store, 1).await, stored);
     let all = store.activations(&first(10)).await.expect("lists").rows;
     assert_eq!(all.len(), 1);
+}
+
+pub(super) async fn a_found_fact_keeps_what_a_report_said_meanwhile(store: &dyn Store) {
+    let happened = || vec![forever("merge:o/r:a")];
+    let first = NewEvent {
+        happenings: happened(),
+        ..new_event(1, "id:1")
+    };
+    store.accept(vec![first]).await.expect("accepts");
+    let matched = Matched {
+        n_later: 0,
+        event: event_id(1),
+        triggers: Vec::new(),
+        wanted: vec![Need::ChangedFiles],
+    };
+    let admitted = store.commit_matches(vec![matched], at(1)).await;
+    assert_eq!(admitted.expect("commits"), []);
+    let mut report = NewEvent {
+        happenings: happened(),
+        ..new_event(2, "id:2")
+    };
+    report.event.kind = "another".to_owned();
+    report.event.facts = Facts::default();
+    report.event.facts.set_text(Field::Title, "as reported");
+    store.accept(vec![report]).await.expect("accepts");
+    let fact = WantedFact::new(Need::ChangedFiles, at(1));
+    let tried = found(1, &fact, Vec::new(), &[]);
+    let admitted = store.settle_fact(tried, at(9)).await;
+    assert_eq!(admitted.expect("settles"), []);
+    let mut both = files();
+    both.set_text(Field::Title, "as reported");
+    let stored = row(store, 1).await;
+    assert_eq!((stored.event.facts, stored.matching), (both, Matching::Due));
 }
 
 pub(super) async fn only_a_wanted_fact_is_settled(store: &dyn Store) {

@@ -44,6 +44,7 @@ pub(super) async fn counts_name_every_state(store: &dyn Store) {
         .await
         .expect("accepts");
     let matched = Matched {
+        n_later: 0,
         event: event_id(1),
         wanted: vec![daemon_event::Need::ChangedFiles],
         triggers: vec![woken("a", 1, at(1))],
@@ -104,6 +105,7 @@ pub(super) async fn old_payloads_and_identities_are_forgotten(store: &dyn Store)
         .await
         .expect("accepts");
     let matched = [10, 20].map(|n| Matched {
+        n_later: 0,
         event: event_id(n),
         wanted: Vec::new(),
         triggers: Vec::new(),

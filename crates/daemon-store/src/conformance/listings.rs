@@ -183,6 +183,7 @@ async fn events_filter(store: &dyn Store) {
         .await
         .expect("accepts");
     let matched = Matched {
+        n_later: 0,
         event: event_id(7),
         wanted: Vec::new(),
         triggers: vec![woken("b", 7, at(7))],

@@ -5,7 +5,7 @@ use daemon_engine::{
     Gate, HostEnd, HostEpoch, Joining, NewTrigger, Output, OutputState, RemoteId, Settlement,
     StateChange,
 };
-use daemon_event::{Enrichment, Need, TriggerKey};
+use daemon_event::{Enrichment, Need, Source, TriggerKey};
 use daemon_schedule::{Cancels, TickOutcome, TickRow};
 use jiff::{SignedDuration, Timestamp};
 
@@ -14,7 +14,7 @@ use super::scene::{
     registration, repo, row, run, scheduled, subject, tick, trigger, within,
 };
 use crate::rows::{
-    ClaimRequest, FoundFact, Matched, NewEvent, Query, RefCursor, TickCommit, TriedFact, Validity,
+    ClaimRequest, FoundFact, Matched, Query, RefCursor, TickCommit, TriedFact, Validity,
 };
 use crate::traits::Store;
 
@@ -114,7 +114,18 @@ impl World {
                 0 => forever(&format!("body:{}", dice.below(60))),
                 _ => within(&format!("move:{}", dice.below(10)), 100),
             });
-            events.push(NewEvent { ..new });
+            new.event.source = dice
+                .of(&[Source::Git, Source::Github])
+                .expect("there are two");
+            new.event.kind = format!("kind-{}", dice.below(2));
+            for _ in 0..dice.below(3) {
+                let key = format!("happened:{}", dice.below(12));
+                new.happenings.push(match dice.below(2) {
+                    0 => forever(&key),
+                    _ => within(&key, 100),
+                });
+            }
+            events.push(new);
         }
         if dice.below(3) > 0 {
             return show(&store.accept(events).await);
@@ -143,6 +154,7 @@ impl World {
                 }
             }
             matched.push(Matched {
+                n_later: row.later_reports.len(),
                 event: row.event.id.clone(),
                 wanted: wanted(dice),
                 triggers,
@@ -150,6 +162,7 @@ impl World {
         }
         if dice.below(20) == 0 {
             matched.push(Matched {
+                n_later: 0,
                 event: event_id(u64::from(u32::MAX) + self.n),
                 wanted: Vec::new(),
                 triggers: Vec::new(),

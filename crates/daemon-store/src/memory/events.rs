@@ -1,11 +1,11 @@
 //! Events in the model.
 
 use daemon_engine::Admission;
-use daemon_event::{EventId, RepoName, TriggerKey};
+use daemon_event::{Event, EventId, RepoName, TriggerKey};
 use jiff::Timestamp;
 
 use super::model::{Model, StoredEvent, StoredIdentity};
-use crate::decide::still_counts;
+use crate::decide::{is_same_report, still_counts};
 use crate::error::StoreError;
 use crate::rows::{
     Accepted, EventRow, EventTrigger, Freshness, Matched, Matching, NewEvent, RefCursor,
@@ -32,8 +32,11 @@ impl Model {
                 freshness: Freshness::Duplicate,
             };
         }
+        if let Some(place) = self.happening(&new) {
+            return self.add_report(place, new);
+        }
         let id = new.event.id.clone();
-        for identity in new.identities {
+        for identity in new.identities.into_iter().chain(new.happenings) {
             let stored = StoredIdentity {
                 event: id.clone(),
                 at: received_at,
@@ -43,6 +46,7 @@ impl Model {
         self.event_places.insert(id.clone(), self.events.len());
         self.events.push(StoredEvent {
             event: new.event,
+            later_reports: Vec::new(),
             duplicates: 0,
             matching: new.matching,
             wanted: Vec::new(),
@@ -50,6 +54,44 @@ impl Model {
         Accepted {
             id,
             freshness: Freshness::New,
+        }
+    }
+
+    /// Finds the event of the same happening that this source did not report as this kind.
+    fn happening(&self, new: &NewEvent) -> Option<usize> {
+        let received_at = new.event.received_at;
+        new.happenings.iter().find_map(|key| {
+            let stored = self.identities.get(&key.key)?;
+            let place = *self.event_places.get(&stored.event)?;
+            let known = &self.events[place];
+            let mut reports = std::iter::once(&known.event).chain(&known.later_reports);
+            let is_reported = reports.any(|report| is_same_report(report, &new.event));
+            (still_counts(key, stored.at, received_at) && !is_reported).then_some(place)
+        })
+    }
+
+    /// Keeps another report of a happening.
+    fn add_report(&mut self, place: usize, new: NewEvent) -> Accepted {
+        let stored = &mut self.events[place];
+        let id = stored.event.id.clone();
+        stored.duplicates += 1;
+        if new.matching == Matching::Due {
+            stored.matching = Matching::Due;
+        }
+        stored.event.facts.complete(&new.event.facts);
+        let at = new.event.received_at;
+        stored.later_reports.push(Event {
+            id: id.clone(),
+            ..new.event
+        });
+        for key in new.identities.into_iter().chain(new.happenings) {
+            let event = id.clone();
+            let known = self.identities.entry(key.key);
+            known.or_insert(StoredIdentity { event, at });
+        }
+        Accepted {
+            id,
+            freshness: Freshness::Duplicate,
         }
     }
 
@@ -107,7 +149,7 @@ impl Model {
         let mut admissions = Vec::new();
         for (one, place) in matched.into_iter().zip(places) {
             let stored = &mut self.events[place];
-            if stored.matching == Matching::Done {
+            if stored.matching == Matching::Done || stored.later_reports.len() != one.n_later {
                 continue;
             }
             stored.matching = Matching::Done;
@@ -132,6 +174,7 @@ impl Model {
         EventRow {
             seq: u64::try_from(place).expect("a count fits") + 1,
             event: stored.event.clone(),
+            later_reports: stored.later_reports.clone(),
             duplicates: stored.duplicates,
             matching: stored.matching,
             triggers: self

@@ -74,6 +74,9 @@ impl Model {
             return Ok(Vec::new());
         };
         stored.event.facts = found.facts;
+        for report in &stored.later_reports {
+            stored.event.facts.complete(&report.facts);
+        }
         stored.want(found.wanted, now);
         let triggers = found.triggers.into_iter();
         Ok(triggers.map(|trigger| self.enqueue(trigger)).collect())

@@ -63,6 +63,7 @@ pub struct Model {
 #[derive(Clone, Debug)]
 pub(super) struct StoredEvent {
     pub(super) event: Event,
+    pub(super) later_reports: Vec<Event>,
     pub(super) duplicates: u64,
     pub(super) matching: Matching,
     pub(super) wanted: Vec<WantedFact>,
@@ -373,6 +374,7 @@ impl Model {
             if stored.matching == Matching::Done && !waits && stored.event.received_at < payloads {
                 stored.event.payload = [].into();
                 stored.event.facts = Facts::default();
+                stored.later_reports.clear();
                 stored.wanted.clear();
             }
         }

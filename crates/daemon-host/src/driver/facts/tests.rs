@@ -15,7 +15,7 @@ use crate::fire::FiredEvent;
 use crate::home::Home;
 use crate::registry::{Definition, Registered};
 
-type Scripted = Result<Enrichment, FactErrorKind>;
+pub(in crate::driver) type Scripted = Result<Enrichment, FactErrorKind>;
 
 /// Services that answer by script, and what they were asked.
 #[derive(Default)]
@@ -55,18 +55,18 @@ impl Planner for Nothing {
 }
 
 /// A host without loops over a store in memory, and the time of its tries.
-struct Rig {
+pub(in crate::driver) struct Rig {
     _scratch: tempfile::TempDir,
-    store: MemoryStore,
+    pub(in crate::driver) store: MemoryStore,
     script: Arc<Script>,
-    inner: Arc<Inner>,
+    pub(in crate::driver) inner: Arc<Inner>,
     patient: Patient,
     begin: Timestamp,
 }
 
 impl Rig {
     /// Registers daemons of `o/r`, each with one condition, beside services that answer by script.
-    fn new(daemons: &[(&str, &str)], answers: Vec<Scripted>) -> Self {
+    pub(in crate::driver) fn new(daemons: &[(&str, &str)], answers: Vec<Scripted>) -> Self {
         let scratch = tempfile::tempdir().unwrap();
         let script = Arc::new(Script {
             answers: Mutex::new(answers.into()),
@@ -136,7 +136,7 @@ impl Rig {
     }
 
     /// Names the daemons that an event woke, in their order.
-    async fn woken(&self, id: &EventId) -> Vec<String> {
+    pub(in crate::driver) async fn woken(&self, id: &EventId) -> Vec<String> {
         let row = self.row(id).await;
         let woken = row.triggers.iter();
         woken.map(|one| one.daemon.id.to_string()).collect()
