@@ -26,7 +26,7 @@ pub(crate) fn faults(config: &Config) -> Vec<Fault> {
         let near = nearest(name, known.iter().copied());
         let near = near.map(|near| format!(", did you mean `{near}`?"));
         let message = format!(
-            "`{}` names `{name}`, which is not configured{}",
+            "`{}` names `{name}`, and there is no section `[provider.{name}]`{}",
             dotted(&path),
             near.unwrap_or_default()
         );

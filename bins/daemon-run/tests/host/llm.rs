@@ -172,7 +172,7 @@ fn what_is_wrong_with_a_model_api_is_named_by_its_key() {
         (
             "kind = \"openai\"",
             "kind = \"gpt\"",
-            "provider.llm.kind is `gpt`",
+            "`provider.llm.kind` is `gpt`",
         ),
         ("model = \"m\"", "", "`model` is missing"),
         (
@@ -209,7 +209,9 @@ fn a_default_without_a_section_is_an_agent_or_says_that_the_section_is_wanted() 
     };
     let (code, answer) = configure("mine");
     assert_eq!(code, 78, "{answer}");
-    assert_eq!(answer["error"]["help"], "write a section `[provider.mine]`");
+    let message = answer["error"]["message"].to_string();
+    let problem = "`provider.default` names `mine`, and there is no section `[provider.mine]`";
+    assert!(message.contains(problem), "{message}");
     // No agent lies in the search path of a test: it is looked for by its own name.
     let (_, answer) = configure("codex");
     let error = &answer["runs"][0]["error"];

@@ -151,8 +151,8 @@ fn everything_that_is_wrong_is_named_at_once_with_what_was_perhaps_meant() {
                 "1:1: unknown key `listen`, did you mean `host.listen`?",
                 "3:10: `host.listen` is `127.0.0.1`, which is no address with a port, such as `127.0.0.1:7777`",
                 "5:1: unknown key `policy.daemon.pusher.capabilty`, did you mean `capability`?",
-                "6:12: `policy.daemon.pusher.provider` names `shh`, which is not configured, did you mean `sh`?",
-                "8:11: `provider.default` names `nobody`, which is not configured",
+                "6:12: `policy.daemon.pusher.provider` names `shh`, and there is no section `[provider.shh]`, did you mean `sh`?",
+                "8:11: `provider.default` names `nobody`, and there is no section `[provider.nobody]`",
                 "10:11: `provider.sh.command`: invalid type: integer `3`, expected a string",
                 "12:10: `schedule.window`: invalid type: integer `5`, expected a string",
             ]

@@ -185,7 +185,7 @@ const STAYS: &str = "cat > /dev/null\necho kept > \"$HOME/secret\"\necho note > 
 
 /// Runs the probes of one run at another at a level, and returns those that worked and what level was recorded.
 fn probed(level: u8) -> (Vec<String>, Value) {
-    let world = inhabited(&["probes"]);
+    let world = inhabited(&["probes", "stays"]);
     let desk = world.desk();
     fs::create_dir_all(&desk).expect("a directory");
     let stays = program(&world, "stays", STAYS);

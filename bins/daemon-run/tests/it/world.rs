@@ -17,9 +17,9 @@ pub(crate) const TIDY: &str = "---\nid: tidy\npurpose: Keeps the docs in order.\
 schedule: \"30 14 * * 1-5\"\nroutines:\n  - list broken links in one comment\ndeny:\n  - merge pull requests\n---\n\
 ## Output format\nOne comment.\n\n## Limits\n- One comment.\n";
 
-/// A webhook's body: a pull request is opened.
+/// A webhook's body: a pull request is opened. It names no commit, so that runs start at the default branch.
 pub(crate) const OPENED: &str = r#"{"action":"opened","number":7,"pull_request":{"number":7,"state":"open","title":"Add a wick",
-"draft":false,"merged":false,"user":{"login":"ada","type":"User"},"head":{"ref":"wick","sha":"1111111111111111111111111111111111111111"},
+"draft":false,"merged":false,"user":{"login":"ada","type":"User"},"head":{"ref":"wick"},
 "base":{"ref":"main","sha":"2222222222222222222222222222222222222222"}},"repository":{"full_name":"acme/lamp",
 "default_branch":"main"},"sender":{"login":"ada","type":"User"}}"#;
 
