@@ -18,8 +18,19 @@ fn proposed(path: &str) -> (World, String) {
     world.commit("propose");
     let head = commit(&world, "wick");
     world.git(&["checkout", "--quiet", "main"]);
-    let body = OPENED.replace(&"1".repeat(40), &head);
-    (world, body.replace(&"2".repeat(40), &base))
+    (world, between(&base, &head))
+}
+
+/// Returns the body of a pull request between two commits.
+fn between(base: &str, head: &str) -> String {
+    let named = format!(r#""head":{{"ref":"wick","sha":"{head}"}}"#);
+    let body = OPENED.replace(r#""head":{"ref":"wick"}"#, &named);
+    body.replace(&"2".repeat(40), base)
+}
+
+/// Returns the body of a pull request between commits that no repository has.
+fn elsewhere() -> String {
+    between(&"2".repeat(40), &"1".repeat(40))
 }
 
 fn commit(world: &World, name: &str) -> String {
@@ -68,7 +79,7 @@ fn explain_reads_what_a_pull_request_changes_from_the_repository_that_is_named()
     );
     let absent = "local git does not have both commits; a host would ask the API of github";
     assert_eq!(
-        explain(&world, OPENED, &here),
+        explain(&world, &elsewhere(), &here),
         (
             json!(false),
             Value::Null,
@@ -105,7 +116,7 @@ fn a_daemon_is_explained_with_where_its_facts_came_from() {
         woken.ends_with("  fact changed_files  from local git\n"),
         "{woken}"
     );
-    let asleep = explain(OPENED);
+    let asleep = explain(&elsewhere());
     let why = "does not wake on github pull_request.opened by ada: a needed fact is missing: changed_files\n";
     assert!(asleep.contains(why), "{asleep}");
     let missing = "  fact changed_files  missing: local git does not have both commits; a host would ask the API of github\n";
