@@ -39,6 +39,7 @@ pub(crate) fn drive(agent: &Agent, binary: &Path, programs: &Path) -> Vec<Row> {
     // Every run of one that is not fit would fail for the reason that is told.
     if is_fit {
         note("activation", activation(agent, &world));
+        note("sandbox", sandboxed(&world));
         match world.serve() {
             Err(error) => note("host", Err(error)),
             Ok(_host) => beside_host(agent, &world, &api, &mut note),
@@ -128,6 +129,39 @@ fn activation(agent: &Agent, world: &World) -> Result<String> {
         "1 tool, session {session}, {} tokens read, 1 branch",
         tokens["input"]
     ))
+}
+
+/// The agent starts, speaks to its model and ends inside every level of the sandbox that this machine reaches.
+///
+/// Whether its tools work there is not asked: codex brings a sandbox of its own, which cannot be set up inside ours.
+fn sandboxed(world: &World) -> Result<String> {
+    let report = world.json(&["doctor"])?;
+    let checks = report["checks"].as_array().context("no checks")?;
+    let found = checks.iter().find(|check| check["name"] == "sandbox");
+    let detail = found.and_then(|check| check["detail"].as_str());
+    let reached = detail.and_then(|detail| detail.strip_prefix("level "));
+    let highest = reached.and_then(|level| level.chars().next()?.to_digit(10));
+    let highest = highest.context("`doctor` names no level")?;
+    let config = world.path("home/config.toml");
+    let open = fs::read_to_string(&config)?;
+    let each = (2..=highest).try_for_each(|level| {
+        let policy = format!("{open}\n[policy]\nsandbox_min = {level}\n");
+        fs::write(&config, policy)?;
+        confined(world, level)
+    });
+    // The steps that follow run without it, whether it worked or not.
+    fs::write(&config, open)?;
+    each.map(|()| format!("starts and ends up to level {highest}"))
+}
+
+fn confined(world: &World, level: u32) -> Result<()> {
+    let repo = world.path("repo").display().to_string();
+    let fired = world.json(&["fire", "noter", "--repo", &repo])?;
+    let run = &fired["runs"][0];
+    ensure!(run["state"] == "done", "level {level}: {fired}");
+    let sandbox = world.document(&run["folder"])?["sandbox"].clone();
+    ensure!(sandbox["level"] == level, "{sandbox}");
+    Ok(())
 }
 
 /// Dispatches one run, and returns its id.
