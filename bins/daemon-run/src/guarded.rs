@@ -1,6 +1,6 @@
 //! What no run may read, however it is confined.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use daemon_host::config::Config;
 use daemon_host::ops::{OpError, OpErrorKind};
@@ -41,11 +41,10 @@ impl Composer {
             return Ok(());
         }
         for Guarded { path, what } in self.kept(config) {
-            let Ok(resolved) = path.canonicalize() else {
-                continue;
-            };
+            let resolved = resolved(&path);
             let mut system = system_directories();
-            if let Some(directory) = system.find(|directory| resolved.starts_with(directory)) {
+            let holds = |directory: &&Path| resolved.starts_with(self::resolved(directory));
+            if let Some(directory) = system.find(holds) {
                 let message = format!(
                     "`{}`, which every run may read at sandbox level 2 and above, holds {what} `{}`",
                     directory.display(),
@@ -56,6 +55,19 @@ impl Composer {
             }
         }
         Ok(())
+    }
+}
+
+/// Resolves the links of a path, as far as it is there.
+fn resolved(path: &Path) -> PathBuf {
+    let mut ancestors = path.ancestors();
+    let found = ancestors.find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)));
+    match found {
+        Some((ancestor, real)) => match path.strip_prefix(ancestor) {
+            Ok(rest) => real.join(rest),
+            Err(_) => real,
+        },
+        None => path.to_owned(),
     }
 }
 

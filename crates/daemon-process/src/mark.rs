@@ -38,7 +38,7 @@ impl Owner {
 
     /// Returns whether this process can know that it is dead: of other process namespaces nothing is known here.
     pub(crate) fn is_dead_beside(&self, me: &Self) -> bool {
-        self.namespace == me.namespace && !self.id.is_alive()
+        self.namespace == me.namespace && self.id.is_gone()
     }
 }
 

@@ -5,7 +5,9 @@ use std::io;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, test_kill_process,
+};
 
 /// The name of the environment variable that marks every process of a run.
 pub const RUN_MARKER: &str = "DAEMON_RUN_ID";
@@ -32,6 +34,21 @@ impl ProcessId {
     /// Returns whether this very process still runs; a zombie and another process of the same number do not count.
     pub fn is_alive(self) -> bool {
         Stat::read(self.pid).is_ok_and(|stat| stat.id == self && !stat.is_zombie)
+    }
+
+    /// Returns whether this very process has certainly ended.
+    ///
+    /// What cannot be read, because of a limit of this process or because `/proc` hides the processes of other users, may live.
+    pub(crate) fn is_gone(self) -> bool {
+        match Stat::read(self.pid) {
+            Ok(stat) => stat.id != self || stat.is_zombie,
+            Err(error) => {
+                let is_absent = error.kind() == io::ErrorKind::NotFound
+                    || Errno::from_io_error(&error) == Some(Errno::SRCH);
+                let pid = Pid::from_raw(self.pid);
+                is_absent && pid.is_none_or(|pid| test_kill_process(pid) == Err(Errno::SRCH))
+            }
+        }
     }
 
     /// Sends a signal to this very process; returns whether it was there to receive it.

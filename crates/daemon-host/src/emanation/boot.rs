@@ -63,7 +63,8 @@ async fn end_lost(inner: &Inner) -> Result<(), StoreError> {
     loop {
         let page = inner.store.runs(&query).await?;
         let lost = page.rows.into_iter();
-        let lost = lost.filter(|row| row.activation.is_none() && !runs.join(&row.id).is_dir());
+        let is_gone = |id: &str| matches!(runs.join(id).try_exists(), Ok(false));
+        let lost = lost.filter(|row| row.activation.is_none() && is_gone(&row.id));
         for row in lost {
             let row = RunRow {
                 state: RunState::Unknown.as_str().to_owned(),

@@ -129,7 +129,7 @@ impl Desk {
             // A mark that cannot be read was not made by a host; what it hides stays untold.
             Ok(Marked::Before(content)) => of_mark(&content)?,
             // A folder that was deleted holds no mark; then the window alone keeps it to one time.
-            Err(_) if !folder.path().is_dir() => (self.last + 1, event),
+            Err(_) if matches!(folder.path().try_exists(), Ok(false)) => (self.last + 1, event),
             Err(error) => {
                 let error = crate::ops::chain(&error);
                 tracing::error!(run = %folder.id(), error, "the end of a run could not be published");

@@ -54,11 +54,16 @@ impl Readable {
     /// Adds what everybody may read of a directory, and returns whether that is all of it.
     fn add_public(&mut self, directory: &Path) -> bool {
         let mut own = Self::default();
-        let mut is_whole = true;
-        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-            let path = entry.path();
+        // What cannot be read, for want of a descriptor perhaps, is not known to be public.
+        let entries = fs::read_dir(directory);
+        let mut is_whole = entries.is_ok();
+        for entry in entries.into_iter().flatten() {
+            let found = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?)));
             // A link is followed to what has rules of its own.
-            let Ok(kind) = entry.metadata() else { continue };
+            let Ok((path, kind)) = found else {
+                is_whole = false;
+                continue;
+            };
             if kind.is_symlink() {
                 continue;
             }

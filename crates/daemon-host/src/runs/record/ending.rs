@@ -37,7 +37,7 @@ impl Record {
                     return true;
                 }
                 // Nothing brings a folder back that was deleted under a live run.
-                Err(_) if !self.folder().path().is_dir() => {
+                Err(_) if matches!(self.folder().path().try_exists(), Ok(false)) => {
                     tracing::error!(
                         run = self.id(),
                         "the folder of a live run was deleted; only the index holds its end"

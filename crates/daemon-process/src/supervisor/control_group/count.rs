@@ -69,7 +69,11 @@ impl ProcessCount {
             .filter_map(|pid| Stat::read(pid).ok());
         let n_more_threads: usize = stats.map(|stat| stat.n_threads.saturating_sub(1)).sum();
         let most = self.processes.saturating_add(n_more_threads);
-        if is_refused && most <= self.most {
+        // Some kernels also count what the limit of a group above refused; then there never were as many here.
+        let peak = fs::read_to_string(self.directory.join("pids.peak"));
+        let peak = peak.ok().and_then(|text| text.trim().parse::<usize>().ok());
+        let was_full = peak.is_none_or(|peak| peak >= self.most);
+        if is_refused && was_full && most <= self.most {
             return true;
         }
         if most != self.most && limit(&self.directory, most).is_some() {
