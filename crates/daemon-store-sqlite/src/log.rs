@@ -132,8 +132,13 @@ impl Found {
     /// Reports whether frames behind a wrong one can only be damage: without a failure of power since the last commit,
     /// what was written is there in its order.
     fn is_sure(&self, damage: &Damage) -> bool {
-        let is_same_boot = |marked: &Marked| !marked.boot.is_empty() && marked.boot == mark::boot();
-        damage.tail == Tail::More || self.marked.as_ref().is_some_and(is_same_boot)
+        damage.tail == Tail::More || self.is_same_boot()
+    }
+
+    /// Reports whether the mark was written since the machine started.
+    fn is_same_boot(&self) -> bool {
+        let is_now = |marked: &Marked| !marked.boot.is_empty() && marked.boot == mark::boot();
+        self.marked.as_ref().is_some_and(is_now)
     }
 
     /// Refuses a database whose log is gone.
@@ -144,7 +149,10 @@ impl Found {
         let is_merged: bool = conn.query_row("SELECT merged FROM host", [], |row| row.get(0))?;
         let is_excused = match self.marked.as_ref().map(|marked| marked.at) {
             Some(Position::Merging) => true,
-            Some(Position::At(salts, _)) => self.survey.salts == Some(salts),
+            // A failure of power may keep an older mark and a log that was begun anew and holds no commit yet.
+            Some(Position::At(salts, _)) => {
+                self.survey.salts == Some(salts) || (self.is_there && !self.is_same_boot())
+            }
             None => self.is_there,
         };
         if is_merged || self.survey.commits > 0 || is_excused {

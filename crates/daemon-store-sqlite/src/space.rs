@@ -35,7 +35,11 @@ pub(crate) fn convert(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
     match written {
         Ok(()) => log::merge(conn, mark),
         Err(error) => match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull | ErrorCode::CannotOpen) => Ok(()),
+            // A directory for the copy that cannot be found, and a quota, are failures of the system to SQLite. The log
+            // may hold most of the copy: it is merged, so that it does not fill the disk.
+            Some(ErrorCode::DiskFull | ErrorCode::CannotOpen | ErrorCode::SystemIoFailure) => {
+                log::merge(conn, mark)
+            }
             _ => Err(error.into()),
         },
     }
@@ -47,10 +51,12 @@ pub(crate) fn reclaim(conn: &Connection, mark: &mut Mark) -> Outcome<bool> {
     if before <= KEPT {
         return Ok(false);
     }
-    conn.execute_batch(&format!(
-        "PRAGMA incremental_vacuum({})",
-        STEP.min(before - KEPT)
-    ))?;
+    let n_pages = STEP.min(before - KEPT);
+    let mut freed = conn.prepare(&format!("PRAGMA incremental_vacuum({n_pages})"))?;
+    let mut rows = freed.query([])?;
+    // Each row is one page; a statement that is not read to its end frees no more.
+    while rows.next()?.is_some() {}
+    drop(rows);
     let after = unused(conn)?;
     if after > KEPT {
         log::merge_if_long(conn, mark)?;
