@@ -29,6 +29,7 @@ pub(super) fn faults(config: &Config) -> Vec<Fault> {
     for (key, policy) in &config.policy.daemon {
         daemon(key, policy, &mut faults);
     }
+    repeated(config.policy.daemon.keys(), &mut faults);
     amounts(config, &mut faults);
     providers(config, &mut faults);
     faults.extend(super::mcp::faults(config));
@@ -98,6 +99,25 @@ fn daemon(key: &str, policy: &DaemonPolicy, faults: &mut Vec<Fault>) {
     if let Some(settle) = policy.settle.filter(|settle| *settle > LONGEST_SETTLE) {
         let message = format!("`settle` is {settle}, at most {LONGEST_SETTLE} is served");
         faults.push(Fault::of_key(&path("settle"), message));
+    }
+}
+
+/// Finds policies of one daemon whose repository is written in another case: only one of them would count.
+fn repeated<'k>(keys: impl Iterator<Item = &'k String>, faults: &mut Vec<Fault>) {
+    let mut seen: BTreeMap<(String, &str), &str> = BTreeMap::new();
+    for key in keys {
+        let (Some(repo), id) = DaemonPolicy::named(key) else {
+            continue;
+        };
+        if let Some(first) = seen.insert((repo.to_lowercase(), id), key) {
+            let path = ["policy", "daemon", key];
+            let first = dotted(&["policy", "daemon", first]);
+            let message = format!(
+                "`{}` is the same daemon as `{first}`: write one table for both",
+                dotted(&path)
+            );
+            faults.push(Fault::of_key(&path, message));
+        }
     }
 }
 

@@ -123,6 +123,12 @@ fn what_is_wrong_is_named_with_its_place() {
             "two watched repositories are named `O/R`",
         ),
         (
+            "[policy.daemon.'O/r/x']\n[policy.daemon.'o/r/x']\ncapability = 'read'\n",
+            2,
+            16,
+            "`policy.daemon.\"o/r/x\"` is the same daemon as `policy.daemon.\"O/r/x\"`: ",
+        ),
+        (
             "[[repo]]\npath = '/a'\nremote = '-x'\n",
             3,
             10,
