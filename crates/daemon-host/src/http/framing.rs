@@ -6,13 +6,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The longest line of a head that is looked into; the two headers are shorter.
+/// How much of a line of a head is kept; the two headers need less.
 const LINE: usize = 128;
 
 /// What was found in the bytes of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    /// A request says twice where it ends.
+    /// A request says twice where it ends, or so that two readers may read it differently.
     is_ambiguous: AtomicBool,
     /// A request came whose end its head does not tell; what follows it is not looked into.
     is_last: AtomicBool,
@@ -35,9 +35,13 @@ pub(super) struct Framing {
     state: State,
     /// The beginning of the line that is being read.
     line: Vec<u8>,
+    /// The line is longer than what is kept of it.
+    is_cut: bool,
     has_request_line: bool,
     length: Option<u64>,
     is_encoded: bool,
+    /// One of the two headers may be read otherwise by the HTTP library.
+    is_unclear: bool,
 }
 
 #[derive(Debug, Default)]
@@ -77,9 +81,11 @@ impl Framing {
         let part = &bytes[..end.unwrap_or(bytes.len())];
         let room = LINE.saturating_sub(self.line.len()).min(part.len());
         self.line.extend_from_slice(&part[..room]);
+        self.is_cut |= room < part.len();
         let Some(end) = end else { return &[] };
         let line = std::mem::take(&mut self.line);
         self.end_line(line.strip_suffix(b"\r").unwrap_or(&line), findings);
+        self.is_cut = false;
         &bytes[end + 1..]
     }
 
@@ -93,24 +99,31 @@ impl Framing {
             let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
             if name.eq_ignore_ascii_case(b"transfer-encoding") {
                 self.is_encoded = true;
+                self.is_unclear |= self.is_cut;
             } else if name.eq_ignore_ascii_case(b"content-length") {
-                let value = std::str::from_utf8(value).ok();
-                // One that is no number is refused by whoever reads the request.
-                self.length = Some(value.and_then(|text| text.parse().ok()).unwrap_or(0));
+                let text = std::str::from_utf8(value).ok();
+                // `parse` takes a sign too.
+                let digits = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+                let length = digits.and_then(|digits| digits.parse().ok());
+                self.is_unclear |= self.is_cut || length.is_none();
+                self.length = Some(length.unwrap_or(0));
             }
         }
     }
 
     fn end_head(&mut self, findings: &Findings) {
         let Self {
-            length, is_encoded, ..
+            length,
+            is_encoded,
+            is_unclear,
+            ..
         } = std::mem::take(self);
         self.state = match (length, is_encoded) {
-            (Some(_), true) => {
+            (length, is_encoded) if is_unclear || (is_encoded && length.is_some()) => {
                 findings.is_ambiguous.store(true, Ordering::Relaxed);
                 State::Over
             }
-            (None, true) => {
+            (_, true) => {
                 findings.is_last.store(true, Ordering::Relaxed);
                 State::Over
             }
@@ -159,6 +172,32 @@ mod tests {
         check(
             &format!("POST / HTTP/1.1\r\n{long}\r\nTransfer-Encoding: chunked\r\n\r\n"),
             "ambiguous",
+        );
+    }
+
+    #[test]
+    fn an_end_that_two_readers_may_read_differently_is_found() {
+        for pad in [" ".repeat(120), "0".repeat(120), " ".repeat(70_000)] {
+            check(
+                &format!("POST / HTTP/1.1\r\nContent-Length: {pad}5\r\n\r\nabcde"),
+                "ambiguous",
+            );
+        }
+        let pad = " ".repeat(120);
+        check(
+            &format!("POST / HTTP/1.1\r\nTransfer-Encoding: {pad}chunked\r\n\r\n"),
+            "ambiguous",
+        );
+        for length in ["", "+5", "-5", "5, 5", "0x5", "99999999999999999999"] {
+            check(
+                &format!("POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n"),
+                "ambiguous",
+            );
+        }
+        // A long line before it does not make a plain one unclear.
+        check(
+            &format!("POST / HTTP/1.1\r\nx: {pad}y\r\nContent-Length:  005 \r\n\r\nabcde"),
+            "",
         );
     }
 
