@@ -19,7 +19,7 @@ pub(super) const SMALL: u64 = 1024 * 1024;
 const BUFFERED: u64 = 256 * 1024 * 1024;
 /// Those of them that larger bodies may take; the rest is for small ones.
 const BUFFERED_LARGE: u64 = 224 * 1024 * 1024;
-/// How long the peer of a body must have been awaited before its memory is given to another.
+/// How long a peer must have been awaited before the memory of its body, or its descriptor, is given to another.
 const STALLED: Duration = Duration::from_secs(1);
 
 /// The connections of a listener.
@@ -94,11 +94,11 @@ impl Connections {
         })
     }
 
-    /// Closes the connections whose peers have been awaited longest, up to a number of them.
-    pub(super) fn close_longest(&self, n_closed: usize) {
-        let mut table = self.table();
+    /// Closes the stalled connections whose peers have been awaited longest, up to a number of them.
+    pub(super) fn close_stalled(&self, n_closed: usize) {
+        let (mut table, now) = (self.table(), Instant::now());
         for _ in 0..n_closed {
-            if !table.close_longest(|_, _, _| true) {
+            if !table.close_longest(|since, _, _| now.duration_since(since) >= STALLED) {
                 return;
             }
         }
@@ -204,6 +204,8 @@ impl Connection {
     /// Notes that the peer has been awaited since an instant.
     pub(super) fn waits(&self, since: Instant) {
         self.all.table().wait(self.number, Some(since));
+        // A new connection may take the place of this one now.
+        self.all.freed.notify_one();
     }
 
     /// Notes that a request is being worked on: what is done for a peer is not ended for another's sake.

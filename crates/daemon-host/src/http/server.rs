@@ -16,6 +16,7 @@ use hyper::body::Incoming;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustix::io::Errno;
 use serde_json::{Map, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -34,7 +35,7 @@ use crate::ops::Operations;
 
 /// Connections at once.
 const MAX_CONNECTIONS: usize = 1_024;
-/// How many connections are closed where none can be accepted.
+/// How many stalled connections are closed where descriptors or memory ran out.
 const CLOSED_IN_NEED: usize = 64;
 /// Headers of one request.
 const MAX_HEADERS: usize = 100;
@@ -155,14 +156,24 @@ pub async fn serve(listener: TcpListener, opening: Opening, stop: CancellationTo
             }
             Err(error) => {
                 tracing::warn!(%error, "accepting a connection failed");
-                // Descriptors may be exhausted, which those that wait for a peer need least.
-                connections.close_longest(CLOSED_IN_NEED);
+                // Those that wait for a peer need descriptors and memory least.
+                if is_exhausted(&error) {
+                    connections.close_stalled(CLOSED_IN_NEED);
+                }
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
     }
     tasks.close();
     tasks.wait().await;
+}
+
+/// Reports whether descriptors or memory ran out, as closing connections mends.
+fn is_exhausted(error: &std::io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)
+    )
 }
 
 async fn serve_connection(

@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, advance};
 
-use super::{BUFFERED, BUFFERED_LARGE, Connection, Connections, Full, SMALL};
+use super::{BUFFERED, BUFFERED_LARGE, Connection, Connections, Full, SMALL, STALLED};
 
 fn are_closed(connections: &[&Connection]) -> Vec<bool> {
     let closed = connections.iter().map(|one| one.closed.is_cancelled());
@@ -45,10 +45,34 @@ async fn the_longest_awaited_peer_loses_its_place_and_a_request_at_work_does_not
         "all places are worked for"
     );
     drop(first);
-    let _sixth = waiting.join_next().await.unwrap().unwrap();
+    let sixth = waiting.join_next().await.unwrap().unwrap();
     // What was closed gives no second place back.
     drop((second, third));
     assert_eq!(connections.table().open.len(), 3);
+    sixth.works();
+    let all = Arc::clone(&connections);
+    waiting.spawn(async move { all.open().await });
+    tokio::task::yield_now().await;
+    assert!(
+        waiting.try_join_next().is_none(),
+        "all places are worked for again"
+    );
+    fifth.waits(Instant::now());
+    let opened = tokio::time::timeout(tick, waiting.join_next()).await;
+    assert!(opened.is_ok(), "a place that waits is given away at once");
+    assert!(fifth.closed.is_cancelled());
+}
+
+#[tokio::test(start_paused = true)]
+async fn need_closes_only_those_whose_peers_stall() {
+    let connections = Connections::new(8);
+    let stalled = connections.open().await;
+    let busy = connections.open().await;
+    busy.works();
+    advance(STALLED).await;
+    let fresh = connections.open().await;
+    connections.close_stalled(8);
+    assert_eq!(are_closed(&[&stalled, &busy, &fresh]), [true, false, false]);
 }
 
 #[tokio::test(start_paused = true)]
