@@ -328,8 +328,9 @@ pub async fn begin_epoch(store: &dyn Store, owner: &mut Ownership) -> Result<Hos
 }
 
 /// What is said where no model is configured, and what to do about it.
-pub const NO_MODEL: &str = "no model is configured: `builtin` reports and carries no routine out; write `[provider]` with \
-    `default = \"claude\"`, `\"codex\"`, `\"opencode\"` or the name of a section of yours into config.toml of the home";
+pub const NO_MODEL: &str = "no model is configured: `builtin` reports and carries no routine out, and \
+    `provider.builtin.repair` only repairs links; write `[provider]` with `default = \"claude\"`, `\"codex\"`, \
+    `\"opencode\"` or the name of a section of yours into config.toml of the home";
 
 fn warn_without_model(config: &Config) {
     if !config.has_model() {

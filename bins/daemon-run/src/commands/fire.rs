@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use super::configured;
 use super::imagined::Why;
+use super::listings::has_model;
 use crate::alone::Alone;
 use crate::cli::Fire;
 use crate::compose::{Composer, Overrides};
@@ -48,7 +49,7 @@ pub(crate) async fn run(args: &Fire, place: &Place, out: Out) -> Result<bool, Fa
         out.envelope(map)?;
     } else {
         out.text(&text(args, &answer))?;
-        if answer["activation"]["reported"] == true {
+        if answer["activation"]["reported"] == true && !has_model(place) {
             out.note(NO_MODEL);
         }
         if args.dry_run {

@@ -154,7 +154,7 @@ pub(crate) async fn list(
     {
         let text = |name: &str| one[name].as_str().unwrap_or_default().to_owned();
         out.note(&format!(
-            "`{}` could not be read: {}",
+            "`{}` is not read yet: {}",
             text("repo"),
             text("problem")
         ));
@@ -175,7 +175,7 @@ pub(crate) async fn list(
 }
 
 /// Reports whether the home's configuration names a model; of one that cannot be read nothing is said.
-fn has_model(place: &Place) -> bool {
+pub(super) fn has_model(place: &Place) -> bool {
     let config = Composer::new(place, Overrides::default()).load();
     config.map_or(true, |config| config.has_model())
 }

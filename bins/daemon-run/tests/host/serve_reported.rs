@@ -106,6 +106,22 @@ fn a_run_of_a_program_is_not_reported() {
     assert!(host.page("/activations").body.contains("</span> succeeded"));
 }
 
+#[test]
+fn a_run_of_builtin_where_another_provider_is_the_default_is_not_said_to_lack_a_model() {
+    let world = World::pushed();
+    world.write_config(&format!(
+        "[[repo]]\npath = {:?}\nname = \"o/r\"\n[provider]\ndefault = \"sh\"\n[provider.sh]\n\
+         command = \"/bin/true\"\n[policy.daemon.pusher]\nprovider = \"builtin\"\n",
+        world.repo.display().to_string()
+    ));
+    let repo = world.repo.display().to_string();
+    let ran = world.run(&["fire", "pusher", "--repo", &repo]);
+    let output = String::from_utf8_lossy(&ran.stdout);
+    let notes = String::from_utf8_lossy(&ran.stderr);
+    assert!(output.contains("reported"), "{output}{notes}");
+    assert!(!notes.contains(NO_MODEL), "{notes}");
+}
+
 /// Returns the first code block of a language in the README.
 fn readme_block(language: &str) -> String {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
