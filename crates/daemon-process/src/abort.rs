@@ -53,7 +53,7 @@ fn handle_abort() -> io::Result<()> {
     let result = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_abort as *const () as usize;
-        action.sa_flags = libc::SA_RESETHAND | libc::SA_ONSTACK | libc::SA_SIGINFO;
+        action.sa_flags = libc::SA_RESETHAND | libc::SA_ONSTACK;
         libc::sigemptyset(&raw mut action.sa_mask);
         libc::sigaction(libc::SIGABRT, &raw const action, std::ptr::null_mut())
     };
@@ -67,13 +67,12 @@ fn handle_abort() -> io::Result<()> {
     unsafe_code,
     reason = "`write` and `raise` are called as C functions, which is what may be done inside a handler"
 )]
-extern "C" fn on_abort(signal: c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+extern "C" fn on_abort(signal: c_int) {
     let file = FILE.load(Ordering::SeqCst);
-    // SAFETY: the kernel hands over a valid `siginfo_t`; all three functions are async-signal-safe; the note is a static of that length, and a descriptor that was closed meanwhile
+    // SAFETY: both are async-signal-safe; the note is a static of that length, and a descriptor that was closed meanwhile
     // is refused. The default action is in place again, so that the signal ends the process once the handler returns.
     unsafe {
-        // SIGABRT from another process, such as a watchdog, is not a fault of this one.
-        if file != NOWHERE && (*info).si_pid() == libc::getpid() {
+        if file != NOWHERE {
             libc::write(file, NOTE.as_ptr().cast(), NOTE.len());
         }
         libc::raise(signal);
