@@ -133,7 +133,7 @@ pub async fn serve<F: Future<Output = Signal>>(
         .unwrap_or_else(|| PathBuf::from("token"));
     let token = home.token(&token_file).map_err(config_error)?;
     let sources = sources(&home, &config)?;
-    // Who watches the process is answered from here on, however long the rest of the start takes.
+    // Health checks are answered from here on, however long the rest of the start takes.
     let (http, bound) = listen(address).await?;
     let parts = compose.parts(&config)?;
     let socket = home.below(&config.uds.path);

@@ -139,7 +139,7 @@ impl Present {
             None => !self.unread.is_empty(),
         };
         if is_unread {
-            let warning = format!("{message}; a repository cannot be read, so that it may yet");
+            let warning = format!("{message}; a repository that cannot be read may have it");
             acc.warnings.push(warning);
         } else {
             acc.faults.push(Fault::of_key(&path, message));

@@ -10,9 +10,9 @@ use tokio::time::{Instant, timeout_at};
 use super::answer;
 use super::connections::Connection;
 
-/// How long a sender may take whatever it sends.
+/// The time that every body gets, however slow.
 const SHORTEST: Duration = Duration::from_secs(2);
-/// How long a sender may take at all.
+/// The longest time that a body gets, however large.
 const LONGEST: Duration = Duration::from_secs(15);
 /// The slowest sender that is waited for, in bytes a second.
 const SLOWEST: usize = 1_024;

@@ -1,9 +1,8 @@
 //! The open connections, and which of them is closed where another needs its place.
 //!
-//! A connection waits for its peer, for a request or for more of a body, or its request is being worked on. Where no place
-//! is free, a new connection gets the place of the one whose peer has been awaited longest. Peers that send nothing, or
-//! next to nothing, so keep out nobody that sends, however often they connect again. The memory for bodies is given out
-//! in the same way.
+//! A connection either waits for its peer to send, or its request is being handled. If no place is free, a new connection
+//! takes the place of the one that has waited longest, so that idle peers cannot keep active ones out, however often they
+//! reconnect. Memory for bodies is allotted in the same way.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -131,7 +131,7 @@ async fn accept(
     let (parts, body) = request.into_parts();
     let (body, _held) = bodies::read(body, length, cap, connection).await?;
     crate::failpoint::hit("W2");
-    // Only what has come in full takes a place; who sends slowly has the connection, and no more.
+    // A body takes a place once it has been received in full, so that slow senders hold a connection only.
     let is_large = body.len() as u64 > SMALL;
     let _large_place = match is_large {
         true => Some(hooks.large_places.try_acquire().map_err(busy)?),
