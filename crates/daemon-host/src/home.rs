@@ -105,8 +105,12 @@ impl Home {
     }
 
     /// Names a home without making anything, for reading.
+    ///
+    /// A home that has lost its store exists too, if the log or the mark of the store is left: opening it says what is missing.
     pub fn existing(root: &Path) -> Option<Self> {
-        root.join("state.db").is_file().then(|| Self {
+        let parts = ["state.db", "state.db-wal", "state.db-mark"];
+        let mut parts = parts.iter().map(|part| root.join(part));
+        parts.any(|part| part.is_file()).then(|| Self {
             root: root.to_owned(),
         })
     }

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::failure::{Outcome, sql_error};
 use crate::log::{self, Found};
-use crate::mark::Mark;
+use crate::mark::{self, Mark};
 use crate::{migrate, space};
 
 /// 3.51.3, before which a checkpoint could corrupt a database in write-ahead mode.
@@ -23,15 +23,9 @@ const STATEMENTS: usize = 256;
 /// Opens the connection that writes, making the store if there is none.
 pub(crate) fn open(path: &Path) -> Result<(Connection, Mark), StoreError> {
     check_version(rusqlite::version_number())?;
-    let log = log::path_of(path);
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if log.exists() {
-                return Err(damaged(
-                    path,
-                    "its write-ahead log is there and it is not; restore both from a backup",
-                ));
-            }
+            check_nothing_is_left(path)?;
             create(path)?;
         }
         Err(error) => return Err(unreachable(path, error)),
@@ -65,6 +59,19 @@ pub(crate) fn open(path: &Path) -> Result<(Connection, Mark), StoreError> {
         Ok((conn, mark))
     })()
     .map_err(|failure| in_file(path, failure.into_error(&context)))
+}
+
+/// Refuses to make a store where one was lost: a clean end leaves neither a log nor a mark.
+fn check_nothing_is_left(path: &Path) -> Result<(), StoreError> {
+    if log::path_of(path).exists() {
+        let problem = "its write-ahead log is there and it is not; restore both from a backup";
+        return Err(damaged(path, problem));
+    }
+    if mark::path_of(path).exists() {
+        let problem = "it was in use, as its mark (`-mark`) says, and is gone; restore it from a backup, or remove the mark to begin anew";
+        return Err(damaged(path, problem));
+    }
+    Ok(())
 }
 
 /// Opens a connection that only reads.

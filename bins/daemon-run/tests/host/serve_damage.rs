@@ -108,3 +108,18 @@ fn a_log_with_a_torn_end_is_no_reason_to_refuse() {
     let all = usize::try_from(EVENTS).expect("few");
     assert!(host.list("events").len() >= all - 1);
 }
+
+#[test]
+fn a_store_that_is_gone_is_not_begun_anew() {
+    let world = killed();
+    for file in ["state.db", "state.db-wal"] {
+        fs::remove_file(world.home.join(file)).expect("it can be removed");
+    }
+    let expected = "it was in use, as its mark (`-mark`) says, and is gone";
+    for command in [&["serve", "--listen", "127.0.0.1:0"][..], &["events"]] {
+        let (code, answer) = world.json(command);
+        let message = answer["error"]["message"].as_str().unwrap_or_default();
+        assert_eq!((code, message.contains(expected)), (69, true), "{answer}");
+    }
+    assert!(!world.home.join("state.db").exists());
+}

@@ -136,7 +136,9 @@ fn crashed() -> (TempDir, PathBuf) {
         .unwrap();
     let copy = folder.path().join("copy.db");
     fs::copy(&path, &copy).unwrap();
-    fs::copy(beside(&path, "-wal"), beside(&copy, "-wal")).unwrap();
+    for file in ["-wal", "-mark"] {
+        fs::copy(beside(&path, file), beside(&copy, file)).unwrap();
+    }
     drop(store);
     (folder, copy)
 }
@@ -178,6 +180,17 @@ fn a_log_without_its_store_is_not_begun_anew() {
     fs::remove_file(&path).unwrap();
     check_refused(&path, "its write-ahead log is there and it is not");
     assert!(!path.exists());
+}
+
+#[test]
+fn a_mark_without_its_store_is_not_begun_anew() {
+    let (_folder, path) = crashed();
+    fs::remove_file(&path).unwrap();
+    fs::remove_file(beside(&path, "-wal")).unwrap();
+    check_refused(&path, "it was in use, as its mark (`-mark`) says, and is gone");
+    assert!(!path.exists());
+    fs::remove_file(beside(&path, "-mark")).unwrap();
+    assert_eq!(epoch(&path), HostEpoch(0), "asked for, a store is begun anew");
 }
 
 #[test]
