@@ -58,7 +58,7 @@ impl Confinement {
         }
         Ok(Self {
             rules: rules(readable, writable).map_err(io::Error::other)?,
-            filter: filter()?,
+            filter: filter(processes)?,
             processes,
         })
     }
@@ -245,31 +245,92 @@ fn mark(limit: u8, new: Option<u8>) -> io::Result<SeccompRule> {
         .map_err(io::Error::other)
 }
 
+/// Calls that name memory and queues of any process of the same user by a number that everybody can read, or by a name
+/// outside the file system. A namespace of their own keeps them apart, where there is one.
+const SHARED_OBJECTS: [libc::c_long; 12] = [
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_mq_open,
+];
+
+/// Calls whose first argument is the number of a process that they give other rights to processors, 0 for the caller.
+const SCHEDULING: [libc::c_long; 4] = [
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setattr,
+];
+
+/// The bits of a socket's type that are no flags.
+const SOCKET_TYPE: u64 = 0xf;
+/// What `ioprio_set` calls all processes of a user.
+const IOPRIO_WHO_USER: i32 = 3;
+
+/// Matches a call by these conditions on its arguments, all of them.
+fn calls<const N: usize>(
+    conditions: [(u8, SeccompCmpOp, i32); N],
+) -> Result<SeccompRule, seccompiler::BackendError> {
+    let conditions = conditions.into_iter().map(|(argument, is, number)| {
+        let number = u64::from(number.unsigned_abs());
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, is, number)
+    });
+    SeccompRule::new(conditions.collect::<Result<_, _>>()?)
+}
+
 /// Builds the filter; fails on an architecture it cannot be built for.
-pub(super) fn filter() -> io::Result<BpfProgram> {
+pub(super) fn filter(processes: Processes) -> io::Result<BpfProgram> {
+    use SeccompCmpOp::{Eq, MaskedEq, Ne};
+
     let errno = u32::try_from(libc::EPERM).expect("error numbers are positive");
-    let family = u64::try_from(libc::AF_UNIX).expect("address families are positive");
-    // Landlock does not see a connection to a socket by its path, and the host's own socket is such a path.
-    let unix_socket = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, family)
-        .and_then(|condition| SeccompRule::new(vec![condition]))
+    // Landlock sees neither a connection to a socket by its path, and the host's own socket is such a path, nor a datagram,
+    // which one of a pair can send anywhere: a raw one is a datagram socket too.
+    let pair = |kind| calls([(0, Eq, libc::AF_UNIX), (1, MaskedEq(SOCKET_TYPE), kind)]);
+    // Calls that take the number of any process of the same user, or mean all of them.
+    let some = [
+        (libc::SYS_socket, vec![calls([(0, Eq, libc::AF_UNIX)])]),
+        (
+            libc::SYS_socketpair,
+            vec![pair(libc::SOCK_DGRAM), pair(libc::SOCK_RAW)],
+        ),
+        (
+            libc::SYS_setpriority,
+            vec![
+                calls([(1, Ne, 0)]),
+                calls([(0, Eq, libc::PRIO_USER.cast_signed())]),
+            ],
+        ),
+        (
+            libc::SYS_ioprio_set,
+            vec![calls([(1, Ne, 0)]), calls([(0, Eq, IOPRIO_WHO_USER)])],
+        ),
+        (libc::SYS_prlimit64, vec![calls([(0, Ne, 0)])]),
+    ];
+    let some = some
+        .into_iter()
+        .chain(SCHEDULING.map(|call| (call, vec![calls([(0, Ne, 0)])])));
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = some
+        .map(|(call, rules)| Ok((call, rules.into_iter().collect::<Result<_, _>>()?)))
+        .collect::<Result<_, seccompiler::BackendError>>()
         .map_err(io::Error::other)?;
-    // Both take the number of any process of the same user, and Landlock sees neither.
-    let others = |argument| {
-        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)
-            .and_then(|condition| SeccompRule::new(vec![condition]))
-            .map_err(io::Error::other)
+    let limits = rules.entry(libc::SYS_prlimit64).or_default();
+    limits.push(mark(1, Some(2))?);
+    rules.insert(libc::SYS_setrlimit, vec![mark(0, None)?]);
+    let shared = match processes {
+        Processes::Shared => SHARED_OBJECTS.as_slice(),
+        Processes::Own => &[],
     };
-    let limits = (libc::SYS_prlimit64, vec![others(0)?, mark(1, Some(2))?]);
-    let own_limits = (libc::SYS_setrlimit, vec![mark(0, None)?]);
-    let priority = (libc::SYS_setpriority, vec![others(1)?]);
-    let calls = REFUSED.iter().map(|call| (*call, Vec::new()));
-    let rules: BTreeMap<i64, Vec<SeccompRule>> = calls
-        .chain([
-            (libc::SYS_socket, vec![unix_socket]),
-            limits,
-            own_limits,
-            priority,
-        ])
+    rules.extend(REFUSED.iter().chain(shared).map(|call| (*call, Vec::new())));
+    let rules = rules
+        .into_iter()
         .flat_map(|(call, rules)| [(call, rules.clone()), (call | X32_TWIN, rules)])
         .collect();
     let architecture = std::env::consts::ARCH

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, pidfd_open};
 
-use super::confinement::{OLDEST_ABI, filter, landlock_abi};
+use super::confinement::{OLDEST_ABI, Processes, filter, landlock_abi};
 use super::{Network, Sandbox, SandboxLevel};
 use crate::spawn::{Group, Image, Input, Recipe, end, reap, spawn};
 use crate::supervisor::Leaders;
@@ -39,7 +39,9 @@ pub fn probe() -> SandboxReport {
     let found = || {
         let kernel = Kernel {
             abi: landlock_abi(),
-            filter_error: filter().err().map(|error| error.to_string()),
+            filter_error: filter(Processes::Shared)
+                .err()
+                .map(|error| error.to_string()),
         };
         let (readable, writable) = (Vec::new(), Vec::new());
         let confined = Sandbox::Confined { readable, writable };

@@ -1,8 +1,9 @@
 //! What a run can reach of its neighbour, level by level.
 
 use std::fs;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use daemon_process::{
     ExitStatus, Network, Sandbox, SandboxLevel, SupervisedChild, Supervisor, probe,
@@ -45,7 +46,51 @@ struct Street {
     supervisor: Supervisor,
     neighbour: SupervisedChild,
     _listener: UnixListener,
+    _datagrams: UnixDatagram,
+    memory: Shared,
+    queue: Shared,
     level: SandboxLevel,
+}
+
+/// Memory or a queue that every process of the user finds by its number.
+struct Shared {
+    kind: &'static str,
+    id: String,
+}
+
+impl Shared {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what the machine's own tools make belongs to no run"
+    )]
+    fn new(kind: &'static str, size: &[&str]) -> Self {
+        let made = Command::new("ipcmk")
+            .args(["--mode", "0600", kind])
+            .args(size)
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let told = String::from_utf8(made.stdout).unwrap();
+        let id = told
+            .split_ascii_whitespace()
+            .next_back()
+            .unwrap()
+            .to_owned();
+        Self { kind, id }
+    }
+}
+
+impl Drop for Shared {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what the machine's own tools make belongs to no run"
+    )]
+    fn drop(&mut self) {
+        // With a capital letter it takes a key.
+        let option = self.kind.to_ascii_lowercase();
+        let removed = Command::new("ipcrm").args([&option, &self.id]).status();
+        assert!(removed.is_ok_and(|status| status.success()));
+    }
 }
 
 impl Street {
@@ -71,6 +116,7 @@ impl Street {
             fs::write(root.join(file), file).unwrap();
         }
         let listener = UnixListener::bind(root.join("socket")).unwrap();
+        let datagrams = UnixDatagram::bind(root.join("datagrams")).unwrap();
         let supervisor = Supervisor::start().unwrap();
         let mut launch = shell("exec 3< session/secret; echo up; exec sleep 1000");
         launch.env.push(("SECRET".into(), "kept".into()));
@@ -84,6 +130,9 @@ impl Street {
             supervisor,
             neighbour,
             _listener: listener,
+            _datagrams: datagrams,
+            memory: Shared::new("-M", &["16"]),
+            queue: Shared::new("-Q", &[]),
             level,
         }
     }
@@ -91,7 +140,10 @@ impl Street {
     /// Returns whether a script of the other run ends well.
     fn works(&self, script: &str) -> bool {
         let pid = self.neighbour.id().pid.to_string();
-        let script = script.replace("PID", &pid);
+        let script = script
+            .replace("PID", &pid)
+            .replace("MEMORY", &self.memory.id)
+            .replace("QUEUE", &self.queue.id);
         let mut launch = shell(&script);
         launch.cwd = self.root.join("own/session");
         launch.sandbox = sandbox(
@@ -108,7 +160,7 @@ impl Street {
 
 /// What one run may try at another and at the host. Each works where only the user stands between the two, so that what
 /// fails at a higher level fails because of it.
-const PROBES: [&str; 30] = [
+const PROBES: [&str; 37] = [
     "cat ../../next/worktree/file",
     "ls ../../next/worktree",
     "echo more >> ../../next/worktree/file",
@@ -140,6 +192,13 @@ const PROBES: [&str; 30] = [
     "kill -CONT PID",
     "prlimit --pid PID --nofile=512:512",
     "renice -n 15 -p PID",
+    "taskset -p 1 PID",
+    "chrt --idle -p 0 PID",
+    "ionice -c 3 -p PID",
+    "perl -MSocket -e 'socketpair(A,B,AF_UNIX,SOCK_DGRAM,0) or die $!; send(A,1,0,pack_sockaddr_un(\"../../datagrams\")) or die $!'",
+    "perl -MSocket -e 'socketpair(A,B,AF_UNIX,SOCK_RAW,0) or die $!; send(A,1,0,pack_sockaddr_un(\"../../datagrams\")) or die $!'",
+    "perl -e 'shmread(MEMORY,$b,0,1) or die $!'",
+    "perl -e 'msgsnd(QUEUE,pack(\"l! a*\",1,\"text\"),0) or die $!'",
 ];
 
 fn failed_at(level: SandboxLevel) -> Option<Vec<&'static str>> {
@@ -148,7 +207,8 @@ fn failed_at(level: SandboxLevel) -> Option<Vec<&'static str>> {
     }
     let street = Street::new(level);
     let own = "cat file ../context/file; echo changed > file; rm file; ls | wc -l; kill -CONT $$; \
-               cat /proc/self/environ > /dev/null";
+               cat /proc/self/environ > /dev/null; \
+               perl -MSocket -e 'socketpair(A,B,AF_UNIX,SOCK_STREAM,0) or die $!' && nice true && ionice -c 2 -n 5 true";
     assert!(street.works(own), "a run can use what is its own");
     let failed = PROBES.into_iter().filter(|probe| !street.works(probe));
     let failed = failed.collect();
@@ -180,7 +240,7 @@ fn at_level_3_every_probe_at_another_run_fails() {
 }
 
 /// What needs no neighbour: getting out, and up.
-const ESCAPES: [&str; 7] = [
+const ESCAPES: [&str; 9] = [
     "cat /root/.profile /home/*/.profile",
     "echo x > ../context/file",
     "mount -t tmpfs none .",
@@ -188,6 +248,9 @@ const ESCAPES: [&str; 7] = [
     "unshare --user --map-root-user --mount true",
     "chroot . /bin/true",
     "su root -s /bin/true",
+    // Both mean every process of the user, and change nothing for most.
+    "perl -e 'setpriority(2, 0, 0) or die $!'",
+    "ionice -c 2 -n 4 -u $(id -u)",
 ];
 
 #[test]

@@ -187,10 +187,17 @@ fn a_mark_without_its_store_is_not_begun_anew() {
     let (_folder, path) = crashed();
     fs::remove_file(&path).unwrap();
     fs::remove_file(beside(&path, "-wal")).unwrap();
-    check_refused(&path, "it was in use, as its mark (`-mark`) says, and is gone");
+    check_refused(
+        &path,
+        "it was in use, as its mark (`-mark`) says, and is gone",
+    );
     assert!(!path.exists());
     fs::remove_file(beside(&path, "-mark")).unwrap();
-    assert_eq!(epoch(&path), HostEpoch(0), "asked for, a store is begun anew");
+    assert_eq!(
+        epoch(&path),
+        HostEpoch(0),
+        "asked for, a store is begun anew"
+    );
 }
 
 #[test]
