@@ -6,20 +6,19 @@ use daemon_host::config::Config;
 use daemon_host::ops::{OpError, OpErrorKind};
 use daemon_host::random;
 use daemon_host::secrets::secret_files;
-use daemon_process::{Enclosure, system_directories};
+use daemon_process::{Enclosure, SystemGrant, system_grant};
 use daemon_provider_cli::Guarded;
+use rustix::fs::{Access, access};
 
 use crate::compose::{Composer, Reach, enclosure, is_offline_anywhere};
 
 impl Composer {
     /// Returns what no run may read: the host's home, that of its user, the watched repositories and the files of secrets.
     pub(crate) fn guarded(&self, config: &Config) -> Vec<Guarded> {
-        let user = random::environment("HOME").filter(|home| !home.is_empty());
-        let user = user.map(|home| guarded(PathBuf::from(home), "`$HOME`"));
-        self.kept(config).into_iter().chain(user).collect()
+        self.kept(config).into_iter().chain(user_home()).collect()
     }
 
-    /// Returns the same without the home of the host's user, which may be a directory of the system.
+    /// Returns the same without the home of the host's user.
     fn kept(&self, config: &Config) -> Vec<Guarded> {
         let home = guarded(self.home().to_owned(), "the host's home");
         let repos = config.repo.iter().map(|repo| {
@@ -31,31 +30,50 @@ impl Composer {
         std::iter::once(home).chain(repos).chain(files).collect()
     }
 
-    /// Refuses to keep any of it in a directory of the system, which every confined run may read.
+    /// Refuses to keep any of it where every confined run may read it as a part of the system.
     ///
     /// # Errors
-    /// Names the directory, and what it holds.
+    /// Names the directory of the system, and what it holds.
     pub(crate) fn check_system(&self, config: &Config) -> Result<(), OpError> {
         let is_confined = enclosure(config, Reach::Network) != Enclosure::Contained;
         if !is_confined && !is_offline_anywhere(config) {
             return Ok(());
         }
-        for Guarded { path, what } in self.kept(config) {
-            let resolved = resolved(&path);
-            let mut system = system_directories();
-            let holds = |directory: &&Path| resolved.starts_with(self::resolved(directory));
-            if let Some(directory) = system.find(holds) {
-                let message = format!(
-                    "`{}`, which every run may read at sandbox level 2 and above, holds {what} `{}`",
-                    directory.display(),
-                    path.display()
-                );
-                let error = OpError::new(OpErrorKind::Config, "config-invalid", message);
-                return Err(error.with_help("move it out of the directories of the system"));
-            }
+        // Accounts of services have homes such as `/usr/sbin`: who cannot write there keeps nothing there.
+        let is_used = |home: &Guarded| access(&home.path, Access::WRITE_OK).is_ok();
+        let guarded = self.kept(config).into_iter();
+        let mut guarded = guarded.chain(user_home().filter(is_used));
+        match guarded.find_map(|found| Some((system_grant(&resolved(&found.path))?, found))) {
+            Some((grant, found)) => Err(granted_by_system(grant, &found)),
+            None => Ok(()),
         }
-        Ok(())
     }
+}
+
+fn user_home() -> Option<Guarded> {
+    let home = random::environment("HOME").filter(|home| !home.is_empty());
+    home.map(|home| guarded(PathBuf::from(home), "`$HOME`"))
+}
+
+fn granted_by_system(grant: SystemGrant, Guarded { path, what }: &Guarded) -> OpError {
+    let path = path.display();
+    let (message, help) = match grant {
+        SystemGrant::Whole(directory) => (
+            format!(
+                "`{}`, which every run may read at sandbox level 2 and above, holds {what} `{path}`",
+                directory.display()
+            ),
+            "move it out of the directories of the system",
+        ),
+        SystemGrant::Public(directory) => (
+            format!(
+                "`{}` holds {what} `{path}`: every user may read it, and so may every run at sandbox level 2 and above",
+                directory.display()
+            ),
+            "move it out of the directories of the system, or take it from other users with `chmod o-rwx`",
+        ),
+    };
+    OpError::new(OpErrorKind::Config, "config-invalid", message).with_help(help)
 }
 
 /// Resolves the links of a path, as far as it is there.

@@ -45,7 +45,7 @@ pub use mark::end_strays;
 pub use process_table::{Orphans, ProcessId, RUN_MARKER, boot_id, end_orphans};
 pub use program::{ProgramError, resolve_program};
 pub use sandbox::{
-    Enclosure, Network, Sandbox, SandboxLevel, SandboxReport, probe, system_directories,
+    Enclosure, Network, Sandbox, SandboxLevel, SandboxReport, SystemGrant, probe, system_grant,
 };
 pub use status::ExitStatus;
 pub use supervisor::{

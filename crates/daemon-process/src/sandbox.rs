@@ -15,7 +15,7 @@ pub(crate) use confinement::Confinement;
 use confinement::Processes;
 pub(crate) use isolation::{Isolation, Keeper};
 pub use probe::{SandboxReport, probe};
-pub use system::system_directories;
+pub use system::{SystemGrant, system_grant};
 
 /// How much stands between a child and the rest of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -106,3 +106,32 @@ fn a_package_that_holds_what_no_run_may_read_is_refused_at_the_start() {
         assert!(told.contains(&message), "{told}\n{message}");
     }
 }
+
+#[test]
+#[expect(
+    clippy::print_stdout,
+    reason = "the runner counts what is skipped from this line"
+)]
+fn a_user_whose_home_among_local_software_is_public_is_refused_at_the_start() {
+    let Ok(home) = tempfile::tempdir_in("/opt") else {
+        println!("skipped: `/opt` cannot be written to");
+        return;
+    };
+    if levels().is_empty() {
+        return;
+    }
+    let world = World::pushed();
+    world.configure("[policy]\nsandbox_min = 2\n");
+    let path = home.path().to_str().expect("text");
+    let started = |mode| {
+        fs::set_permissions(home.path(), fs::Permissions::from_mode(mode)).expect("its mode");
+        world.refused(&[("HOME", path)])
+    };
+    let (code, told) = started(0o755);
+    let message = format!(
+        "`/opt` holds `$HOME` `{path}`: every user may read it, and so may every run at sandbox level 2 and above"
+    );
+    assert_eq!(code, Some(78), "{told}");
+    assert!(told.contains(&message), "{told}");
+    assert_eq!(started(0o700).0, Some(0));
+}

@@ -106,8 +106,8 @@ fn rules(
         .handle_access(AccessFs::from_all(abi))?
         .scope(Scope::from_all(abi))?
         .create()?
-        .add_rules(path_beneath_rules(system.whole, AccessFs::from_read(abi)))?
-        .add_rules(path_beneath_rules(system.listed, AccessFs::ReadDir))?
+        .add_rules(path_beneath_rules(&system.whole, AccessFs::from_read(abi)))?
+        .add_rules(path_beneath_rules(&system.listed, AccessFs::ReadDir))?
         .add_rules(path_beneath_rules(readable, AccessFs::from_read(abi)))?
         .add_rules(path_beneath_rules(DEVICES, AccessFs::from_file(abi)))?
         .add_rules(path_beneath_rules(writable, AccessFs::from_all(abi)))?;

@@ -3,6 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
 
 /// What programs need in order to run at all. `/proc` is safe to list: what is secret in it asks for the right to trace.
 pub(super) const SYSTEM: [&str; 13] = [
@@ -20,15 +25,51 @@ pub(super) const SYSTEM: [&str; 13] = [
     "/sys/devices/system/cpu",
     "/sys/fs/cgroup",
 ];
-/// The one of them in which machines keep secrets: their owner, who may be the host's user, could read them.
-const SETTINGS: &str = "/etc";
+/// The directories among them, and below them, that a machine's administrator fills, also with secrets and homes.
+const MIXED: [&str; 3] = ["/etc", "/opt", "/usr/local"];
+/// The directory among them that contains a mixed one.
+const AROUND: (&str, &str) = ("/usr", "local");
+/// The most entries that are looked at below a mixed directory, which takes some seconds. What comes after them is not readable.
+const MOST_ENTRIES: usize = 1 << 20;
 
-/// Directories of the system that every confined child may read; of its settings only what everybody may.
-pub fn system_directories() -> impl Iterator<Item = &'static Path> {
-    SYSTEM
-        .iter()
-        .map(Path::new)
-        .filter(|path| *path != Path::new(SETTINGS))
+/// How a confined child may read a path of the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SystemGrant {
+    /// It may read everything in this directory.
+    Whole(&'static Path),
+    /// It may read what every user may read in this directory, and the path is such.
+    Public(&'static Path),
+}
+
+/// Returns how every confined child may read a path without links, if it may. What does not exist is not public.
+pub fn system_grant(path: &Path) -> Option<SystemGrant> {
+    let real = |directory: &str| {
+        let real = Path::new(directory).canonicalize().ok()?;
+        path.starts_with(&real).then_some(real)
+    };
+    for directory in MIXED {
+        let Some(real) = real(directory) else {
+            continue;
+        };
+        let mut parts = path.ancestors().take_while(|part| part.starts_with(&real));
+        let is_granted = parts.all(|part| part.metadata().is_ok_and(|found| is_public(&found)));
+        return is_granted.then_some(SystemGrant::Public(Path::new(directory)));
+    }
+    let whole = SYSTEM.into_iter().find(|path| real(path).is_some())?;
+    Some(SystemGrant::Whole(Path::new(whole)))
+}
+
+/// Reports whether every user may read a file, or list a directory and open what is in it.
+fn is_public(found: &fs::Metadata) -> bool {
+    let mode = found.permissions().mode();
+    mode & 0o004 != 0 && (!found.is_dir() || mode & 0o001 != 0)
+}
+
+/// Reports whether this process may read a file, or open what is in a directory. Children that it confines are the same
+/// user, with fewer rights.
+fn is_accessible(path: &Path) -> bool {
+    let refused = Err(Errno::ACCESS);
+    access(path, Access::READ_OK) != refused || access(path, Access::EXEC_OK) != refused
 }
 
 /// What may be read of the system.
@@ -40,53 +81,126 @@ pub(super) struct Readable {
     pub(super) listed: Vec<PathBuf>,
 }
 
+/// A look at the machine, and until when it is not repeated.
+struct Look {
+    found: Arc<Readable>,
+    until: Instant,
+}
+
+/// A look is repeated no sooner than this many times the time it took, so that children that start one after the other do
+/// not keep looking at a large tree; nor later than `MOST_AGE`.
+const REST: u32 = 20;
+const MOST_AGE: Duration = Duration::from_secs(60);
+
 impl Readable {
-    /// Looks at the settings of this machine, which change.
-    pub(super) fn now() -> Self {
-        let mut acc = Self {
-            whole: system_directories().map(Path::to_owned).collect(),
-            listed: Vec::new(),
-        };
-        acc.add_public(Path::new(SETTINGS));
+    /// Looks at the mixed directories of this machine, which change, unless that was done a moment ago.
+    pub(super) fn now() -> Arc<Self> {
+        static LAST: Mutex<Option<Look>> = Mutex::new(None);
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        let begun = now();
+        if let Some(look) = last.as_ref().filter(|look| begun < look.until) {
+            return Arc::clone(&look.found);
+        }
+        let found = Arc::new(Self::look());
+        let ended = now();
+        let rest = (ended.duration_since(begun) * REST).min(MOST_AGE);
+        *last = Some(Look {
+            found: Arc::clone(&found),
+            until: ended + rest,
+        });
+        found
+    }
+
+    fn look() -> Self {
+        let mut acc = Self::default();
+        let (around, mixed) = AROUND;
+        let apart = SYSTEM
+            .iter()
+            .filter(|path| !MIXED.contains(path) && **path != around);
+        acc.whole.extend(apart.map(PathBuf::from));
+        acc.add_without(Path::new(around), mixed);
+        for directory in MIXED.map(Path::new) {
+            if directory.metadata().is_ok_and(|found| is_public(&found)) {
+                let mut walk = Walk {
+                    n_left: MOST_ENTRIES,
+                    is_accessible: &is_accessible,
+                };
+                walk.add_public(directory, &mut acc);
+            }
+        }
         acc
     }
 
-    /// Adds what everybody may read of a directory, and returns whether that is all of it.
-    fn add_public(&mut self, directory: &Path) -> bool {
-        let mut own = Self::default();
+    /// Adds all of a directory but one entry.
+    fn add_without(&mut self, directory: &Path, left_out: &str) {
+        self.listed.push(directory.to_owned());
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            // A link is followed to what has rules of its own.
+            let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+            if !is_link && entry.file_name() != left_out {
+                self.whole.push(entry.path());
+            }
+        }
+    }
+}
+
+/// A walk through a mixed directory.
+struct Walk<'a> {
+    /// How many entries are still looked at.
+    n_left: usize,
+    /// Whether a file or directory that is not public is to be hidden: the kernel refuses the others anyway.
+    is_accessible: &'a dyn Fn(&Path) -> bool,
+}
+
+impl Walk<'_> {
+    /// Adds what everybody may read of a directory, and returns whether nothing in it has to be hidden.
+    fn add_public(&mut self, directory: &Path, acc: &mut Readable) -> bool {
+        let mut own = Readable::default();
         // What cannot be read, for want of a descriptor perhaps, is not known to be public.
         let entries = fs::read_dir(directory);
         let mut is_whole = entries.is_ok();
         for entry in entries.into_iter().flatten() {
+            let Some(n_left) = self.n_left.checked_sub(1) else {
+                is_whole = false;
+                break;
+            };
+            self.n_left = n_left;
             let found = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?)));
-            // A link is followed to what has rules of its own.
-            let Ok((path, kind)) = found else {
+            let Ok((path, found)) = found else {
                 is_whole = false;
                 continue;
             };
-            if kind.is_symlink() {
+            // A link is followed to what has rules of its own.
+            if found.is_symlink() {
                 continue;
             }
-            let mode = kind.permissions().mode();
-            let is_public = mode & 0o004 != 0 && (!kind.is_dir() || mode & 0o001 != 0);
-            let is_file = kind.is_file() || kind.is_dir();
-            if !is_public || !is_file {
-                is_whole = false;
-            } else if !kind.is_dir() {
+            if !is_public(&found) {
+                is_whole &= !(self.is_accessible)(&path);
+            } else if found.is_dir() {
+                is_whole &= self.add_public(&path, &mut own);
+            } else if found.is_file() {
                 own.whole.push(path);
             } else {
-                is_whole &= own.add_public(&path);
+                is_whole = false;
             }
         }
         if is_whole {
-            self.whole.push(directory.to_owned());
+            acc.whole.push(directory.to_owned());
         } else {
-            self.whole.append(&mut own.whole);
-            self.listed.append(&mut own.listed);
-            self.listed.push(directory.to_owned());
+            acc.whole.append(&mut own.whole);
+            acc.listed.append(&mut own.listed);
+            acc.listed.push(directory.to_owned());
         }
         is_whole
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long a look takes decides when the next one is due"
+)]
+fn now() -> Instant {
+    Instant::now()
 }
 
 #[cfg(test)]
@@ -118,7 +232,11 @@ mod tests {
         fs::set_permissions(root.join("private"), private).unwrap();
         symlink("/root", root.join("link")).unwrap();
         let mut readable = Readable::default();
-        assert!(!readable.add_public(&root));
+        let mut walk = Walk {
+            n_left: MOST_ENTRIES,
+            is_accessible: &|_| true,
+        };
+        assert!(!walk.add_public(&root, &mut readable));
         readable.whole.sort();
         readable.listed.sort();
         let paths = |names: &[&str]| names.iter().map(|name| root.join(name)).collect();
@@ -128,5 +246,56 @@ mod tests {
         };
         // Joining nothing leaves a slash behind, which compares as equal.
         assert_eq!(readable, expected);
+    }
+
+    #[test]
+    fn what_the_kernel_refuses_this_user_anyway_leaves_its_directory_whole() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = scratch.path().canonicalize().unwrap();
+        fs::create_dir(root.join("own")).unwrap();
+        for name in ["hosts", "shadow", "own/key"] {
+            fs::write(root.join(name), "").unwrap();
+        }
+        for name in ["shadow", "own/key"] {
+            fs::set_permissions(root.join(name), fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        let look = |is_accessible: &dyn Fn(&Path) -> bool, n_left| {
+            let mut acc = Readable::default();
+            Walk {
+                n_left,
+                is_accessible,
+            }
+            .add_public(&root, &mut acc);
+            acc.whole.sort();
+            acc
+        };
+        let whole = Readable {
+            whole: vec![root.clone()],
+            listed: Vec::new(),
+        };
+        assert_eq!(look(&|_| false, MOST_ENTRIES), whole);
+        let without_key = Readable {
+            whole: vec![root.join("hosts")],
+            listed: vec![root.join("own"), root.clone()],
+        };
+        let is_key = |path: &Path| path.ends_with("key");
+        assert_eq!(look(&is_key, MOST_ENTRIES), without_key);
+        // What was not looked at is not readable.
+        assert_eq!(look(&|_| false, 0).whole, Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn a_path_of_the_system_is_granted_whole_or_because_it_is_public() {
+        let granted = |path: &str| system_grant(&Path::new(path).canonicalize().unwrap());
+        let public = |directory| Some(SystemGrant::Public(Path::new(directory)));
+        assert_eq!(granted("/etc/passwd"), public("/etc"));
+        assert_eq!(granted("/usr/local/bin"), public("/usr/local"));
+        assert_eq!(
+            granted("/usr/bin"),
+            Some(SystemGrant::Whole(Path::new("/usr")))
+        );
+        assert_eq!(granted("/etc/shadow"), None);
+        assert_eq!(granted("/var"), None);
+        assert_eq!(system_grant(Path::new("/etc/absent")), None);
     }
 }
