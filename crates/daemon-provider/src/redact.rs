@@ -39,7 +39,8 @@ const WIDEST: usize = 12;
 ///
 /// A secret is found as it is, in base64 at any alignment, percent-encoded and escaped as JSON, up to three levels deep; of a
 /// secret of several lines each line is one too. A `+` and a blank are the same. A value of less than 5 bytes is not searched
-/// for. What looks like a token is found as it is and in base64, also where lines of it were broken.
+/// for. What looks like a token is found as it is and in base64. Base64 is found also where its lines were broken, with or
+/// without indentation.
 ///
 /// ```
 /// use daemon_provider::redact::Redactor;
@@ -141,7 +142,7 @@ impl Seen {
     fn see(&mut self, known: &Known, view: &views::View<'_>, least: usize) {
         let covered = &mut self.covered;
         let heads = known.search(view, least, |found| {
-            covered.push(view.at(found.start)..view.at(found.end));
+            covered.push(view.at(found.start)..view.end_at(found.end));
         });
         self.heads.add(heads.map(|head| view.at(head)));
     }

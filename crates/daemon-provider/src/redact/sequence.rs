@@ -25,7 +25,8 @@ const MAX_KEY: usize = 16 * 1024;
 /// Takes secrets out of texts that follow one another, also those that lie across an edge between two texts.
 ///
 /// Unlike [`Stream`](super::Stream) it holds nothing back: each text is told when it comes. Of a secret that is cut at the end of
-/// a text, at most 7 bytes are told there, and nothing of what follows them in the next.
+/// a text, at most 7 bytes are told there, and nothing of what follows them in the next. A private key ends with its last line,
+/// in base64 also with the first text that is not base64 alone, at the latest after 16 KiB.
 ///
 /// ```
 /// use daemon_provider::redact::Redactor;
@@ -41,6 +42,10 @@ pub struct Sequence {
     before: String,
     /// Where the newest texts begin in it.
     edges: VecDeque<usize>,
+    /// Where a private key in base64 begins in it whose end has not come.
+    open_key: Option<usize>,
+    /// Whether a long beginning of a known secret is at its end.
+    has_head: bool,
 }
 
 impl Sequence {
@@ -49,11 +54,45 @@ impl Sequence {
             redactor,
             before: String::new(),
             edges: VecDeque::new(),
+            open_key: None,
+            has_head: false,
         }
     }
 
     /// Takes the next text and returns it without secrets.
     pub fn push(&mut self, text: &str) -> String {
+        match text.split_at(self.indentation(text)) {
+            ("", text) => self.push_joined(text),
+            (indentation, rest) => format!("{indentation}{}", self.push_joined(rest)),
+        }
+    }
+
+    /// Returns how many blanks a text begins with that only indent a line of base64, which began in an earlier text.
+    fn indentation(&self, text: &str) -> usize {
+        let rest = text.trim_start_matches([' ', '\t']);
+        let n_blank = text.len() - rest.len();
+        if n_blank == 0 || !self.before.as_bytes().last().is_some_and(views::is_base64) {
+            return 0;
+        }
+        let n_before = self.before.len();
+        let crosses = |joined: &str| {
+            let seen = self.redactor.known_in(joined, 1);
+            let ends = seen.covered.iter();
+            ends.map(|place| (place.start, place.end))
+                .chain(seen.heads.any.map(|head| (head, joined.len())))
+                .any(|(start, end)| start < n_before && end > n_before)
+        };
+        let goes_on = (self.has_head && crosses(&[&self.before, rest].concat()))
+            || daemon_validate::may_begin_secret(&self.before);
+        // Another secret may go on, or begin, with the blanks.
+        let is_secret = || {
+            let own = self.redactor.known_in(text, 1).covered;
+            crosses(&[&self.before, text].concat()) || own.iter().any(|place| place.start < n_blank)
+        };
+        if goes_on && !is_secret() { n_blank } else { 0 }
+    }
+
+    fn push_joined(&mut self, text: &str) -> String {
         let n_before = self.before.len();
         let mut covered = daemon_validate::secret_ranges(text);
         self.before.push_str(text);
@@ -69,23 +108,45 @@ impl Sequence {
             // Bytes on both sides of the edge look like one escape, which may be a coincidence.
             covered.extend(self.redactor.known_in(text, SHORTEST_HEAD).covered);
         }
-        let joined = seen.covered.into_iter().chain(self.tokens(n_before));
+        let tokens: Vec<Range<usize>> = self.tokens(n_before).collect();
+        let own = covered
+            .iter()
+            .map(|place| place.start + n_before..place.end + n_before);
+        self.open_key = self.open_key_among(own.chain(tokens.iter().cloned()));
+        let joined = seen.covered.into_iter().chain(tokens);
         let joined = joined.chain(seen.heads.long.map(|head| head..self.before.len()));
         covered.extend(
             joined
                 .filter(|place| place.end > n_before)
                 .map(|place| place.start.saturating_sub(n_before)..place.end - n_before),
         );
+        // The last bits of a line may belong to a byte that the next one completes.
+        let open_key = self.open_key.filter(|_| !text.is_empty());
+        covered.extend(open_key.map(|start| start.saturating_sub(n_before)..text.len()));
         self.edges.push_back(n_before);
+        self.has_head = seen.heads.long.is_some();
         self.forget(seen.heads.any);
         written(text, merged(covered)).into_owned()
+    }
+
+    /// Returns the start of the first token that is a private key in base64 and goes on behind the texts so far.
+    fn open_key_among(&self, tokens: impl Iterator<Item = Range<usize>>) -> Option<usize> {
+        // A line break, or the first bits of a byte, may come behind it.
+        let end = self.before.trim_end_matches(['\n', '\r']).len();
+        let last = tokens.filter(|place| place.end + 1 >= end);
+        let is_open = |start: &usize| {
+            let key = self.before.get(*start..);
+            key.is_some_and(daemon_validate::is_open_key_in_base64)
+        };
+        last.map(|place| place.start).filter(is_open).min()
     }
 
     /// Finds tokens that cross the newest edge, including those that begin exactly at an older edge, where the joined text
     /// looks like the middle of a word.
     fn tokens(&self, edge: usize) -> impl Iterator<Item = Range<usize>> + '_ {
         let (before, text) = self.before.split_at(edge);
-        let is_key_open = open_key(before).is_some() || ends_in_begin(before);
+        let is_key_open =
+            self.open_key.is_some() || open_key(before).is_some() || ends_in_begin(before);
         let most = border(
             text,
             text.len()
@@ -116,7 +177,7 @@ impl Sequence {
         if rest.len() > MAX_BEGINNING && !daemon_validate::may_begin_secret(rest) {
             word = border(text, text.len() - MAX_BEGINNING);
         }
-        let kept = [head, Some(word), open_key(text)];
+        let kept = [head, Some(word), open_key(text), self.open_key];
         let mut kept = kept.into_iter().flatten().min().unwrap_or(text.len());
         while !text.is_char_boundary(kept) {
             kept -= 1;
@@ -126,8 +187,8 @@ impl Sequence {
         while self.edges.len() > MAX_EDGES || self.edges.front().is_some_and(|edge| *edge < kept) {
             self.edges.pop_front();
         }
-        for edge in &mut self.edges {
-            *edge -= kept;
+        for place in self.edges.iter_mut().chain(&mut self.open_key) {
+            *place -= kept;
         }
     }
 }

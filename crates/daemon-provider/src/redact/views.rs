@@ -1,9 +1,9 @@
-//! A text as others read it: with its escapes undone.
+//! A text as others read it: with its escapes undone, and with lines of base64 joined.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use memchr::memchr_iter;
+use memchr::{memchr_iter, memchr2_iter};
 
 /// How many levels of JSON inside JSON are undone.
 const JSON_LEVELS: usize = 3;
@@ -18,8 +18,10 @@ pub(super) struct View<'t> {
     bytes: Cow<'t, [u8]>,
     /// Pairs of an index into `bytes` and its place in the text. From there to the next pair both advance together.
     jumps: Vec<(usize, usize)>,
-    /// Indexes of the bytes that were escapes in the view this one was made from.
+    /// Indexes of the bytes that were escapes in the view this one was made from, or that a line break was left out before.
     undone: Vec<usize>,
+    /// Of each line break that was left out, the index of the byte behind it, and the place in the text where it begins.
+    breaks: Vec<(usize, usize)>,
     /// Possible ends of the text: its end, and the start of each escape that may be cut off there. Bit `n` means `n` bytes
     /// before the end of `bytes`.
     ends: u32,
@@ -34,6 +36,7 @@ impl<'t> View<'t> {
             bytes: Cow::Borrowed(bytes),
             jumps: Vec::new(),
             undone: Vec::new(),
+            breaks: Vec::new(),
             ends: torn.fold(1, |ends, at| ends | 1 << (bytes.len() - at)),
         }
     }
@@ -81,6 +84,13 @@ impl<'t> View<'t> {
         }
     }
 
+    /// Returns the place in the text where the bytes before `index` end.
+    pub(super) fn end_at(&self, index: usize) -> usize {
+        let found = self.breaks.binary_search_by_key(&index, |(at, _)| *at);
+        let before_break = found.ok().and_then(|n| self.breaks.get(n));
+        before_break.map_or_else(|| self.at(index), |(_, place)| *place)
+    }
+
     /// Reports whether a byte of the view begins at this place of the text. None begins within an undone escape.
     pub(super) fn has_border(&self, place: usize) -> bool {
         let index = self.jumps.partition_point(|(_, start)| *start <= place);
@@ -118,12 +128,43 @@ impl<'t> View<'t> {
         if made.undone.is_empty() {
             return None;
         }
+        Some(self.completed(made, copied))
+    }
+
+    /// Leaves out line breaks, with the indentation of the next line, between characters of base64, and where the text ends
+    /// with one; returns `None` if there are none.
+    fn joined(&self) -> Option<View<'static>> {
+        let mut made = Made::default();
+        let mut copied = 0;
+        for at in memchr2_iter(b'\n', b'\r', &self.bytes) {
+            let before = at.checked_sub(1).and_then(|last| self.bytes.get(last));
+            if at < copied || !before.is_some_and(is_base64) {
+                continue;
+            }
+            let rest = self.bytes.get(at..).unwrap_or_default();
+            let is_blank = |byte: &u8| matches!(byte, b'\n' | b'\r' | b' ' | b'\t');
+            let n_blank = rest.iter().take_while(|byte| is_blank(byte)).count();
+            if !rest.get(n_blank).is_none_or(is_base64) {
+                continue;
+            }
+            made.copy(self, copied..at);
+            made.undone.push(made.bytes.len());
+            made.breaks.push((made.bytes.len(), self.at(at)));
+            copied = at + n_blank;
+            made.jump(self.at(copied));
+        }
+        (!made.undone.is_empty()).then(|| self.completed(made, copied))
+    }
+
+    /// Ends a view that is made from this one and holds what comes before `copied`.
+    fn completed(&self, mut made: Made, copied: usize) -> View<'static> {
         made.copy(self, copied..self.bytes.len());
         made.jump(self.at(self.bytes.len()));
         let mut view = View {
             bytes: Cow::Owned(made.bytes),
             jumps: made.jumps,
             undone: made.undone,
+            breaks: made.breaks,
             ends: 1,
         };
         for end in self.ends().skip(1) {
@@ -131,7 +172,7 @@ impl<'t> View<'t> {
                 view.ends |= 1 << (view.bytes.len() - index);
             }
         }
-        Some(view)
+        view
     }
 
     /// Returns the byte that begins at a place near the end of the text.
@@ -147,6 +188,7 @@ struct Made {
     bytes: Vec<u8>,
     jumps: Vec<(usize, usize)>,
     undone: Vec<usize>,
+    breaks: Vec<(usize, usize)>,
 }
 
 impl Made {
@@ -201,8 +243,15 @@ impl What {
     }
 }
 
-/// Calls `see` with the text unchanged, then with each different result of undoing its escapes.
+/// Calls `see` with the text unchanged, then with each different result of undoing its escapes, and with each of these where
+/// lines of base64 are joined.
 pub(super) fn each(text: &str, mut see: impl FnMut(&View<'_>)) {
+    let mut see = |view: &View<'_>| {
+        see(view);
+        if let Some(joined) = view.joined() {
+            see(&joined);
+        }
+    };
     let mut level = View::raw(text);
     for n_left in (0..=JSON_LEVELS).rev() {
         see(&level);
@@ -280,6 +329,11 @@ fn unicode(bytes: &[u8]) -> Option<Undone> {
         what: What::Char(c),
         n_read: 12,
     })
+}
+
+/// Reports whether a byte is a character of base64 in either alphabet.
+pub(super) fn is_base64(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
 fn hex(digit: u8) -> Option<u32> {

@@ -72,8 +72,13 @@ const SHAPES: &[(&str, &str, Shape)] = &[
     ("dop_v1_", "a DigitalOcean token", Shape::Word(60)),
     ("AGE-SECRET-KEY-1", "an age key", Shape::Capitals(50)),
     ("eyJ", "a JSON Web Token", Shape::Jwt),
-    ("-----BEGIN ", "a private key", Shape::Pem),
+    (KEY_BEGIN, "a private key", Shape::Pem),
 ];
+
+/// What the first line of a private key begins with.
+const KEY_BEGIN: &str = "-----BEGIN ";
+/// What its last line begins with.
+const KEY_END: &str = "-----END ";
 
 static BEGINNINGS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::builder()
@@ -195,6 +200,21 @@ pub fn may_begin_secret(text: &str) -> bool {
     BEGINNINGS.is_match(text) || encoded::may_begin(text)
 }
 
+/// Reports whether a text is base64 that begins with a private key whose last line is missing.
+///
+/// A caller that reads a text line by line keeps such a text: the next line belongs to the key. One that is longer than a key can
+/// be is none.
+///
+/// ```
+/// // `-----BEGIN PRIVATE KEY-----`, and the same with its last line.
+/// let begun = "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t";
+/// assert!(daemon_validate::is_open_key_in_base64(begun));
+/// assert!(!daemon_validate::is_open_key_in_base64(&format!("{begun}Ci0tLS0tRU5EIFBSSVZBVEUgS0VZLS0tLS0K")));
+/// ```
+pub fn is_open_key_in_base64(text: &str) -> bool {
+    encoded::is_open_key(text)
+}
+
 /// Returns the range of a token; a private key reaches to the line that ends it.
 fn whole(text: &str, token: &Token) -> Range<usize> {
     match token.what {
@@ -211,8 +231,8 @@ fn end_of_key(text: &str, from: usize) -> usize {
         most -= 1;
     }
     let near = rest.get(..most).unwrap_or_default();
-    let footer = near.find("-----END ").and_then(|at| {
-        let after = at + "-----END ".len();
+    let footer = near.find(KEY_END).and_then(|at| {
+        let after = at + KEY_END.len();
         let line = near.get(after..)?;
         line.find("-----").map(|end| after + end + "-----".len())
     });

@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use super::super::forms;
 
-type View = (Vec<u8>, Vec<usize>);
+/// Bytes, and where each begins and ends in the text.
+type View = (Vec<u8>, Vec<Range<usize>>);
+/// Bytes, and where each begins in the text; last, where the text ends.
+type Level = (Vec<u8>, Vec<usize>);
 
 /// Returns the places of known secrets in a text, in no order.
 pub(super) fn covered(secrets: &[String], text: &str) -> Vec<Range<usize>> {
@@ -17,7 +20,7 @@ pub(super) fn covered(secrets: &[String], text: &str) -> Vec<Range<usize>> {
         for pattern in &patterns {
             for (at, window) in bytes.windows(pattern.len()).enumerate() {
                 if window == pattern {
-                    acc.push(places[at]..places[at + pattern.len()]);
+                    acc.push(places[at].start..places[at + pattern.len() - 1].end);
                 }
             }
         }
@@ -26,15 +29,18 @@ pub(super) fn covered(secrets: &[String], text: &str) -> Vec<Range<usize>> {
 }
 
 fn views(text: &str) -> Vec<View> {
-    let mut level: View = (text.bytes().collect(), (0..=text.len()).collect());
+    let mut level: Level = (text.bytes().collect(), (0..=text.len()).collect());
     let mut acc = Vec::new();
     for _ in 0..=3 {
         let mut decoded = level.clone();
         for _ in 0..=2 {
-            acc.push(undone(&decoded, |bytes| {
-                (bytes[0] == b'+').then(|| (b" ".to_vec(), 1))
-            }));
-            acc.push(decoded.clone());
+            let (bytes, places) = &decoded;
+            let places: Vec<_> = places.windows(2).map(|pair| pair[0]..pair[1]).collect();
+            for (bytes, places) in [joined(bytes, &places), (bytes.clone(), places)] {
+                let blank = |byte: &u8| if *byte == b'+' { b' ' } else { *byte };
+                acc.push((bytes.iter().map(blank).collect(), places.clone()));
+                acc.push((bytes, places));
+            }
             decoded = undone(&decoded, percent);
         }
         level = undone(&level, json);
@@ -42,7 +48,31 @@ fn views(text: &str) -> Vec<View> {
     acc
 }
 
-fn undone((bytes, places): &View, undo: impl Fn(&[u8]) -> Option<(Vec<u8>, usize)>) -> View {
+/// Leaves out blanks that begin with a line break, between characters of base64.
+fn joined(bytes: &[u8], places: &[Range<usize>]) -> View {
+    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
+    let mut acc = (Vec::new(), Vec::new());
+    let mut at = 0;
+    while at < bytes.len() {
+        let blanks = bytes[at..]
+            .iter()
+            .take_while(|byte| b"\n\r \t".contains(byte));
+        let next = at + blanks.count();
+        if b"\n\r".contains(&bytes[at])
+            && acc.0.last().is_some_and(is_base64)
+            && bytes.get(next).is_none_or(is_base64)
+        {
+            at = next;
+            continue;
+        }
+        acc.0.push(bytes[at]);
+        acc.1.push(places[at].clone());
+        at += 1;
+    }
+    acc
+}
+
+fn undone((bytes, places): &Level, undo: impl Fn(&[u8]) -> Option<(Vec<u8>, usize)>) -> Level {
     let mut acc = (Vec::new(), Vec::new());
     let mut at = 0;
     while at < bytes.len() {

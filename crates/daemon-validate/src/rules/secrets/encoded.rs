@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::{SHAPES, Token, tokens};
+use super::{SHAPES, Shape, Token, tokens};
 
 const LINE_BREAK: u8 = 64;
 const INDENT: u8 = 65;
@@ -108,6 +108,22 @@ pub(super) fn may_begin(text: &str) -> bool {
         from = end + 1;
     }
     false
+}
+
+/// Reports whether a text is base64 that begins with a private key whose last line is missing.
+pub(super) fn is_open_key(text: &str) -> bool {
+    let (end, _) = read_run(text.as_bytes(), 0);
+    if end < text.len() {
+        return false;
+    }
+    let run = Run::read(text.as_bytes(), 0..end);
+    [0, 2, 4].into_iter().any(|first| {
+        let decoded = run.decoded(first);
+        let rest = decoded.strip_prefix(super::KEY_BEGIN);
+        rest.and_then(|rest| Shape::Pem.length(rest)).is_some()
+            && decoded.len() <= super::MAX_KEY_BYTES
+            && !decoded.contains(super::KEY_END)
+    })
 }
 
 /// Returns the length of the line break at `at`, if there is one: a plain one, or one escaped as in JSON.
@@ -254,17 +270,7 @@ impl Run {
 
     /// Finds tokens in the bytes of the run, the first of which begins at this bit.
     fn tokens_from(&self, first: usize, acc: &mut Vec<Token>) {
-        let n_bytes = (self.sextets.len() * 6).saturating_sub(first) / 8;
-        let decoded: String = (0..n_bytes)
-            .map(|n| self.byte(first + n * 8))
-            .map(|byte| {
-                if byte.is_ascii() {
-                    char::from(byte)
-                } else {
-                    '\0'
-                }
-            })
-            .collect();
+        let decoded = self.decoded(first);
         acc.extend(tokens(&decoded).map(|token| {
             let range = super::whole(&decoded, &token);
             let (begin, end) = (first + range.start * 8, first + range.end * 8);
@@ -274,6 +280,20 @@ impl Run {
                 ..token
             }
         }));
+    }
+
+    /// Returns the bytes of the run, the first of which begins at this bit; those that are not ASCII as zeroes.
+    fn decoded(&self, first: usize) -> String {
+        let n_bytes = (self.sextets.len() * 6).saturating_sub(first) / 8;
+        let bytes = (0..n_bytes).map(|n| self.byte(first + n * 8));
+        let characters = bytes.map(|byte| {
+            if byte.is_ascii() {
+                char::from(byte)
+            } else {
+                '\0'
+            }
+        });
+        characters.collect()
     }
 
     fn byte(&self, bit: usize) -> u8 {
