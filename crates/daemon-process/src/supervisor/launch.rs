@@ -95,13 +95,14 @@ impl ChildLimits {
     ///
     /// Only where the namespace is the child's own: otherwise the kernel counts all processes of the user.
     pub(crate) fn apply_to_namespace(&self) -> Result<(), Errno> {
-        let processes = u64::try_from(self.processes).unwrap_or(u64::MAX);
-        lower(Resource::Nproc, processes.saturating_add(SLACK_PROCESSES))
+        let most = self.processes.saturating_add(MORE_THREADS);
+        lower(Resource::Nproc, u64::try_from(most).unwrap_or(u64::MAX))
     }
 }
 
-/// How many processes over its limit a child may have until it is looked at again.
-const SLACK_PROCESSES: u64 = 64;
+/// How many more threads than it has processes a child may start until it is looked at again: the kernel counts both as
+/// one. Virtual machines and compilers start some for each processor at once.
+pub(super) const MORE_THREADS: usize = 1024;
 
 /// Sets a limit, or keeps a lower one that this process already has.
 fn lower(resource: Resource, bound: u64) -> Result<(), Errno> {

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::{Group, members, writable};
 use crate::process_table::Stat;
+use crate::supervisor::launch::MORE_THREADS;
 
-/// The count of a child's processes, which the kernel keeps from going above its limit.
+/// The count of a child's processes and threads, which the kernel keeps from going above their limit.
 #[derive(Debug)]
 pub(super) struct ProcessCount {
     directory: PathBuf,
@@ -30,11 +31,12 @@ struct Own {
 impl ProcessCount {
     /// Limits a group that the child is made in.
     pub(super) fn begin(directory: PathBuf, processes: usize) -> Option<Self> {
-        limit(&directory, processes)?;
+        let most = most(processes, 0);
+        limit(&directory, most)?;
         Some(Self {
             directory,
             processes,
-            most: processes,
+            most,
             n_refused: 0,
             own: None,
         })
@@ -58,8 +60,8 @@ impl ProcessCount {
 
     /// Returns whether another process was refused since this was asked last, because there were as many as there may be.
     ///
-    /// The kernel counts threads as well. Those that are not the first of their process get room of their own; what is
-    /// refused because they became more since this was asked last does not count.
+    /// The kernel counts threads as well. Those that are not the first of their process get room of their own, beside the room
+    /// for threads to come; what is refused because they became more since this was asked last does not count.
     pub(super) fn is_exhausted(&mut self) -> bool {
         let n_refused = self.number("pids.events", "max");
         let is_refused = n_refused > self.n_refused;
@@ -68,7 +70,7 @@ impl ProcessCount {
             .into_iter()
             .filter_map(|pid| Stat::read(pid).ok());
         let n_more_threads: usize = stats.map(|stat| stat.n_threads.saturating_sub(1)).sum();
-        let most = self.processes.saturating_add(n_more_threads);
+        let most = most(self.processes, n_more_threads);
         // Some kernels also count what the limit of a group above refused; then there never were as many here.
         let peak = fs::read_to_string(self.directory.join("pids.peak"));
         let peak = peak.ok().and_then(|text| text.trim().parse::<usize>().ok());
@@ -91,6 +93,12 @@ impl ProcessCount {
             .and_then(|_| words.next());
         number.and_then(|number| number.parse().ok()).unwrap_or(0)
     }
+}
+
+/// Returns how many processes and threads there may be, while so many threads are not the first of their process.
+fn most(processes: usize, n_more_threads: usize) -> usize {
+    let threads = n_more_threads.saturating_add(MORE_THREADS);
+    processes.saturating_add(threads)
 }
 
 /// Sets how many processes and threads a group may have; a number that is too large for one stands for no limit.
