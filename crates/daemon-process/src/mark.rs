@@ -11,9 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, PidfdFlags, Resource, Rlimit, Signal, pidfd_open, pidfd_send_signal, setrlimit,
-};
+use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 
 use crate::ProcessId;
 use crate::process_table::{KILL_LOOK, KILL_LOOKS, all};
@@ -143,11 +141,20 @@ pub fn end_strays() -> io::Result<Vec<ProcessId>> {
             if stat.id == me.id || others.contains(&stat.id) {
                 continue;
             }
-            if !is_stray(stat.id.pid) || !kill(stat.id) {
+            if !is_stray(stat.id.pid) {
                 others.insert(stat.id);
                 continue;
             }
-            found.push(stat.id);
+            match stat.id.send(Signal::KILL) {
+                // One that is gone already is as good as killed.
+                Ok(()) | Err(Errno::SRCH) => found.push(stat.id),
+                Err(Errno::PERM) => {
+                    others.insert(stat.id);
+                    continue;
+                }
+                // For want of a descriptor, perhaps: the next look tries again.
+                Err(_) => {}
+            }
             n_left += 1;
         }
         if n_left == 0 {
@@ -158,15 +165,6 @@ pub fn end_strays() -> io::Result<Vec<ProcessId>> {
     found.sort_unstable_by_key(|id| (id.pid, id.start));
     found.dedup();
     Ok(found)
-}
-
-/// Kills this very process; returns whether this one may.
-fn kill(id: ProcessId) -> bool {
-    let process = Pid::from_raw(id.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-    // One that is gone already is as good as killed.
-    process.is_none_or(|process| {
-        !id.is_alive() || pidfd_send_signal(process, Signal::KILL) != Err(Errno::PERM)
-    })
 }
 
 #[cfg(test)]

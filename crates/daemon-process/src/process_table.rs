@@ -51,16 +51,24 @@ impl ProcessId {
         }
     }
 
-    /// Sends a signal to this very process; returns whether it was there to receive it.
+    /// Sends a signal to this very process, where it may still be there; returns whether it may.
     pub(crate) fn signal(self, signal: Signal) -> bool {
-        let Some(pid) = Pid::from_raw(self.pid) else {
-            return false;
-        };
-        let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else {
-            return false;
-        };
+        self.send(signal) != Err(Errno::SRCH)
+    }
+
+    /// Sends a signal to this very process.
+    ///
+    /// # Errors
+    /// `SRCH` if it has ended; another one if that is not known, for want of a descriptor perhaps, or if this process may not.
+    pub(crate) fn send(self, signal: Signal) -> Result<(), Errno> {
+        let pid = Pid::from_raw(self.pid).ok_or(Errno::SRCH)?;
+        let process = pidfd_open(pid, PidfdFlags::empty())?;
         // The descriptor names whatever holds the number; only then can its start time be compared without a race.
-        self.is_alive() && pidfd_send_signal(&process, signal) != Err(Errno::SRCH)
+        match Stat::read(self.pid) {
+            Ok(stat) if stat.id == self && !stat.is_zombie => pidfd_send_signal(&process, signal),
+            Err(error) if !self.is_gone() => Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+            Ok(_) | Err(_) => Err(Errno::SRCH),
+        }
     }
 }
 
@@ -187,7 +195,10 @@ pub(crate) const KILL_LOOK: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
 mod tests {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
     use super::*;
+    use crate::{ByteCount, Tool};
 
     #[test]
     fn a_command_name_with_parentheses_and_spaces_does_not_shift_the_fields() {
@@ -223,5 +234,38 @@ mod tests {
         };
         assert_eq!((current.is_alive(), other.is_alive()), (true, false));
         assert!(!other.signal(Signal::KILL));
+    }
+
+    /// Tries to signal itself without a descriptor to spare; does nothing where it is run as a test.
+    #[test]
+    fn signals_itself_without_descriptors() {
+        if std::env::var_os("WITHOUT_DESCRIPTORS").is_none() {
+            return;
+        }
+        let me = ProcessId::current().unwrap();
+        let limit = getrlimit(Resource::Nofile);
+        let none = Rlimit {
+            current: Some(0),
+            ..limit
+        };
+        setrlimit(Resource::Nofile, none).unwrap();
+        let sent = (me.send(Signal::CONT), me.signal(Signal::CONT));
+        setrlimit(Resource::Nofile, limit).unwrap();
+        assert_eq!(sent, (Err(Errno::MFILE), true));
+        assert_eq!(me.send(Signal::CONT), Ok(()));
+    }
+
+    #[test]
+    fn a_process_that_could_not_be_signalled_for_want_of_descriptors_is_not_gone() {
+        let output = Tool::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "process_table::tests::signals_itself_without_descriptors",
+            ])
+            .env("WITHOUT_DESCRIPTORS", "1")
+            .run(Duration::from_secs(60), ByteCount(10_000));
+        let output = output.unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(printed.contains("1 passed"), "{printed}");
     }
 }
