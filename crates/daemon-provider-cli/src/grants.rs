@@ -8,11 +8,24 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use daemon_process::resolve_program;
+use serde_json::Value;
 
-/// Files in which a package says what it is.
-const PACKAGE: [&str; 3] = ["package.json", "pyproject.toml", "pyvenv.cfg"];
+/// A file in which a package says what it is.
+#[derive(Debug, Clone, Copy)]
+enum Manifest {
+    /// `package.json`, of a package of Node.
+    Node,
+    /// `pyproject.toml`, of a project in Python.
+    Python,
+    /// `pyvenv.cfg`, of a virtual environment of Python.
+    Environment,
+}
+
+const PACKAGE: [Manifest; 3] = [Manifest::Node, Manifest::Python, Manifest::Environment];
 /// The same for an interpreter, which a project may hold without belonging to it.
-const INTERPRETER: [&str; 1] = ["pyvenv.cfg"];
+const INTERPRETER: [Manifest; 1] = [Manifest::Environment];
+/// More than a manifest has.
+const MOST_MANIFEST: u64 = 1 << 20;
 /// Where npm and its like install packages beside each other.
 const SIBLINGS: &str = "node_modules";
 /// As much of a first line as the kernel reads.
@@ -103,8 +116,8 @@ pub(crate) fn refuse(granted: &[PathBuf], guarded: &[Guarded]) -> Result<(), Gra
 }
 
 /// Returns the directory of the package that a file is installed with: the packages beside each other among which it is, else the
-/// nearest directory with one of the manifests, else the directory of its version.
-fn installation(file: &Path, manifests: &[&str]) -> Option<PathBuf> {
+/// nearest directory whose manifest it belongs to, else the directory of its version.
+fn installation(file: &Path, manifests: &[Manifest]) -> Option<PathBuf> {
     let above = || file.ancestors().skip(1);
     let siblings = above().filter(|path| path.file_name() == Some(OsStr::new(SIBLINGS)));
     if let Some(siblings) = siblings.last() {
@@ -116,10 +129,54 @@ fn installation(file: &Path, manifests: &[&str]) -> Option<PathBuf> {
             path.metadata()
                 .is_ok_and(|meta| meta.permissions().mode() & 0o002 == 0)
         };
-        manifests.iter().any(|name| path.join(name).is_file()) && is_own(path)
+        manifests.iter().any(|manifest| manifest.holds(path, file)) && is_own(path)
     };
     let package = above().find(is_package);
     package.or_else(|| version(file)).map(Path::to_owned)
+}
+
+impl Manifest {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Node => "package.json",
+            Self::Python => "pyproject.toml",
+            Self::Environment => "pyvenv.cfg",
+        }
+    }
+
+    /// Reports whether a directory has this manifest and a file below it belongs to its package. One that lies in a home, say,
+    /// makes no package of everything in it.
+    fn holds(self, directory: &Path, file: &Path) -> bool {
+        let manifest = directory.join(self.name());
+        let is_beside = || file.parent() == Some(directory);
+        let beside = |name| file.parent().is_some_and(|path| path.join(name).is_file());
+        manifest.is_file()
+            && match self {
+                Self::Node => is_beside() || is_named(&manifest, directory, file),
+                Self::Python => is_beside() || beside("__init__.py"),
+                Self::Environment => directory.join("bin/python").exists(),
+            }
+    }
+}
+
+/// Reports whether a `package.json` names a file as one of the programs of its package.
+fn is_named(manifest: &Path, directory: &Path, file: &Path) -> bool {
+    let Ok(opened) = File::open(manifest) else {
+        return false;
+    };
+    let Ok(manifest) = serde_json::from_reader::<_, Value>(opened.take(MOST_MANIFEST)) else {
+        return false;
+    };
+    let bin = manifest.get("bin");
+    let named = bin.into_iter().filter_map(Value::as_object).flatten();
+    let mut named = named
+        .map(|(_, path)| path)
+        .chain(bin)
+        .filter_map(Value::as_str);
+    named.any(|path| {
+        let path = directory.join(path).canonicalize();
+        path.is_ok_and(|path| path == file)
+    })
 }
 
 /// Returns the directory of a version that a version manager installed a program of: `<version>/bin/<program>`, or with one

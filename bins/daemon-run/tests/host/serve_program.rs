@@ -52,7 +52,8 @@ fn a_package_that_holds_what_no_run_may_read_is_refused_at_the_start() {
     for directory in ["user", "package/bin", "package/etc"] {
         fs::create_dir_all(outer.join(directory)).expect("a directory");
     }
-    fs::write(outer.join("package/package.json"), "{}").expect("a manifest");
+    let manifest = r#"{"bin": "bin/agent.sh"}"#;
+    fs::write(outer.join("package/package.json"), manifest).expect("a manifest");
     let agent = outer.join("package/bin/agent.sh");
     fs::copy(world.beside("agent.sh"), &agent).expect("a program");
     let configure = |program: &Path, secret: &Path| {

@@ -53,7 +53,7 @@ fn of_a_file_without_a_package_only_the_file_is_granted() {
 #[test]
 fn a_package_is_granted_with_its_siblings_and_its_interpreter() {
     let place = Place::new();
-    place.file("project/package.json", "{}");
+    place.file("project/package.json", r#"{"bin": "./tool/run.js"}"#);
     place.file("project/bin/node", "");
     let local = place.file("project/tool/run.js", "#!/usr/bin/env -S A=1 node --flag\n");
     assert_eq!(
@@ -146,7 +146,10 @@ fn the_directory_of_a_version_is_known_by_its_name() {
 #[test]
 fn a_package_that_holds_something_guarded_or_somebodys_keys_is_refused() {
     let place = Place::new();
-    place.file("u/package.json", "{}");
+    place.file(
+        "u/package.json",
+        r#"{"bin": {"review": "scripts/reviewer.sh"}}"#,
+    );
     let script = place.file("u/scripts/reviewer.sh", "#!/bin/sh\n");
     let secret = place.file("u/etc/secret", "");
     let refused = |path: &Path| {
@@ -172,8 +175,71 @@ fn a_package_that_holds_something_guarded_or_somebodys_keys_is_refused() {
 #[test]
 fn a_manifest_where_anybody_writes_makes_no_package() {
     let place = Place::new();
-    place.file("open/package.json", "{}");
+    place.file("open/package.json", r#"{"bin": "mine/run.sh"}"#);
     let script = place.file("open/mine/run.sh", "#!/bin/sh\n");
     fs::set_permissions(place.root.join("open"), fs::Permissions::from_mode(0o1777)).unwrap();
     assert_eq!(place.granted(&script, ""), ["open/mine/run.sh"]);
+}
+
+#[test]
+fn a_program_belongs_to_the_package_whose_manifest_it_lies_beside_or_is_named_by() {
+    for (manifest, text, program, is_package) in [
+        ("package.json", "{}", "run.sh", true),
+        ("package.json", "{}", "bin/run.sh", false),
+        (
+            "package.json",
+            r#"{"bin": "other.sh"}"#,
+            "bin/run.sh",
+            false,
+        ),
+        (
+            "package.json",
+            r#"{"bin": "bin/run.sh"}"#,
+            "bin/run.sh",
+            true,
+        ),
+        (
+            "package.json",
+            r#"{"bin": {"a": "x", "b": "./bin/run.sh"}}"#,
+            "bin/run.sh",
+            true,
+        ),
+        ("package.json", "no JSON", "bin/run.sh", false),
+        ("package.json", "no JSON", "run.sh", true),
+        ("pyproject.toml", "", "run.py", true),
+        ("pyproject.toml", "", "bin/run.py", false),
+        ("pyvenv.cfg", "", "bin/run", false),
+    ] {
+        let place = Place::new();
+        place.file(&format!("u/{manifest}"), text);
+        let path = format!("u/{program}");
+        let script = place.file(&path, "#!/bin/sh\n");
+        let mut expected = vec![path.as_str()];
+        expected.extend(is_package.then_some("u"));
+        assert_eq!(
+            place.granted(&script, ""),
+            expected,
+            "{manifest} {text} {program}"
+        );
+    }
+    let place = Place::new();
+    place.file("u/pyproject.toml", "");
+    place.file("u/src/tool/__init__.py", "");
+    let module = place.file("u/src/tool/run.py", "#!/bin/sh\n");
+    assert_eq!(place.granted(&module, ""), ["u/src/tool/run.py", "u"]);
+}
+
+#[test]
+fn a_manifest_in_a_home_that_has_nothing_to_do_with_a_program_does_not_refuse_it() {
+    let place = Place::new();
+    place.file("u/package.json", r#"{"dependencies": {"left-pad": "1"}}"#);
+    let secret = place.file("u/.ssh/id", "");
+    let script = place.file("u/bin/reviewer.sh", "#!/bin/sh\n");
+    let guarded = Guarded {
+        path: secret,
+        what: "the secret".to_owned(),
+    };
+    let granted = grants(&script, OsStr::new(""), &[guarded]).unwrap();
+    assert!(granted.contains(&script), "{granted:?}");
+    assert!(!granted.contains(&place.root.join("u")), "{granted:?}");
 }

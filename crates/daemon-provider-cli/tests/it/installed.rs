@@ -114,7 +114,7 @@ async fn a_script_without_a_package_is_read_alone() {
 async fn a_program_whose_package_holds_something_guarded_is_not_started() {
     let bench = Bench::new();
     let secret = file(&bench, "package/etc/secret", "secret");
-    file(&bench, "package/package.json", "{}");
+    file(&bench, "package/package.json", r#"{"bin": "bin/agent"}"#);
     let program = file(&bench, "package/bin/agent", "#!/bin/sh\necho started\n");
     for enclosure in enclosures() {
         let mut config = CommandConfig::new("command", &program);
