@@ -15,8 +15,9 @@ static FILE: AtomicI32 = AtomicI32::new(NOWHERE);
 
 /// While this is held, an abort of the process appends the line `aborted` to a file.
 ///
-/// A panic while another one unwinds, a stack overflow and a failed allocation all end in an abort. One note is held at a
-/// time; a later one takes the place of an earlier.
+/// A panic while another one unwinds, a stack overflow and a failed allocation all end in an abort. SIGABRT that another
+/// process sends, such as a watchdog or a person, is none. One note is held at a time; a later one takes the place of an
+/// earlier.
 #[derive(Debug)]
 pub struct AbortNote {
     file: File,
@@ -53,7 +54,7 @@ fn handle_abort() -> io::Result<()> {
     let result = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_abort as *const () as usize;
-        action.sa_flags = libc::SA_RESETHAND | libc::SA_ONSTACK;
+        action.sa_flags = libc::SA_RESETHAND | libc::SA_ONSTACK | libc::SA_SIGINFO;
         libc::sigemptyset(&raw mut action.sa_mask);
         libc::sigaction(libc::SIGABRT, &raw const action, std::ptr::null_mut())
     };
@@ -67,14 +68,77 @@ fn handle_abort() -> io::Result<()> {
     unsafe_code,
     reason = "`write` and `raise` are called as C functions, which is what may be done inside a handler"
 )]
-extern "C" fn on_abort(signal: c_int) {
+extern "C" fn on_abort(signal: c_int, info: *const libc::siginfo_t, _context: *const libc::c_void) {
     let file = FILE.load(Ordering::SeqCst);
-    // SAFETY: both are async-signal-safe; the note is a static of that length, and a descriptor that was closed meanwhile
+    // SAFETY: the kernel hands over what it knows of the signal, which has a sender where a thread was named as its receiver.
+    // The functions are async-signal-safe; the note is a static of that length, and a descriptor that was closed meanwhile
     // is refused. The default action is in place again, so that the signal ends the process once the handler returns.
     unsafe {
-        if file != NOWHERE {
+        // `abort` names its own thread; `kill` of another process names the whole of this one.
+        let is_own = (*info).si_code == libc::SI_TKILL && (*info).si_pid() == libc::getpid();
+        if is_own && file != NOWHERE {
             libc::write(file, NOTE.as_ptr().cast(), NOTE.len());
         }
         libc::raise(signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{ByteCount, Tool};
+
+    /// Names the file in which the process that `ends_itself` runs in notes its abort.
+    const NOTES: &str = "NOTES_OF_THE_TEST";
+
+    /// Runs this test's own program as a process that holds a note, and returns what it noted in the end.
+    fn noted(end: &str) -> String {
+        let scratch = tempfile::tempdir().unwrap();
+        let notes = scratch.path().join("notes");
+        fs::write(&notes, "").unwrap();
+        let program = std::env::current_exe().unwrap();
+        let output = Tool::new(&program)
+            .args(["--exact", "abort::tests::ends_itself", "--nocapture"])
+            .env(NOTES, notes.as_os_str())
+            .env("END_OF_THE_TEST", end)
+            .run(Duration::from_secs(60), ByteCount(10_000))
+            .unwrap();
+        assert_eq!(output.status.code(), None, "{output:?}");
+        fs::read_to_string(notes).unwrap()
+    }
+
+    /// What the processes of the other tests do; does nothing where it is run as a test.
+    #[test]
+    fn ends_itself() {
+        let Some(notes) = std::env::var_os(NOTES) else {
+            return;
+        };
+        let file = File::options()
+            .append(true)
+            .open(Path::new(&notes))
+            .unwrap();
+        let _note = AbortNote::in_file(file).unwrap();
+        if std::env::var_os("END_OF_THE_TEST").is_some_and(|end| end == "abort") {
+            std::process::abort();
+        }
+        let script = format!("kill -ABRT {}", std::process::id());
+        Tool::new("/bin/sh")
+            .args(["-c", &script])
+            .run(Duration::from_secs(60), ByteCount(1000))
+            .unwrap();
+        // The signal is on its way: nothing else ends this thread.
+        loop {
+            std::thread::park();
+        }
+    }
+
+    #[test]
+    fn an_abort_is_noted_and_a_signal_of_another_process_is_not() {
+        assert_eq!(noted("abort"), "aborted\n");
+        assert_eq!(noted("signal"), "");
     }
 }

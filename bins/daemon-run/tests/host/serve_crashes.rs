@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 use serde_json::Value;
 
-use crate::http::pull_request_opened;
-use crate::world::{Host, NOTE, World, eventually, watch};
+use crate::http::{self, pull_request_opened};
+use crate::world::{Host, NOTE, SECRET, World, eventually, watch};
 
 /// A provider that never ends by itself.
 const HANGS: &str = "cat > /dev/null\nexec sleep 600\n";
@@ -21,6 +21,34 @@ fn wake(host: &Host, number: u32) {
     let delivery = format!("d-{number}");
     let answer = host.hook("pull_request", &delivery, &pull_request_opened(number));
     assert_eq!(answer.status, 200, "{answer:?}");
+}
+
+/// Takes from a host all memory that it does not have yet, and sends it more than fits into the rest: it aborts, since an
+/// allocation fails.
+fn starve(host: &mut Host) {
+    let pid = i32::try_from(host.pid()).ok().and_then(Pid::from_raw);
+    // With a limit of 0 Linux looks at the maximum instead.
+    let limit = Rlimit {
+        current: Some(1),
+        ..getrlimit(Resource::Data)
+    };
+    prlimit(pid, Resource::Data, limit).expect("the limit of an own child can be set");
+    let mut body = pull_request_opened(1);
+    body["padding"] = "x".repeat(16 << 20).into();
+    let body = body.to_string();
+    let signature = http::signature(SECRET, body.as_bytes());
+    let head = format!(
+        "POST /webhooks/github HTTP/1.1\r\nHost: {}\r\nX-GitHub-Event: pull_request\r\nX-GitHub-Delivery: large\r\n\
+         X-Hub-Signature-256: {signature}\r\nContent-Length: {}\r\n\r\n",
+        host.address(),
+        body.len()
+    );
+    let request = head + &body;
+    eventually("the host aborts before it answers", || {
+        let answer = http::try_raw(host.address(), request.as_bytes());
+        answer.is_none().then_some(())
+    });
+    assert_eq!(host.wait().0, None, "a signal ended it");
 }
 
 fn check<'a>(doctor: &'a Value, name: &str) -> Option<&'a Value> {
@@ -48,7 +76,7 @@ fn a_host_that_is_killed_counts_against_no_run() {
 }
 
 #[test]
-fn a_run_whose_host_aborts_three_times_is_poison_and_trips_nothing() {
+fn a_host_that_another_process_aborts_counts_against_no_run() {
     let world = world();
     let mut host = world.serve();
     wake(&host, 1);
@@ -56,6 +84,24 @@ fn a_run_whose_host_aborts_three_times_is_poison_and_trips_nothing() {
         host.activation_in("running");
         host.signal(Signal::ABORT);
         assert_eq!(host.wait().0, None, "a signal ended it");
+        host = world.serve();
+    }
+    world.script(NOTE);
+    host.activation_in("running");
+    host.kill();
+    let activations = world.serve().settled(1);
+    assert_eq!(activations[0]["state"], "succeeded", "{activations:#?}");
+    assert_eq!(activations[0]["attempts"], 1, "{activations:#?}");
+}
+
+#[test]
+fn a_run_whose_host_aborts_three_times_is_poison_and_trips_nothing() {
+    let world = world();
+    let mut host = world.serve();
+    wake(&host, 1);
+    for _ in 0..3 {
+        host.activation_in("running");
+        starve(&mut host);
         host = world.serve();
     }
     let activations = host.settled(1);
