@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use daemon_spec::limits::MAX_FILE_BYTES;
 
@@ -24,6 +24,19 @@ pub fn read_daemon_file(path: &Path) -> io::Result<Vec<u8>> {
 /// When the system refuses.
 pub(crate) fn read_head(path: &Path, bytes: usize) -> io::Result<Vec<u8>> {
     read_at_most(&open(path)?, bytes)
+}
+
+/// Returns the path that these bytes name; what the system cannot name leads nowhere.
+pub(crate) fn path(bytes: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt as _;
+        std::ffi::OsStr::from_bytes(bytes).into()
+    }
+    #[cfg(not(unix))]
+    {
+        String::from_utf8_lossy(bytes).into_owned().into()
+    }
 }
 
 fn read_at_most(file: &File, bytes: usize) -> io::Result<Vec<u8>> {

@@ -4,7 +4,9 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use daemon_validate::{MAX_SUPPORT_DEPTH, MAX_SUPPORT_FILES, SupportEntry, SupportKind};
+use daemon_validate::{
+    MAX_SUPPORT_DEPTH, MAX_SUPPORT_FILES, SupportEntry, SupportKind, holds, resolve_link,
+};
 
 use crate::disk;
 
@@ -19,10 +21,24 @@ const HEAD_BYTES: usize = 256;
 /// A link that stays in the repository at `root` is what it leads to, as the host takes it; others are named and not followed.
 pub(crate) fn list(directory: &Path, root: Option<&Path>) -> Vec<SupportEntry> {
     let root = root.and_then(|root| fs::canonicalize(root).ok());
+    let repository = root.as_deref().and_then(|root| {
+        let directory = fs::canonicalize(directory).ok()?;
+        let origin = directory.strip_prefix(root).ok()?;
+        Some((root, slashed(origin)))
+    });
     let mut acc = Vec::new();
-    let mut waiting = vec![(directory.to_owned(), Vec::new(), 0, Way::Direct)];
-    while let Some((location, below, depth, way)) = waiting.pop() {
-        let Ok(entries) = fs::read_dir(&location) else {
+    let mut waiting = vec![Waiting {
+        location: directory.to_owned(),
+        path: Vec::new(),
+        depth: 0,
+        place: repository.map(|(root, path)| Place {
+            root,
+            path,
+            way: Way::Direct,
+        }),
+    }];
+    while let Some(at) = waiting.pop() {
+        let Ok(entries) = fs::read_dir(&at.location) else {
             continue;
         };
         let mut entries: Vec<PathBuf> = entries
@@ -35,26 +51,39 @@ pub(crate) fn list(directory: &Path, root: Option<&Path>) -> Vec<SupportEntry> {
             if acc.len() >= MAX_ENTRIES {
                 return acc;
             }
-            let path = joined(&below, name);
-            let followed = root
-                .as_deref()
-                .and_then(|root| follow(&location, root, way));
-            let Some(entry) = entry(&location, followed.as_deref(), path.clone()) else {
+            let path = joined(&at.path, name);
+            let place = at.place.as_ref().map(|place| place.enter(name));
+            let real = place.as_ref().map(Place::location);
+            let Some(entry) = entry(real.as_deref().unwrap_or(&location), path.clone()) else {
                 continue;
             };
-            let way = if followed.is_some() { Way::Linked } else { way };
             let is_directory = entry.kind == SupportKind::Directory;
             acc.push(entry);
             // One level more than allowed shows that the limit is exceeded.
-            if is_directory && depth <= MAX_SUPPORT_DEPTH {
-                waiting.push((location, path, depth + 1, way));
+            if is_directory && at.depth <= MAX_SUPPORT_DEPTH {
+                waiting.push(Waiting {
+                    location: real.unwrap_or(location),
+                    path,
+                    depth: at.depth + 1,
+                    place,
+                });
             }
         }
     }
     acc
 }
 
-/// How a directory was reached.
+/// A directory that is to be read.
+struct Waiting<'r> {
+    location: PathBuf,
+    /// Its path below the daemon's directory.
+    path: Vec<u8>,
+    depth: usize,
+    /// `None` outside of a repository.
+    place: Option<Place<'r>>,
+}
+
+/// How something was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// Without a link.
@@ -63,26 +92,55 @@ enum Way {
     Linked,
 }
 
-/// Returns what a link leads to, if that is a file or a directory of the repository and the directory does not hold the link.
-fn follow(location: &Path, root: &Path, way: Way) -> Option<PathBuf> {
-    let target = fs::read_link(location).ok()?;
-    let real = fs::canonicalize(location).ok()?;
-    let below = real.strip_prefix(root).ok()?;
-    let is_git = |part: &OsStr| part.eq_ignore_ascii_case(".git");
-    if target.is_absolute() || below.iter().any(is_git) {
-        return None;
+/// Where something is in a repository.
+struct Place<'r> {
+    root: &'r Path,
+    /// The path from the root, without links on the way that are followed.
+    path: Vec<u8>,
+    way: Way,
+}
+
+impl<'r> Place<'r> {
+    /// Returns the place of a name in this directory; a link that is followed is where it leads.
+    fn enter(&self, name: &OsStr) -> Self {
+        let path = joined(&self.path, name);
+        match follow(self.root, &path, self.way) {
+            Some(real) => Place {
+                root: self.root,
+                path: real,
+                way: Way::Linked,
+            },
+            None => Place {
+                root: self.root,
+                path,
+                way: self.way,
+            },
+        }
     }
-    let holder = fs::canonicalize(location.parent()?).ok()?;
-    let is_usable = if real.is_dir() {
-        way == Way::Direct && !holder.starts_with(&real)
+
+    fn location(&self) -> PathBuf {
+        self.root.join(disk::path(&self.path))
+    }
+}
+
+/// Returns what a link leads to, if that is a file or a directory of the repository and the directory does not hold the link.
+fn follow(root: &Path, path: &[u8], way: Way) -> Option<Vec<u8>> {
+    let target = |path: &[u8]| {
+        let target = fs::read_link(root.join(disk::path(path))).ok()?;
+        Some(slashed(&target))
+    };
+    target(path)?;
+    let real = resolve_link(path, target)?;
+    let kind = fs::symlink_metadata(root.join(disk::path(&real))).ok()?;
+    let is_usable = if kind.is_dir() {
+        way == Way::Direct && !holds(&real, path)
     } else {
-        real.is_file()
+        kind.is_file()
     };
     is_usable.then_some(real)
 }
 
-fn entry(location: &Path, followed: Option<&Path>, path: Vec<u8>) -> Option<SupportEntry> {
-    let location = followed.unwrap_or(location);
+fn entry(location: &Path, path: Vec<u8>) -> Option<SupportEntry> {
     let metadata = fs::symlink_metadata(location).ok()?;
     let kind = match metadata.file_type() {
         kind if kind.is_symlink() => SupportKind::Symlink,
@@ -104,6 +162,11 @@ fn entry(location: &Path, followed: Option<&Path>, path: Vec<u8>) -> Option<Supp
             Vec::new()
         },
     })
+}
+
+/// Writes a path as repositories do.
+fn slashed(path: &Path) -> Vec<u8> {
+    path.as_os_str().as_encoded_bytes().to_vec()
 }
 
 fn joined(below: &[u8], name: &OsStr) -> Vec<u8> {

@@ -1,12 +1,12 @@
 //! Symbolic links of support trees: one that stays in the repository is what it leads to.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
+
+use daemon_validate::{holds, resolve_link};
 
 use crate::discover::is_support;
 use crate::tree::{EntryKind, RawEntry};
 
-/// The most links on the way from one link to what it leads to, as in the kernel.
-const MAX_HOPS: usize = 40;
 /// The most entries that links add to one tree.
 const MAX_ADDED: usize = 20_000;
 
@@ -96,48 +96,9 @@ impl Followed {
     }
 }
 
-/// Reports whether a directory is on the way to a path.
-fn holds(directory: &[u8], path: &[u8]) -> bool {
-    directory.is_empty()
-        || path
-            .strip_prefix(directory)
-            .is_some_and(|rest| rest.first() == Some(&b'/'))
-}
-
-/// Follows links until none is on the way; `None` where they leave the tree or never end.
+/// Follows the links of a path; `None` where they leave the tree or never end.
 fn resolve(tree: &mut impl Tree, path: &[u8]) -> Option<Vec<u8>> {
-    let parts = |path: &[u8]| -> Vec<Vec<u8>> {
-        path.split(|byte| *byte == b'/')
-            .map(<[u8]>::to_vec)
-            .collect()
-    };
-    let mut ahead: VecDeque<Vec<u8>> = parts(path).into();
-    let mut behind: Vec<Vec<u8>> = Vec::new();
-    let mut n_hops = 0;
-    while let Some(part) = ahead.pop_front() {
-        match part.as_slice() {
-            b"" | b"." => continue,
-            b".." => {
-                behind.pop()?;
-                continue;
-            }
-            // What git keeps there is no part of the tree.
-            part if part.eq_ignore_ascii_case(b".git") => return None,
-            _ => behind.push(part),
-        }
-        let Some(target) = tree.target(&behind.join(&b'/')) else {
-            continue;
-        };
-        n_hops += 1;
-        if n_hops > MAX_HOPS || target.first() == Some(&b'/') {
-            return None;
-        }
-        behind.pop();
-        for part in parts(&target).into_iter().rev() {
-            ahead.push_front(part);
-        }
-    }
-    Some(behind.join(&b'/'))
+    resolve_link(path, |path| tree.target(path))
 }
 
 /// All of a tree as git lists it, with the targets of its links.

@@ -47,6 +47,7 @@ mod repository;
 mod rules;
 mod subject;
 mod support_entry;
+mod support_links;
 mod table;
 mod validate;
 mod verdict;
@@ -65,6 +66,7 @@ pub use rules::support::{
 };
 pub use subject::Subject;
 pub use support_entry::{SupportEntry, SupportKind};
+pub use support_links::{holds, resolve_link};
 pub use table::{Mend, RuleEntry, rule, rules};
 pub use validate::{MAX_PER_CODE, Rule, registrable, validate, weigh};
 pub use verdict::{ConditionStatus, ConditionVerdict, Correction};

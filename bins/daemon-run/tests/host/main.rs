@@ -50,6 +50,7 @@ mod serve_happenings;
 mod serve_hooks;
 mod serve_intake;
 mod serve_kills;
+mod serve_links;
 mod serve_mcp;
 mod serve_mirror;
 mod serve_origin;
