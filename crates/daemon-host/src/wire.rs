@@ -19,13 +19,14 @@ pub fn instant(at: Timestamp) -> String {
     at.to_string()
 }
 
-/// Returns the word that people read for the state of an activation or a run: what ended well without a model `reported`.
+/// Returns the word that people read for the state of an activation or a run, which the `daemon` tool calls its `status`: what
+/// ended well without a model `reported`.
 pub fn state_word(object: &Value) -> &str {
-    let state = object["state"].as_str().unwrap_or_default();
-    word(state, object["reported"] == true)
+    let state = object["state"].as_str().or(object["status"].as_str());
+    word(state.unwrap_or_default(), object["reported"] == true)
 }
 
-fn word(state: &str, is_reported: bool) -> &str {
+pub(crate) fn word(state: &str, is_reported: bool) -> &str {
     match state {
         "succeeded" | "done" if is_reported => "reported",
         state => state,

@@ -358,11 +358,10 @@ impl<D: Dialect> Run for ProgramRun<D> {
         self.leaving != Leaving::No
     }
 
-    async fn ask(&mut self, _: &str) -> Result<Asked, ProviderError> {
-        Ok(self
-            .dialect
+    fn would_take(&self) -> Asked {
+        self.dialect
             .session()
-            .map_or(Asked::Unsupported, Asked::Resume))
+            .map_or(Asked::Unsupported, Asked::Resume)
     }
 
     async fn cancel(&mut self, why: CancelReason) -> Result<(), ProviderError> {

@@ -26,14 +26,15 @@ struct Waiting {
 }
 
 impl FollowUps {
-    /// Takes a message, unless the run is ending.
-    fn add(&self, message: &str) -> Asked {
+    /// Reports whether the run is ending, so that it takes no message.
+    fn is_over(&self) -> bool {
+        self.0.lock().expect("no holder panics").is_over
+    }
+
+    /// Takes a message. Nothing comes between [`FollowUps::is_over`] and this: whoever polls the loop also sends messages.
+    fn add(&self, message: &str) {
         let mut waiting = self.0.lock().expect("no holder panics");
-        if waiting.is_over {
-            return Asked::Unsupported;
-        }
         waiting.messages.push(message.to_owned());
-        Asked::Joined
     }
 
     /// Returns what waits; if nothing does, no more is taken.
@@ -155,11 +156,19 @@ impl Run for LlmRun {
         }
     }
 
-    async fn ask(&mut self, message: &str) -> Result<Asked, ProviderError> {
-        if self.has_ended || self.cancelled.is_some() {
-            return Ok(Asked::Unsupported);
+    fn would_take(&self) -> Asked {
+        if self.has_ended || self.cancelled.is_some() || self.follow_ups.is_over() {
+            return Asked::Unsupported;
         }
-        Ok(self.follow_ups.add(message))
+        Asked::Joined
+    }
+
+    async fn ask(&mut self, message: &str) -> Result<Asked, ProviderError> {
+        let taken = self.would_take();
+        if taken == Asked::Joined {
+            self.follow_ups.add(message);
+        }
+        Ok(taken)
     }
 
     async fn cancel(&mut self, why: CancelReason) -> Result<(), ProviderError> {

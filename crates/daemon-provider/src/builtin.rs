@@ -184,8 +184,8 @@ impl Run for BuiltinRun {
         Ok(None)
     }
 
-    async fn ask(&mut self, _: &str) -> Result<Asked, ProviderError> {
-        Ok(Asked::Unsupported)
+    fn would_take(&self) -> Asked {
+        Asked::Unsupported
     }
 
     async fn cancel(&mut self, why: CancelReason) -> Result<(), ProviderError> {

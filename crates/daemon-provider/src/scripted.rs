@@ -229,11 +229,10 @@ impl Run for ScriptedRun {
         Ok(None)
     }
 
-    async fn ask(&mut self, _: &str) -> Result<Asked, ProviderError> {
-        Ok(self
-            .session
+    fn would_take(&self) -> Asked {
+        self.session
             .clone()
-            .map_or(Asked::Unsupported, Asked::Resume))
+            .map_or(Asked::Unsupported, Asked::Resume)
     }
 
     async fn cancel(&mut self, why: CancelReason) -> Result<(), ProviderError> {

@@ -115,11 +115,18 @@ pub trait Run: Send {
         false
     }
 
-    /// Hands a message to the run.
+    /// Returns what [`Run::ask`] would return before the next call of [`Run::next`] or [`Run::cancel`]; hands nothing over.
+    ///
+    /// A message is stored between the two, so that no run has one that is not.
+    fn would_take(&self) -> Asked;
+
+    /// Hands a message to the run; only one that can return [`Asked::Joined`] needs an implementation.
     ///
     /// # Errors
     /// The message did not arrive.
-    async fn ask(&mut self, message: &str) -> Result<Asked, ProviderError>;
+    async fn ask(&mut self, _message: &str) -> Result<Asked, ProviderError> {
+        Ok(self.would_take())
+    }
 
     /// Begins to stop the run and returns; `next` tells the end.
     ///

@@ -136,6 +136,9 @@ pub struct Document {
     pub terminal_notified: bool,
     /// Under which number.
     pub notified_seq: Option<u64>,
+    /// Whether the provider only reports: neither a model nor a program carries the run out. Absent where one does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reported: bool,
     /// How this document was rebuilt, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migration: Option<Migration>,
@@ -360,6 +363,7 @@ impl Document {
             followups: Vec::new(),
             terminal_notified: false,
             notified_seq: None,
+            reported: false,
             migration: None,
             unknown: Map::new(),
         }

@@ -5,6 +5,7 @@ mod progress;
 mod terminal;
 
 use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use crate::hash::sha256;
 use crate::id::GroupId;
 use crate::log::{LogEvent, Row};
 use crate::output_log::OutputLog;
+use crate::reader::Reading;
 use crate::state::RunState;
 
 pub use progress::{OutputStream, ToolStatus, Truncation};
@@ -70,6 +72,8 @@ pub struct Start {
     pub permissions: String,
     /// The sandbox it runs in.
     pub sandbox: SandboxRecord,
+    /// Whether its provider only reports: neither a model nor a program carries it out.
+    pub is_reported: bool,
     /// What the provider is sent, without secrets.
     pub prompt: Vec<u8>,
     /// The SHA-256 of the bytes it is really sent, as hexadecimal digits; see [`sha256`](crate::sha256).
@@ -106,6 +110,7 @@ impl Start {
                 level: 1,
                 detail: String::new(),
             },
+            is_reported: false,
             prompt_sha256: sha256(&prompt),
             prompt,
         }
@@ -167,6 +172,8 @@ pub struct Writer {
     is_dirty: bool,
     /// How far the terminal writes have come.
     terminal: terminal::Progress,
+    /// The number of the message whose end was logged last.
+    logged_ask: Option<u32>,
     _lock: File,
 }
 
@@ -205,18 +212,28 @@ impl Writer {
             written: now,
             is_dirty: false,
             terminal: terminal::Progress::default(),
+            logged_ask: None,
             _lock: lock,
         };
         writer.beat(now)?;
         Ok(writer)
     }
 
-    /// Takes over the folder of a run whose owner is dead, to record its end.
+    /// Takes over the folder of a run that has no writer: its owner is dead, or has recorded its end.
+    ///
+    /// The document is read under the lock, so that nothing an earlier writer recorded is lost.
     ///
     /// # Errors
-    /// The folder is locked by a living writer, or one of its files could not be opened.
-    pub fn adopt(folder: Folder, document: Document, now: Timestamp) -> Result<Self, FolderError> {
+    /// The folder is locked by a living writer, holds no document of this version, or one of its files could not be opened.
+    pub fn adopt(folder: Folder, now: Timestamp) -> Result<Self, FolderError> {
         let lock = lock(&folder)?;
+        let document = match folder.read()? {
+            Reading::Known(document) => *document,
+            Reading::Newer(_) | Reading::Broken(_) => {
+                let error = io::Error::new(io::ErrorKind::InvalidData, "it has another version");
+                return Err(failed(Action::Read, &folder.document())(error));
+            }
+        };
         remove_temporaries(folder.path())?;
         let events = Lines::open(folder.events())?;
         let outputs = OutputLog::resume(&folder.path().join("logs"), &events)?;
@@ -231,6 +248,7 @@ impl Writer {
             written: now,
             is_dirty: false,
             terminal: terminal::Progress::default(),
+            logged_ask: None,
             _lock: lock,
         })
     }
@@ -364,5 +382,6 @@ fn document(folder: &Folder, start: Start, now: Timestamp) -> Document {
     document.permissions = start.permissions;
     document.sandbox = start.sandbox;
     document.prompt_sha256 = start.prompt_sha256;
+    document.reported = start.is_reported;
     document
 }

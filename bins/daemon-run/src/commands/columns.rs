@@ -24,7 +24,7 @@ pub(crate) fn table(columns: &[Column], rows: &[Value]) -> String {
         .map(|row| {
             columns
                 .iter()
-                .map(|column| match column.pointer.strip_suffix("/state") {
+                .map(|column| match object_of(column.pointer) {
                     Some(of) => state(row.pointer(of)),
                     None => cell(row.pointer(column.pointer)),
                 })
@@ -63,10 +63,17 @@ pub(crate) fn table(columns: &[Column], rows: &[Value]) -> String {
 
 /// Writes the state of an object as people read it.
 fn state(object: Option<&Value>) -> String {
-    match object.filter(|object| !object["state"].is_null()) {
-        Some(object) => plain(state_word(object)),
+    match object.map(state_word).filter(|word| !word.is_empty()) {
+        Some(word) => plain(word),
         None => cell(None),
     }
+}
+
+/// Returns the pointer of the object whose state a column shows; `None` for another column.
+fn object_of(pointer: &str) -> Option<&str> {
+    pointer
+        .strip_suffix("/state")
+        .or(pointer.strip_suffix("/status"))
 }
 
 /// Writes one value; control characters of strangers' text never reach the terminal.

@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use daemon_host::ops::OpErrorKind;
+use daemon_host::wire::state_word;
 use serde_json::{Map, Value, json};
 
 use super::columns::{Column, table};
@@ -277,6 +278,8 @@ fn listing(reply: &Map<String, Value>) -> String {
 
 /// Writes one run: what is known of it, then the end of its log.
 fn sheet(reply: &Map<String, Value>) -> String {
+    let whole = Value::Object(reply.clone());
+    let state = Value::from(state_word(&whole));
     let mut text = String::new();
     for name in [
         "run_id",
@@ -303,6 +306,7 @@ fn sheet(reply: &Map<String, Value>) -> String {
         "other_run_dirs",
     ] {
         if let Some(value) = reply.get(name) {
+            let value = if name == "status" { &state } else { value };
             put!(text, "{:<16} {}\n", name.replace('_', " "), shown(value));
         }
     }

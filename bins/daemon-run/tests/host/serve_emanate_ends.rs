@@ -1,7 +1,9 @@
 //! Ends as they were: after a result, by a stop of the host, and within the limits that hold.
 
-use std::fs;
+use std::fs::{self, File};
 
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
 use crate::world::{World, eventually, processes_with};
@@ -137,15 +139,104 @@ fn an_accepted_message_outlives_its_host() {
     host.kill();
     let _host = world.serve();
     world.announced(&run);
-    let told = eventually("the message was announced", || {
-        let key = format!("daemon-followup:{run}:1");
-        let mut events = world.events().into_iter();
-        events.find(|event| event["idempotency_key"] == key.as_str())
-    });
-    assert_eq!(told["status"], "follow-up failed");
+    assert_eq!(replied(&world, &run)["status"], "follow-up failed");
     assert_eq!(
         reply(&world, &run),
         json!(["failed", "DaemonOrphaned", "retryable"])
+    );
+}
+
+/// Waits until the end of a run's first message was announced, and returns the event.
+fn replied(world: &World, id: &str) -> Value {
+    let key = format!("daemon-followup:{id}:1");
+    eventually("the reply was announced", || {
+        let mut events = world.events().into_iter();
+        events.find(|event| event["idempotency_key"] == key.as_str())
+    })
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_kept_until_it_can() {
+    let world = agents(AGENT);
+    let _host = world.serve();
+    let run = world.dispatch(&["begin"]).remove(0);
+    world.announced(&run);
+    let place = world.file(&run, "followup-1.txt");
+    // A directory in its place cannot be replaced by a file.
+    fs::create_dir(&place).expect("a directory");
+    let (_, sent) = world.json(&["ask", &run, "so?"]);
+    assert_eq!(sent["status"], "sent", "{sent}");
+    eventually("the log names the file", || {
+        world.log().contains("followup-1.txt").then_some(())
+    });
+    fs::remove_dir(&place).expect("it is empty");
+    let told = replied(&world, &run);
+    assert_eq!(
+        json!([told["status"], told["result_path"]]),
+        json!(["follow-up completed", place])
+    );
+    assert_eq!(fs::read_to_string(&place).expect("the reply"), "caf\\xe9");
+}
+
+#[test]
+fn an_answer_whose_folder_is_deleted_is_announced_with_its_text() {
+    let script = AGENT.replace("sleep 1000", "while [ ! -e go ]; do sleep 0.02; done");
+    let world = agents(&script);
+    let _host = world.serve();
+    let run = world.dispatch(&["begin"]).remove(0);
+    world.announced(&run);
+    let (_, sent) = world.json(&["ask", &run, "hang"]);
+    assert_eq!(sent["status"], "sent", "{sent}");
+    eventually("it is resumed", || {
+        (!processes_with(&format!("DAEMON_RUN_ID={run}")).is_empty()).then_some(())
+    });
+    fs::remove_dir_all(world.file(&run, "")).expect("the folder goes");
+    fs::write(world.desk().join("go"), "").expect("a file");
+    let told = replied(&world, &run);
+    assert_eq!(
+        json!([told["status"], told["result_path"]]),
+        json!(["follow-up completed", null])
+    );
+    let body = told["body"].as_str().expect("a body");
+    assert!(body.ends_with("Preview:\ncaf\\xe9"), "{body}");
+}
+
+#[test]
+fn a_run_that_is_reclaimed_while_it_is_asked_takes_no_message() {
+    let world = agents(AGENT);
+    let _host = world.serve();
+    let run = world.dispatch(&["begin"]).remove(0);
+    world.announced(&run);
+    // Whoever holds the lock writes the folder: the host has looked at the run and waits for it.
+    let path = world.file(&run, ".lock");
+    let lock = File::open(&path).expect("the lock");
+    flock(&lock, FlockOperation::LockExclusive).expect("the run has ended");
+    let opened = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).expect("a watch");
+    inotify::add_watch(&opened, &path, WatchFlags::OPEN).expect("a watch");
+    let asking = world.begin(&["ask", "--json", &run, "still there?"]);
+    let mut event = [0; 1024];
+    eventually("the host waits for the lock", || {
+        rustix::io::read(&opened, &mut event).ok()
+    });
+    let mut document = world.document(&run);
+    document["state"] = json!("cancelled");
+    document["error"] = json!({"type": "reclaim", "message": "reclaimed", "class": "final"});
+    let beside = world.file(&run, "daemon.tmp");
+    fs::write(&beside, document.to_string()).expect("a file");
+    fs::rename(&beside, world.file(&run, "daemon.json")).expect("a file");
+    drop(lock);
+    let (code, reply) = asking.json();
+    assert_eq!(
+        (code, &reply["error"]["code"]),
+        (64, &json!("reclaimed")),
+        "{reply}"
+    );
+    assert_eq!(
+        json!([
+            world.document(&run)["state"],
+            world.document(&run)["followups"]
+        ]),
+        json!(["cancelled", []])
     );
 }
 
@@ -233,6 +324,42 @@ fn a_run_whose_folder_is_deleted_ends_and_is_announced() {
         [json!([runs[0], "cancelled"]), json!([runs[1], "done"])]
     );
     assert!(world.folders().is_empty(), "{:?}", world.folders());
+}
+
+#[test]
+fn a_run_whose_folder_is_deleted_after_its_host_died_is_not_listed_as_running() {
+    let world = World::pushed();
+    world.script("cat > /dev/null\necho up\nexec sleep 1000\n");
+    let host = world.serve();
+    let runs = world.dispatch(&["a", "b"]);
+    for run in &runs {
+        eventually("it is up", || {
+            world.document(run)["last_output"].is_string().then_some(())
+        });
+    }
+    host.kill();
+    fs::remove_dir_all(world.file(&runs[0], "")).expect("the folder goes");
+    let host = world.serve();
+    world.announced(&runs[1]);
+    let states = || -> Vec<Value> {
+        let rows = host.list("runs").into_iter();
+        let states =
+            rows.map(|run| json!([run["id"], run["state"], run["finished_at"] != Value::Null]));
+        let mut states: Vec<Value> = states.collect();
+        states.sort_by_key(Value::to_string);
+        states
+    };
+    eventually("nothing runs", || {
+        states().iter().all(|run| run[1] != "running").then_some(())
+    });
+    assert_eq!(
+        states(),
+        [
+            json!([runs[0], "unknown", true]),
+            json!([runs[1], "failed", true])
+        ]
+    );
+    assert_eq!(host.get("runs?state=running")["runs"], json!([]));
 }
 
 #[test]

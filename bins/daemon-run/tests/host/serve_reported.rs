@@ -90,6 +90,55 @@ fn a_run_without_a_model_is_reported_and_says_how_to_configure_one() {
 }
 
 #[test]
+fn a_dispatched_run_without_a_model_is_reported_wherever_people_read_of_it() {
+    let world = without_model();
+    let host = world.serve();
+    let run = world.dispatch(&["look"]).remove(0);
+    let shown = world.announced(&run);
+    assert_eq!(
+        json!([shown["status"], shown["reported"]]),
+        json!(["done", true])
+    );
+    let (_, list) = world.json(&["emanate", "list", "--status", "done"]);
+    let entry = &list["emanations"][0];
+    assert_eq!(
+        json!([entry["status"], entry["reported"]]),
+        json!(["done", true])
+    );
+    let notices = world.notices();
+    let event = &notices["data"]["events"][0];
+    assert_eq!(
+        json!([notices["header"], event["status"], event["reported"]]),
+        json!(["1 daemon notice, 1 reported", "done", true])
+    );
+    let body = event["body"].as_str().expect("a body");
+    assert!(
+        body.starts_with(&format!("Daemon {run} reported.\n")),
+        "{body}"
+    );
+    read_as_reported(&world, &run);
+    // What the index forgot is read from the folders, and without a host there are folders alone.
+    host.stop();
+    read_as_reported(&world, &run);
+}
+
+/// Reads a run as people do.
+fn read_as_reported(world: &World, run: &str) {
+    let commands: [&[&str]; 4] = [
+        &["emanate", "list"],
+        &["emanate", "check", run],
+        &["runs"],
+        &["run", run],
+    ];
+    for args in commands {
+        let ran = world.run(args);
+        let text = String::from_utf8(ran.stdout).expect("it is text");
+        let is_told = |word: &str| text.split_whitespace().any(|part| part == word);
+        assert!(is_told("reported") && !is_told("done"), "{args:?}: {text}");
+    }
+}
+
+#[test]
 fn a_run_of_a_program_is_not_reported() {
     let world = World::new(&[("pusher", &watch(&["when a commit is pushed to main"]))]);
     let host = world.serve();

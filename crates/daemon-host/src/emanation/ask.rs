@@ -33,9 +33,7 @@ pub(super) async fn ask(
     let folder = found.unambiguous(&ask.id)?;
     let document = document(&folder)?;
     refuse_activation(&document)?;
-    if has_been_reclaimed(&document) {
-        return Err(deaf("reclaimed"));
-    }
+    refuse_reclaimed(&document)?;
     let provider = inner
         .runtime()
         .parts
@@ -68,11 +66,15 @@ pub(super) async fn ask(
     }
 }
 
-/// Reports whether the run was ended by a reclaim.
-fn has_been_reclaimed(document: &Document) -> bool {
+/// Refuses a run that was ended by a reclaim.
+fn refuse_reclaimed(document: &Document) -> Result<(), OpError> {
     let error = document.error.as_ref();
-    document.state == RunState::Cancelled
-        && error.is_some_and(|error| error.kind == StopReason::Reclaim.as_str())
+    let is_reclaimed = document.state == RunState::Cancelled
+        && error.is_some_and(|error| error.kind == StopReason::Reclaim.as_str());
+    if is_reclaimed {
+        return Err(deaf("reclaimed"));
+    }
+    Ok(())
 }
 
 /// Says that a message could not be stored.
@@ -125,16 +127,12 @@ async fn resume(
     else {
         return Ok(busy(&ask.id));
     };
-    let now = random::now();
-    // A folder that is written by somebody else is one that is busy.
-    let Ok(mut record) = Record::adopt(folder.clone(), document, plan.redactor(), now) else {
+    // A folder that another process writes is busy.
+    let Ok(mut record) = Record::adopt(folder, plan.redactor(), random::now()) else {
         inner.emanations.forget(id);
         return Ok(busy(&ask.id));
     };
-    let Some(n) = record.asked(now) else {
-        inner.emanations.forget(id);
-        return Err(unwritten(&folder));
-    };
+    let n = accept(&mut record).inspect_err(|_| inner.emanations.forget(id))?;
     let text = ask.message.clone();
     let question = Question { n, text, turn };
     let mut begun = Begun {
@@ -154,6 +152,19 @@ async fn resume(
         }
     });
     Ok(sent(&ask.id, Wait::Nothing))
+}
+
+/// Stores a message to an ended run, and returns its number.
+///
+/// The record holds the folder's lock, so that what it says of the run is final: a reclaim that was under way when the run was
+/// looked up is seen here. One that comes later stops the answer.
+fn accept(record: &mut Record) -> Result<u32, OpError> {
+    refuse_reclaimed(record.document())?;
+    if !record.has_ended() {
+        return Err(deaf("not running"));
+    }
+    let n = record.asked(random::now());
+    n.ok_or_else(|| unwritten(record.folder()))
 }
 
 /// Plans the answer as the run itself was, under the policy as it is.

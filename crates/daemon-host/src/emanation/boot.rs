@@ -177,7 +177,7 @@ fn bring_to_end(
         .collect();
     let now = random::now();
     let has_ended = document.state.is_terminal();
-    let mut writer = Writer::adopt(folder.clone(), document, now)?;
+    let mut writer = Writer::adopt(folder.clone(), now)?;
     if !has_ended {
         writer.finish_orphaned(now)?;
     }
@@ -200,7 +200,11 @@ async fn repeat(inner: &Arc<Inner>, desk: &mut Desk, untold: Untold) {
     };
     let news = match notice {
         Notice::End => Some(News::end(&document, &folder)),
-        Notice::Reply(n) => News::reply(&document, &folder, n),
+        Notice::Reply(n) => {
+            // An answer that was deleted meanwhile is announced without its beginning.
+            let answer = std::fs::read_to_string(folder.reply(n)).unwrap_or_default();
+            News::reply(&document, &folder, n, &answer)
+        }
     };
     let Some(seq) = news.and_then(|news| desk.publish(&folder, notice, &news)) else {
         return;
@@ -210,7 +214,7 @@ async fn repeat(inner: &Arc<Inner>, desk: &mut Desk, untold: Untold) {
     }
     let now = random::now();
     // A folder that somebody writes is published by whoever does.
-    let Ok(mut record) = Record::adopt(folder, *document, Redactor::default(), now) else {
+    let Ok(mut record) = Record::adopt(folder, Redactor::default(), now) else {
         return;
     };
     record.published(seq, now);

@@ -153,9 +153,8 @@ fn begin_one(inner: &Arc<Inner>, group: GroupId, plan: Plan) -> Result<Begun, St
         &common.limits,
         &common.sandbox,
     );
-    let record = Record::open(reserved, start, plan.redactor(), None)
-        .map_err(|error| chain(&error))?
-        .carried_out_by(&*common.provider);
+    let record =
+        Record::open(reserved, start, plan.redactor(), None).map_err(|error| chain(&error))?;
     let line = inner
         .emanations
         .begin(id, &common.parent, &group.to_string());

@@ -32,6 +32,7 @@ pub(crate) fn of(document: &Map<String, Value>, path: &Path, now: Timestamp) -> 
         ("activation", get("activation")),
         ("task", json!(task)),
         ("status", get("state")),
+        ("reported", get("reported")),
         ("backend", get("backend")),
         ("started_at", get("started_at")),
         ("finished_at", get("finished_at")),

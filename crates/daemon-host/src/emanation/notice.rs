@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::entry::cut;
+use crate::wire::word;
 
 /// How many events the window holds.
 const NEWEST: usize = 20;
@@ -20,6 +21,7 @@ pub(super) struct News {
     group_id: Option<String>,
     parent: String,
     status: String,
+    is_reported: bool,
     result_path: Option<String>,
     at: Timestamp,
     body: String,
@@ -39,11 +41,15 @@ impl News {
         Self::new(document, folder, &told, at, "terminal", None)
     }
 
-    /// Tells what became of a message to a run; `None` where there is no such message.
-    pub(super) fn reply(document: &Document, folder: &Folder, n: u32) -> Option<Self> {
+    /// Tells what became of a message to a run, with the beginning of the answer; `None` where there is no such message.
+    pub(super) fn reply(
+        document: &Document,
+        folder: &Folder,
+        n: u32,
+        answer: &str,
+    ) -> Option<Self> {
         let reply = document.followups.iter().find(|reply| reply.n == n)?;
-        let text = reply.result_path.as_ref().map(std::fs::read_to_string);
-        let preview = text.and_then(Result::ok).map(|text| cut(&text, 200));
+        let preview = (reply.state == RunState::Done).then(|| cut(answer, 200));
         let told = Told {
             status: match reply.state {
                 RunState::Done => "follow-up completed",
@@ -73,6 +79,7 @@ impl News {
             group_id: document.group_id.clone(),
             parent: document.parent_addr.clone(),
             status: told.status.to_owned(),
+            is_reported: document.reported,
             result_path: told.result_path.map(str::to_owned),
             at,
             run_id,
@@ -81,7 +88,7 @@ impl News {
 
     /// Writes the event under its number.
     pub(super) fn event(&self, seq: u64) -> Value {
-        json!({
+        let mut event = json!({
             "seq": seq,
             "event_id": format!("evt_{seq}"),
             "source": "daemon",
@@ -94,7 +101,11 @@ impl News {
             "at": second(self.at),
             "body": self.body,
             "idempotency_key": self.key,
-        })
+        });
+        if self.is_reported {
+            event["reported"] = json!(true);
+        }
+        event
     }
 }
 
@@ -115,7 +126,7 @@ struct Told<'t> {
 fn body(document: &Document, folder: &Folder, told: &Told<'_>) -> String {
     let run = &document.run_id;
     let mut lines = vec![
-        format!("Daemon {run} {}.", told.status),
+        format!("Daemon {run} {}.", word(told.status, document.reported)),
         format!("Inspect with daemon(action=\"check\", id=\"{run}\")."),
         format!("Task: {}", one_line(&document.task)),
         format!("Run directory: {}", folder.path().display()),
@@ -197,6 +208,8 @@ impl Window {
             )
         };
         let n_done = self.events.iter().filter(|event| is_done(event)).count();
+        let is_reported = |event: &&Value| event["reported"] == true && is_done(event);
+        let n_reported = self.events.iter().filter(is_reported).count();
         let n = self.events.len();
         let (icon, priority) = if n_done == n {
             ("ok", "normal")
@@ -204,7 +217,7 @@ impl Window {
             ("alert", "high")
         };
         json!({
-            "header": header(n, n - n_done),
+            "header": header(n, n - n_done, n_reported),
             "icon": icon,
             "priority": priority,
             "published_at": second(now),
@@ -217,11 +230,12 @@ impl Window {
     }
 }
 
-fn header(n: usize, n_bad: usize) -> String {
+fn header(n: usize, n_bad: usize, n_reported: usize) -> String {
     let runs = if n == 1 { "notice" } else { "notices" };
-    match n_bad {
-        0 => format!("{n} daemon {runs}, all done"),
-        bad => format!("{n} daemon {runs}, {bad} not done"),
+    match (n_bad, n_reported) {
+        (0, 0) => format!("{n} daemon {runs}, all done"),
+        (0, reported) => format!("{n} daemon {runs}, {reported} reported"),
+        (bad, _) => format!("{n} daemon {runs}, {bad} not done"),
     }
 }
 

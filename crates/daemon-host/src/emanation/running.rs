@@ -13,7 +13,7 @@ use super::plan::Plan;
 use crate::defect::guarded;
 use crate::driver::Inner;
 use crate::random;
-use crate::runs::{Course, Ended, Following, Question, Record, ending};
+use crate::runs::{Arrival, Course, Ended, Following, Question, Record, Written, ending};
 
 /// A run whose folder is written and whose provider has not been started.
 pub(super) struct Begun {
@@ -26,7 +26,7 @@ pub(super) struct Begun {
 impl Begun {
     /// Executes the run, tells its end, and answers the message that waited for it.
     pub(super) async fn run(mut self, inner: Arc<Inner>) {
-        let Some(following) = self.first_turn(&inner).await else {
+        let Some((following, text)) = self.first_turn(&inner).await else {
             // Its end is not on the disk: the next start takes it back, and tells it.
             inner.emanations.forget(self.id);
             return;
@@ -36,8 +36,8 @@ impl Begun {
             .note_end(self.id, self.record.document().state);
         index(&inner, &self.record).await;
         self.tell_end(&inner).await;
-        for joined in following.joined {
-            tell_reply(&inner, &self.record, joined.n).await;
+        for (question, _) in &following.joined {
+            tell_reply(&inner, &self.record, question.n, &text).await;
         }
         self.answer_all(&inner, following.waiting).await;
     }
@@ -60,8 +60,8 @@ impl Begun {
         index(inner, &self.record).await;
     }
 
-    /// Follows the first turn to its end, and returns what it was told; `None` where its end could not be recorded.
-    async fn first_turn(&mut self, inner: &Inner) -> Option<Following> {
+    /// Follows the first turn to its end, and returns what it was told and its text; `None` where an end could not be recorded.
+    async fn first_turn(&mut self, inner: &Inner) -> Option<(Following, String)> {
         let request = self.plan.request(&self.record);
         let mut following = Following::default();
         crate::failpoint::hit("E0");
@@ -70,24 +70,25 @@ impl Begun {
         if !is_recorded.await {
             return None;
         }
-        let state = self.record.document().state;
-        for joined in &following.joined {
-            let end = match (&ended.outcome, state) {
-                (Outcome::Done, RunState::Done) => Ok(ended.text.as_str()),
-                _ => Err((
-                    state,
-                    self.record
-                        .document()
-                        .error
-                        .clone()
-                        .unwrap_or_else(unanswered),
-                )),
+        let (state, error) = {
+            let document = self.record.document();
+            (document.state, document.error.clone())
+        };
+        let error = error.unwrap_or_else(unanswered);
+        for (question, arrival) in &following.joined {
+            let end = match (arrival, &ended.outcome, state) {
+                (Arrival::Missed, _, RunState::Done) => Err((RunState::Failed, unanswered())),
+                (Arrival::Joined, Outcome::Done, RunState::Done) => Ok(ended.text.as_str()),
+                _ => Err((state, error.clone())),
             };
-            self.record.replied(joined.n, end, random::now());
+            let written = self.record.replied(question.n, end, &inner.stop).await;
+            if written == Written::Stopped {
+                return None;
+            }
         }
         tracing::info!(run = %self.id, state = state.as_str(), "emanation");
         inner.signals.ended.notify_waiters();
-        Some(following)
+        Some((following, ended.text))
     }
 
     /// Starts the provider and follows what it does to its end.
@@ -150,14 +151,18 @@ impl Begun {
             (state, Some(error)) => Err((state, error)),
             (_, None) => Ok(text.as_str()),
         };
+        let written = self.record.replied(n, end, &inner.stop).await;
         // The next message may come from then on that the reply can be read.
         drop(turn);
-        self.record.replied(n, end, random::now());
-        tell_reply(inner, &self.record, n).await;
+        // What is not recorded is told by the next start.
+        if written != Written::Stopped {
+            tell_reply(inner, &self.record, n, &text).await;
+        }
     }
 }
 
-async fn tell_reply(inner: &Inner, record: &Record, n: u32) {
+/// Publishes what became of a message; `text` is the answer where there is one.
+async fn tell_reply(inner: &Inner, record: &Record, n: u32, text: &str) {
     let folder = record.folder().clone();
     let reply = record
         .document()
@@ -165,7 +170,9 @@ async fn tell_reply(inner: &Inner, record: &Record, n: u32) {
         .iter()
         .find(|reply| reply.n == n);
     let is_silent = reply.is_none_or(is_silent);
-    if let Some(news) = News::reply(record.document(), &folder, n).filter(|_| !is_silent) {
+    let text = record.redactor().text(text);
+    let news = News::reply(record.document(), &folder, n, &text);
+    if let Some(news) = news.filter(|_| !is_silent) {
         let publisher = &inner.emanations.publisher;
         publisher.publish(folder, Notice::Reply(n), news).await;
     }

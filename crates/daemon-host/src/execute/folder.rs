@@ -51,7 +51,7 @@ pub(super) fn begin(
     };
     let secrets = environment_secrets(&prepared.environment).chain(secrets);
     let redactor = inner.secrets.and(secrets);
-    Ok(Record::open(reserved, start, redactor, Some(attempt))?.carried_out_by(provider))
+    Ok(Record::open(reserved, start, redactor, Some(attempt))?)
 }
 
 /// Writes what a run may read about its activation.

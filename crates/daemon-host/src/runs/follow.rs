@@ -17,6 +17,9 @@ const LAST_WORDS: Duration = Duration::from_secs(20);
 /// How long a run may take to end once it has told its outcome; longer than providers wait for their processes.
 const LEAVE: Duration = Duration::from_secs(60);
 
+#[cfg(test)]
+mod tests;
+
 /// What bounds a run, and what reaches it.
 pub(crate) struct Course<'a> {
     /// How much it may take.
@@ -72,6 +75,15 @@ impl Message {
             turn: self.turn,
         })
     }
+}
+
+/// Whether a message that was stored reached the conversation it was to join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It did.
+    Joined,
+    /// The run did not take it.
+    Missed,
 }
 
 /// How a run ended.
@@ -213,8 +225,8 @@ async fn step(run: &mut dyn Run, course: &mut Course<'_>, clock: &Clock<'_>) -> 
 pub(crate) struct Following {
     pub(crate) tokens: Option<u64>,
     pub(crate) cost_usd: Option<f64>,
-    /// The messages that joined its conversation.
-    pub(crate) joined: Vec<Question>,
+    /// The messages that joined its conversation, or were to.
+    pub(crate) joined: Vec<(Question, Arrival)>,
     /// The message that waits for its end.
     pub(crate) waiting: Option<Question>,
 }
@@ -301,17 +313,18 @@ impl Following {
         }
     }
 
-    /// Takes a message: it joins the conversation, or waits for the end of the run.
+    /// Takes a message: it is stored, then it joins the conversation or waits for the end of the run.
     async fn take(&mut self, run: &mut dyn Run, record: &mut Record, message: Message) {
-        match run.ask(&message.text).await {
-            Ok(Asked::Joined) => self.joined.extend(message.record(record)),
-            Ok(Asked::Resume(_)) => self.waiting = message.record(record),
-            // Dropping it says that it is not taken.
-            Ok(Asked::Unsupported) => {}
-            Err(error) => {
-                let error = crate::ops::chain(&error);
-                tracing::warn!(run = record.id(), error, "a message did not reach its run");
+        match run.would_take() {
+            Asked::Joined => {
+                if let Some(question) = message.record(record) {
+                    let arrival = join(run, record, &question).await;
+                    self.joined.push((question, arrival));
+                }
             }
+            Asked::Resume(_) => self.waiting = message.record(record),
+            // Dropping it says that it is not taken.
+            Asked::Unsupported => {}
         }
     }
 
@@ -328,6 +341,17 @@ impl Following {
             }
         }
     }
+}
+
+/// Hands a stored message to a run.
+async fn join(run: &mut dyn Run, record: &Record, question: &Question) -> Arrival {
+    let why = match run.ask(&question.text).await {
+        Ok(Asked::Joined) => return Arrival::Joined,
+        Ok(Asked::Resume(_) | Asked::Unsupported) => "the run took it no more".to_owned(),
+        Err(error) => crate::ops::chain(&error),
+    };
+    tracing::warn!(run = record.id(), why, "a message did not reach its run");
+    Arrival::Missed
 }
 
 /// Tells a run to stop, and returns when it will be given up.

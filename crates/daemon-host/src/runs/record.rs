@@ -13,16 +13,16 @@ use daemon_provider::{
     Verdict,
 };
 use daemon_run_folder::{
-    Budget, Child, Document, Dropped, Folder, FolderError, Owner, Reserved, RunError, RunState,
-    SandboxRecord, Speaker, Start, Truncation, Writer,
+    Budget, Child, Document, Dropped, Folder, FolderError, Owner, Reserved, SandboxRecord, Speaker,
+    Start, Truncation, Writer,
 };
 use daemon_store::RunRow;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub(crate) use self::ending::ending;
 use self::ending::reason;
+pub(crate) use self::ending::{Written, ending};
 use self::words::{exit_of, tokens, usd};
 use super::redaction;
 use super::show::object;
@@ -91,6 +91,7 @@ pub(crate) fn bound(
         model.clone_into(&mut start.model);
     }
     let limits = provider.enforced(limits);
+    start.is_reported = provider.is_reporting();
     start.max_turns = limits.max_turns;
     start.timeout = Some(limits.wall);
     start.idle_timeout = limits.idle;
@@ -117,8 +118,6 @@ pub(crate) struct Record {
     finished: Option<Timestamp>,
     /// What the calls of a model cost that the provider made itself.
     spent: Option<MicroUsd>,
-    /// Whether its provider only reports.
-    is_reported: bool,
 }
 
 impl Record {
@@ -140,17 +139,17 @@ impl Record {
             started: now,
             finished: None,
             spent: None,
-            is_reported: false,
         })
     }
 
     /// Takes over the folder of a run that nobody writes any more.
     pub(crate) fn adopt(
         folder: Folder,
-        document: Document,
         redactor: Redactor,
         now: Timestamp,
     ) -> Result<Self, FolderError> {
+        let writer = Writer::adopt(folder, now)?;
+        let document = writer.document();
         Ok(Self {
             outputs: [redactor.sequence(), redactor.sequence()],
             redactor,
@@ -159,17 +158,8 @@ impl Record {
             finished: document.finished_at,
             attempt: None,
             spent: None,
-            is_reported: false,
-            writer: Writer::adopt(folder, document, now)?,
+            writer,
         })
-    }
-
-    /// Notes whether the provider of the run only reports.
-    pub(crate) fn carried_out_by(self, provider: &dyn Provider) -> Self {
-        Self {
-            is_reported: provider.is_reporting(),
-            ..self
-        }
     }
 
     /// Writes down under which number the end was published.
@@ -398,26 +388,6 @@ impl Record {
         asked.map_err(|error| self.report(Err(error))).ok()
     }
 
-    /// Writes down what became of a message.
-    pub(crate) fn replied(
-        &mut self,
-        n: u32,
-        end: Result<&str, (RunState, RunError)>,
-        now: Timestamp,
-    ) {
-        let end = end.map(|text| self.redactor.text(text));
-        let end = end.map_err(|(state, mut error)| {
-            error.message = self.redactor.text(&error.message).into_owned();
-            (state, error)
-        });
-        let end = match &end {
-            Ok(text) => Ok(&**text),
-            Err(end) => Err(end.clone()),
-        };
-        let written = self.writer.ask_ended(n, end, now);
-        self.report(written);
-    }
-
     /// Returns how long after `now` [`Record::beat`] is to be called.
     pub(crate) fn next_beat(&self, now: Timestamp) -> Duration {
         self.writer.next_tick(now)
@@ -437,7 +407,6 @@ impl Record {
         let indexed = Indexed {
             object: RunObject {
                 cost_usd: shown.cost_usd.or(self.spent.map(usd)),
-                reported: self.is_reported,
                 ..shown
             },
             stamp: Stamp::of(folder),

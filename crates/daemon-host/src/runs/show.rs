@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use daemon_process::{ProcessId, end_orphans};
-use daemon_run_folder::{Document, Folder, FolderError, LogPlace, Reading, Writer};
+use daemon_run_folder::{Document, FinishError, Folder, FolderError, LogPlace, Reading, Writer};
 use daemon_store::RunRow;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -126,8 +126,7 @@ pub(super) fn object(document: &Document, folder: &Path, now: Timestamp) -> RunO
         attempt: link.map_or(1, |link| link.attempt),
         provider: document.backend.clone(),
         state: document.state.as_str().to_owned(),
-        // Folders do not tell it; whoever knows says so.
-        reported: false,
+        reported: document.reported,
         started_at: instant(document.started_at),
         finished_at: document.finished_at.map(instant),
         elapsed_s: (elapsed * 1000.0).round() / 1000.0,
@@ -159,9 +158,10 @@ pub(crate) fn refresh(runs: &Path, object: RunObject, now: Timestamp) -> RunObje
         Ok(Reading::Known(document)) => {
             let fresh = self::object(&document, folder.path(), now);
             RunObject {
-                // Folders say neither what the calls of a model cost nor whether one ran.
+                // Folders do not say what the calls of a model cost.
                 cost_usd: fresh.cost_usd.or(object.cost_usd),
-                reported: object.reported,
+                // Folders of earlier releases do not say whether a model ran.
+                reported: fresh.reported || object.reported,
                 ..fresh
             }
         }
@@ -212,9 +212,10 @@ pub(crate) async fn end_orphan(runs: &Path, row: &RunRow, now: Timestamp) {
         if let Err(error) = end_processes(child, &id) {
             tracing::error!(run = id, %error, "what a dead host left running could not be ended");
         }
-        if let Some(document) = document.filter(|document| !document.state.is_terminal()) {
-            let finished =
-                Writer::adopt(folder, *document, now).map(|mut writer| writer.finish_orphaned(now));
+        if document.is_some_and(|document| !document.state.is_terminal()) {
+            let finished = Writer::adopt(folder, now)
+                .map_err(FinishError::from)
+                .and_then(|mut writer| writer.finish_orphaned(now));
             if let Err(error) = finished {
                 tracing::warn!(
                     run = id,

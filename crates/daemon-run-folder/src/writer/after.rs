@@ -35,6 +35,8 @@ impl Writer {
     }
 
     /// Records what became of a message: the reply, or why there is none. The state of the run stays what it is.
+    ///
+    /// After an error the message has no end yet, and the call can be repeated.
     pub fn ask_ended(
         &mut self,
         n: u32,
@@ -42,37 +44,63 @@ impl Writer {
         now: Timestamp,
     ) -> Result<(), FolderError> {
         let path = self.folder.reply(n);
-        let (state, error) = match end {
-            Ok(text) => {
-                write_whole(&path, text.as_bytes(), Durability::Synced)?;
-                (RunState::Done, None)
-            }
-            Err((state, error)) => (state, Some(error)),
+        if let Ok(text) = end {
+            write_whole(&path, text.as_bytes(), Durability::Synced)?;
+        }
+        let before = self.document.clone();
+        let state = end
+            .as_ref()
+            .map_or_else(|(state, _)| *state, |_| RunState::Done);
+        self.settle_ask(n, end.map(|_| Some(shown(&path))), now);
+        self.write_ask_end(n, state, now)
+            .inspect_err(|_| self.document = before)
+    }
+
+    /// Ends a message to a run whose folder is gone: the end is in [`Writer::document`] alone.
+    pub fn ask_ended_unrecorded(
+        &mut self,
+        n: u32,
+        end: Result<&str, (RunState, RunError)>,
+        now: Timestamp,
+    ) {
+        self.settle_ask(n, end.map(|_| None), now);
+    }
+
+    fn settle_ask(
+        &mut self,
+        n: u32,
+        end: Result<Option<String>, (RunState, RunError)>,
+        now: Timestamp,
+    ) {
+        let (state, result_path, error) = match end {
+            Ok(path) => (RunState::Done, path, None),
+            Err((state, error)) => (state, None, Some(error)),
         };
-        self.log(
-            &LogEvent::AskEnd {
-                n,
-                state: state.as_str(),
-            },
-            now,
-        )?;
-        let asked = self
-            .document
-            .followups
-            .iter_mut()
-            .find(|asked| asked.n == n);
-        if let Some(asked) = asked {
+        let mut followups = self.document.followups.iter_mut();
+        if let Some(asked) = followups.find(|asked| asked.n == n) {
             asked.state = state;
             asked.finished_at = Some(second(now));
-            asked.result_path = (state == RunState::Done).then(|| shown(&path));
+            asked.result_path = result_path;
             asked.error = error;
         }
-        self.document.child = self.document.child.filter(|_| !self.has_ended());
-        self.document.current_tool = self
-            .document
-            .current_tool
-            .take()
-            .filter(|_| !self.has_ended());
+        if self.has_ended() {
+            self.document.child = None;
+            self.document.current_tool = None;
+        }
+    }
+
+    /// Writes the end of a message that the document holds; the line of the log first, once.
+    fn write_ask_end(
+        &mut self,
+        n: u32,
+        state: RunState,
+        now: Timestamp,
+    ) -> Result<(), FolderError> {
+        if self.logged_ask != Some(n) {
+            let state = state.as_str();
+            self.log(&LogEvent::AskEnd { n, state }, now)?;
+            self.logged_ask = Some(n);
+        }
         self.events.sync()?;
         self.write(Durability::Synced, now)
     }

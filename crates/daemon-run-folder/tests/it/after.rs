@@ -30,6 +30,34 @@ fn a_message_that_could_not_be_written_was_not_sent() {
 }
 
 #[test]
+fn an_answer_that_could_not_be_written_is_recorded_once_by_a_later_try() {
+    let home = Home::new();
+    let mut writer = home.run(start());
+    let folder = writer.folder().clone();
+    assert_eq!(writer.ask_started(at(1000)).unwrap(), 1);
+    for path in [folder.reply(1), folder.document()] {
+        if path.exists() {
+            std::fs::remove_file(&path).unwrap();
+        }
+        // A directory in its place cannot be replaced by a file.
+        std::fs::create_dir(&path).unwrap();
+        writer.ask_ended(1, Ok("and tested"), at(2000)).unwrap_err();
+        let asked = &writer.document().followups[0];
+        assert_eq!(
+            (asked.state, &asked.result_path),
+            (RunState::Running, &None)
+        );
+        std::fs::remove_dir(&path).unwrap();
+    }
+    writer.ask_ended(1, Ok("and tested"), at(3000)).unwrap();
+    assert_eq!(text(folder.reply(1)), "and tested");
+    assert_eq!(document(&folder).followups[0].state, RunState::Done);
+    let events = folder.last_events(10).unwrap().events;
+    let ends = events.iter().filter(|event| event["event"] == "ask_end");
+    assert_eq!(ends.count(), 1);
+}
+
+#[test]
 fn replies_to_an_ended_run_leave_its_end_alone() {
     let home = Home::new();
     let mut writer = home.run(start());
@@ -44,7 +72,7 @@ fn replies_to_an_ended_run_leave_its_end_alone() {
     writer.finish(Ending::Done, at(1000)).unwrap();
     let folder = writer.folder().clone();
     drop(writer);
-    let mut writer = Writer::adopt(folder.clone(), document(&folder), at(5000)).unwrap();
+    let mut writer = Writer::adopt(folder.clone(), at(5000)).unwrap();
     assert_eq!(writer.ask_started(at(5000)).unwrap(), 1);
     let other = Exit {
         code: None,

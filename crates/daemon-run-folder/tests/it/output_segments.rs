@@ -79,10 +79,9 @@ fn a_writer_that_takes_over_goes_on_where_the_output_stopped() {
     write(&mut writer, 0, 3_800);
     let dropped = writer.document().dropped;
     assert_eq!(dropped.lines, 0);
-    let stored = writer.document().clone();
     drop(writer);
     let held = numbers(&folder, NAMES[1]).len() as u64;
-    let mut writer = Writer::adopt(folder.clone(), stored, at(2)).unwrap();
+    let mut writer = Writer::adopt(folder.clone(), at(2)).unwrap();
     write(&mut writer, 3_800, 4_500);
     let sizes = NAMES.map(|name| size(&folder, name));
     assert!((EVENTS..EVENTS + ROW).contains(&sizes[0]), "{sizes:?}");

@@ -63,14 +63,13 @@ fn torn_lines_are_skipped_and_spoil_no_other() {
     let home = Home::new();
     let writer = home.run(start());
     let folder = writer.folder().clone();
-    let stored = writer.document().clone();
     drop(writer);
     let mut log = fs::OpenOptions::new()
         .append(true)
         .open(folder.events())
         .unwrap();
     log.write_all(b"{\"ts\":\"2026-01-02T03:0").unwrap();
-    let mut writer = Writer::adopt(folder.clone(), stored, at(10)).unwrap();
+    let mut writer = Writer::adopt(folder.clone(), at(10)).unwrap();
     writer
         .output(OutputStream::Stdout, "one", Truncation::Whole, at(10))
         .unwrap();
@@ -91,9 +90,8 @@ fn a_folder_has_one_writer_and_shows_that_it_has() {
     let home = Home::new();
     let writer = home.run(start());
     let folder = writer.folder().clone();
-    let stored = document(&folder);
     assert!(folder.is_live().unwrap());
-    let error = Writer::adopt(folder.clone(), stored.clone(), at(10)).unwrap_err();
+    let error = Writer::adopt(folder.clone(), at(10)).unwrap_err();
     let lock = folder.path().join(".lock");
     assert_eq!(
         error.to_string(),
@@ -101,14 +99,13 @@ fn a_folder_has_one_writer_and_shows_that_it_has() {
     );
     drop(writer);
     assert!(!folder.is_live().unwrap());
-    Writer::adopt(folder, stored, at(10)).unwrap();
+    Writer::adopt(folder, at(10)).unwrap();
 }
 
 #[test]
 fn readers_that_ask_whether_a_folder_is_live_do_not_keep_a_writer_out() {
     let home = Home::new();
     let folder = home.run(start()).folder().clone();
-    let stored = document(&folder);
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -119,7 +116,7 @@ fn readers_that_ask_whether_a_folder_is_live_do_not_keep_a_writer_out() {
             });
         }
         for _ in 0..1000 {
-            let writer = Writer::adopt(folder.clone(), stored.clone(), at(10));
+            let writer = Writer::adopt(folder.clone(), at(10));
             is_over.fetch_or(writer.is_err(), Ordering::Relaxed);
             writer.unwrap();
         }
@@ -176,8 +173,7 @@ fn an_orphan_is_done_only_if_its_whole_result_was_stored_and_nobody_stopped_it()
         step(&mut writer);
         let folder = writer.folder().clone();
         drop(writer);
-        let stored = document(&folder);
-        let mut writer = Writer::adopt(folder.clone(), stored, at(90_000)).unwrap();
+        let mut writer = Writer::adopt(folder.clone(), at(90_000)).unwrap();
         writer.finish_orphaned(at(90_000)).unwrap();
         let found = document(&folder);
         assert_eq!(found.state.as_str(), state, "{name}");
@@ -208,7 +204,7 @@ fn keys_that_are_not_known_survive_a_writer() {
         text.replacen('{', "{\n  \"color\": {\"b\": 1, \"a\": [2]},", 1),
     )
     .unwrap();
-    let mut writer = Writer::adopt(folder.clone(), document(&folder), at(1)).unwrap();
+    let mut writer = Writer::adopt(folder.clone(), at(1)).unwrap();
     writer.finish(Ending::Done, at(2)).unwrap();
     let color = document(&folder).unknown.remove("color");
     assert_eq!(color, Some(serde_json::json!({"b": 1, "a": [2]})));

@@ -291,7 +291,7 @@ fn what_is_not_known_stays_at_the_end_through_every_write() {
     let more = known.replacen('{', "{\n  \"zeal\": {\"b\": 1, \"a\": [2]},", 1);
     let more = more.replacen("\"task\"", "\"beta\": null,\n  \"task\"", 1);
     fs::write(folder.document(), more).unwrap();
-    let mut writer = Writer::adopt(folder.clone(), document(&folder), at(1)).unwrap();
+    let mut writer = Writer::adopt(folder.clone(), at(1)).unwrap();
     writer.tool_start("t", "{}", at(2_000)).unwrap();
     writer.finish(Ending::Done, at(3_000)).unwrap();
     writer.published(1, at(3_000)).unwrap();

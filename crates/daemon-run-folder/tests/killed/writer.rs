@@ -66,7 +66,7 @@ fn child_that_is_killed() {
     let path = std::path::PathBuf::from(path);
     let id = path.file_name().unwrap().to_str().unwrap();
     let folder = Folder::new(path.parent().unwrap(), id.parse().unwrap());
-    let mut writer = Writer::adopt(folder.clone(), document(&folder), at(0)).unwrap();
+    let mut writer = Writer::adopt(folder.clone(), at(0)).unwrap();
     let one = Dropped {
         lines: 1,
         bytes: WEIGHT,
@@ -176,7 +176,7 @@ fn a_thousand_readers_see_the_old_document_or_the_new_one_though_its_writer_is_k
         hits += usize::from(temporaries(&folder) > 0);
     }
     assert!(hits >= HITS, "{hits} kills hit a write");
-    let mut writer = Writer::adopt(folder.clone(), document(&folder), at(9)).unwrap();
+    let mut writer = Writer::adopt(folder.clone(), at(9)).unwrap();
     assert_eq!(temporaries(&folder), 0, "the next writer clears them away");
     writer.finish(Ending::Done, at(10)).unwrap();
     let ended = document(&folder);
