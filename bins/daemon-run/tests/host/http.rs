@@ -42,6 +42,17 @@ pub(crate) fn ask(
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> Answer {
+    raw(address, &request(address, method, path, headers, body))
+}
+
+/// Writes the bytes of one request.
+pub(crate) fn request(
+    address: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Vec<u8> {
     let host = ("Host", address);
     let own = headers.iter().any(|(name, _)| *name == "Host");
     let lines = headers.iter().chain((!own).then_some(&host));
@@ -52,7 +63,7 @@ pub(crate) fn ask(
     let head = format!(
         "{method} {path} HTTP/1.1\r\nConnection: close\r\n{lines}Content-Length: {length}\r\n\r\n"
     );
-    raw(address, &[head.as_bytes(), body].concat())
+    [head.as_bytes(), body].concat()
 }
 
 /// Sends bytes as they are and reads the answer.

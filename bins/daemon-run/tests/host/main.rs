@@ -52,6 +52,7 @@ mod serve_intake;
 mod serve_kills;
 mod serve_links;
 mod serve_mcp;
+mod serve_memory;
 mod serve_mirror;
 mod serve_origin;
 mod serve_outage;
