@@ -49,16 +49,7 @@ pub(crate) fn retryable() -> AttemptOutcome {
 }
 
 pub(crate) fn end(outcome: AttemptOutcome) -> AttemptEnd {
-    AttemptEnd {
-        outcome,
-        outputs: Vec::new(),
-        state: Vec::new(),
-        tokens: None,
-        cost_usd: None,
-        summary: None,
-        at: at(100),
-        jitter: u32::MAX,
-    }
+    AttemptEnd::new(outcome, at(100), u32::MAX)
 }
 
 pub(crate) fn output(state: OutputState) -> Output {

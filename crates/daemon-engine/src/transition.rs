@@ -255,6 +255,20 @@ pub enum DeliveryEnd {
 }
 
 impl AttemptEnd {
+    /// Makes the end of an attempt that left nothing and told nothing; `jitter` is that of [`AttemptEnd::jitter`].
+    pub fn new(outcome: AttemptOutcome, at: Timestamp, jitter: u32) -> Self {
+        Self {
+            outcome,
+            outputs: Vec::new(),
+            state: Vec::new(),
+            tokens: None,
+            cost_usd: None,
+            summary: None,
+            at,
+            jitter,
+        }
+    }
+
     /// Reports whether it says something about the daemon: where something was missing, nothing of the daemon ran.
     pub fn counts_for_gate(&self) -> bool {
         !matches!(self.outcome, AttemptOutcome::Missing { .. })

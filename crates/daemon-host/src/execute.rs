@@ -80,16 +80,7 @@ impl Refusal {
     }
 
     fn end(self) -> AttemptEnd {
-        AttemptEnd {
-            outcome: self.outcome,
-            outputs: Vec::new(),
-            state: Vec::new(),
-            tokens: None,
-            cost_usd: None,
-            summary: None,
-            at: random::now(),
-            jitter: random::jitter(),
-        }
+        AttemptEnd::new(self.outcome, random::now(), random::jitter())
     }
 }
 

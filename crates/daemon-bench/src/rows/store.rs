@@ -161,16 +161,7 @@ async fn complete(
     lease: RunLease,
     now: Timestamp,
 ) -> Result<()> {
-    let end = AttemptEnd {
-        outcome: AttemptOutcome::Done,
-        outputs: Vec::new(),
-        state: Vec::new(),
-        tokens: None,
-        cost_usd: None,
-        summary: None,
-        at: now,
-        jitter: 0,
-    };
+    let end = AttemptEnd::new(AttemptOutcome::Done, now, 0);
     store.end_attempt(id, lease, end).await?;
     Ok(())
 }

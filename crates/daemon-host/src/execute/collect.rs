@@ -32,9 +32,6 @@ pub(super) async fn end(
 ) -> AttemptEnd {
     let at = random::now();
     let mut end = AttemptEnd {
-        outcome: outcome(&supervised.outcome),
-        outputs: Vec::new(),
-        state: Vec::new(),
         tokens: supervised.tokens,
         cost_usd: supervised.cost_usd,
         summary: Some(
@@ -45,8 +42,7 @@ pub(super) async fn end(
                 .collect::<String>(),
         )
         .filter(|text| !text.is_empty()),
-        at,
-        jitter: random::jitter(),
+        ..AttemptEnd::new(outcome(&supervised.outcome), at, random::jitter())
     };
     let redactor = supervised.record.redactor().clone();
     // What a run left that did not end well stays for a person to read, and becomes nothing.

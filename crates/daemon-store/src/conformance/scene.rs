@@ -233,14 +233,10 @@ pub(super) async fn read(store: &dyn Store, id: &ActivationId) -> Activation {
 
 pub(super) fn ending(outcome: AttemptOutcome, now: Timestamp) -> AttemptEnd {
     AttemptEnd {
-        outcome,
-        outputs: Vec::new(),
-        state: Vec::new(),
         tokens: Some(100),
         cost_usd: Some(0.25),
         summary: Some("looked".to_owned()),
-        at: now,
-        jitter: u32::MAX,
+        ..AttemptEnd::new(outcome, now, u32::MAX)
     }
 }
 

@@ -90,16 +90,7 @@ fn answering(n_answers: u64, max_depth: u32) -> Vec<Activation> {
     for second in (0..DAY).step_by(30) {
         let now = at(second);
         while let Some(activation) = claim(&mut model, now) {
-            let end = AttemptEnd {
-                outcome: AttemptOutcome::Done,
-                outputs: Vec::new(),
-                state: Vec::new(),
-                tokens: None,
-                cost_usd: None,
-                summary: None,
-                at: now,
-                jitter: 0,
-            };
+            let end = AttemptEnd::new(AttemptOutcome::Done, now, 0);
             model
                 .end_attempt(&activation.id, activation.run_lease, end)
                 .expect("its lease is held");

@@ -111,16 +111,8 @@ impl World {
             3 => AttemptOutcome::Final { reason: reason() },
             _ => AttemptOutcome::Done,
         };
-        let end = AttemptEnd {
-            outcome,
-            outputs: Vec::new(),
-            state: Vec::new(),
-            tokens: None,
-            cost_usd: None,
-            summary: None,
-            at: now,
-            jitter: u32::try_from(self.dice.below(1 << 32)).expect("32 bits"),
-        };
+        let jitter = u32::try_from(self.dice.below(1 << 32)).expect("32 bits");
+        let end = AttemptEnd::new(outcome, now, jitter);
         let ended = self.store.end_attempt(&attempt.id, attempt.lease, end);
         self.is_claimable = true;
         self.note(&[4, i64::from(ended.is_ok())]);
