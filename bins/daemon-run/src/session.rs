@@ -213,6 +213,8 @@ impl Live for Offline {
 
     fn nudge(&self) {}
 
+    fn accepted(&self, _: &[daemon_store::Accepted]) {}
+
     fn stop_run(&self, _: &ActivationId) {}
 
     async fn reload(&self) -> Result<Value, OpError> {

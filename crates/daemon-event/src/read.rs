@@ -2,6 +2,8 @@
 
 mod derive;
 mod labels;
+mod slack;
+mod subject;
 mod tree;
 
 use std::collections::{BTreeMap, HashMap};
@@ -264,7 +266,7 @@ fn read_beside(
     });
     Ok(Reading {
         action: raw.text("action").map(str::to_owned),
-        subject: derive::subject(source, kind, &raw, &facts),
+        subject: subject::subject(source, kind, &raw, &facts),
         actor,
         repo,
         time: plan.kind.times.iter().find_map(|path| time(&raw, path)),

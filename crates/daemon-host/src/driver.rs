@@ -16,13 +16,13 @@ mod upkeep;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 use daemon_engine::{HostEpoch, RunLease, Surface};
-use daemon_event::{ActivationId, RepoName};
+use daemon_event::{ActivationId, EventId, RepoName};
 use daemon_provider::CancelReason;
-use daemon_store::Store;
+use daemon_store::{Accepted, Freshness, Store};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -45,8 +45,6 @@ const DEFECT_SHOWS: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     pub(crate) matches: Notify,
-    /// An event that matching has passed may be due again.
-    pub(crate) again: AtomicBool,
     pub(crate) claims: Notify,
     pub(crate) facts: Notify,
     pub(crate) outputs: Notify,
@@ -117,6 +115,8 @@ struct State {
     awaited: BTreeMap<ActivationId, Awaited>,
     turns: BTreeMap<RepoName, Arc<tokio::sync::Mutex<()>>>,
     defects: BTreeMap<&'static str, jiff::Timestamp>,
+    /// Events that a later report made due again.
+    due_again: Vec<EventId>,
 }
 
 impl std::fmt::Debug for Inner {
@@ -194,24 +194,22 @@ impl Inner {
     }
 
     /// Notes events that were stored, and has them matched.
-    pub(crate) fn events_accepted(&self, accepted: &[daemon_store::Accepted]) {
-        let new = accepted
-            .iter()
-            .filter(|one| one.freshness == daemon_store::Freshness::New)
-            .count();
-        self.backlog
-            .fetch_add(u64::try_from(new).expect("a count fits"), Ordering::Relaxed);
-        if new < accepted.len() {
-            self.match_again();
-        } else {
-            self.signals.matches.notify_one();
+    pub(crate) fn events_accepted(&self, accepted: &[Accepted]) {
+        let mut n_new = 0;
+        for one in accepted {
+            match one.freshness {
+                Freshness::New => n_new += 1,
+                Freshness::Report => self.state().due_again.push(one.id.clone()),
+                Freshness::Duplicate => {}
+            }
         }
+        self.backlog.fetch_add(n_new, Ordering::Relaxed);
+        self.signals.matches.notify_one();
     }
 
-    /// Has everything matched that is due, also what matching has passed: a later report makes an event due again.
-    pub(crate) fn match_again(&self) {
-        self.signals.again.store(true, Ordering::Release);
-        self.signals.matches.notify_one();
+    /// Takes the events that became due again.
+    fn take_due_again(&self) -> Vec<EventId> {
+        std::mem::take(&mut self.state().due_again)
     }
 
     /// Notes how many events are known to wait.

@@ -6,7 +6,7 @@ use daemon_engine::{Admission, Gate, Joining, NewTrigger, Occasion, Trigger};
 use daemon_event::{
     ActivationId, DeliveryId, Enrichment, Event, RepoName, Source, TriggerKey, read,
 };
-use daemon_store::{Freshness, Matching, Store};
+use daemon_store::{Matching, Store};
 use daemon_watch::corpus::EnvelopeFacts;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -233,10 +233,6 @@ pub async fn submit(
                     "the store answered for no event",
                 )
             })?;
-            debug_assert!(matches!(
-                stored.freshness,
-                Freshness::New | Freshness::Duplicate
-            ));
             (
                 TriggerKey::Event(stored.id),
                 subject,

@@ -76,6 +76,13 @@ struct Happened {
 struct MergedPayload {
     merged: Option<bool>,
     merge_commit_sha: Option<String>,
+    base: Option<Base>,
+}
+
+#[derive(Deserialize)]
+struct Base {
+    #[serde(rename = "ref")]
+    name: Option<String>,
 }
 
 /// Names what happened to a ref, or what was merged, as every source that reports it does.
@@ -95,7 +102,7 @@ fn happenings(event: &Event) -> Vec<Identity> {
     let repo = repo.folded();
     if is_merge {
         // A commit is merged once: a repository that is fetched days later reports it days later.
-        let key = merged(&event.kind, body).map(|commit| format!("merge:{repo}:{commit}"));
+        let key = merged(&event.kind, body).map(|merged| format!("merge:{repo}:{merged}"));
         return key
             .map(|key| Identity { key, within: None })
             .into_iter()
@@ -110,14 +117,16 @@ fn happenings(event: &Event) -> Vec<Identity> {
         .collect()
 }
 
+/// Names the branch that was merged into, and the commit that it was merged to: one commit may be put on two branches.
 fn merged(kind: &str, body: Happened) -> Option<String> {
-    if kind == "merge" {
-        return body.after;
-    }
-    let request = body.pull_request?;
-    request
-        .merge_commit_sha
-        .filter(|_| request.merged == Some(true))
+    let (name, commit) = if kind == "merge" {
+        (body.name?, body.after?)
+    } else {
+        let request = body.pull_request.filter(|one| one.merged == Some(true))?;
+        let base = request.base?.name?;
+        (format!("refs/heads/{base}"), request.merge_commit_sha?)
+    };
+    Some(format!("{name}:{commit}"))
 }
 
 /// Names the move of a ref, and its birth or end, which a service may report without a commit.

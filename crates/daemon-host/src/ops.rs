@@ -42,6 +42,9 @@ pub trait Live: Send + Sync {
     /// Says that something may have become claimable.
     fn nudge(&self);
 
+    /// Has events matched that were stored.
+    fn accepted(&self, accepted: &[daemon_store::Accepted]);
+
     /// Ends the process tree of an activation that was cancelled.
     fn stop_run(&self, activation: &daemon_event::ActivationId);
 

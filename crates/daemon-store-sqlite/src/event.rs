@@ -2,21 +2,31 @@
 
 use daemon_engine::Admission;
 use daemon_event::{Actor, ActorKind, Event, EventId, RepoName, TriggerKey};
-use daemon_store::decide::still_counts;
 use daemon_store::{
     Accepted, EventRow, EventTrigger, Freshness, Matched, Matching, NewEvent, RefCursor, StoreError,
 };
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, Rows, params};
 
-use crate::column::{Columns as _, instant, integer, micros};
+use crate::column::{Columns as _, integer, micros};
 use crate::failure::{Outcome, damaged};
-use crate::{admission, facts, payload, report, wanted};
+use crate::{admission, facts, identity, payload, report, wanted};
+
+macro_rules! own_columns {
+    () => {
+        "e.seq, e.id, e.source, e.kind, e.action, e.subject, e.actor, e.actor_kind, e.repo, e.happened_at, \
+         e.received_at, e.delivery, e.duplicates, e.due"
+    };
+}
+
+/// What [`read_own`] needs of `event AS e`.
+pub(crate) const OWN_COLUMNS: &str = own_columns!();
 
 /// What [`read_event`] needs.
-pub(crate) const COLUMNS: &str = "e.seq, e.id, e.source, e.kind, e.action, e.subject, e.actor, e.actor_kind, \
-     e.repo, e.happened_at, e.received_at, e.delivery, e.duplicates, e.due, \
-     p.facts, iif(length(p.body) <= 262144, p.body, NULL) AS body, length(p.body) AS n_body";
+pub(crate) const COLUMNS: &str = concat!(
+    own_columns!(),
+    ", p.facts, iif(length(p.body) <= 262144, p.body, NULL) AS body, length(p.body) AS n_body"
+);
 
 /// The tables behind [`COLUMNS`].
 pub(crate) const TABLES: &str = "event AS e LEFT JOIN payload AS p ON p.seq = e.seq";
@@ -59,10 +69,8 @@ fn accept_one(tx: &Connection, new: &NewEvent) -> Outcome<Accepted> {
         return Ok(accepted);
     }
     let seq = insert(tx, new)?;
-    let mut put = tx.prepare_cached("INSERT OR REPLACE INTO identity VALUES (?1, ?2, ?3)")?;
-    for identity in new.identities.iter().chain(&new.happenings) {
-        put.execute(params![identity.key, seq, micros(new.event.received_at)])?;
-    }
+    let keys = new.identities.iter().chain(&new.happenings);
+    identity::put(tx, keys, (seq, new.event.received_at))?;
     Ok(Accepted {
         id: new.event.id.clone(),
         freshness: Freshness::New,
@@ -70,23 +78,26 @@ fn accept_one(tx: &Connection, new: &NewEvent) -> Outcome<Accepted> {
 }
 
 /// Finds the event that this one repeats.
-fn first_of(tx: &Connection, new: &NewEvent) -> Outcome<Option<i64>> {
-    let mut find = tx.prepare_cached("SELECT seq, stored_at FROM identity WHERE key = ?1")?;
-    for identity in &new.identities {
-        let found: Option<(i64, i64)> = find
-            .query_row([&identity.key], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
-        if let Some((seq, stored_at)) = found
-            && still_counts(
-                identity,
-                instant("stored_at", stored_at)?,
-                new.event.received_at,
-            )
-        {
-            return Ok(Some(seq));
-        }
+fn first_of(conn: &Connection, new: &NewEvent) -> Outcome<Option<i64>> {
+    let keys = (&*new.identities, new.event.received_at);
+    identity::named(conn, keys, |_| Ok(true))
+}
+
+/// Returns the event of which this one would be a duplicate or another report.
+pub(crate) fn known(conn: &Connection, new: &NewEvent) -> Outcome<Option<EventId>> {
+    let seq = match first_of(conn, new)? {
+        Some(seq) => seq,
+        None => match report::happening(conn, new)? {
+            Some(seq) => seq,
+            None => return Ok(None),
+        },
+    };
+    let mut find = conn.prepare_cached("SELECT id FROM event WHERE seq = ?1")?;
+    let mut rows = find.query([seq])?;
+    match rows.next()? {
+        Some(row) => Ok(Some(row.word("id")?)),
+        None => Ok(None),
     }
-    Ok(None)
 }
 
 fn insert(tx: &Connection, new: &NewEvent) -> Outcome<i64> {
@@ -204,29 +215,36 @@ pub(crate) fn event(conn: &Connection, id: &EventId) -> Outcome<Option<EventRow>
     }
 }
 
-/// Reads an event and what it woke.
+/// Reads an event, all its reports and what it woke.
 pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> {
+    let mut read = read_own(conn, row)?;
+    let event = &mut read.event;
+    event.payload = payload::of_row(conn, row, ("payload", row.get("seq")?))?;
+    let said = || facts::of_payload(event.source, &event.kind, &event.payload);
+    match row.get_ref("facts")?.as_str_or_null() {
+        Ok(Some(text)) => event.facts = facts::from_text(text, said)?,
+        Ok(None) => {}
+        Err(error) => return Err(rusqlite::Error::from(error).into()),
+    }
+    read.later_reports = report::of_event(conn, read.seq, &event.id)?;
+    for report in &read.later_reports {
+        event.facts.complete(&report.facts);
+    }
+    Ok(read)
+}
+
+/// Reads an event and what it woke, without payloads and what was read from them.
+pub(crate) fn read_own(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> {
     let id: EventId = row.word("id")?;
     let triggers = triggers(conn, &TriggerKey::Event(id.clone()))?;
-    let (source, kind) = (row.word("source")?, row.text("kind")?);
-    let payload = payload::of_row(conn, row, ("payload", row.get("seq")?))?;
-    let mut facts = match row.get_ref("facts")?.as_str_or_null() {
-        Ok(Some(text)) => facts::from_text(text, || facts::of_payload(source, &kind, &payload))?,
-        Ok(None) => daemon_event::Facts::default(),
-        Err(error) => return Err(rusqlite::Error::from(error).into()),
-    };
     let seq = row.count("seq")?;
-    let later_reports = report::of_event(conn, seq, &id)?;
-    for report in &later_reports {
-        facts.complete(&report.facts);
-    }
     Ok(EventRow {
         seq,
-        later_reports,
+        later_reports: Vec::new(),
         event: Event {
             id,
-            source,
-            kind,
+            source: row.word("source")?,
+            kind: row.text("kind")?,
             action: row.get("action")?,
             subject: row.maybe_word("subject")?,
             actor: actor(row)?,
@@ -234,8 +252,8 @@ pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> 
             time: row.at("happened_at")?,
             received_at: row.at("received_at")?,
             delivery: row.word("delivery")?,
-            facts,
-            payload,
+            facts: daemon_event::Facts::default(),
+            payload: [].into(),
         },
         duplicates: row.count("duplicates")?,
         matching: if row.get("due")? {

@@ -46,6 +46,7 @@ mod facts;
 mod failpoint;
 mod failure;
 mod hosting;
+mod identity;
 mod lane;
 mod listing;
 mod log;

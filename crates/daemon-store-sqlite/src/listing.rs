@@ -45,14 +45,13 @@ pub(crate) fn events(conn: &Connection, query: &Query) -> Outcome<Page<EventRow>
         asked.and("e.received_at < ?", micros(until));
     }
     let sql = format!(
-        "SELECT {} FROM {} WHERE {} ORDER BY e.seq DESC LIMIT {}",
-        event::COLUMNS,
-        event::TABLES,
+        "SELECT {} FROM event AS e WHERE {} ORDER BY e.seq DESC LIMIT {}",
+        event::OWN_COLUMNS,
         asked.condition(),
         bounds.limit + 1
     );
     let rows = asked.rows(conn, &sql, |row| {
-        let event = event::read_event(conn, row)?;
+        let event = event::read_own(conn, row)?;
         Ok((Position::of_event(event.seq), event))
     })?;
     Ok(bounds.page(Listing::Events, rows))

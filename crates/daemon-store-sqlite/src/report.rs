@@ -1,14 +1,13 @@
 //! Reports of one happening by several sources.
 
 use daemon_event::{Event, EventId, RepoName, Subject};
-use daemon_store::decide::still_counts;
 use daemon_store::{Accepted, Freshness, Matching, NewEvent};
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 
-use crate::column::{Columns as _, instant, integer, micros};
+use crate::column::{Columns as _, integer, micros};
 use crate::event::{actor, actor_word};
 use crate::failure::{Outcome, damaged};
-use crate::{facts, payload};
+use crate::{facts, identity, payload};
 
 /// Keeps a report of a stored happening that this source did not report as this kind; `None` if there is no such event.
 pub(crate) fn accept(tx: &Connection, new: &NewEvent) -> Outcome<Option<Accepted>> {
@@ -21,37 +20,22 @@ pub(crate) fn accept(tx: &Connection, new: &NewEvent) -> Outcome<Option<Accepted
         )?
         .query_row(params![seq, new.matching == Matching::Due], |row| row.get(0))?;
     insert(tx, seq, &new.event)?;
-    let mut put = tx.prepare_cached("INSERT OR IGNORE INTO identity VALUES (?1, ?2, ?3)")?;
-    for key in new.identities.iter().chain(&new.happenings) {
-        put.execute(params![key.key, seq, micros(new.event.received_at)])?;
-    }
+    let keys = new.identities.iter().chain(&new.happenings);
+    identity::add(tx, keys, (seq, new.event.received_at))?;
     Ok(Some(Accepted {
         id: id.parse().map_err(|error| damaged("event id", error))?,
-        freshness: Freshness::Duplicate,
+        freshness: Freshness::Report,
     }))
 }
 
 /// Finds the event of the same happening that this source did not report as this kind.
-fn happening(tx: &Connection, new: &NewEvent) -> Outcome<Option<i64>> {
-    let mut find = tx.prepare_cached("SELECT seq, stored_at FROM identity WHERE key = ?1")?;
-    for key in &new.happenings {
-        let found: Option<(i64, i64)> = find
-            .query_row([&key.key], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
-        let Some((seq, stored_at)) = found else {
-            continue;
-        };
-        let stored_at = instant("stored_at", stored_at)?;
-        if still_counts(key, stored_at, new.event.received_at) && !is_reported(tx, seq, &new.event)?
-        {
-            return Ok(Some(seq));
-        }
-    }
-    Ok(None)
+pub(crate) fn happening(conn: &Connection, new: &NewEvent) -> Outcome<Option<i64>> {
+    let keys = (&*new.happenings, new.event.received_at);
+    identity::named(conn, keys, |seq| Ok(!is_reported(conn, seq, &new.event)?))
 }
 
-fn is_reported(tx: &Connection, seq: i64, new: &Event) -> Outcome<bool> {
-    let mut find = tx.prepare_cached(
+fn is_reported(conn: &Connection, seq: i64, new: &Event) -> Outcome<bool> {
+    let mut find = conn.prepare_cached(
         "SELECT 1 FROM event WHERE seq = ?1 AND source = ?2 AND kind = ?3 \
          UNION ALL SELECT 1 FROM report WHERE seq = ?1 AND source = ?2 AND kind = ?3",
     )?;

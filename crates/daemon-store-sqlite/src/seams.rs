@@ -81,6 +81,12 @@ impl Events for SqliteStore {
             .await
     }
 
+    async fn known(&self, new: &NewEvent) -> Result<Option<EventId>, StoreError> {
+        let new = new.clone();
+        self.read("look for an event", move |tx| event::known(tx, &new))
+            .await
+    }
+
     async fn events(&self, query: &Query) -> Result<Page<EventRow>, StoreError> {
         let query = query.clone();
         self.read("list events", move |tx| listing::events(tx, &query))

@@ -76,6 +76,8 @@ cases! {
         two_of_one_call_may_be_duplicates
         an_identity_counts_only_within_its_time
         one_happening_is_one_event_in_either_order
+        a_move_that_is_made_again_later_is_one_event_again
+        what_would_be_a_duplicate_is_known
         facts_of_all_reports_are_kept_and_matched
         moves_and_cursors_are_stored_together
         unmatched_events_come_oldest_first
@@ -178,6 +180,7 @@ cases! {
         pages_follow_each_other_without_gaps
         rows_that_arrive_between_pages_do_not_shift_them
         listings_filter
+        a_listed_event_has_no_payload_and_no_facts
         a_forged_cursor_is_refused
         a_limit_out_of_range_is_refused
         an_unknown_state_is_refused;

@@ -4,7 +4,9 @@ use daemon_engine::{
     Activation, ActivationState, FactState, Gate, HostEpoch, NewTrigger, OutputState, RunLease,
     WantedFact,
 };
-use daemon_event::{ActivationId, DaemonKey, Event, EventId, Facts, Need, RepoName};
+use daemon_event::{
+    ActivationId, DaemonKey, Event, EventId, Facts, Need, RepoName, Source, Subject,
+};
 use daemon_schedule::{Cancels, TickOutcome, TickRow, Unfinished};
 use jiff::{SignedDuration, Timestamp};
 
@@ -56,6 +58,8 @@ pub enum Freshness {
     New,
     /// It was; the repetition is counted and nothing else happens.
     Duplicate,
+    /// What happened was, as another source or kind reports it; this report is kept, and the event is due again if it is.
+    Report,
 }
 
 /// A stored event.
@@ -78,16 +82,40 @@ pub struct EventRow {
 }
 
 impl EventRow {
-    /// Returns every report of the happening, each with the facts of all.
+    /// Returns every report of the happening, each with the facts of all: services before git, since a pull request says
+    /// more than a branch, then by kind, so that nothing depends on which report came first.
     pub fn reports(&self) -> Vec<Event> {
-        let later_reports = self.later_reports.iter().map(|event| {
-            let mut event = event.clone();
-            event.facts.complete(&self.event.facts);
-            event
-        });
-        std::iter::once(self.event.clone())
+        let later_reports = self.later_reports.iter().map(|event| self.completed(event));
+        let mut reports: Vec<Event> = std::iter::once(self.event.clone())
             .chain(later_reports)
-            .collect()
+            .collect();
+        reports.sort_by(|one, other| {
+            let rank = |event: &Event| (event.source == Source::Git, event.source);
+            rank(one)
+                .cmp(&rank(other))
+                .then_with(|| one.kind.cmp(&other.kind))
+        });
+        reports
+    }
+
+    /// Puts the report that is about a subject first, if there is one; a run that it woke works with it.
+    #[must_use]
+    pub fn led_by(mut self, subject: Option<&Subject>) -> Self {
+        let is_about = |event: &Event| event.subject.as_ref() == subject;
+        if is_about(&self.event) {
+            return self;
+        }
+        if let Some(place) = self.later_reports.iter().position(is_about) {
+            let lead = self.completed(&self.later_reports[place]);
+            self.later_reports[place] = std::mem::replace(&mut self.event, lead);
+        }
+        self
+    }
+
+    fn completed(&self, report: &Event) -> Event {
+        let mut event = report.clone();
+        event.facts.complete(&self.event.facts);
+        event
     }
 }
 

@@ -26,9 +26,9 @@ pub trait Events: Send + Sync {
     /// An event is a duplicate if any of its identities is stored and still counts; then only the count of the first
     /// rises. Two events of one call may be duplicates of each other. A sender told `Ok` never needs to repeat.
     ///
-    /// A report of a happening that another source reported, or the same source as another kind, is answered as a duplicate
-    /// too, but it is kept: its keys name the first event from then on, its facts complete those of the first, and the first
-    /// is matched once more if this one is to be matched.
+    /// A report of a happening that another source reported, or the same source as another kind, is kept under the first
+    /// event and answered as a `Report`: those of its keys that name no other event any more name the first from then on,
+    /// its facts complete those of the first, and the first is matched once more if this one is to be matched.
     async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError>;
 
     /// Stores events of a repository's refs together with where those refs are now.
@@ -65,8 +65,13 @@ pub trait Events: Send + Sync {
     /// Returns one event.
     async fn event(&self, id: &EventId) -> Result<Option<EventRow>, StoreError>;
 
+    /// Returns the stored event of which an event would be a duplicate or another report if it were accepted.
+    async fn known(&self, new: &NewEvent) -> Result<Option<EventId>, StoreError>;
+
     /// Lists events, the newest stored first; `daemon` asks for those that reached a daemon, `since` and `until` are
     /// compared with when they were received.
+    ///
+    /// A listed event has no payload, no facts and no later reports: the payloads of one page may be gigabytes.
     ///
     /// # Errors
     /// `Query`, as in every listing, for a limit, state or cursor that the listing does not know.

@@ -9,6 +9,10 @@ use crate::world::{Host, World, watch};
 const QUIET: &str =
     "cat > /dev/null\necho '{\"daemon\":\"result\",\"ok\":true,\"text\":\"seen\"}'\n";
 
+/// A provider whose result is the first subject that its context names.
+const SUBJECT: &str = "subject=$(grep -o -E -m 1 '(github:o/r#|git:o/r:refs/heads/)[a-z0-9]+' | head -n 1)\n\
+     printf '{\"daemon\":\"result\",\"ok\":true,\"text\":\"%s\"}\\n' \"$subject\"\n";
+
 /// Returns how often each daemon was woken, once everything has ended.
 fn woken(host: &Host, at_least: usize) -> Vec<(String, usize)> {
     let mut ids: Vec<String> = host
@@ -101,6 +105,60 @@ fn a_merge_and_its_pull_request_are_one_event_in_either_order() {
     crate::world::eventually("the merge was seen", || pushed().then_some(()));
     assert_eq!(woken(&host, 4), each(&["labelled", "merged"], 2));
     known(&host, ("pull_request", "d-2"), &closed(2, &commit));
+}
+
+/// Returns what each run said, with its daemon, in order.
+fn said(host: &Host) -> Vec<(String, String)> {
+    let runs = host.list("runs");
+    let text = |run: &Value, field: &str| run[field].as_str().map(str::to_owned);
+    let mut said: Vec<(String, String)> = runs
+        .iter()
+        .filter_map(|run| Some((text(run, "daemon_id")?, text(run, "result_preview")?)))
+        .collect();
+    said.sort();
+    said
+}
+
+#[test]
+fn a_run_is_about_the_report_that_woke_it_whichever_came_first() {
+    let world = World::new(&[
+        ("born", &watch(&["when a branch is created"])),
+        (
+            "labelled",
+            &watch(&["when a pull request labeled docs is merged"]),
+        ),
+    ]);
+    world.script(SUBJECT);
+    let host = world.serve();
+    let told = |daemon: &str, subject: &str| (daemon.to_owned(), subject.to_owned());
+
+    let commit = merge(&world, "one");
+    world.git(&["update-ref", "refs/heads/main", &commit]);
+    crate::world::eventually("git reported the merge", || {
+        let events = host.list("events");
+        events
+            .iter()
+            .any(|event| event["kind"] == "merge")
+            .then_some(())
+    });
+    host.settled(1);
+    known(&host, ("pull_request", "d-1"), &closed(1, &commit));
+    host.settled(2);
+    let commit = merge(&world, "two");
+    host.hook("pull_request", "d-2", &closed(2, &commit));
+    host.settled(4);
+    let expected = [
+        told("born", "git:o/r:refs/heads/one"),
+        told("born", "git:o/r:refs/heads/two"),
+        told("labelled", "github:o/r#1"),
+        told("labelled", "github:o/r#2"),
+    ];
+    assert_eq!(said(&host), expected);
+
+    let (_, create) = &born(&world, "three")[0];
+    host.hook("create", "d-3", create);
+    host.settled(5);
+    assert_eq!(said(&host)[1], told("born", "git:o/r:refs/heads/three"));
 }
 
 /// Writes the bodies of the two webhooks of a new branch.

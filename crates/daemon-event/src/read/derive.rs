@@ -1,10 +1,10 @@
 //! Facts that follow from several places of a payload, or from the enrichment.
 
+use super::slack::slack;
 use super::{Enrichment, PullRequestFact, Raw};
 use crate::event::Source;
 use crate::facts::Facts;
 use crate::field::{Field, FieldValue};
-use crate::ids::Subject;
 use crate::need::{COMMENT, is_check};
 
 /// Adds what follows from the raw paths and the enrichment.
@@ -376,7 +376,7 @@ fn archived(raw: &Raw<'_, '_>, facts: &mut Facts) {
 }
 
 /// Where the creator acts, the author is of the actor's kind.
-fn copy_kind(facts: &mut Facts) {
+pub(super) fn copy_kind(facts: &mut Facts) {
     if let Some(kind) = facts.text(Field::ActorKind).map(str::to_owned) {
         facts.set_text(Field::AuthorKind, &kind);
     }
@@ -429,93 +429,6 @@ fn linear_issue(raw: &Raw<'_, '_>, facts: &mut Facts) {
     }
 }
 
-/// Subtypes of messages that nobody wrote: they tell what happened to a channel or to an older message.
-const NOTICES: &[&str] = &[
-    "channel_join",
-    "channel_leave",
-    "channel_topic",
-    "channel_purpose",
-    "channel_name",
-    "channel_archive",
-    "channel_unarchive",
-    "group_join",
-    "group_leave",
-    "group_topic",
-    "group_purpose",
-    "group_name",
-    "pinned_item",
-    "message_replied",
-    "bot_add",
-    "bot_remove",
-    "reminder_add",
-    "channel_posting_permissions",
-    "group_archive",
-    "group_unarchive",
-    "channel_convert_to_private",
-    "channel_convert_to_public",
-    "channel_canvas_updated",
-    "unpinned_item",
-    "huddle_thread",
-    "assistant_app_thread",
-    "ekm_access_denied",
-    "tombstone",
-    "sh_room_created",
-    "file_comment",
-];
-
-/// What a Slack message is, by its subtype and its thread.
-fn message_kind(subtype: Option<&str>, is_reply: bool) -> &'static str {
-    match subtype {
-        Some("message_changed") => "edited",
-        Some("message_deleted") => "deleted",
-        Some(subtype) if NOTICES.contains(&subtype) => "notice",
-        Some(_) | None if is_reply => "reply",
-        Some(_) | None => "posted",
-    }
-}
-
-fn slack(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
-    let is_bot = raw.has("event.bot_id") || facts.text(Field::Subtype) == Some("bot_message");
-    if facts.text(Field::Actor).is_none()
-        && let Some(name) = raw
-            .text("event.message.user")
-            .or_else(|| raw.text("event.bot_id"))
-    {
-        facts.set_text(Field::Actor, name);
-    }
-    if facts.text(Field::Actor).is_some() {
-        facts.set_text(Field::ActorKind, if is_bot { "bot" } else { "human" });
-    }
-    if kind != "message" && kind != "app_mention" {
-        return;
-    }
-    if let Some(actor) = facts.text(Field::Actor).map(str::to_owned) {
-        facts.set_text(Field::Author, &actor);
-        copy_kind(facts);
-    }
-    let is_reply = facts
-        .text(Field::Thread)
-        .is_some_and(|thread| facts.text(Field::Key) != Some(thread));
-    facts.set(Field::Reply, FieldValue::Flag(is_reply));
-    let kind = message_kind(facts.text(Field::Subtype), is_reply);
-    facts.set_text(Field::MessageKind, kind);
-    if facts.text(Field::Subtype).is_none() {
-        facts.set_text(
-            Field::Subtype,
-            if raw.has("event.files[].id") {
-                "file_share"
-            } else {
-                "plain"
-            },
-        );
-    }
-    if facts.text(Field::Comment).is_none()
-        && let Some(text) = raw.text("event.message.text")
-    {
-        facts.set_text(Field::Comment, text);
-    }
-}
-
 fn sentry(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
     if let Some(actor) = raw.text("actor.name") {
         facts.set_text(Field::Actor, actor);
@@ -528,64 +441,4 @@ fn sentry(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
     {
         facts.set_text(Field::Severity, level);
     }
-}
-
-/// Whether things of a kind are counted apart from issues, pull requests and discussions.
-fn has_own_numbers(kind: &str) -> bool {
-    kind.contains("alert") || matches!(kind, "milestone" | "project" | "projects_v2")
-}
-
-/// Names what an event is about, so that its later events can join it.
-pub(super) fn subject(
-    source: Source,
-    kind: &str,
-    raw: &Raw<'_, '_>,
-    facts: &Facts,
-) -> Option<Subject> {
-    let repo = facts.text(Field::Repo);
-    let name = match source {
-        Source::Git => format!("git:{}:{}", repo?, facts.text(Field::Ref)?),
-        Source::Github if kind == "push" => format!("git:{}:{}", repo?, facts.text(Field::Ref)?),
-        Source::Github => {
-            let repo = repo?;
-            let checked = facts.texts(Field::PullRequests).next();
-            if let Some(number) = facts.number(Field::Number) {
-                if has_own_numbers(kind) {
-                    format!("github:{repo}:{kind}/{number}")
-                } else {
-                    format!("github:{repo}#{number}")
-                }
-            } else if let Some(number) = checked {
-                format!("github:{repo}#{number}")
-            } else if let Some(revision) = facts.text(Field::After) {
-                format!("github:{repo}@{revision}")
-            } else if let Some(tag) = facts.text(Field::Tag).or_else(|| facts.text(Field::Ref)) {
-                format!("github:{repo}:{tag}")
-            } else {
-                format!("github:{repo}")
-            }
-        }
-        Source::Linear => {
-            let places = [
-                "data.identifier",
-                "data.issue.identifier",
-                "issueData.identifier",
-                "notification.issue.identifier",
-                "agentSession.issue.identifier",
-            ];
-            match places.iter().find_map(|place| raw.text(place)) {
-                Some(issue) => format!("linear:{issue}"),
-                None => format!("linear:{kind}/{}", facts.text(Field::Key)?),
-            }
-        }
-        Source::Slack => {
-            let channel = facts.text(Field::ChannelId)?;
-            match facts.text(Field::Thread).or_else(|| facts.text(Field::Key)) {
-                Some(thread) => format!("slack:{channel}/{thread}"),
-                None => format!("slack:{channel}"),
-            }
-        }
-        Source::Sentry => format!("sentry:{}", facts.text(Field::Key)?),
-    };
-    name.parse().ok()
 }

@@ -291,6 +291,37 @@ fn what_the_host_found_out_is_a_fact() {
 }
 
 #[test]
+fn every_report_of_a_ref_is_about_the_same() {
+    let repository = r#""repository":{"full_name":"acme/pump","default_branch":"trunk"}"#;
+    let about = |source, kind: &str, more: &str| {
+        let body = format!("{{{more},{repository}}}");
+        let reading = read(source, kind, body.as_bytes(), &Enrichment::default());
+        reading.unwrap().subject.unwrap().to_string()
+    };
+    let full = r#""ref":"refs/heads/valve","ref_type":"branch","before":"a1","after":"b2""#;
+    let short = r#""ref":"valve","ref_type":"branch""#;
+    for kind in ["create", "delete"] {
+        assert_eq!(
+            about(Source::Git, kind, full),
+            "git:acme/pump:refs/heads/valve"
+        );
+        assert_eq!(
+            about(Source::Github, kind, short),
+            "git:acme/pump:refs/heads/valve"
+        );
+    }
+    assert_eq!(
+        about(Source::Github, "push", full),
+        "git:acme/pump:refs/heads/valve"
+    );
+    let tag = r#""ref":"v1","ref_type":"tag""#;
+    assert_eq!(
+        about(Source::Github, "create", tag),
+        "git:acme/pump:refs/tags/v1"
+    );
+}
+
+#[test]
 fn what_is_found_out_later_stands_beside_what_was_known_and_sharpens_the_subject() {
     let body = r#"{"state":"failure","context":"ci/pump","sha":"b2","repository":{"full_name":"acme/pump"}}"#;
     let first = Enrichment {

@@ -288,7 +288,11 @@ async fn named_labels(inner: &Inner, event: &Event) -> Result<Fact, String> {
             .iter()
             .filter(|row| row.event.source == event.source)
         {
-            for (id, name) in label_names(&row.event.payload) {
+            let whole = inner.store.event(&row.event.id).await;
+            let Some(whole) = whole.map_err(|error| chain(&error))? else {
+                continue;
+            };
+            for (id, name) in label_names(&whole.event.payload) {
                 if unknown.remove(id.as_str()) {
                     names.insert(id, name);
                 }

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use daemon_engine::{Admission, Joining, NewTrigger, Notice, Trigger};
-use daemon_event::{DaemonKey, Event, Need, TriggerKey};
-use daemon_store::{EventRow, Matched, StoreError};
+use daemon_event::{DaemonKey, Event, Need, Subject, TriggerKey};
+use daemon_store::{EventRow, Matched, Matching, StoreError};
 
 use super::sight::Unread;
 use super::{Inner, origin};
@@ -34,11 +33,11 @@ pub(super) async fn run(inner: Arc<Inner>) {
     }
 }
 
-/// How far the events that wait for the first reading of their repository were passed over; an event before that may become due
-/// again, by another report of it.
+/// How far the events that wait for the first reading of their repository were passed over.
 #[derive(Debug, Default)]
 pub(crate) struct Passed {
     until: u64,
+    n_waiting: u64,
     unread: Unread,
 }
 
@@ -47,56 +46,94 @@ pub(crate) struct Passed {
 /// # Errors
 /// If the store fails; what was not committed is matched again.
 pub(crate) async fn match_waiting(inner: &Inner, passed: &mut Passed) -> Result<(), StoreError> {
+    let matched = match_rounds(inner, passed).await;
+    if matched.is_err() {
+        // What became due again was taken from the list, and is found among all that is due.
+        *passed = Passed::default();
+    }
+    matched
+}
+
+async fn match_rounds(inner: &Inner, passed: &mut Passed) -> Result<(), StoreError> {
     loop {
         // A registration changes what events meet; it waits for the batch.
         let registering = inner.registering.read().await;
         let unread = inner.events_wait_for(random::now());
-        if inner.signals.again.swap(false, Ordering::AcqRel) || unread != passed.unread {
-            *passed = Passed { until: 0, unread };
+        if unread != passed.unread {
+            *passed = Passed {
+                unread,
+                ..Passed::default()
+            };
         }
-        let mut waiting = inner.store.unmatched(passed.until, BATCH).await?;
+        match_again(inner, passed).await?;
+        let waiting = inner.store.unmatched(passed.until, BATCH).await?;
         let Some(last) = waiting.last().map(|row| row.seq) else {
-            inner.set_backlog(0);
+            inner.set_backlog(passed.n_waiting);
             return Ok(());
         };
-        waiting.retain(|row| !passed.unread.concerns(&row.event));
-        let mut matched = Vec::with_capacity(waiting.len());
-        let mut n_wanted = 0;
-        for row in &waiting {
-            let decision = decide(inner, row, |_| true).await?;
-            n_wanted += decision.wanted.len();
-            matched.push(Matched {
-                n_later: row.later_reports.len(),
-                event: row.event.id.clone(),
-                triggers: decision.triggers,
-                wanted: decision.wanted,
-            });
-        }
-        crate::failpoint::hit("M1");
-        let admissions = match matched.is_empty() {
-            true => Vec::new(),
-            false => inner.store.commit_matches(matched, random::now()).await?,
-        };
-        notice(&admissions);
-        crate::failpoint::hit("M3");
+        let n_waiting = count(waiting.len());
+        let n_matched = match_batch(inner, &passed.unread, waiting).await?;
         drop(registering);
         if passed.unread != Unread::default() {
             passed.until = last;
+            passed.n_waiting += n_waiting - n_matched;
         }
-        inner.set_backlog(
-            inner
-                .backlog()
-                .saturating_sub(u64::try_from(waiting.len()).expect("a batch is small")),
-        );
-        if !admissions.is_empty() {
-            inner.signals.claims.notify_one();
-        }
-        if n_wanted > 0 {
-            inner.signals.facts.notify_one();
-        }
-        metrics::counter!("daemon_events_matched_total")
-            .increment(u64::try_from(waiting.len()).unwrap_or(0));
+        inner.set_backlog(inner.backlog().saturating_sub(n_matched));
     }
+}
+
+/// Matches the events that became due again after they were passed over, one at a time: there are few.
+async fn match_again(inner: &Inner, passed: &Passed) -> Result<(), StoreError> {
+    for id in inner.take_due_again() {
+        let is_passed = |row: &EventRow| row.matching == Matching::Due && row.seq <= passed.until;
+        if passed.until > 0
+            && let Some(row) = inner.store.event(&id).await?.filter(is_passed)
+        {
+            match_batch(inner, &passed.unread, vec![row]).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Matches events, but for those that wait for their repository, and returns how many it matched.
+async fn match_batch(
+    inner: &Inner,
+    unread: &Unread,
+    mut waiting: Vec<EventRow>,
+) -> Result<u64, StoreError> {
+    waiting.retain(|row| !unread.concerns(&row.event));
+    let mut matched = Vec::with_capacity(waiting.len());
+    let mut n_wanted = 0;
+    for row in &waiting {
+        let decision = decide(inner, row, |_| true).await?;
+        n_wanted += decision.wanted.len();
+        matched.push(Matched {
+            n_later: row.later_reports.len(),
+            event: row.event.id.clone(),
+            triggers: decision.triggers,
+            wanted: decision.wanted,
+        });
+    }
+    crate::failpoint::hit("M1");
+    let admissions = match matched.is_empty() {
+        true => Vec::new(),
+        false => inner.store.commit_matches(matched, random::now()).await?,
+    };
+    notice(&admissions);
+    crate::failpoint::hit("M3");
+    if !admissions.is_empty() {
+        inner.signals.claims.notify_one();
+    }
+    if n_wanted > 0 {
+        inner.signals.facts.notify_one();
+    }
+    let n_matched = count(waiting.len());
+    metrics::counter!("daemon_events_matched_total").increment(n_matched);
+    Ok(n_matched)
+}
+
+fn count(n: usize) -> u64 {
+    u64::try_from(n).expect("a count fits")
 }
 
 /// Tells a person of the chains that ended, once for each root.
@@ -109,16 +146,27 @@ pub(crate) fn notice(admissions: &[Admission]) {
     }
 }
 
-/// Names the daemons that the reports of an event wake, each with the conditions that one of them meets.
-fn woken_by(inner: &Inner, reports: &[Event]) -> BTreeMap<DaemonKey, Vec<u32>> {
-    let mut woken: BTreeMap<DaemonKey, BTreeSet<u32>> = BTreeMap::new();
-    for (key, conditions) in reports.iter().flat_map(|one| inner.registry.matches(one)) {
-        woken.entry(key).or_default().extend(conditions);
+/// What wakes a daemon of an event.
+#[derive(Debug, Default)]
+struct Woken {
+    conditions: BTreeSet<u32>,
+    /// What the first of the reports is about that meet one of them.
+    subject: Option<Subject>,
+}
+
+/// Returns the daemons that the reports of an event wake.
+fn woken_by(inner: &Inner, reports: &[Event]) -> BTreeMap<DaemonKey, Woken> {
+    let mut woken: BTreeMap<DaemonKey, Woken> = BTreeMap::new();
+    for report in reports {
+        for (key, conditions) in inner.registry.matches(report) {
+            let by_report = woken.entry(key).or_insert_with(|| Woken {
+                subject: report.subject.clone(),
+                ..Woken::default()
+            });
+            by_report.conditions.extend(conditions);
+        }
     }
     woken
-        .into_iter()
-        .map(|(key, conditions)| (key, conditions.into_iter().collect()))
-        .collect()
 }
 
 /// What is to be done about an event: whom it wakes, and what must be known to decide the rest.
@@ -159,15 +207,15 @@ pub(crate) async fn decide(
         daemon.is_valid() && seq > daemon.row.since_seq && is_asked(key) && !is_own
     };
     let now = random::now();
-    let woken = woken.into_iter().filter_map(|(key, conditions)| {
+    let woken = woken.into_iter().filter_map(|(key, woken)| {
         let daemon = registry.find_key(&key).filter(|daemon| may_wake(daemon))?;
         let settle = config.own(&key, |policy| policy.settle);
         Some(NewTrigger {
             rev: daemon.row.rev.clone(),
-            subject: event.subject.clone(),
+            subject: woken.subject,
             trigger: Trigger {
                 key: TriggerKey::Event(event.id.clone()),
-                conditions,
+                conditions: woken.conditions.into_iter().collect(),
                 by: None,
                 occasion: None,
                 recorded_at: now,

@@ -211,7 +211,7 @@ fn source(daemon: &Registered) -> Result<(Arc<[u8]>, daemon_repo::SupportTree), 
     }
 }
 
-/// Returns the events of an activation's triggers, oldest first.
+/// Returns the events of an activation's triggers, oldest first, each as the report that the activation is about.
 ///
 /// # Errors
 /// If the store fails.
@@ -222,7 +222,8 @@ pub(crate) async fn trigger_events(
     let mut events = Vec::new();
     for trigger in &activation.triggers {
         if let TriggerKey::Event(id) = &trigger.key {
-            events.extend(inner.store.event(id).await?);
+            let row = inner.store.event(id).await?;
+            events.extend(row.map(|row| row.led_by(activation.subject.as_ref())));
         }
     }
     Ok(events)

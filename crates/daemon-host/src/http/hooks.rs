@@ -240,7 +240,7 @@ fn acknowledge(accepted: &[Accepted]) -> Response<Body> {
     let is_duplicate = !accepted.is_empty()
         && accepted
             .iter()
-            .all(|accepted| accepted.freshness == Freshness::Duplicate);
+            .all(|accepted| accepted.freshness != Freshness::New);
     let mut map = Map::new();
     map.insert("event_ids".to_owned(), json!(ids));
     map.insert("duplicate".to_owned(), json!(is_duplicate));

@@ -77,17 +77,23 @@ fn every_source_names_what_happened_to_a_ref_alike() {
 }
 
 #[test]
-fn a_merge_is_named_by_its_commit_and_nothing_else_of_a_pull_request_is() {
+fn a_merge_is_named_by_its_branch_and_commit_and_nothing_else_of_a_pull_request_is() {
     let merge = of_ref(json!({"ref": "refs/heads/main", "after": "a1", "before": "a0"}));
-    assert_eq!(happened(Source::Git, "merge", &merge), ["merge:o/r:a1"]);
+    let named_merge = "merge:o/r:refs/heads/main:a1";
+    assert_eq!(happened(Source::Git, "merge", &merge), [named_merge]);
+    let elsewhere = of_ref(json!({"ref": "refs/heads/v2", "after": "a1", "before": "a0"}));
+    assert_eq!(
+        happened(Source::Git, "merge", &elsewhere),
+        ["merge:o/r:refs/heads/v2:a1"]
+    );
     let request = |action: &str, merged: bool| {
         of_ref(json!({
             "action": action, "number": 7,
-            "pull_request": {"number": 7, "merged": merged, "merge_commit_sha": "a1"},
+            "pull_request": {"number": 7, "merged": merged, "merge_commit_sha": "a1", "base": {"ref": "main"}},
         }))
     };
     let named = |action, merged| happened(Source::Github, "pull_request", &request(action, merged));
-    assert_eq!(named("closed", true), ["merge:o/r:a1"]);
+    assert_eq!(named("closed", true), [named_merge]);
     for (action, merged) in [("closed", false), ("opened", false), ("labeled", true)] {
         assert_eq!(named(action, merged), [""; 0], "{action}");
     }

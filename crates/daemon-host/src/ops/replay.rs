@@ -1,10 +1,7 @@
 //! Replaying: an event comes once more.
 
-use std::collections::BTreeSet;
-
 use daemon_event::{DeliveryId, Event, EventId};
-use daemon_ingest::identities;
-use daemon_store::{EventRow, Freshness, Matching, Query};
+use daemon_store::{EventRow, Freshness, Matching};
 use serde_json::{Map, Value, json};
 
 use super::error::{OpError, OpErrorKind};
@@ -12,9 +9,6 @@ use super::{Operations, Params, members};
 use crate::fire::FiredEvent;
 use crate::wire::{EventObject, VerdictObject};
 use crate::{intake, random};
-
-/// Rows of one page, where a known delivery is looked for.
-const PAGE: u32 = 500;
 
 /// As what an event comes again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,10 +97,10 @@ impl Operations {
         };
         let accepted = self.store.accept(vec![new]).await?;
         let missing = || OpError::new(OpErrorKind::Internal, "internal", "the store lost an event");
+        self.live.accepted(&accepted);
         let accepted = accepted.into_iter().next().ok_or_else(missing)?;
-        self.live.nudge();
         let row = self.store.event(&accepted.id).await?.ok_or_else(missing)?;
-        Ok((row, accepted.freshness == Freshness::Duplicate))
+        Ok((row, accepted.freshness != Freshness::New))
     }
 
     /// Says what would become of an event, without storing it.
@@ -116,7 +110,13 @@ impl Operations {
         delivery: &Delivery,
     ) -> Result<(EventRow, bool), OpError> {
         let known = match delivery {
-            Delivery::Same => self.known(&event).await?,
+            Delivery::Same => {
+                let new = intake::new_event(event.clone(), Matching::Due);
+                match self.store.known(&new).await? {
+                    Some(id) => self.store.event(&id).await?,
+                    None => None,
+                }
+            }
             Delivery::New => None,
         };
         let is_duplicate = known.is_some();
@@ -130,27 +130,6 @@ impl Operations {
             wanted: Vec::new(),
         });
         Ok((row, is_duplicate))
-    }
-
-    /// Looks for the event of which this one is a repetition.
-    async fn known(&self, event: &Event) -> Result<Option<EventRow>, OpError> {
-        let keys: BTreeSet<String> = identities(event).into_iter().collect();
-        let mut query = Query {
-            limit: PAGE,
-            ..Query::default()
-        };
-        loop {
-            let page = self.store.events(&query).await?;
-            let is_known =
-                |row: &EventRow| identities(&row.event).iter().any(|key| keys.contains(key));
-            if let Some(row) = page.rows.into_iter().find(is_known) {
-                return Ok(Some(row));
-            }
-            match page.next {
-                Some(next) => query.after = Some(next),
-                None => return Ok(None),
-            }
-        }
     }
 
     /// Says of every condition whether it meets an event, as matching would.

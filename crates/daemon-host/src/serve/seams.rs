@@ -131,7 +131,11 @@ impl Live for HostLive {
     fn nudge(&self) {
         self.inner.signals.claims.notify_one();
         self.inner.signals.outputs.notify_one();
-        self.inner.match_again();
+        self.inner.signals.matches.notify_one();
+    }
+
+    fn accepted(&self, accepted: &[Accepted]) {
+        self.inner.events_accepted(accepted);
     }
 
     fn stop_run(&self, activation: &ActivationId) {

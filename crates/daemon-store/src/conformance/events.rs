@@ -27,6 +27,13 @@ fn duplicate_of(n: u64) -> Accepted {
     }
 }
 
+fn report_to(n: u64) -> Accepted {
+    Accepted {
+        id: event_id(n),
+        freshness: Freshness::Report,
+    }
+}
+
 async fn accept(store: &dyn Store, events: Vec<NewEvent>) -> Vec<Accepted> {
     store.accept(events).await.expect("accepts")
 }
@@ -174,7 +181,7 @@ pub(super) async fn one_happening_is_one_event_in_either_order(store: &dyn Store
             report_of(n + 2, second, &format!("{happened}:other")),
         ];
         let accepted = accept(store, given.to_vec()).await;
-        assert_eq!(accepted, [new(n), duplicate_of(n), new(n + 2)]);
+        assert_eq!(accepted, [new(n), report_to(n), new(n + 2)]);
         let row = row_of(store, &event_id(n)).await;
         assert_eq!((row.duplicates, row.matching), (1, Matching::Due));
         assert_eq!(
@@ -203,7 +210,7 @@ pub(super) async fn one_happening_is_one_event_in_either_order(store: &dyn Store
         );
         assert_eq!(
             accept(store, vec![report_of(n + 4, second, &happened)]).await,
-            [duplicate_of(n + 3)],
+            [report_to(n + 3)],
             "and what comes next is of the second"
         );
         let late = NewEvent {
@@ -215,6 +222,54 @@ pub(super) async fn one_happening_is_one_event_in_either_order(store: &dyn Store
         };
         assert_eq!(accept(store, vec![late]).await, [new(n + 5)]);
     }
+}
+
+pub(super) async fn a_move_that_is_made_again_later_is_one_event_again(store: &dyn Store) {
+    let moved = |n: u64, source: Source, seconds| {
+        let mut new = report_of(n, (source, "push"), "move:o/r:refs/heads/main:a:b");
+        new.event.received_at = at(seconds);
+        if source == Source::Github {
+            let twice = within("github-push-move:o/r:refs/heads/main:a:b", 3600);
+            new.identities.push(twice);
+        }
+        new
+    };
+    let told = vec![
+        moved(1, Source::Github, 0),
+        moved(2, Source::Git, 4000),
+        moved(3, Source::Github, 4001),
+        moved(4, Source::Github, 4002),
+    ];
+    let ids: Vec<EventId> = accept(store, told)
+        .await
+        .into_iter()
+        .map(|one| one.id)
+        .collect();
+    assert_eq!(
+        ids,
+        [event_id(1), event_id(2), event_id(2), event_id(2)],
+        "two webhooks report the second move, which git reported first"
+    );
+}
+
+pub(super) async fn what_would_be_a_duplicate_is_known(store: &dyn Store) {
+    let merge = report_of(1, MERGED, "merge:o/r:1");
+    accept(store, vec![merge.clone()]).await;
+    let known = async |new: NewEvent| store.known(&new).await.expect("reads");
+    assert_eq!(known(merge.clone()).await, Some(event_id(1)));
+    assert_eq!(
+        known(report_of(2, CLOSED, "merge:o/r:1")).await,
+        Some(event_id(1)),
+        "a report of what happened is"
+    );
+    assert_eq!(
+        known(report_of(3, MERGED, "merge:o/r:1")).await,
+        None,
+        "a source that reports it twice reports two"
+    );
+    assert_eq!(known(report_of(4, CLOSED, "merge:o/r:4")).await, None);
+    let row = row_of(store, &event_id(1)).await;
+    assert_eq!((row.duplicates, row.later_reports), (0, Vec::new()));
 }
 
 pub(super) async fn facts_of_all_reports_are_kept_and_matched(store: &dyn Store) {
@@ -257,8 +312,8 @@ pub(super) async fn facts_of_all_reports_are_kept_and_matched(store: &dyn Store)
     assert_eq!(
         titles,
         [
-            report_of("merge", "as git says"),
-            report_of("pull_request", "as GitHub says")
+            report_of("pull_request", "as GitHub says"),
+            report_of("merge", "as git says")
         ]
     );
     let stale = store.commit_matches(vec![wakes("b", 31)], at(6)).await;

@@ -1,11 +1,11 @@
 //! Listings: pages that neither repeat nor hide a row.
 
 use daemon_engine::{Activation, OutputState};
-use daemon_event::RepoName;
+use daemon_event::{Facts, Need, RepoName};
 use daemon_schedule::{Cancels, TickOutcome};
 
 use super::scene::{
-    activation_id, at, claimed, daemon, done, enqueue, event_id, first, new_event, planned,
+    activation_id, at, claimed, daemon, done, enqueue, event, event_id, first, new_event, planned,
     registered, registration, run, scheduled, tick, woken,
 };
 use crate::error::StoreError;
@@ -211,6 +211,36 @@ async fn events_filter(store: &dyn Store) {
         ..first(5)
     };
     assert_eq!(listed(any_case).await, [event_id(8), event_id(7)]);
+}
+
+pub(super) async fn a_listed_event_has_no_payload_and_no_facts(store: &dyn Store) {
+    registered(store, &["a"]).await;
+    store
+        .accept(vec![new_event(7, "id:7")])
+        .await
+        .expect("accepts");
+    let matched = Matched {
+        n_later: 0,
+        event: event_id(7),
+        wanted: vec![Need::ChangedFiles],
+        triggers: vec![woken("a", 7, at(7))],
+    };
+    let matched = store.commit_matches(vec![matched], at(7)).await;
+    matched.expect("commits");
+    let whole = store.event(&event_id(7)).await.expect("reads");
+    let whole = whole.expect("it is stored");
+    assert_eq!(whole.event.payload, event(7, at(7)).payload);
+    let mut listed = whole.clone();
+    listed.event.payload = [].into();
+    listed.event.facts = Facts::default();
+    let page = store.events(&first(5)).await.expect("lists");
+    assert_eq!(page.rows, [listed]);
+    let woken: Vec<&str> = page.rows[0]
+        .triggers
+        .iter()
+        .map(|one| one.daemon.id.as_str())
+        .collect();
+    assert_eq!(woken, ["a"]);
 }
 
 async fn ticks_filter(store: &dyn Store) {

@@ -8,7 +8,7 @@ use super::model::{Model, StoredEvent, StoredIdentity};
 use crate::decide::{is_same_report, still_counts};
 use crate::error::StoreError;
 use crate::rows::{
-    Accepted, EventRow, EventTrigger, Freshness, Matched, Matching, NewEvent, RefCursor,
+    Accepted, EventRow, EventTrigger, Freshness, Identity, Matched, Matching, NewEvent, RefCursor,
 };
 
 impl Model {
@@ -19,16 +19,11 @@ impl Model {
 
     fn accept_one(&mut self, new: NewEvent) -> Accepted {
         let received_at = new.event.received_at;
-        let first = new.identities.iter().find_map(|identity| {
-            let stored = self.identities.get(&identity.key)?;
-            still_counts(identity, stored.at, received_at).then(|| stored.event.clone())
-        });
-        if let Some(id) = first {
-            if let Some(place) = self.event_places.get(&id) {
-                self.events[*place].duplicates += 1;
-            }
+        if let Some(place) = self.first_of(&new) {
+            let first = &mut self.events[place];
+            first.duplicates += 1;
             return Accepted {
-                id,
+                id: first.event.id.clone(),
                 freshness: Freshness::Duplicate,
             };
         }
@@ -57,16 +52,36 @@ impl Model {
         }
     }
 
+    /// Returns the event of which this one would be a duplicate or report; see [`Events::known`](crate::Events::known).
+    pub fn known(&self, new: &NewEvent) -> Option<EventId> {
+        let place = self.first_of(new).or_else(|| self.happening(new))?;
+        Some(self.events[place].event.id.clone())
+    }
+
+    /// Finds the event that this one repeats.
+    fn first_of(&self, new: &NewEvent) -> Option<usize> {
+        self.named(&new.identities, new.event.received_at, |_| true)
+    }
+
     /// Finds the event of the same happening that this source did not report as this kind.
     fn happening(&self, new: &NewEvent) -> Option<usize> {
-        let received_at = new.event.received_at;
-        new.happenings.iter().find_map(|key| {
+        self.named(&new.happenings, new.event.received_at, |known| {
+            let mut reports = std::iter::once(&known.event).chain(&known.later_reports);
+            !reports.any(|report| is_same_report(report, &new.event))
+        })
+    }
+
+    /// Finds the event that the first key names which still counts at an instant and whose event fits.
+    fn named(
+        &self,
+        keys: &[Identity],
+        at: Timestamp,
+        fits: impl Fn(&StoredEvent) -> bool,
+    ) -> Option<usize> {
+        keys.iter().find_map(|key| {
             let stored = self.identities.get(&key.key)?;
             let place = *self.event_places.get(&stored.event)?;
-            let known = &self.events[place];
-            let mut reports = std::iter::once(&known.event).chain(&known.later_reports);
-            let is_reported = reports.any(|report| is_same_report(report, &new.event));
-            (still_counts(key, stored.at, received_at) && !is_reported).then_some(place)
+            (still_counts(key, stored.at, at) && fits(&self.events[place])).then_some(place)
         })
     }
 
@@ -85,13 +100,16 @@ impl Model {
             ..new.event
         });
         for key in new.identities.into_iter().chain(new.happenings) {
-            let event = id.clone();
-            let known = self.identities.entry(key.key);
-            known.or_insert(StoredIdentity { event, at });
+            let known = self.identities.get(&key.key);
+            if known.is_none_or(|stored| !still_counts(&key, stored.at, at)) {
+                let event = id.clone();
+                self.identities
+                    .insert(key.key, StoredIdentity { event, at });
+            }
         }
         Accepted {
             id,
-            freshness: Freshness::Duplicate,
+            freshness: Freshness::Report,
         }
     }
 

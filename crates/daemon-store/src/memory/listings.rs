@@ -22,9 +22,17 @@ impl Model {
         let page = newest(rows, &bounds);
         let rows = page
             .into_iter()
-            .map(|(position, place)| (position, self.event_row(place)))
+            .map(|(position, place)| (position, self.listed_event(place)))
             .collect();
         Ok(bounds.page(Listing::Events, rows))
+    }
+
+    fn listed_event(&self, place: usize) -> EventRow {
+        let mut row = self.event_row(place);
+        row.event.payload = [].into();
+        row.event.facts = daemon_event::Facts::default();
+        row.later_reports.clear();
+        row
     }
 
     fn is_listed(&self, place: usize, bounds: &Bounds) -> bool {

@@ -74,6 +74,10 @@ impl Events for MemoryStore {
         Ok(self.model().event(id))
     }
 
+    async fn known(&self, new: &NewEvent) -> Result<Option<EventId>, StoreError> {
+        Ok(self.model().known(new))
+    }
+
     async fn events(&self, query: &Query) -> Result<Page<EventRow>, StoreError> {
         self.model().list_events(query)
     }

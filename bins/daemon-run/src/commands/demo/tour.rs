@@ -292,9 +292,7 @@ async fn again(
         .await
         .map_err(|error| Failure::bug(chain(&error)))?;
     inner.match_events().await.map_err(OpError::from)?;
-    let is_duplicate = accepted
-        .iter()
-        .all(|one| one.freshness == Freshness::Duplicate);
+    let is_duplicate = accepted.iter().all(|one| one.freshness != Freshness::New);
     let is_ok = is_duplicate && counts(store).await? == before;
     let detail = if is_ok {
         "duplicate: no activation, no output"

@@ -1,0 +1,64 @@
+//! Keys by which events are known again.
+
+use daemon_store::Identity;
+use daemon_store::decide::still_counts;
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use crate::column::{instant, micros};
+use crate::failure::Outcome;
+
+/// Returns the event that the first key names which still counts at an instant and whose event fits.
+pub(crate) fn named(
+    conn: &Connection,
+    (keys, at): (&[Identity], Timestamp),
+    fits: impl Fn(i64) -> Outcome<bool>,
+) -> Outcome<Option<i64>> {
+    for key in keys {
+        if let Some(seq) = counting(conn, key, at)?
+            && fits(seq)?
+        {
+            return Ok(Some(seq));
+        }
+    }
+    Ok(None)
+}
+
+/// Makes keys name an event from an instant on, whatever they named before.
+pub(crate) fn put<'a>(
+    tx: &Connection,
+    keys: impl Iterator<Item = &'a Identity>,
+    (seq, at): (i64, Timestamp),
+) -> Outcome<()> {
+    let mut put = tx.prepare_cached("INSERT OR REPLACE INTO identity VALUES (?1, ?2, ?3)")?;
+    for key in keys {
+        put.execute(params![key.key, seq, micros(at)])?;
+    }
+    Ok(())
+}
+
+/// Makes keys name an event from an instant on, but for those that still name one.
+pub(crate) fn add<'a>(
+    tx: &Connection,
+    keys: impl Iterator<Item = &'a Identity>,
+    (seq, at): (i64, Timestamp),
+) -> Outcome<()> {
+    for key in keys {
+        if counting(tx, key, at)?.is_none() {
+            put(tx, std::iter::once(key), (seq, at))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the event that a key names, if the key still counts at an instant.
+fn counting(conn: &Connection, key: &Identity, at: Timestamp) -> Outcome<Option<i64>> {
+    let found: Option<(i64, i64)> = conn
+        .prepare_cached("SELECT seq, stored_at FROM identity WHERE key = ?1")?
+        .query_row([&key.key], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((seq, stored_at)) = found else {
+        return Ok(None);
+    };
+    Ok(still_counts(key, instant("stored_at", stored_at)?, at).then_some(seq))
+}
