@@ -166,6 +166,61 @@ fn what_only_looks_like_an_output_wakes() {
 }
 
 #[test]
+fn a_person_who_moves_a_branch_to_an_output_begins_a_new_chain() {
+    let world = World::new(&[(
+        "maker",
+        &watch(&[
+            "when a commit is pushed to main",
+            "when a branch is created",
+            "when a pull request is opened",
+        ]),
+    )]);
+    let host = world.serve();
+    world.commit("wake it");
+    // More often than a chain is deep: every move is a root of its own.
+    for n in 2..=5 {
+        let woken = host.settled(n - 1);
+        let made = delivered(&world, "maker", &newest(&woken, "maker"));
+        world.git(&["update-ref", "refs/heads/main", &made.commit]);
+        let woken = host.settled(n);
+        assert_eq!(newest(&woken, "maker")["state"], "succeeded", "move {n}");
+        assert_eq!(woken.len(), n, "{woken:#?}");
+    }
+    let made = delivered(&world, "maker", &newest(&host.settled(5), "maker"));
+    world.git(&["branch", "topic", &made.commit]);
+    assert_eq!(newest(&host.settled(6), "maker")["state"], "succeeded");
+    // What the webhook of such a push reports is the person's as well.
+    let main = world.git(&["rev-parse", "main"]).trim().to_owned();
+    let moved = crate::http::push("o/r", &main, &made.commit);
+    told(&host, ("push", "d-1"), &moved, 7);
+    let mut asked = requested(9, &made);
+    asked["pull_request"]["head"]["ref"] = json!("topic");
+    told(&host, ("pull_request", "d-2"), &asked, 8);
+}
+
+#[test]
+fn a_program_that_moves_a_branch_to_an_output_goes_on_with_its_chain() {
+    let world = World::new(&[("maker", &watch(&["when a commit is pushed to main"]))]);
+    let host = world.serve();
+    let mut before = world.git(&["rev-parse", "main"]).trim().to_owned();
+    world.commit("wake it");
+    for depth in 1..=4 {
+        let woken = host.settled(depth);
+        let after = delivered(&world, "maker", &newest(&woken, "maker")).commit;
+        let mut moved = crate::http::push("o/r", &before, &after);
+        moved["sender"] = json!({"login": "merger[bot]", "type": "Bot"});
+        let woken = told(&host, ("push", &format!("d-{depth}")), &moved, depth + 1);
+        assert_eq!(woken.len(), depth + 1, "{woken:#?}");
+        let state = match depth {
+            4 => "cancelled",
+            _ => "succeeded",
+        };
+        assert_eq!(newest(&woken, "maker")["state"], state, "depth {depth}");
+        before = after;
+    }
+}
+
+#[test]
 fn a_chain_through_checks_ends_with_one_notice() {
     let world = World::new(&[("fixer", &watch(&["when CI fails"]))]);
     let host = world.serve();

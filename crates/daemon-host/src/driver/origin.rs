@@ -1,7 +1,8 @@
 //! Origins: whether an event is what a daemon put somewhere, or follows from it.
 //!
-//! What counts is who caused an event, whatever it touches: the outbox knows every commit and branch that an activation of
-//! this host delivered. Marks in texts and names that look like a daemon's count for nothing without a row there.
+//! What counts is who caused an event, whatever it touches: the outbox knows every commit that an activation of this host
+//! delivered, and the branch it was put on. A person who moves another branch to such a commit begins a new chain; a program
+//! that does continues the chain. Marks in texts and names that look like a daemon's count for nothing without a row there.
 
 use daemon_engine::{Link, Output};
 use daemon_event::{ActorKind, DaemonKey, Event, Field, RepoName, Source};
@@ -36,6 +37,40 @@ impl Origin {
     }
 }
 
+/// Where the output behind an event would be, and what the event has to do with one that is there.
+#[derive(Debug)]
+struct Place {
+    at: OutputPlace,
+    /// The ref that the output has to be at; `None` for any.
+    target: Option<String>,
+    tie: Tie,
+}
+
+impl Place {
+    /// The output itself: a commit where the host put it. The same commit on another ref is not its doing.
+    fn delivered(target: String, commit: &str) -> Self {
+        Self {
+            at: OutputPlace::Revision(commit.to_owned()),
+            target: Some(target),
+            tie: Tie::Output,
+        }
+    }
+
+    /// What would not be without an output of that commit.
+    fn follows_from(commit: &str) -> Self {
+        Self {
+            at: OutputPlace::Revision(commit.to_owned()),
+            target: None,
+            tie: Tie::Consequence,
+        }
+    }
+
+    fn holds(&self, output: &Output) -> bool {
+        let target = self.target.as_ref();
+        target.is_none_or(|target| output.target == *target)
+    }
+}
+
 /// Finds the output behind an event, whichever of its reports shows it; a chain may be `max_depth` deep.
 ///
 /// # Errors
@@ -48,7 +83,7 @@ pub(super) async fn of(
     let places = reports
         .iter()
         .flat_map(|event| places(event).into_iter().map(move |place| (event, place)));
-    for (event, (place, tie)) in places {
+    for (event, place) in places {
         let Some(output) = find(inner, event, &place).await? else {
             continue;
         };
@@ -56,7 +91,7 @@ pub(super) async fn of(
             continue;
         };
         return Ok(Some(Origin {
-            tie,
+            tie: place.tie,
             daemon: output.daemon,
             link: activation.chain.link(max_depth),
         }));
@@ -65,36 +100,41 @@ pub(super) async fn of(
 }
 
 /// Returns the output of the event's repository at a place.
-async fn find(
-    inner: &Inner,
-    event: &Event,
-    place: &OutputPlace,
-) -> Result<Option<Output>, StoreError> {
+async fn find(inner: &Inner, event: &Event, place: &Place) -> Result<Option<Output>, StoreError> {
     let Some(repo) = event.repo.as_ref().map(RepoName::folded) else {
         return Ok(None);
     };
-    let mut found = inner.store.outputs_at(GIT, place).await?.into_iter();
-    Ok(found.find(|output| output.daemon.repo.folded() == repo))
+    let found = inner.store.outputs_at(GIT, &place.at).await?;
+    let is_it = |output: &Output| output.daemon.repo.folded() == repo && place.holds(output);
+    Ok(found.into_iter().find(is_it))
 }
 
-/// Names where the output behind an event would be, and what the event has to do with one that is there.
-fn places(event: &Event) -> Vec<(OutputPlace, Tie)> {
+/// Names where the output behind an event would be; the output itself before what it may follow from.
+fn places(event: &Event) -> Vec<Place> {
     let facts = &event.facts;
-    let commit = facts
-        .text(Field::After)
-        .map(|commit| OutputPlace::Revision(commit.to_owned()));
-    let tied = |tie| commit.clone().map(|place| (place, tie));
+    let commit = facts.text(Field::After);
     match (event.source, event.kind.as_str()) {
         (Source::Git | Source::Github, "push" | "merge") | (Source::Git, "create") => {
-            tied(Tie::Output).into_iter().collect()
+            let target = facts.text(Field::Ref).map(str::to_owned);
+            let delivered = target.zip(commit);
+            let delivered = delivered.map(|(target, commit)| Place::delivered(target, commit));
+            let carried = commit.filter(|_| is_by_program(event));
+            let carried = carried.map(Place::follows_from);
+            delivered.into_iter().chain(carried).collect()
         }
         // The service names the branch and no commit.
-        (Source::Github, "create") => created(event).into_iter().collect(),
-        (Source::Github, kind) if is_about_pull_request(kind) => {
-            pull_request(event, kind, tied).into_iter().collect()
+        (Source::Github, "create") => {
+            let target = facts.text(Field::Branch).map(branch);
+            let created = target.map(|target| Place {
+                at: OutputPlace::Target(target),
+                target: None,
+                tie: Tie::Output,
+            });
+            created.into_iter().collect()
         }
+        (Source::Github, kind) if is_about_pull_request(kind) => pull_request(event, commit),
         (Source::Github, kind) if is_about_commit(kind) => {
-            tied(Tie::Consequence).into_iter().collect()
+            commit.map(Place::follows_from).into_iter().collect()
         }
         (Source::Github | Source::Git | Source::Linear | Source::Slack | Source::Sentry, _) => {
             Vec::new()
@@ -102,44 +142,42 @@ fn places(event: &Event) -> Vec<(OutputPlace, Tie)> {
     }
 }
 
-fn created(event: &Event) -> Option<(OutputPlace, Tie)> {
-    let branch = event.facts.text(Field::Branch)?;
-    Some((target(branch), Tie::Output))
+/// Reports whether a program did what an event reports, as the service says. Git says who committed, not who moved a ref:
+/// a ref that moves in a local repository is a person's doing unless the host put it there.
+fn is_by_program(event: &Event) -> bool {
+    let actor = event.actor.as_ref();
+    event.source != Source::Git && actor.is_some_and(|actor| actor.kind == ActorKind::Bot)
 }
 
-fn target(branch: &str) -> OutputPlace {
-    OutputPlace::Target(format!("refs/heads/{branch}"))
+/// Returns the full name of a branch.
+fn branch(name: &str) -> String {
+    format!("refs/heads/{name}")
 }
 
 /// A pull request from the branch of an output, by what happened to it: asking for it is the daemon's own act, and so is
 /// moving its head to the output; anything else is done by who does it.
-fn pull_request(
-    event: &Event,
-    kind: &str,
-    tied: impl Fn(Tie) -> Option<(OutputPlace, Tie)>,
-) -> Vec<(OutputPlace, Tie)> {
+fn pull_request(event: &Event, commit: Option<&str>) -> Vec<Place> {
+    let facts = &event.facts;
     // The head of a fork is a stranger's, whatever it is called and holds.
-    if event.facts.flag(Field::Fork) == Some(true) {
+    if facts.flag(Field::Fork) == Some(true) {
         return Vec::new();
     }
-    let is_request =
-        kind == "pull_request" && matches!(event.action.as_deref(), Some("opened" | "synchronize"));
-    if is_request {
-        return tied(Tie::Output).into_iter().collect();
+    let head = facts.text(Field::Head).map(branch);
+    let is_request = event.kind == "pull_request"
+        && matches!(event.action.as_deref(), Some("opened" | "synchronize"));
+    let mut places = Vec::new();
+    if is_request && let Some((head, commit)) = head.clone().zip(commit) {
+        places.push(Place::delivered(head, commit));
     }
-    let is_program = event
-        .actor
-        .as_ref()
-        .is_some_and(|actor| actor.kind == ActorKind::Bot);
-    if !is_program {
-        return Vec::new();
+    if is_by_program(event) {
+        places.extend(commit.map(Place::follows_from));
+        places.extend(head.map(|head| Place {
+            at: OutputPlace::Target(head),
+            target: None,
+            tie: Tie::Consequence,
+        }));
     }
-    let branch = event.facts.text(Field::Head).map(target);
-    let by_branch = branch.map(|place| (place, Tie::Consequence));
-    tied(Tie::Consequence)
-        .into_iter()
-        .chain(by_branch)
-        .collect()
+    places
 }
 
 fn is_about_pull_request(kind: &str) -> bool {
