@@ -120,6 +120,20 @@ fn a_hanging_repository_holds_neither_the_listener_nor_the_ready_line() {
 }
 
 #[test]
+fn what_was_acknowledged_before_a_host_died_in_its_first_reading_wakes() {
+    let (world, slow) = world();
+    let host = serve(&world, &slow);
+    let answer = host.hook("pull_request", "d-1", &opened("o/slow", 1));
+    assert_eq!(answer.status, 200);
+    host.kill();
+    slow.release();
+    let host = serve(&world, &slow);
+    let woken = host.settled(1);
+    let ids: Vec<&Value> = woken.iter().map(|one| &one["daemon_id"]).collect();
+    assert_eq!(ids, ["slow-opened"]);
+}
+
+#[test]
 fn a_host_whose_git_hangs_stops_in_time() {
     let (world, slow) = world();
     let host = serve(&world, &slow);

@@ -1,6 +1,7 @@
 //! The repositories: moves of refs become events, and the default branch's tree becomes the registry.
 
 mod awaited;
+mod moves;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,10 +10,9 @@ use std::time::Duration;
 
 use daemon_event::{DaemonKey, RepoName};
 use daemon_repo::{
-    DaemonSource, Discovery, GitError, ObjectId, RefCursor, RefName, RefPosition, RefSnapshot,
-    RemoteName, Repository,
+    DaemonSource, Discovery, GitError, ObjectId, RefName, RefSnapshot, RemoteName, Repository,
 };
-use daemon_store::{DaemonRow, Matching, NewEvent, Registration};
+use daemon_store::{DaemonRow, Registration};
 use notify::Watcher as _;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -21,6 +21,7 @@ use super::Inner;
 use crate::random;
 use crate::registration::{self, Reading};
 pub(super) use awaited::Awaited;
+use moves::{accept, moves};
 
 /// How long notices of the file system are collected before refs are read.
 const SETTLE: Duration = Duration::from_millis(20);
@@ -212,12 +213,21 @@ pub(super) async fn sync(
         Some(_) => Some(inner.registering.write().await),
         None => None,
     };
-    if let Some(told) = told {
+    // The cursors of a first reading say that it is over: a host that dies before they are stored leaves the repository as
+    // never read. Later, moves come first, so that a daemon that is new is not woken by those of the same push.
+    let (first, then) = match told {
+        Some(told) if told.is_baseline => (None, Some(told)),
+        told => (told, None),
+    };
+    if let Some(told) = first {
         accept(inner, repo, told).await?;
     }
     crate::failpoint::hit("D1");
     if let Some(found) = found {
         register(inner, repo, found).await?;
+    }
+    if let Some(told) = then {
+        accept(inner, repo, told).await?;
     }
     drop((registering, turn));
     crate::failpoint::hit("D4");
@@ -241,107 +251,6 @@ fn look(repo: &Watched) -> Result<Sight, GitError> {
         .clone();
     let tip = repo.repository.commit_of(&tip)?;
     Ok(Sight { refs, branch, tip })
-}
-
-/// What the refs tell since they were last seen.
-struct Told {
-    cursors: Vec<daemon_store::RefCursor>,
-    events: Vec<NewEvent>,
-}
-
-/// Reads the moves of refs since the last sight; the first sight is the baseline and tells none.
-async fn moves(
-    inner: &Inner,
-    git: &Git<'_>,
-    sight: &Arc<Sight>,
-) -> Result<Option<Told>, RepoError> {
-    let repo = git.repo;
-    let stored = inner
-        .store
-        .ref_cursors(&repo.name)
-        .await
-        .map_err(|source| store_failed(repo, source))?;
-    if stored.is_empty() {
-        return Ok(Some(Told {
-            cursors: rows(&RefCursor::baseline(&sight.refs)),
-            events: Vec::new(),
-        }));
-    }
-    let (next, moves) = cursor(stored).advance(&sight.refs);
-    if moves.is_empty() {
-        return Ok(None);
-    }
-    crate::failpoint::hit("N1");
-    let told = Arc::clone(sight);
-    let work = move |repo: &Watched| {
-        let mut events = Vec::new();
-        for one in &moves {
-            events.extend(repo.repository.events_of(one, (&told.branch, &told.tip))?);
-        }
-        Ok(events)
-    };
-    let events = git.run(work).await?;
-    let now = random::now();
-    let events = events
-        .into_iter()
-        .filter_map(|event| new_event(repo, event, now));
-    Ok(Some(Told {
-        cursors: rows(&next),
-        events: events.collect(),
-    }))
-}
-
-/// Stores moves together with the cursor behind them.
-async fn accept(inner: &Inner, repo: &Watched, told: Told) -> Result<(), RepoError> {
-    let accepted = inner
-        .store
-        .accept_moves(&repo.name, told.cursors, told.events)
-        .await;
-    let accepted = accepted.map_err(|source| store_failed(repo, source))?;
-    crate::failpoint::hit("N3");
-    crate::intake::count("git", &accepted);
-    inner.events_accepted(&accepted);
-    Ok(())
-}
-
-fn new_event(
-    repo: &Watched,
-    event: daemon_repo::GitEvent,
-    now: jiff::Timestamp,
-) -> Option<NewEvent> {
-    match event.into_event(random::event_id(now), now) {
-        Ok(event) => Some(crate::intake::new_event(event, Matching::Due)),
-        Err(error) => {
-            tracing::error!(repo = %repo.name, %error, "a move of a ref could not be told");
-            None
-        }
-    }
-}
-
-fn cursor(stored: Vec<daemon_store::RefCursor>) -> RefCursor {
-    let positions = stored.into_iter().filter_map(|row| {
-        let at = match row.commit {
-            Some(commit) => Some(commit.parse().ok()?),
-            None => None,
-        };
-        Some((
-            row.name.parse().ok()?,
-            RefPosition {
-                at,
-                n_moves: row.moves,
-            },
-        ))
-    });
-    positions.collect()
-}
-
-fn rows(cursor: &RefCursor) -> Vec<daemon_store::RefCursor> {
-    let row = |(name, position): (&RefName, &RefPosition)| daemon_store::RefCursor {
-        name: name.as_str().to_owned(),
-        commit: position.at.as_ref().map(|at| at.as_str().to_owned()),
-        moves: position.n_moves,
-    };
-    cursor.iter().map(row).collect()
 }
 
 /// What a commit holds, judged and ready to be stored.
@@ -389,7 +298,10 @@ async fn register(inner: &Inner, repo: &Arc<Watched>, found: Found) -> Result<()
         commit: tip.as_str().to_owned(),
         daemons: rows,
         now,
-        since: inner.never_read_since(&repo.name),
+        // What still waits for a first reading wakes the daemons that it finds, also what an earlier host acknowledged.
+        since: inner
+            .was_never_read(&repo.name)
+            .then_some(jiff::Timestamp::MIN),
     };
     let change = inner
         .store

@@ -25,7 +25,7 @@ pub struct RepoState {
     pub problem: Option<String>,
     /// Since when its first reading after the start, or a reload, is under way.
     pub reading_since: Option<Timestamp>,
-    /// Since when it is watched, as long as no host ever read it.
+    /// Since when this host watches it, as long as no host ever read it.
     pub(super) never_read_since: Option<Timestamp>,
     is_forced: bool,
 }
@@ -75,9 +75,11 @@ impl Inner {
         state.repos.get(repo).and_then(|state| state.commit.clone())
     }
 
-    /// Returns since when events wake the daemons of a repository that no host ever read.
-    pub(super) fn never_read_since(&self, repo: &RepoName) -> Option<Timestamp> {
-        self.state().repos.get(repo)?.never_read_since
+    /// Reports whether no host ever read a repository.
+    pub(super) fn was_never_read(&self, repo: &RepoName) -> bool {
+        let state = self.state();
+        let known = state.repos.get(repo);
+        known.is_some_and(|state| state.never_read_since.is_some())
     }
 
     pub(super) fn note_registered(&self, repo: &RepoName, commit: &str) {
@@ -158,6 +160,7 @@ impl Inner {
             let rows = stored.remove(repo).unwrap_or_default().into_iter();
             let daemons = rows.map(|row| self.registry.renew(&known, row)).collect();
             self.registry.replace(repo, daemons);
+            // They are stored after the daemons of a first reading, at its very end.
             let is_new = self.store.ref_cursors(repo).await?.is_empty();
             let mut state = self.state();
             let state = state.repos.entry(RepoName::clone(repo)).or_default();

@@ -1,0 +1,115 @@
+//! Moves of refs: the events they make, and the cursors that are stored with these.
+
+use std::sync::Arc;
+
+use daemon_repo::{RefCursor, RefName, RefPosition};
+use daemon_store::{Matching, NewEvent};
+
+use super::{Git, RepoError, Sight, Watched, store_failed};
+use crate::driver::Inner;
+use crate::random;
+
+/// The moves of refs since they were last seen, and where the refs are.
+pub(super) struct Told {
+    /// Whether it is the first sight.
+    pub(super) is_baseline: bool,
+    cursors: Vec<daemon_store::RefCursor>,
+    pub(super) events: Vec<NewEvent>,
+}
+
+/// Reads the moves of refs since the last sight; the first sight is the baseline and has none.
+pub(super) async fn moves(
+    inner: &Inner,
+    git: &Git<'_>,
+    sight: &Arc<Sight>,
+) -> Result<Option<Told>, RepoError> {
+    let repo = git.repo;
+    let stored = inner
+        .store
+        .ref_cursors(&repo.name)
+        .await
+        .map_err(|source| store_failed(repo, source))?;
+    if stored.is_empty() {
+        return Ok(Some(Told {
+            is_baseline: true,
+            cursors: rows(&RefCursor::baseline(&sight.refs)),
+            events: Vec::new(),
+        }));
+    }
+    let (next, moves) = cursor(stored).advance(&sight.refs);
+    if moves.is_empty() {
+        return Ok(None);
+    }
+    crate::failpoint::hit("N1");
+    let told = Arc::clone(sight);
+    let work = move |repo: &Watched| {
+        let mut events = Vec::new();
+        for one in &moves {
+            events.extend(repo.repository.events_of(one, (&told.branch, &told.tip))?);
+        }
+        Ok(events)
+    };
+    let events = git.run(work).await?;
+    let now = random::now();
+    let events = events
+        .into_iter()
+        .filter_map(|event| new_event(repo, event, now));
+    Ok(Some(Told {
+        is_baseline: false,
+        cursors: rows(&next),
+        events: events.collect(),
+    }))
+}
+
+/// Stores moves together with the cursor behind them.
+pub(super) async fn accept(inner: &Inner, repo: &Watched, told: Told) -> Result<(), RepoError> {
+    let accepted = inner
+        .store
+        .accept_moves(&repo.name, told.cursors, told.events)
+        .await;
+    let accepted = accepted.map_err(|source| store_failed(repo, source))?;
+    crate::failpoint::hit("N3");
+    crate::intake::count("git", &accepted);
+    inner.events_accepted(&accepted);
+    Ok(())
+}
+
+fn new_event(
+    repo: &Watched,
+    event: daemon_repo::GitEvent,
+    now: jiff::Timestamp,
+) -> Option<NewEvent> {
+    match event.into_event(random::event_id(now), now) {
+        Ok(event) => Some(crate::intake::new_event(event, Matching::Due)),
+        Err(error) => {
+            tracing::error!(repo = %repo.name, %error, "a move of a ref could not be told");
+            None
+        }
+    }
+}
+
+fn cursor(stored: Vec<daemon_store::RefCursor>) -> RefCursor {
+    let positions = stored.into_iter().filter_map(|row| {
+        let at = match row.commit {
+            Some(commit) => Some(commit.parse().ok()?),
+            None => None,
+        };
+        Some((
+            row.name.parse().ok()?,
+            RefPosition {
+                at,
+                n_moves: row.moves,
+            },
+        ))
+    });
+    positions.collect()
+}
+
+fn rows(cursor: &RefCursor) -> Vec<daemon_store::RefCursor> {
+    let row = |(name, position): (&RefName, &RefPosition)| daemon_store::RefCursor {
+        name: name.as_str().to_owned(),
+        commit: position.at.as_ref().map(|at| at.as_str().to_owned()),
+        moves: position.n_moves,
+    };
+    cursor.iter().map(row).collect()
+}
