@@ -16,7 +16,7 @@ use daemon_event::RepoName;
 use daemon_repo::{ObjectId, Worktree};
 use daemon_store::{Ended, StoreError};
 
-pub(crate) use place::{environment, present};
+pub(crate) use place::environment;
 
 use crate::defect::guarded;
 use crate::driver::Inner;

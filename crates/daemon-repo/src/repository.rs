@@ -1,5 +1,6 @@
 //! A repository: where it is, what it is called, which branch counts.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -229,6 +230,33 @@ impl Repository {
             Err(error) if matches!(error.problem(), Problem::MissingRef { .. }) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns which of some commits are in this repository, with one process of git.
+    ///
+    /// # Errors
+    /// [`GitError`] when git fails.
+    pub fn commits_among(
+        &self,
+        commits: &BTreeSet<ObjectId>,
+    ) -> Result<BTreeSet<ObjectId>, GitError> {
+        if commits.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let asked: String = commits
+            .iter()
+            .map(|commit| format!("{commit}^{{commit}}\n"))
+            .collect();
+        let call = self
+            .call("cat-file")
+            .args(["--batch-check=%(objecttype)", "--buffer"])
+            .stdin(asked);
+        let output = call.stdout()?;
+        // One line for each that was asked about: its type, or that it is missing.
+        let lines = output.split(|byte| *byte == b'\n');
+        let there = commits.iter().zip(lines);
+        let there = there.filter(|(_, line)| *line == b"commit");
+        Ok(there.map(|(commit, _)| commit.clone()).collect())
     }
 
     pub(crate) fn error(&self, command: &'static str, problem: Problem) -> GitError {

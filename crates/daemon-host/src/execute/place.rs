@@ -292,7 +292,7 @@ async fn worktree(
 }
 
 /// Returns the first of some commits that is in a repository.
-pub(crate) fn present(repo: &Watched, commits: &[ObjectId]) -> Result<Option<ObjectId>, GitError> {
+fn present(repo: &Watched, commits: &[ObjectId]) -> Result<Option<ObjectId>, GitError> {
     for commit in commits {
         if repo.repository.has_commit(commit)? {
             return Ok(Some(commit.clone()));

@@ -1,10 +1,11 @@
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use daemon_repo::{Problem, RefName, Repository};
+use daemon_repo::{ObjectId, Problem, RefName, Repository};
 
 use crate::scratch::{Scratch, git};
 
@@ -171,6 +172,20 @@ fn a_named_ref_is_looked_up_and_never_becomes_an_option() {
         !repository
             .has_commit(&"12".repeat(20).parse().unwrap())
             .unwrap()
+    );
+    let invented = (1..=300_u32).map(|n| format!("{n:040x}").parse().unwrap());
+    let tree = scratch.git(&["rev-parse", "HEAD^{tree}"]);
+    let asked: BTreeSet<ObjectId> = invented
+        .chain([commit.clone(), tag.clone(), tree.trim().parse().unwrap()])
+        .collect();
+    assert_eq!(
+        repository.commits_among(&asked).unwrap(),
+        BTreeSet::from([commit, tag.clone()]),
+        "a tag leads to its commit, as it does elsewhere"
+    );
+    assert_eq!(
+        repository.commits_among(&BTreeSet::new()).unwrap(),
+        BTreeSet::new()
     );
 }
 

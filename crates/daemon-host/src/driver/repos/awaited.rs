@@ -1,18 +1,15 @@
 //! Commits that activations wait for: as soon as one is in the repository, its activation is ready.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use daemon_engine::Activation;
 use daemon_event::{ActivationId, RepoName};
 use daemon_repo::ObjectId;
+use daemon_store::StoreError;
 
-use super::{Git, RepoError, Watched, store_failed};
+use super::{Git, RepoError, store_failed};
 use crate::driver::Inner;
-use crate::execute::present;
 use crate::random;
-
-/// How many activations are looked after at once; the others try again by themselves.
-const AT_ONCE: usize = 64;
 
 /// What an activation waits for.
 #[derive(Clone, Debug)]
@@ -33,11 +30,17 @@ impl Inner {
         state.awaited.insert(activation.id.clone(), awaited);
     }
 
+    fn forget_awaited(&self, ids: &[ActivationId]) {
+        let mut state = self.state();
+        for id in ids {
+            state.awaited.remove(id);
+        }
+    }
+
     fn awaited_in(&self, repo: &RepoName) -> BTreeMap<ActivationId, Vec<ObjectId>> {
         let state = self.state();
         let here = state.awaited.iter().filter(|(_, one)| one.repo == *repo);
-        here.take(AT_ONCE)
-            .map(|(id, one)| (id.clone(), one.commits.clone()))
+        here.map(|(id, one)| (id.clone(), one.commits.clone()))
             .collect()
     }
 }
@@ -52,24 +55,41 @@ pub(super) async fn look(inner: &Inner, git: &Git<'_>) -> Result<(), RepoError> 
     if awaited.is_empty() {
         return Ok(());
     }
-    let search = move |repo: &Watched| {
-        let mut found = Vec::new();
-        for (id, commits) in awaited {
-            if commits.is_empty() || present(repo, &commits)?.is_some() {
-                found.push(id);
-            }
-        }
-        Ok(found)
+    let commits: BTreeSet<ObjectId> = awaited.values().flatten().cloned().collect();
+    let there = git
+        .run(move |repo| repo.repository.commits_among(&commits))
+        .await?;
+    let is_ready = |commits: &Vec<ObjectId>| {
+        commits.is_empty() || commits.iter().any(|commit| there.contains(commit))
     };
-    let found: Vec<ActivationId> = git.run(search).await?;
-    if found.is_empty() {
-        return Ok(());
+    let (found, others): (Vec<_>, Vec<_>) = awaited
+        .into_iter()
+        .partition(|(_, commits)| is_ready(commits));
+    let found: Vec<ActivationId> = found.into_iter().map(|(id, _)| id).collect();
+    if !found.is_empty() {
+        let hastened = inner.store.hasten(&found, random::now()).await;
+        hastened.map_err(|source| store_failed(repo, source))?;
+        inner.forget_awaited(&found);
+        inner.signals.claims.notify_one();
     }
-    let hastened = inner.store.hasten(&found, random::now()).await;
-    hastened.map_err(|source| store_failed(repo, source))?;
-    for id in &found {
-        inner.state().awaited.remove(id);
+    let others = others.into_iter().map(|(id, _)| id).collect();
+    forget_ended(inner, others)
+        .await
+        .map_err(|source| store_failed(repo, source))
+}
+
+/// Forgets the activations that ended otherwise: cancelled, expired, or with their daemon.
+async fn forget_ended(inner: &Inner, awaiting: Vec<ActivationId>) -> Result<(), StoreError> {
+    let mut ended = Vec::new();
+    for id in awaiting {
+        let stored = inner.store.activation(&id).await?;
+        if stored.is_none_or(|stored| stored.state.is_final()) {
+            ended.push(id);
+        }
     }
-    inner.signals.claims.notify_one();
+    inner.forget_awaited(&ended);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
