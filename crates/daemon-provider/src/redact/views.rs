@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use memchr::{memchr_iter, memchr2_iter};
+use memchr::{memchr_iter, memchr2, memchr2_iter};
 
 /// How many levels of JSON inside JSON are undone.
 const JSON_LEVELS: usize = 3;
@@ -18,10 +18,14 @@ pub(super) struct View<'t> {
     bytes: Cow<'t, [u8]>,
     /// Pairs of an index into `bytes` and its place in the text. From there to the next pair both advance together.
     jumps: Vec<(usize, usize)>,
-    /// Indexes of the bytes that were escapes in the view this one was made from, or that a line break was left out before.
+    /// Indexes of the bytes that were escapes in the view this one was made from.
     undone: Vec<usize>,
     /// Of each line break that was left out, the index of the byte behind it, and the place in the text where it begins.
     breaks: Vec<(usize, usize)>,
+    /// The base64 before each of them, as far as it is not before an earlier one.
+    runs: Vec<Range<usize>>,
+    /// Whether there may be line breaks.
+    has_breaks: bool,
     /// Possible ends of the text: its end, and the start of each escape that may be cut off there. Bit `n` means `n` bytes
     /// before the end of `bytes`.
     ends: u32,
@@ -37,6 +41,8 @@ impl<'t> View<'t> {
             jumps: Vec::new(),
             undone: Vec::new(),
             breaks: Vec::new(),
+            runs: Vec::new(),
+            has_breaks: memchr2(b'\n', b'\r', bytes).is_some(),
             ends: torn.fold(1, |ends, at| ends | 1 << (bytes.len() - at)),
         }
     }
@@ -58,7 +64,8 @@ impl<'t> View<'t> {
         self.bytes.len() - furthest as usize
     }
 
-    /// Returns the starts of everything up to this length that includes an undone escape; in a view without any, all starts.
+    /// Returns the starts of everything up to this length that includes an undone escape, and of everything that begins as base64
+    /// before a line break that was left out; in a view without any, all starts.
     pub(super) fn new_starts(&self, longest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
         let all = (!self.is_made()).then_some(0..self.bytes.len());
         let mut from = 0;
@@ -67,7 +74,7 @@ impl<'t> View<'t> {
             from = at + 1;
             starts
         });
-        all.into_iter().chain(near)
+        all.into_iter().chain(near).chain(self.runs.iter().cloned())
     }
 
     /// Reports whether the view was made from another.
@@ -128,12 +135,20 @@ impl<'t> View<'t> {
         if made.undone.is_empty() {
             return None;
         }
-        Some(self.completed(made, copied))
+        let is_break = |at: &usize| matches!(made.bytes.get(*at), Some(b'\n' | b'\r'));
+        let has_breaks = self.has_breaks || made.undone.iter().any(is_break);
+        Some(View {
+            has_breaks,
+            ..self.completed(made, copied)
+        })
     }
 
     /// Leaves out line breaks, with the indentation of the next line, between characters of base64, and where the text ends
     /// with one; returns `None` if there are none.
     fn joined(&self) -> Option<View<'static>> {
+        if !self.has_breaks {
+            return None;
+        }
         let mut made = Made::default();
         let mut copied = 0;
         for at in memchr2_iter(b'\n', b'\r', &self.bytes) {
@@ -148,12 +163,11 @@ impl<'t> View<'t> {
                 continue;
             }
             made.copy(self, copied..at);
-            made.undone.push(made.bytes.len());
-            made.breaks.push((made.bytes.len(), self.at(at)));
+            made.add_break(self.at(at));
             copied = at + n_blank;
             made.jump(self.at(copied));
         }
-        (!made.undone.is_empty()).then(|| self.completed(made, copied))
+        (!made.breaks.is_empty()).then(|| self.completed(made, copied))
     }
 
     /// Ends a view that is made from this one and holds what comes before `copied`.
@@ -165,6 +179,8 @@ impl<'t> View<'t> {
             jumps: made.jumps,
             undone: made.undone,
             breaks: made.breaks,
+            runs: made.runs,
+            has_breaks: false,
             ends: 1,
         };
         for end in self.ends().skip(1) {
@@ -189,6 +205,7 @@ struct Made {
     jumps: Vec<(usize, usize)>,
     undone: Vec<usize>,
     breaks: Vec<(usize, usize)>,
+    runs: Vec<Range<usize>>,
 }
 
 impl Made {
@@ -208,6 +225,20 @@ impl Made {
             .extend(within.map(|(at, place)| (begin + (at - range.start), *place)));
         self.bytes
             .extend_from_slice(from.bytes.get(range).unwrap_or_default());
+    }
+
+    /// Notes that a line break was left out here, which begins at this place.
+    fn add_break(&mut self, place: usize) {
+        let end = self.bytes.len();
+        let line = self.breaks.last().map_or(0, |(start, _)| *start);
+        let bytes = self.bytes.get(line..).unwrap_or_default();
+        let n_run = bytes
+            .iter()
+            .rev()
+            .take_while(|byte| is_base64(byte))
+            .count();
+        self.runs.push(end - n_run..end);
+        self.breaks.push((end, place));
     }
 
     /// Sets the place of the next byte.

@@ -17,9 +17,18 @@ pub(super) fn covered(secrets: &[String], text: &str) -> Vec<Range<usize>> {
         .collect();
     let mut acc = Vec::new();
     for (bytes, places) in views(text) {
+        // Across a line break that was left out, what comes before it has to be base64.
+        let is_joined = |at: &usize| places[at - 1].end < places[*at].start;
+        let begins = |at: usize, length: usize| {
+            let mut breaks = (at + 1..at + length).filter(is_joined);
+            let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
+            breaks
+                .next()
+                .is_none_or(|first| bytes[at..first].iter().all(is_base64))
+        };
         for pattern in &patterns {
             for (at, window) in bytes.windows(pattern.len()).enumerate() {
-                if window == pattern {
+                if window == pattern && begins(at, pattern.len()) {
                     acc.push(places[at].start..places[at + pattern.len() - 1].end);
                 }
             }
