@@ -1,7 +1,7 @@
 //! Events, their identities and the cursors of refs.
 
 use daemon_engine::Admission;
-use daemon_event::{Actor, ActorKind, Event, EventId, RepoName, TriggerKey};
+use daemon_event::{Actor, ActorKind, Event, EventId, RepoName, Subject, TriggerKey};
 use daemon_store::{
     Accepted, EventRow, EventTrigger, Freshness, Matched, Matching, NewEvent, RefCursor, StoreError,
 };
@@ -111,7 +111,7 @@ fn insert(tx: &Connection, new: &NewEvent) -> Outcome<i64> {
         event.source.as_str(),
         event.kind,
         event.action,
-        event.subject.as_ref().map(daemon_event::Subject::as_str),
+        event.subject.as_ref().map(Subject::as_str),
         event.actor.as_ref().map(|actor| actor.name.as_str()),
         event.actor.as_ref().map(|actor| actor_word(actor.kind)),
         event.repo.as_ref().map(RepoName::as_str),
@@ -213,6 +213,17 @@ pub(crate) fn event(conn: &Connection, id: &EventId) -> Outcome<Option<EventRow>
         None => Ok(None),
         Some(row) => Ok(Some(read_event(conn, row)?)),
     }
+}
+
+/// Returns the newest event of a pull request.
+pub(crate) fn pull_request(conn: &Connection, subject: &Subject) -> Outcome<Option<EventRow>> {
+    // The kind is spelled out, as in the condition of the index.
+    let mut find = conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM {TABLES} WHERE e.kind = 'pull_request' AND e.subject = ?1 ORDER BY e.seq DESC LIMIT 1"
+    ))?;
+    let mut rows = find.query([subject.as_str()])?;
+    let row = rows.next()?;
+    row.map(|row| read_event(conn, row)).transpose()
 }
 
 /// Reads an event, all its reports and what it woke.

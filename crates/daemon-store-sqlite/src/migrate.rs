@@ -14,6 +14,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/0005.sql"),
     include_str!("schema/0006.sql"),
     include_str!("schema/0007.sql"),
+    include_str!("schema/0008.sql"),
 ];
 
 /// `DMNS`: tells our files from other programs'.

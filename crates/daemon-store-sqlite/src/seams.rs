@@ -5,7 +5,7 @@ use daemon_engine::{
     Activation, Admission, AttemptEnd, DaemonState, Gate, HostEnd, HostEpoch, NewTrigger, Output,
     OutputKey, RunLease, Settlement,
 };
-use daemon_event::{ActivationId, DaemonKey, EventId, RepoName};
+use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject};
 use daemon_store::{
     Accepted, Activations, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Events,
     Hosting, Matched, NewEvent, Outbox, OutputPlace, Page, Query, Reclaimed, RefCursor,
@@ -79,6 +79,12 @@ impl Events for SqliteStore {
         let id = id.clone();
         self.read("read an event", move |tx| event::event(tx, &id))
             .await
+    }
+
+    async fn pull_request(&self, subject: &Subject) -> Result<Option<EventRow>, StoreError> {
+        let subject = subject.clone();
+        let find = move |tx: &_| event::pull_request(tx, &subject);
+        self.read("look for a pull request", find).await
     }
 
     async fn known(&self, new: &NewEvent) -> Result<Option<EventId>, StoreError> {

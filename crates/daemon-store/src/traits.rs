@@ -8,7 +8,7 @@ use daemon_engine::{
     Activation, Admission, AttemptEnd, DaemonState, Gate, HostEnd, HostEpoch, NewTrigger, Output,
     OutputKey, RunLease, Settlement,
 };
-use daemon_event::{ActivationId, DaemonKey, EventId, RepoName};
+use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject};
 use jiff::Timestamp;
 
 use crate::error::StoreError;
@@ -64,6 +64,9 @@ pub trait Events: Send + Sync {
 
     /// Returns one event.
     async fn event(&self, id: &EventId) -> Result<Option<EventRow>, StoreError>;
+
+    /// Returns the newest `pull_request` event of GitHub about a pull request, which is its subject.
+    async fn pull_request(&self, subject: &Subject) -> Result<Option<EventRow>, StoreError>;
 
     /// Returns the stored event of which an event would be a duplicate or another report if it were accepted.
     async fn known(&self, new: &NewEvent) -> Result<Option<EventId>, StoreError>;

@@ -220,6 +220,100 @@ fn a_program_that_moves_a_branch_to_an_output_goes_on_with_its_chain() {
     }
 }
 
+/// What services call a program that acts for nobody.
+fn program() -> Value {
+    json!({"login": "ci[bot]", "type": "Bot"})
+}
+
+/// Writes what a program tells of a delivered branch.
+type Door = fn(&World, &Delivered, u32) -> Value;
+
+/// What a program can do about a branch that a daemon delivered, without a commit that the host put there.
+const DOORS: [(&str, Door); 6] = [
+    ("issue_comment", |_, _, n| commented(n)),
+    ("commit_comment", |_, made, n| {
+        json!({
+            "action": "created",
+            "comment": {"id": n, "body": "Done.", "user": program(), "commit_id": made.commit},
+            "repository": repository("o/r"),
+        })
+    }),
+    ("check_run", |world, made, n| {
+        let merged = on_top_of(world, made);
+        let mut body = check_failed(n, &merged);
+        let head = json!({"ref": "elsewhere", "sha": merged});
+        body["check_run"]["pull_requests"] = json!([{"number": n, "head": head, "base": head}]);
+        body
+    }),
+    ("check_suite", |world, made, n| {
+        json!({
+            "action": "completed",
+            "check_suite": {
+                "id": n, "status": "completed", "conclusion": "failure", "head_branch": made.branch,
+                "head_sha": on_top_of(world, made), "pull_requests": [],
+            },
+            "repository": repository("o/r"),
+        })
+    }),
+    ("push", |world, made, _| {
+        let fixed = on_top_of(world, made);
+        let mut body = crate::http::push("o/r", &made.commit, &fixed);
+        body["ref"] = json!(format!("refs/heads/{}", made.branch));
+        body
+    }),
+    ("pull_request", |world, made, n| {
+        let mut body = requested(n, made);
+        body["action"] = json!("synchronize");
+        body["pull_request"]["head"]["sha"] = json!(on_top_of(world, made));
+        body
+    }),
+];
+
+/// Commits on top of what a daemon delivered, on no branch.
+fn on_top_of(world: &World, made: &Delivered) -> String {
+    let tree = format!("{}^{{tree}}", made.commit);
+    let parent = made.commit.as_str();
+    let commit = world.git(&["commit-tree", &tree, "-p", parent, "-m", "format"]);
+    commit.trim().to_owned()
+}
+
+#[test]
+fn a_program_that_answers_each_output_goes_on_with_its_chain() {
+    let world = World::new(&[(
+        "maker",
+        &watch(&[
+            "when a commit is pushed",
+            "when a comment is added to a pull request",
+            "when a commit comment is created",
+            "when CI fails",
+            "when a check suite fails",
+            "when a pull request is updated",
+        ]),
+    )]);
+    let host = world.serve();
+    let mut expected = 0;
+    for (number, (kind, door)) in (1..).zip(DOORS) {
+        world.commit("wake it");
+        expected += 1;
+        for depth in 1..=4 {
+            let woken = host.settled(expected);
+            let made = delivered(&world, "maker", &newest(&woken, "maker"));
+            let n = number * 10 + depth;
+            // The pull request is known to the host before anything is said about it.
+            let request = requested(n, &made);
+            host.hook("pull_request", &format!("r-{n}"), &request);
+            let mut body = door(&world, &made, n);
+            body["sender"] = program();
+            expected += 1;
+            let woken = told(&host, (kind, &format!("d-{n}")), &body, expected);
+            assert_eq!(woken.len(), expected, "{kind}: {woken:#?}");
+            let newest = newest(&woken, "maker");
+            let state = if depth == 4 { "cancelled" } else { "succeeded" };
+            assert_eq!(newest["state"], state, "{kind} {depth}: {newest:#?}");
+        }
+    }
+}
+
 #[test]
 fn a_chain_through_checks_ends_with_one_notice() {
     let world = World::new(&[("fixer", &watch(&["when CI fails"]))]);

@@ -337,7 +337,7 @@ pub(super) static KINDS: &[&EventKind] = &[
     &kind(
         "commit_comment",
         &["comment"],
-        &[COMMON, COMMENT],
+        &[COMMON, COMMENT, &[at("comment.commit_id", F::After)]],
         &["comment.updated_at"],
         &[row(
             "created",

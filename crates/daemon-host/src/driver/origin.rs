@@ -2,7 +2,7 @@
 //!
 //! What counts is who caused an event, whatever it touches: the outbox knows every commit that an activation of this host
 //! delivered, and the branch it was put on. A person who moves another branch to such a commit begins a new chain; a program
-//! that does continues the chain. Marks in texts and names that look like a daemon's count for nothing without a row there.
+//! that does continues the chain, and so does one that acts on the branch or on a pull request from it. Marks in texts and names that look like a daemon's count for nothing without a row there.
 
 use daemon_engine::{Link, Output};
 use daemon_event::{ActorKind, DaemonKey, Event, Field, RepoName, Source};
@@ -65,6 +65,15 @@ impl Place {
         }
     }
 
+    /// What a program does to the branch of an output, whatever commit is on it now.
+    fn follows_from_branch(target: String) -> Self {
+        Self {
+            at: OutputPlace::Target(target),
+            target: None,
+            tie: Tie::Consequence,
+        }
+    }
+
     fn holds(&self, output: &Output) -> bool {
         let target = self.target.as_ref();
         target.is_none_or(|target| output.target == *target)
@@ -80,33 +89,61 @@ pub(super) async fn of(
     reports: &[Event],
     max_depth: u32,
 ) -> Result<Option<Origin>, StoreError> {
-    let places = reports
-        .iter()
-        .flat_map(|event| places(event).into_iter().map(move |place| (event, place)));
-    for (event, place) in places {
-        let Some(output) = find(inner, event, &place).await? else {
-            continue;
-        };
-        let Some(activation) = inner.store.activation(&output.activation).await? else {
-            continue;
-        };
-        return Ok(Some(Origin {
-            tie: place.tie,
-            daemon: output.daemon,
-            link: activation.chain.link(max_depth),
-        }));
+    let mut tied = reports.iter().flat_map(|event| {
+        let places = places(event).into_iter();
+        places.map(move |place| (event, place))
+    });
+    let mut found = None;
+    while let (None, Some((event, place))) = (&found, tied.next()) {
+        found = find(inner, event, place).await?;
     }
-    Ok(None)
+    let mut by_number = reports.iter().filter(|event| is_by_program(event));
+    while let (None, Some(event)) = (&found, by_number.next()) {
+        if let Some(place) = head(inner, event).await? {
+            found = find(inner, event, place).await?;
+        }
+    }
+    let Some((output, tie)) = found else {
+        return Ok(None);
+    };
+    let activation = inner.store.activation(&output.activation).await?;
+    Ok(activation.map(|activation| Origin {
+        tie,
+        daemon: output.daemon,
+        link: activation.chain.link(max_depth),
+    }))
+}
+
+/// Names the branch of the pull request that an event is about, if an event said which it is: a comment, and a check of
+/// the commit that a merge would make, name the pull request by its number alone.
+async fn head(inner: &Inner, event: &Event) -> Result<Option<Place>, StoreError> {
+    let Some(subject) = event
+        .subject
+        .as_ref()
+        .filter(|_| event.source == Source::Github)
+    else {
+        return Ok(None);
+    };
+    let known = inner.store.pull_request(subject).await?;
+    let facts = known.map(|row| row.event.facts).unwrap_or_default();
+    let is_ours = facts.flag(Field::Fork) != Some(true);
+    let head = facts.text(Field::Head).filter(|_| is_ours);
+    Ok(head.map(|head| Place::follows_from_branch(branch(head))))
 }
 
 /// Returns the output of the event's repository at a place.
-async fn find(inner: &Inner, event: &Event, place: &Place) -> Result<Option<Output>, StoreError> {
+async fn find(
+    inner: &Inner,
+    event: &Event,
+    place: Place,
+) -> Result<Option<(Output, Tie)>, StoreError> {
     let Some(repo) = event.repo.as_ref().map(RepoName::folded) else {
         return Ok(None);
     };
     let found = inner.store.outputs_at(GIT, &place.at).await?;
     let is_it = |output: &Output| output.daemon.repo.folded() == repo && place.holds(output);
-    Ok(found.into_iter().find(is_it))
+    let found = found.into_iter().find(is_it);
+    Ok(found.map(|output| (output, place.tie)))
 }
 
 /// Names where the output behind an event would be; the output itself before what it may follow from.
@@ -116,11 +153,14 @@ fn places(event: &Event) -> Vec<Place> {
     match (event.source, event.kind.as_str()) {
         (Source::Git | Source::Github, "push" | "merge") | (Source::Git, "create") => {
             let target = facts.text(Field::Ref).map(str::to_owned);
-            let delivered = target.zip(commit);
+            let delivered = target.clone().zip(commit);
             let delivered = delivered.map(|(target, commit)| Place::delivered(target, commit));
-            let carried = commit.filter(|_| is_by_program(event));
-            let carried = carried.map(Place::follows_from);
-            delivered.into_iter().chain(carried).collect()
+            let mut places: Vec<Place> = delivered.into_iter().collect();
+            if is_by_program(event) {
+                places.extend(commit.map(Place::follows_from));
+                places.extend(target.map(Place::follows_from_branch));
+            }
+            places
         }
         // The service names the branch and no commit.
         (Source::Github, "create") => {
@@ -133,8 +173,16 @@ fn places(event: &Event) -> Vec<Place> {
             created.into_iter().collect()
         }
         (Source::Github, kind) if is_about_pull_request(kind) => pull_request(event, commit),
-        (Source::Github, kind) if is_about_commit(kind) => {
+        (Source::Github, "commit_comment") if is_by_program(event) => {
             commit.map(Place::follows_from).into_iter().collect()
+        }
+        (Source::Github, kind) if is_about_commit(kind) => {
+            let mut places: Vec<Place> = commit.map(Place::follows_from).into_iter().collect();
+            if is_by_program(event) {
+                let branches = facts.texts(Field::Branch).map(branch);
+                places.extend(branches.map(Place::follows_from_branch));
+            }
+            places
         }
         (Source::Github | Source::Git | Source::Linear | Source::Slack | Source::Sentry, _) => {
             Vec::new()
@@ -171,11 +219,7 @@ fn pull_request(event: &Event, commit: Option<&str>) -> Vec<Place> {
     }
     if is_by_program(event) {
         places.extend(commit.map(Place::follows_from));
-        places.extend(head.map(|head| Place {
-            at: OutputPlace::Target(head),
-            target: None,
-            tie: Tie::Consequence,
-        }));
+        places.extend(head.map(Place::follows_from_branch));
     }
     places
 }

@@ -272,6 +272,33 @@ pub(super) async fn what_would_be_a_duplicate_is_known(store: &dyn Store) {
     assert_eq!((row.duplicates, row.later_reports), (0, Vec::new()));
 }
 
+pub(super) async fn a_pull_request_is_known_by_its_newest_event(store: &dyn Store) {
+    let about = |n: u64, kind: &str, subject: &str, head: &str| {
+        let mut new = new_event(n, "");
+        new.identities = vec![forever(&format!("id:{n}"))];
+        new.event.kind = kind.to_owned();
+        new.event.subject = Some(subject.parse().expect("a subject"));
+        new.event.facts = Facts::default();
+        new.event.facts.set_text(Field::Head, head);
+        new
+    };
+    let told = vec![
+        about(1, "pull_request", "github:o/r#7", "first"),
+        about(2, "pull_request", "github:o/r#8", "other"),
+        about(3, "pull_request", "github:o/r#7", "second"),
+        about(4, "issue_comment", "github:o/r#7", "third"),
+    ];
+    accept(store, told).await;
+    let head = async |subject: &str| {
+        let subject = subject.parse().expect("a subject");
+        let row = store.pull_request(&subject).await.expect("reads");
+        row.and_then(|row| row.event.facts.text(Field::Head).map(str::to_owned))
+    };
+    assert_eq!(head("github:o/r#7").await.as_deref(), Some("second"));
+    assert_eq!(head("github:o/r#8").await.as_deref(), Some("other"));
+    assert_eq!(head("github:o/r#9").await, None);
+}
+
 pub(super) async fn facts_of_all_reports_are_kept_and_matched(store: &dyn Store) {
     registered(store, &["a", "b"]).await;
     let mut first = report_of(1, MERGED, "merge:o/r:1");

@@ -1,7 +1,7 @@
 //! Events in the model.
 
 use daemon_engine::Admission;
-use daemon_event::{Event, EventId, RepoName, TriggerKey};
+use daemon_event::{Event, EventId, RepoName, Subject, TriggerKey};
 use jiff::Timestamp;
 
 use super::model::{Model, StoredEvent, StoredIdentity};
@@ -184,6 +184,14 @@ impl Model {
         self.event_places
             .get(id)
             .map(|place| self.event_row(*place))
+    }
+
+    /// Returns the newest event of a pull request; see [`Events::pull_request`](crate::Events::pull_request).
+    pub fn pull_request(&self, subject: &Subject) -> Option<EventRow> {
+        let newest = self.events.iter().rposition(|stored| {
+            stored.event.kind == "pull_request" && stored.event.subject.as_ref() == Some(subject)
+        });
+        newest.map(|place| self.event_row(place))
     }
 
     pub(super) fn event_row(&self, place: usize) -> EventRow {

@@ -7,7 +7,7 @@ use daemon_engine::{
     Activation, Admission, AttemptEnd, DaemonState, Gate, HostEnd, HostEpoch, NewTrigger, Output,
     OutputKey, RunLease, Settlement,
 };
-use daemon_event::{ActivationId, DaemonKey, EventId, RepoName};
+use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject};
 use jiff::Timestamp;
 
 use super::model::Model;
@@ -72,6 +72,10 @@ impl Events for MemoryStore {
 
     async fn event(&self, id: &EventId) -> Result<Option<EventRow>, StoreError> {
         Ok(self.model().event(id))
+    }
+
+    async fn pull_request(&self, subject: &Subject) -> Result<Option<EventRow>, StoreError> {
+        Ok(self.model().pull_request(subject))
     }
 
     async fn known(&self, new: &NewEvent) -> Result<Option<EventId>, StoreError> {
