@@ -1,6 +1,8 @@
 //! The memory that large bodies take while they are read and stored, and what is left of it afterwards.
 
 use std::fs;
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -77,10 +79,24 @@ fn given_back(host: &Host) {
     }
 }
 
+/// Sends eight bodies, and leaves before they are answered.
+fn abandon(host: &Host) {
+    for number in 0..N_LARGE {
+        let body = issue(100 + number);
+        let (delivery, signature) = (format!("left-{number}"), http::signature(SECRET, &body));
+        let headers = http::github("issues", &delivery, &signature);
+        let request = http::request(host.address(), "POST", "/webhooks/github", &headers, &body);
+        let mut stream = TcpStream::connect(host.address()).expect("the host listens");
+        // A busy host may refuse it while it is sent.
+        stream.write_all(&request).unwrap_or_default();
+    }
+}
+
 #[test]
 fn large_bodies_are_stored_in_bounded_memory_that_is_given_back() {
     let world = World::new(&[]);
     let host = world.serve();
+    abandon(&host);
     assert_eq!(sent(&host, 0, SECRET), [200; N_LARGE]);
     given_back(&host);
     // What is refused is read as well.
@@ -90,7 +106,10 @@ fn large_bodies_are_stored_in_bounded_memory_that_is_given_back() {
     assert!(peak <= MOST_KIB, "{peak} KiB at the most");
     host.stop();
     let store = rusqlite::Connection::open(world.home.join("state.db")).expect("the store");
-    let n_events: Result<u32, _> =
-        store.query_row("SELECT count(*) FROM event", [], |row| row.get(0));
+    let n_events: Result<u32, _> = store.query_row(
+        "SELECT count(*) FROM event WHERE delivery LIKE 'd-%'",
+        [],
+        |row| row.get(0),
+    );
     assert_eq!(n_events, Ok(8), "each is stored");
 }

@@ -14,8 +14,9 @@ use daemon_event::Source as SourceName;
 use daemon_ingest::{Challenge, Delivery, Headers, Malformed, Source};
 use daemon_store::{Accepted, Freshness, Matching, NewEvent, StoreError};
 use serde_json::{Map, json};
-use tokio::sync::{Semaphore, TryAcquireError};
+use tokio::sync::{Semaphore, TryAcquireError, oneshot};
 use tokio::task::spawn_blocking;
+use tokio_util::task::TaskTracker;
 
 use super::api::Refusal;
 use super::connections::{Connection, SMALL};
@@ -52,7 +53,9 @@ pub struct Hooks {
     places: Semaphore,
     large_places: Semaphore,
     /// Larger bodies are read and stored one after the other: reading one takes memory several times.
-    large_turn: Semaphore,
+    large_turn: Arc<Semaphore>,
+    /// Those that are read or stored: at most one at a time.
+    large: TaskTracker,
 }
 
 impl std::fmt::Debug for Hooks {
@@ -69,13 +72,20 @@ impl Hooks {
             admit,
             places: Semaphore::new(IN_FLIGHT),
             large_places: Semaphore::new(LARGE_IN_FLIGHT),
-            large_turn: Semaphore::new(1),
+            large_turn: Arc::new(Semaphore::new(1)),
+            large: TaskTracker::new(),
         }
     }
 
     /// Serves other sources, or the same ones with other secrets, from now on.
     pub fn replace(&self, sources: BTreeMap<SourceName, Arc<dyn Source>>) {
         *self.sources.write().expect("no holder panics") = sources;
+    }
+
+    /// Waits for what is still read and stored, once no request comes any more.
+    pub(super) async fn finish(&self) {
+        self.large.close();
+        self.large.wait().await;
     }
 
     fn source(&self, name: SourceName) -> Option<Arc<dyn Source>> {
@@ -99,18 +109,19 @@ pub(super) async fn receive(
         return answer::status(StatusCode::NOT_FOUND);
     };
     crate::failpoint::hit("W1");
-    match accept(&doors.hooks, name, request, &connection).await {
+    match accept(&doors, name, request, &connection).await {
         Ok(answer) => answer,
         Err(refusal) => *refusal,
     }
 }
 
 async fn accept(
-    hooks: &Hooks,
+    doors: &Arc<Doors>,
     name: SourceName,
     request: Request,
     connection: &Connection,
 ) -> Result<Response<Body>, Refusal> {
+    let hooks = &doors.hooks;
     if hooks.places.available_permits() == 0 {
         return Err(unavailable(BUSY));
     }
@@ -140,12 +151,20 @@ async fn accept(
     let _place = hooks.places.try_acquire().map_err(busy)?;
     let headers = parts.headers;
     if is_large {
-        let turn = hooks.large_turn.acquire().await;
-        let _turn = turn.expect("the semaphore is never closed");
-        let read = spawn_blocking(move || read(&*source, &headers, &body)).await;
-        hooks
-            .store(read.unwrap_or_else(|error| resume_unwind(error.into_panic()))?)
+        let turn = Arc::clone(&hooks.large_turn).acquire_owned().await;
+        let turn = turn.expect("the semaphore is never closed");
+        let (answer, answered) = oneshot::channel();
+        let doors = Arc::clone(doors);
+        // Neither a sender that leaves nor an answer that comes too late ends the turn: the body is in memory until it is stored.
+        hooks.large.spawn(async move {
+            let _turn = turn;
+            let read = spawn_blocking(move || read(&*source, &headers, &body)).await;
+            let read = read.unwrap_or_else(|error| resume_unwind(error.into_panic()));
+            doors.hooks.store_whole(read, answer).await;
+        });
+        answered
             .await
+            .unwrap_or_else(|_| Err(refused(StatusCode::INTERNAL_SERVER_ERROR)))
     } else {
         let read = read(&*source, &headers, &body)?;
         drop(body);
@@ -211,14 +230,47 @@ impl Hooks {
             Read::Challenge(challenge) => return Ok(answer::plain(challenge.as_str())),
             Read::Events(events) => events,
         };
-        match tokio::time::timeout(COMMIT_TIME, self.admit.accept(events)).await {
-            Ok(Ok(accepted)) => Ok(acknowledge(&accepted)),
-            Ok(Err(error)) => {
-                let error = crate::ops::chain(&error);
-                tracing::error!(error, "a webhook could not be stored");
-                Err(unavailable("the store cannot be written"))
+        let stored = tokio::time::timeout(COMMIT_TIME, self.admit.accept(events)).await;
+        stored.map_or_else(|_| Err(unavailable(SLOW)), acknowledged)
+    }
+
+    /// Stores what was read to the end, also where the answer has to be given before.
+    async fn store_whole(
+        &self,
+        read: Result<Read, Refusal>,
+        answer: oneshot::Sender<Result<Response<Body>, Refusal>>,
+    ) {
+        let events = match read {
+            Ok(Read::Events(events)) => events,
+            Ok(Read::Challenge(challenge)) => {
+                // The sender may be gone, here and below.
+                return answer
+                    .send(Ok(answer::plain(challenge.as_str())))
+                    .unwrap_or_default();
             }
-            Err(_) => Err(unavailable("the store is slow")),
+            Err(refusal) => return answer.send(Err(refusal)).unwrap_or_default(),
+        };
+        let mut storing = self.admit.accept(events);
+        let stored = tokio::time::timeout(COMMIT_TIME, &mut storing).await;
+        let is_late = stored.is_err();
+        let stored = stored.map_or_else(|_| Err(unavailable(SLOW)), acknowledged);
+        answer.send(stored).unwrap_or_default();
+        if is_late {
+            // A failure is logged; the sender was asked to come again.
+            drop(acknowledged(storing.await));
+        }
+    }
+}
+
+const SLOW: &str = "the store is slow";
+
+fn acknowledged(stored: Result<Vec<Accepted>, StoreError>) -> Result<Response<Body>, Refusal> {
+    match stored {
+        Ok(accepted) => Ok(acknowledge(&accepted)),
+        Err(error) => {
+            let error = crate::ops::chain(&error);
+            tracing::error!(error, "a webhook could not be stored");
+            Err(unavailable("the store cannot be written"))
         }
     }
 }

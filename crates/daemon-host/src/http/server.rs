@@ -110,17 +110,17 @@ impl std::fmt::Debug for Doors {
 
 /// The routes of a host that starts: before they are opened, `/healthz` and `/readyz` alone are answered.
 #[derive(Clone, Debug, Default)]
-pub struct Opening(Arc<OnceLock<Router>>);
+pub struct Opening(Arc<OnceLock<(Router, Arc<Doors>)>>);
 
 impl Opening {
     /// Serves all routes from now on; the first call counts.
     pub fn open(&self, doors: Arc<Doors>) {
-        self.0.get_or_init(|| router(doors));
+        self.0.get_or_init(|| (router(Arc::clone(&doors)), doors));
     }
 
     async fn answer(&self, request: hyper::Request<Received>) -> Response<Body> {
         let answered = match self.0.get() {
-            Some(router) => TowerToHyperService::new(router.clone()).call(request).await,
+            Some((router, _)) => TowerToHyperService::new(router.clone()).call(request).await,
             None => Ok(starting(request.uri().path())),
         };
         answered.unwrap_or_else(|never| match never {})
@@ -166,6 +166,9 @@ pub async fn serve(listener: TcpListener, opening: Opening, stop: CancellationTo
     }
     tasks.close();
     tasks.wait().await;
+    if let Some((_, doors)) = opening.0.get() {
+        doors.hooks.finish().await;
+    }
 }
 
 /// Reports whether descriptors or memory ran out, as closing connections mends.
