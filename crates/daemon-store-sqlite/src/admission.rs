@@ -3,7 +3,7 @@
 use daemon_engine::{
     Activation, ActivationState, Admission, NewTrigger, ROOT_PERIOD, Standing, Trigger, admit,
 };
-use daemon_event::{ActivationId, TriggerKey};
+use daemon_event::{ActivationId, DaemonKey, TriggerKey};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::activation::{self, Numbered};
@@ -18,6 +18,21 @@ pub(crate) fn enqueue(tx: &Connection, new: NewTrigger) -> Outcome<Admission> {
     match new.trigger.key {
         TriggerKey::Tick(at) => tick::enqueue(tx, at, new),
         TriggerKey::Event(_) | TriggerKey::Person(_) => admit_trigger(tx, new),
+    }
+}
+
+/// Returns the activation of a trigger that was admitted before.
+pub(crate) fn triggered(
+    tx: &Connection,
+    daemon: &DaemonKey,
+    key: &TriggerKey,
+) -> Outcome<Option<ActivationId>> {
+    let Some(lane) = lane::find(tx, daemon)? else {
+        return Ok(None);
+    };
+    match key {
+        TriggerKey::Tick(at) => Ok(tick::recorded_tick(tx, lane, *at)?.flatten()),
+        TriggerKey::Event(_) | TriggerKey::Person(_) => known(tx, lane, key),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use daemon_engine::{Activation, ActivationState, Gate};
 use daemon_event::ActivationId;
-use daemon_store::ClaimRequest;
 use daemon_store::decide::{DAY, HOUR};
+use daemon_store::{ClaimRequest, Rates, StoreError};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -50,7 +50,7 @@ pub(crate) fn claim(tx: &Connection, request: &ClaimRequest) -> Outcome<Option<A
         let mut rows = in_turn.query([request.daemon_slots])?;
         while let Some(row) = rows.next()? {
             let (lane, busy): (i64, i64) = (row.get(0)?, row.get(1)?);
-            if !lane_may_start(tx, lane, request)? {
+            if !is_within_daemon_rate(tx, lane, request.rates, request.now)? {
                 continue;
             }
             if let Some(number) = oldest_ready(tx, lane, [persons, busy], suspects, request)? {
@@ -95,7 +95,7 @@ pub(crate) fn claim_one(
         )
         .optional()?;
     match found {
-        Some((number, lane)) if lane_may_start(tx, lane, request)? => {
+        Some((number, lane)) if is_within_daemon_rate(tx, lane, request.rates, request.now)? => {
             lease(tx, number, request).map(Some)
         }
         Some(_) | None => Ok(None),
@@ -115,17 +115,8 @@ fn host_may_start(tx: &Connection, request: &ClaimRequest) -> Outcome<bool> {
     if n_busy >= u64::from(request.host_slots) {
         return Ok(false);
     }
-    if let Some(limit) = request.rates.host {
-        let began: u32 = tx
-            .prepare_cached(
-                "SELECT count(*) FROM activation WHERE started_at > ?1 AND started_at <= ?2",
-            )?
-            .query_row([micros(request.now - HOUR), micros(request.now)], |row| {
-                row.get(0)
-            })?;
-        if began >= limit {
-            return Ok(false);
-        }
+    if !is_within_host_rate(tx, request.rates, request.now)? {
+        return Ok(false);
     }
     if let Some(limit) = request.day_usd {
         let spent: f64 = tx
@@ -136,15 +127,58 @@ fn host_may_start(tx: &Connection, request: &ClaimRequest) -> Outcome<bool> {
     Ok(true)
 }
 
+fn is_within_host_rate(tx: &Connection, rates: Rates, now: Timestamp) -> Outcome<bool> {
+    let Some(limit) = rates.host else {
+        return Ok(true);
+    };
+    let began: u32 = tx
+        .prepare_cached(
+            "SELECT count(*) FROM activation WHERE started_at > ?1 AND started_at <= ?2",
+        )?
+        .query_row([micros(now - HOUR), micros(now)], |row| row.get(0))?;
+    Ok(began < limit)
+}
+
 /// Reports whether the rate of one daemon lets it begin another activation.
-fn lane_may_start(tx: &Connection, lane: i64, request: &ClaimRequest) -> Outcome<bool> {
-    let Some(limit) = request.rates.daemon else {
+fn is_within_daemon_rate(
+    tx: &Connection,
+    lane: i64,
+    rates: Rates,
+    now: Timestamp,
+) -> Outcome<bool> {
+    let Some(limit) = rates.daemon else {
         return Ok(true);
     };
     let began: u32 = tx
         .prepare_cached("SELECT count(*) FROM activation WHERE lane = ?1 AND started_at > ?2 AND started_at <= ?3")?
-        .query_row(params![lane, micros(request.now - HOUR), micros(request.now)], |row| row.get(0))?;
+        .query_row(params![lane, micros(now - HOUR), micros(now)], |row| row.get(0))?;
     Ok(began < limit)
+}
+
+/// Reports whether rates alone keep an activation from beginning.
+pub(crate) fn is_over_rate(
+    tx: &Connection,
+    id: &ActivationId,
+    rates: Rates,
+    now: Timestamp,
+) -> Outcome<bool> {
+    let found: Option<(i64, bool)> = tx
+        .prepare_cached(
+            "SELECT a.lane, ?2 IS NULL OR a.subject IS NULL OR a.has_tick OR ?2 > ( \
+               SELECT count(*) FROM activation AS c WHERE c.lane = a.lane AND c.subject IS a.subject \
+               AND c.started_at > ?3 AND c.started_at <= ?4) FROM activation AS a WHERE a.id = ?1",
+        )?
+        .query_row(
+            params![id.as_str(), rates.subject, micros(now - HOUR), micros(now)],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .optional()?;
+    let Some((lane, is_within_subject_rate)) = found else {
+        return Err(StoreError::not_found("activation", id).into());
+    };
+    Ok(!is_within_subject_rate
+        || !is_within_host_rate(tx, rates, now)?
+        || !is_within_daemon_rate(tx, lane, rates, now)?)
 }
 
 fn oldest_ready(

@@ -5,10 +5,10 @@ use daemon_engine::{
     Activation, Admission, AttemptEnd, DaemonState, Gate, HostEnd, HostEpoch, NewTrigger, Output,
     OutputKey, RunLease, Settlement,
 };
-use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject};
+use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerKey};
 use daemon_store::{
     Accepted, Activations, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Events,
-    Hosting, Matched, NewEvent, Outbox, OutputPlace, Page, Query, Reclaimed, RefCursor,
+    Hosting, Matched, NewEvent, Outbox, OutputPlace, Page, Query, Rates, Reclaimed, RefCursor,
     Registration, Registry, RegistryChange, RunRow, StoreError, StoredTick, TickActivations,
     TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
 };
@@ -203,6 +203,18 @@ impl Activations for SqliteStore {
             .await
     }
 
+    async fn triggered(
+        &self,
+        daemon: &DaemonKey,
+        key: &TriggerKey,
+    ) -> Result<Option<ActivationId>, StoreError> {
+        let (daemon, key) = (daemon.clone(), key.clone());
+        self.read("find a trigger", move |tx| {
+            admission::triggered(tx, &daemon, &key)
+        })
+        .await
+    }
+
     async fn claim(&self, request: &ClaimRequest) -> Result<Option<Activation>, StoreError> {
         let request = request.clone();
         self.write("claim an activation", move |tx| claim::claim(tx, &request))
@@ -218,6 +230,19 @@ impl Activations for SqliteStore {
         let request = request.clone();
         self.write("claim one activation", move |tx| {
             claim::claim_one(tx, &id, &request)
+        })
+        .await
+    }
+
+    async fn is_over_rate(
+        &self,
+        id: &ActivationId,
+        rates: Rates,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let id = id.clone();
+        self.read("read what began", move |tx| {
+            claim::is_over_rate(tx, &id, rates, now)
         })
         .await
     }

@@ -285,7 +285,7 @@ fn unrecorded(
 }
 
 /// Returns the activation of the standing row that holds an instant, if there is such a row.
-fn recorded_tick(
+pub(crate) fn recorded_tick(
     conn: &Connection,
     lane: Lane,
     at: Timestamp,

@@ -8,13 +8,13 @@ use daemon_engine::{
     Activation, Admission, AttemptEnd, DaemonState, Gate, HostEnd, HostEpoch, NewTrigger, Output,
     OutputKey, RunLease, Settlement,
 };
-use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject};
+use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerKey};
 use jiff::Timestamp;
 
 use crate::error::StoreError;
 use crate::rows::{
     Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched, NewEvent,
-    OutputPlace, Page, Query, Reclaimed, RefCursor, Registration, RegistryChange, RunRow,
+    OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange, RunRow,
     StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
 };
 
@@ -181,6 +181,13 @@ pub trait Activations: Send + Sync {
     /// made or joined an activation names that again.
     async fn enqueue(&self, trigger: NewTrigger) -> Result<Admission, StoreError>;
 
+    /// Returns the activation of a trigger that was admitted before, which [`Self::enqueue`] would name as a duplicate.
+    async fn triggered(
+        &self,
+        daemon: &DaemonKey,
+        key: &TriggerKey,
+    ) -> Result<Option<ActivationId>, StoreError>;
+
     /// Leases the next ready activation: persons first, then oldest first, daemons in turn.
     ///
     /// A daemon is placed behind all others when it is first woken and whenever it gets a claim; among the ready
@@ -198,6 +205,17 @@ pub trait Activations: Send + Sync {
         id: &ActivationId,
         request: &ClaimRequest,
     ) -> Result<Option<Activation>, StoreError>;
+
+    /// Reports whether rates alone would keep an activation from beginning at `now`.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    async fn is_over_rate(
+        &self,
+        id: &ActivationId,
+        rates: Rates,
+        now: Timestamp,
+    ) -> Result<bool, StoreError>;
 
     /// Makes pending activations ready at `now` that were to wait longer; what they waited for is there. Others are passed
     /// over.

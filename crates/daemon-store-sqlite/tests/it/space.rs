@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::thread;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use daemon_event::{DeliveryId, Enrichment, Event, EventId, Source, read};
 use daemon_store::{Events as _, Hosting as _, Identity, Matching, NewEvent};
 use daemon_store_sqlite::SqliteStore;
 use jiff::Timestamp;
+use notify::{RecursiveMode, Watcher as _};
 use rusqlite::Connection;
 
 use crate::conformance::runtime;
@@ -59,15 +60,15 @@ fn length(path: &Path) -> usize {
     usize::try_from(fs::metadata(path).unwrap().len()).unwrap()
 }
 
-/// Waits until the file is short.
+/// Waits until the file is short: the store cuts it in the background.
 fn shrinks(path: &Path) {
-    for _ in 0..6_000 {
-        if length(path) <= 8 * MIB {
-            return;
-        }
-        thread::sleep(Duration::from_millis(10));
+    let (sender, changes) = channel();
+    let mut watcher = notify::recommended_watcher(sender).unwrap();
+    watcher.watch(path, RecursiveMode::NonRecursive).unwrap();
+    while length(path) > 8 * MIB {
+        let changed = changes.recv_timeout(Duration::from_secs(60));
+        assert!(changed.is_ok(), "{} bytes are left", length(path));
     }
-    panic!("{} bytes are left", length(path));
 }
 
 #[test]

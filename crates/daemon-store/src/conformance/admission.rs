@@ -55,6 +55,13 @@ pub(super) async fn the_same_trigger_names_the_same_activation(store: &dyn Store
     enqueue(store, again(1)).await;
     let known = Admission::Duplicate(activation_id(1));
     assert_eq!(store.enqueue(again(2)).await.expect("admits"), known);
+    let key = again(1).trigger.key;
+    let found = async |id: &str| store.triggered(&daemon(id), &key).await.expect("reads");
+    assert_eq!(
+        (found("a").await, found("b").await, found("never").await),
+        (Some(activation_id(1)), None, None),
+        "it can be asked for"
+    );
     let activation = claimed(store, at(2)).await;
     assert_eq!(
         store.enqueue(again(3)).await.expect("admits"),

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::model::Model;
 use crate::decide::{DAY, HISTORY, HOUR, occupies_slot};
 use crate::error::StoreError;
-use crate::rows::{ClaimRequest, Ended, Reclaimed, RunRow};
+use crate::rows::{ClaimRequest, Ended, Rates, Reclaimed, RunRow};
 
 impl Model {
     /// Leases the next ready activation; see [`Activations::claim`](crate::Activations::claim).
@@ -48,7 +48,8 @@ impl Model {
         activation.state == ActivationState::Pending
             && activation.not_before <= request.now
             && self.may_start(&activation.daemon)
-            && self.is_within_rates(activation, request)
+            && self.is_within_rates(activation, request.rates, request.now)
+            && self.is_within_budget(request)
             && (!activation.blame.is_suspect() || !self.suspect_is_leased())
             && fits(busy(&|_| true), request.host_slots)
             && fits(
@@ -65,12 +66,32 @@ impl Model {
             .any(|other| other.state.is_leased() && other.blame.is_suspect())
     }
 
-    fn is_within_rates(&self, activation: &Activation, request: &ClaimRequest) -> bool {
+    /// Reports whether rates hold an activation back; see [`Activations::is_over_rate`](crate::Activations::is_over_rate).
+    pub fn is_over_rate(
+        &self,
+        id: &ActivationId,
+        rates: Rates,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let place = self.place(id)?;
+        Ok(!self.is_within_rates(&self.activations[place], rates, now))
+    }
+
+    fn is_within_budget(&self, request: &ClaimRequest) -> bool {
+        let today = self
+            .activations
+            .iter()
+            .filter(|other| other.started_at.is_some_and(|at| at > request.now - DAY));
+        let spent = today.filter_map(|other| other.cost_usd).sum::<f64>();
+        request.day_usd.is_none_or(|limit| spent < limit)
+    }
+
+    fn is_within_rates(&self, activation: &Activation, rates: Rates, now: Timestamp) -> bool {
         let began = |of: &dyn Fn(&Activation) -> bool| {
             let began = self.activations.iter().filter(|other| {
                 other
                     .started_at
-                    .is_some_and(|at| request.now - HOUR < at && at <= request.now)
+                    .is_some_and(|at| now - HOUR < at && at <= now)
                     && of(other)
             });
             u32::try_from(began.count()).unwrap_or(u32::MAX)
@@ -78,21 +99,13 @@ impl Model {
         let fits = |limit: Option<u32>, of: &dyn Fn(&Activation) -> bool| {
             limit.is_none_or(|limit| began(of) < limit)
         };
-        let spent = || {
-            let today = self
-                .activations
-                .iter()
-                .filter(|other| other.started_at.is_some_and(|at| at > request.now - DAY));
-            today.filter_map(|other| other.cost_usd).sum::<f64>()
-        };
         let same_daemon = |other: &Activation| other.daemon == activation.daemon;
-        fits(request.rates.host, &|_| true)
-            && fits(request.rates.daemon, &same_daemon)
+        fits(rates.host, &|_| true)
+            && fits(rates.daemon, &same_daemon)
             && (!has_rate_of_subject(activation)
-                || fits(request.rates.subject, &|other| {
+                || fits(rates.subject, &|other| {
                     same_daemon(other) && other.subject == activation.subject
                 }))
-            && request.day_usd.is_none_or(|limit| spent() < limit)
     }
 
     fn lease(&mut self, place: usize, request: &ClaimRequest) -> Activation {

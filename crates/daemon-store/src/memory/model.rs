@@ -152,6 +152,14 @@ impl Model {
         }
     }
 
+    /// Returns the activation of a trigger; see [`Activations::triggered`](crate::Activations::triggered).
+    pub fn triggered(&self, daemon: &DaemonKey, key: &TriggerKey) -> Option<ActivationId> {
+        match key {
+            TriggerKey::Tick(at) => self.standing_tick(daemon, *at)?.activation.clone(),
+            TriggerKey::Event(_) | TriggerKey::Person(_) => self.admitted(daemon, key),
+        }
+    }
+
     /// Plants a fault.
     #[cfg(feature = "internal-testing")]
     pub fn plant(&mut self, canary: crate::Canary) {
@@ -220,12 +228,13 @@ impl Model {
         self.turns.insert(daemon, self.n_turns);
     }
 
+    fn admitted(&self, daemon: &DaemonKey, key: &TriggerKey) -> Option<ActivationId> {
+        let place = self.trigger_places.get(daemon)?.get(key)?;
+        self.triggers[*place].activation.clone()
+    }
+
     fn standing(&self, new: &NewTrigger) -> Standing {
-        let known = self
-            .trigger_places
-            .get(&new.daemon)
-            .and_then(|places| places.get(&new.trigger.key))
-            .and_then(|place| self.triggers[*place].activation.clone());
+        let known = self.admitted(&new.daemon, &new.trigger.key);
         #[cfg(feature = "internal-testing")]
         let known = known.filter(|_| !self.has(crate::Canary::UniqueIndexDropped));
         let pending = || {

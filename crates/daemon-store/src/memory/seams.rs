@@ -7,14 +7,14 @@ use daemon_engine::{
     Activation, Admission, AttemptEnd, DaemonState, Gate, HostEnd, HostEpoch, NewTrigger, Output,
     OutputKey, RunLease, Settlement,
 };
-use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject};
+use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerKey};
 use jiff::Timestamp;
 
 use super::model::Model;
 use crate::error::StoreError;
 use crate::rows::{
     Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched, NewEvent,
-    OutputPlace, Page, Query, Reclaimed, RefCursor, Registration, RegistryChange, RunRow,
+    OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange, RunRow,
     StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
 };
 use crate::traits::{Activations, Events, Hosting, Outbox, Registry, Ticks, WantedFacts};
@@ -172,6 +172,14 @@ impl Activations for MemoryStore {
         Ok(self.model().enqueue(trigger))
     }
 
+    async fn triggered(
+        &self,
+        daemon: &DaemonKey,
+        key: &TriggerKey,
+    ) -> Result<Option<ActivationId>, StoreError> {
+        Ok(self.model().triggered(daemon, key))
+    }
+
     async fn claim(&self, request: &ClaimRequest) -> Result<Option<Activation>, StoreError> {
         Ok(self.model().claim(request))
     }
@@ -182,6 +190,15 @@ impl Activations for MemoryStore {
         request: &ClaimRequest,
     ) -> Result<Option<Activation>, StoreError> {
         Ok(self.model().claim_one(id, request))
+    }
+
+    async fn is_over_rate(
+        &self,
+        id: &ActivationId,
+        rates: Rates,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.model().is_over_rate(id, rates, now)
     }
 
     async fn hasten(&self, ids: &[ActivationId], now: Timestamp) -> Result<(), StoreError> {
