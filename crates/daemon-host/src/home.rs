@@ -368,12 +368,13 @@ mod tests {
         let next = || home.own().expect("the home is free");
         assert_eq!(next().previous(), HostEnd::Stopped, "there was none");
         assert_eq!(next().previous(), HostEnd::Stopped);
-        let panicked = std::panic::catch_unwind(|| {
+        let unwound = std::panic::catch_unwind(|| {
             let _owner = next();
-            let n = 3;
-            assert!(n == 0, "three of {n}");
+            std::panic::resume_unwind(Box::new("a defect"));
         });
-        assert!(panicked.is_err());
+        drop(unwound);
+        let lock = std::fs::read_to_string(home.lock()).expect("the lock is read");
+        assert!(lock.ends_with("\npanicked\n"), "{lock}");
         // Whoever owns it next and stores nothing leaves the word to the one behind.
         assert_eq!(next().previous(), HostEnd::Panicked);
         let mut owner = next();

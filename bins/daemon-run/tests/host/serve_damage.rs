@@ -27,6 +27,16 @@ fn log(world: &World) -> PathBuf {
     world.home.join("state.db-wal")
 }
 
+/// Cuts the log to the length that is made of its own.
+fn cut(world: &World, left: impl FnOnce(u64) -> u64) {
+    let file = fs::File::options()
+        .write(true)
+        .open(log(world))
+        .expect("the log");
+    let length = file.metadata().expect("its length").len();
+    file.set_len(left(length)).expect("it can be cut");
+}
+
 /// Checks that a host refuses the store with these words, and that a repair lets the next one serve what is left.
 fn check_refused(world: &World, expected: &str) {
     let before = fs::read(log(world)).expect("the log");
@@ -76,12 +86,7 @@ fn check_refused(world: &World, expected: &str) {
 #[test]
 fn a_log_that_was_cut_in_half_is_refused_and_repaired() {
     let world = killed();
-    let file = fs::File::options()
-        .write(true)
-        .open(log(&world))
-        .expect("the log");
-    let length = file.metadata().expect("its length").len();
-    file.set_len(length / 2).expect("it can be cut");
+    cut(&world, |length| length / 2);
     check_refused(&world, "its write-ahead log ends after");
 }
 
@@ -98,12 +103,7 @@ fn a_log_with_64_bytes_overwritten_is_refused_and_repaired() {
 #[test]
 fn a_log_with_a_torn_end_is_no_reason_to_refuse() {
     let world = killed();
-    let file = fs::File::options()
-        .write(true)
-        .open(log(&world))
-        .expect("the log");
-    let length = file.metadata().expect("its length").len();
-    file.set_len(length - 10).expect("it can be cut");
+    cut(&world, |length| length - 10);
     let host = world.serve();
     let all = usize::try_from(EVENTS).expect("few");
     assert!(host.list("events").len() >= all - 1);
