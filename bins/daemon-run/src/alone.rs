@@ -1,6 +1,7 @@
 //! A host's parts without its loops, for a command that does by itself what a host would do.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use daemon_host::config::Config;
 use daemon_host::driver::{Inner, Runtime};
@@ -11,9 +12,12 @@ use daemon_host::serve::{Compose as _, begin_epoch};
 use daemon_store::Store;
 
 use crate::compose::{Composer, open_store};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::place::Place;
 use crate::session::{Offline, home_failure, own};
+
+/// How long git may take to open a repository: longer than any of its commands may take.
+const GIT: Duration = Duration::from_secs(300);
 
 /// The owner of a home for as long as one command takes.
 pub(crate) struct Alone {
@@ -33,7 +37,11 @@ impl Alone {
         composer: &Composer,
         config: Config,
     ) -> Result<Self, Failure> {
-        let parts = composer.parts(&config)?;
+        let parts = composer.parts(&config, Instant::now() + GIT)?;
+        if let Some(repo) = parts.unopened.first() {
+            let message = format!("git did not open `{}` in time", repo.name);
+            return Err(Failure::new(Exit::NoInput, "repository", message));
+        }
         let home = Home::open(place.home()?).map_err(home_failure)?;
         let mut owner = own(&home)?;
         let store = open_store(&home, &config.host.store)?;

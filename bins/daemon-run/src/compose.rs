@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::Instant;
 
 use daemon_engine::{NewOutput, OutputKey, OutputState, Surface};
 use daemon_host::config::{self, Config, ConfigError, Fault, Period, Problem};
 use daemon_host::driver::repos::Watched;
 use daemon_host::driver::{Checked, Checker, Parts, Planner, Push, PushPermission, Wish};
+use daemon_host::home::Home;
 use daemon_host::ops::{OpError, OpErrorKind, chain};
 use daemon_host::policy::{OFFLINE_LEVEL, is_offline};
 use daemon_host::serve::Compose;
 use daemon_process::{Enclosure, Network, ProcessLimit, SandboxLevel, Supervisor};
 use daemon_repo::{Discovery, Git, Problem as GitProblem, Remote, Repository, daemon_branch};
+use daemon_store::{Store, StoreError};
 use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
 
-use crate::failure::{Exit, Failure};
 use crate::names;
 use crate::place::Place;
 use crate::services::services;
@@ -127,9 +128,13 @@ impl Compose for Composer {
         Ok(config)
     }
 
-    fn parts(&self, config: &Config) -> Result<Parts, OpError> {
+    fn open_store(&self, home: &Home, config: &Config) -> Result<Arc<dyn Store>, OpError> {
+        open_store(home, &config.host.store)
+    }
+
+    fn parts(&self, config: &Config, until: Instant) -> Result<Parts, OpError> {
         let git = self.git()?;
-        let repos = self.watched(&git, config)?;
+        let (repos, unopened) = self.watched(&git, config, until)?;
         self.check_system(config)?;
         let mut surfaces: BTreeMap<String, Arc<dyn Surface>> = BTreeMap::new();
         let branches = GitBranch::new(self.places(config, &repos)?);
@@ -145,6 +150,7 @@ impl Compose for Composer {
             facts: Arc::new(services(self.home(), config)?),
             servers: self.servers(config)?,
             repos,
+            unopened,
             sandbox: sandbox(config, Reach::Network),
             offline_sandbox: sandbox(config, Reach::Nothing),
         })
@@ -267,53 +273,6 @@ pub(crate) fn is_offline_anywhere(config: &Config) -> bool {
 }
 
 impl Composer {
-    /// Opens the repositories of a configuration.
-    fn watched(&self, git: &Git, config: &Config) -> Result<Vec<Arc<Watched>>, OpError> {
-        let mut watched: Vec<Arc<Watched>> = Vec::new();
-        for (index, repo) in config.repo.iter().enumerate() {
-            let index = index.to_string();
-            let wrong = |key: &str, message: String| {
-                self.refuse(&[Fault::of_value(&["repo", &index, key], message)])
-            };
-            let path = self.directory.join(&repo.path);
-            let opened = Repository::open(git, &path).map_err(|error| {
-                OpError::new(
-                    OpErrorKind::NotFound,
-                    "repository",
-                    format!("`{}`: {}", path.display(), chain(&error)),
-                )
-            })?;
-            let opened = match repo.name.as_deref().map(str::parse).transpose() {
-                Ok(None) => opened,
-                Ok(Some(name)) => opened.named(name),
-                Err(error) => return Err(wrong("name", format!("repo.name: {error}"))),
-            };
-            if let Some(twin) = watched
-                .iter()
-                .find(|other| other.name.folded() == opened.name().folded())
-            {
-                let message = format!("two watched repositories are named `{}`", twin.name);
-                return Err(
-                    OpError::new(OpErrorKind::Config, "repository-name", message)
-                        .with_help("set [[repo]] name"),
-                );
-            }
-            let remote = repo.remote.as_deref().map(str::parse).transpose();
-            let remote = remote.map_err(|error: daemon_repo::InvalidName| {
-                wrong("remote", format!("repo.remote: {error}"))
-            })?;
-            watched.push(Arc::new(Watched {
-                name: opened.name().clone(),
-                repository: opened,
-                branch: repo.branch.clone(),
-                remote,
-                zone: repo.zone.clone(),
-                poll: repo.poll.unsigned().max(Duration::from_millis(100)),
-            }));
-        }
-        Ok(watched)
-    }
-
     fn places(
         &self,
         config: &Config,
@@ -404,29 +363,34 @@ pub(crate) const SQLITE: &str = "sqlite";
 const REPAIR: &str = "restore the store from a backup, or give up what is lost with `daemon-run doctor --repair`, which keeps a copy";
 
 /// Opens the store that a configuration names.
-pub(crate) fn open_store(
-    home: &daemon_host::home::Home,
-    store: &str,
-) -> Result<Arc<dyn daemon_store::Store>, Failure> {
-    if store != SQLITE {
-        let failure = Failure::new(
-            Exit::Config,
-            "unknown-store",
-            format!("`{store}` is not a store that is served"),
-        );
-        return Err(failure.help(SQLITE));
-    }
+///
+/// # Errors
+/// If it is not one that is served, or cannot be opened.
+pub(crate) fn open_store(home: &Home, store: &str) -> Result<Arc<dyn Store>, OpError> {
+    check_store(store)?;
     let path = home.store();
     let opened = daemon_store_sqlite::SqliteStore::open(&path);
     match opened {
         Ok(store) => Ok(Arc::new(store)),
         Err(error) => {
             let message = format!("the store `{}`: {}", path.display(), chain(&error));
-            let failure = Failure::new(Exit::Unavailable, "store-failed", message);
+            let failure = OpError::new(OpErrorKind::Unavailable, "store-failed", message);
             Err(match error {
-                daemon_store::StoreError::LogDamaged { .. } => failure.help(REPAIR),
+                StoreError::LogDamaged { .. } => failure.with_help(REPAIR),
                 _ => failure,
             })
         }
     }
+}
+
+/// Refuses a store that is not served.
+///
+/// # Errors
+/// Names it.
+pub(crate) fn check_store(store: &str) -> Result<(), OpError> {
+    if store == SQLITE {
+        return Ok(());
+    }
+    let message = format!("`{store}` is not a store that is served");
+    Err(OpError::new(OpErrorKind::Config, "unknown-store", message).with_help(SQLITE))
 }

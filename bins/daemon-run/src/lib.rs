@@ -34,5 +34,6 @@ mod providers;
 mod readme;
 mod services;
 mod session;
+mod watched;
 
 pub use dispatch::{command, main};

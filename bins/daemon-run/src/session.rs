@@ -8,6 +8,7 @@ use daemon_host::control::{CallError, Client, ErrorBody};
 use daemon_host::home::{Home, HomeError, Ownership};
 use daemon_host::ops::{Live, OpError, OpErrorKind, Operations};
 use daemon_host::registry::SharedRegistry;
+use daemon_store::Rates;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -209,6 +210,11 @@ impl Live for Offline {
     fn pause(&self) -> Option<String> {
         let space = daemon_host::disk::Space::of(self.home.root());
         space.pause().map(|why| format!("disk: {why}"))
+    }
+
+    fn rates(&self) -> Rates {
+        // Nothing begins without a host, so that no rate holds anything back.
+        Rates::default()
     }
 
     fn nudge(&self) {}

@@ -134,7 +134,7 @@ impl Inner {
     }
 
     /// Says why no run may start, if so, beginning with a word for what is waited for.
-    pub(crate) fn pause(&self) -> Option<String> {
+    pub fn pause(&self) -> Option<String> {
         self.space().pause().map(|why| format!("disk: {why}"))
     }
 }

@@ -15,6 +15,8 @@ use crate::driver::{Inner, Parts};
 use crate::ops::chain;
 use crate::policy::RunPolicy;
 use crate::random;
+use crate::rates::rate_checks;
+use crate::registry::Registered;
 use crate::servers;
 use crate::token::{self, service_token};
 
@@ -221,6 +223,10 @@ pub async fn examine(inner: &Inner) -> Value {
     for daemon in inner.registry.get().iter() {
         checks.push(daemon_check(daemon));
     }
+    let registry = inner.registry.get();
+    let daemons: Vec<&Registered> = registry.iter().map(AsRef::as_ref).collect();
+    let limits = &runtime.config.limits;
+    checks.extend(rate_checks(&daemons, limits, random::now()));
     checks_json(&checks)
 }
 
@@ -388,7 +394,7 @@ pub fn port_check(listen: &str) -> Check {
 }
 
 /// Says whether a daemon can wake.
-pub fn daemon_check(daemon: &crate::registry::Registered) -> Check {
+pub fn daemon_check(daemon: &Registered) -> Check {
     let name = format!("daemon {}", daemon.row.key);
     if daemon.row.validity == Validity::Invalid {
         let first = first_error(&daemon.row.diagnostics);

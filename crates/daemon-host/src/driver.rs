@@ -34,7 +34,9 @@ use crate::registry::SharedRegistry;
 use crate::secrets::HostSecrets;
 pub use alone::run_one;
 pub use loops::start;
-pub use parts::{Checked, Checker, Parts, Planner, Push, PushPermission, Runtime, Wish};
+pub use parts::{
+    Checked, Checker, Naming, Parts, Planner, Push, PushPermission, Runtime, Unopened, Wish,
+};
 use repos::{Awaited, Watched};
 pub use sight::RepoState;
 
@@ -52,6 +54,8 @@ pub(crate) struct Signals {
     pub(crate) repos: Notify,
     /// A first reading of a repository is over.
     pub(crate) read: Notify,
+    /// The configuration or the parts were replaced.
+    pub(crate) replaced: Notify,
     pub(crate) ended: Notify,
 }
 
@@ -101,7 +105,7 @@ pub struct Inner {
     /// What the host itself holds and nothing may tell.
     pub(crate) secrets: HostSecrets,
     /// Before it nothing is claimed; set in a crash loop.
-    claims_from: std::sync::OnceLock<tokio::time::Instant>,
+    claims_from: std::sync::OnceLock<claims::ClaimsFrom>,
     runtime: RwLock<Arc<Runtime>>,
     state: Mutex<State>,
     backlog: AtomicU64,
@@ -190,6 +194,8 @@ impl Inner {
             parts,
             generation,
         });
+        drop(runtime);
+        self.signals.replaced.notify_one();
         generation
     }
 
@@ -356,7 +362,7 @@ impl Inner {
 
     /// Removes what earlier hosts of this home left of work trees.
     pub async fn clear_worktrees(self: &Arc<Self>) {
-        upkeep::clear_worktrees(self).await;
+        upkeep::clear_worktrees(self, tokio::time::Instant::now() + upkeep::CLEARING).await;
     }
 
     /// Returns the directory of one attempt's worktree.

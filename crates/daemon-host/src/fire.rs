@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use daemon_engine::{Admission, Gate, Joining, NewTrigger, Occasion, Trigger};
 use daemon_event::{
-    ActivationId, DeliveryId, Enrichment, Event, RepoName, Source, TriggerKey, read,
+    ActivationId, DaemonKey, DeliveryId, Enrichment, Event, RepoName, Source, TriggerKey, read,
 };
 use daemon_store::{Matching, Store};
 use daemon_watch::corpus::EnvelopeFacts;
@@ -27,6 +27,15 @@ pub struct Fire {
     pub trigger: FireTrigger,
     /// Who asks.
     pub by: Option<String>,
+}
+
+/// When a request is made, and what keeps new activations from being made then.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// The time.
+    pub now: Timestamp,
+    /// Why no run may start, if so.
+    pub pause: Option<String>,
 }
 
 /// Why a daemon shall wake.
@@ -179,22 +188,33 @@ impl FireTrigger {
     }
 }
 
-/// Takes a request by the path that events and ticks take.
+/// Takes a request by the path that events and ticks take. A request that was taken before names its activation, whatever
+/// would keep a new one from being made.
 ///
 /// # Errors
-/// If there is no such daemon, it is invalid, held or tripped, the host is held, or a queue is full.
+/// If there is no such daemon, it is invalid, held or tripped, the host is held, no run may start, or a queue is full.
 pub async fn submit(
     store: &dyn Store,
     registry: &Registry,
     fire: &Fire,
-    now: Timestamp,
+    moment: Moment,
 ) -> Result<Fired, OpError> {
+    let now = moment.now;
     let daemon = registry.find(&fire.daemon, fire.repo.as_ref())?;
+    if let Some(known) = taken(store, &daemon.row.key, &fire.trigger, now).await? {
+        return Ok(Fired {
+            activation: Some(known),
+            is_duplicate: true,
+        });
+    }
     may_start(daemon)?;
     if store.host_gate().await? != Gate::Open {
         return Err(
             OpError::new(OpErrorKind::Busy, "held", "the host is held").with_help("daemon-run go")
         );
+    }
+    if let Some(why) = moment.pause {
+        return Err(OpError::new(OpErrorKind::Busy, "paused", why));
     }
     let (key, subject, conditions, joining) = match &fire.trigger {
         FireTrigger::Person(request) => (
@@ -277,6 +297,27 @@ pub async fn submit(
             format!("a queue is full: {}", limit.as_str()),
         )),
     }
+}
+
+/// Returns the activation of a request that was taken before.
+async fn taken(
+    store: &dyn Store,
+    daemon: &DaemonKey,
+    trigger: &FireTrigger,
+    now: Timestamp,
+) -> Result<Option<ActivationId>, OpError> {
+    let key = match trigger {
+        FireTrigger::Person(request) => TriggerKey::Person(request.as_str().into()),
+        FireTrigger::Tick(at) => TriggerKey::Tick(*at),
+        FireTrigger::Event(fired) => {
+            let new = intake::new_event(fired.event(now)?, Matching::Done);
+            match store.known(&new).await? {
+                Some(id) => TriggerKey::Event(id),
+                None => return Ok(None),
+            }
+        }
+    };
+    Ok(store.triggered(daemon, &key).await?)
 }
 
 /// Tells what is known of a tick beside its instant.

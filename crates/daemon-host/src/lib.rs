@@ -48,6 +48,7 @@ pub mod ops;
 mod pages;
 pub mod policy;
 pub mod random;
+pub mod rates;
 pub mod readings;
 pub mod registration;
 pub mod registry;

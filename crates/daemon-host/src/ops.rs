@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use daemon_event::RepoName;
-use daemon_store::Store;
+use daemon_store::{Rates, Store};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -36,8 +36,11 @@ pub trait Live: Send + Sync {
     /// Names the watched repositories that could not be read yet, each with the reason.
     fn unread(&self) -> Vec<(RepoName, String)>;
 
-    /// Says why no run may start at the moment, if so.
+    /// Says why no activation may start at the moment, if so.
     fn pause(&self) -> Option<String>;
+
+    /// Returns how many activations may begin within an hour.
+    fn rates(&self) -> Rates;
 
     /// Says that something may have become claimable.
     fn nudge(&self);

@@ -1,33 +1,35 @@
 //! Serving: start, ready, reload, stop.
 
+mod begin;
+mod door;
 mod seams;
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use daemon_engine::{Gate, HostEpoch};
-use daemon_event::Source as SourceName;
-use daemon_ingest::{Github, Linear, Secrets, Sentry, Slack, Source};
+use daemon_engine::HostEpoch;
 use daemon_provider::CancelReason;
 use daemon_store::Store;
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
-use self::seams::{HostHealth, HostLive, Intake};
-use crate::config::{Config, Fault, SecretPlaces};
-use crate::control::{self, Control};
-use crate::driver::{self, Inner, Parts, Runtime, policies};
+use self::begin::begin;
+use self::door::Door;
+use self::seams::HostLive;
+use crate::config::{Config, Fault};
+use crate::control;
+use crate::driver::Parts;
 use crate::home::{Home, Ownership};
-use crate::http::{self, Access, Doors, Hooks, Hosts};
-use crate::ops::{Live, OpError, OpErrorKind, Operations, chain};
+use crate::http;
+use crate::ops::{Live as _, OpError, OpErrorKind};
 use crate::random;
 use crate::secrets::HostSecrets;
-use crate::token;
+
+/// How long a stop waits for clients, and for work that outlives its drain.
+const LEAVING: Duration = Duration::from_secs(5);
 
 /// Reads the configuration and composes its parts; the binary brings it.
 pub trait Compose: Send + Sync {
@@ -37,30 +39,22 @@ pub trait Compose: Send + Sync {
     /// Says what is wrong with it.
     fn load(&self) -> Result<Config, OpError>;
 
-    /// Makes the parts that a configuration names. It may block.
+    /// Opens the store that a configuration names, and converts one of an older version. It blocks, for minutes where a
+    /// large store is converted.
+    ///
+    /// # Errors
+    /// Says why it cannot be opened.
+    fn open_store(&self, home: &Home, config: &Config) -> Result<Arc<dyn Store>, OpError>;
+
+    /// Makes the parts that a configuration names. It blocks. A repository that git has not opened by `until` is among the
+    /// unopened ones.
     ///
     /// # Errors
     /// Says what cannot be made.
-    fn parts(&self, config: &Config) -> Result<Parts, OpError>;
+    fn parts(&self, config: &Config, until: Instant) -> Result<Parts, OpError>;
 
     /// Makes an error of what is wrong with the configuration, with its places in the file.
     fn refuse(&self, faults: &[Fault]) -> OpError;
-}
-
-/// Refuses a policy that names a daemon which never was.
-async fn judge_policies(
-    inner: &Inner,
-    compose: &dyn Compose,
-    config: &Config,
-    parts: &Parts,
-) -> Result<(), OpError> {
-    let named = policies::judge(inner, config, &parts.repos).await?;
-    named.warn();
-    if named.faults.is_empty() {
-        return Ok(());
-    }
-    let help = "correct the name; `planned = true` in its table says that the daemon is to come";
-    Err(compose.refuse(&named.faults).with_help(help))
 }
 
 /// What a host starts with.
@@ -69,8 +63,6 @@ pub struct Start {
     pub home: Home,
     /// Ownership of it, until the host has stopped.
     pub owner: Ownership,
-    /// Its store.
-    pub store: Arc<dyn Store>,
     /// Its configuration.
     pub config: Config,
     /// What reads and composes it again.
@@ -90,7 +82,7 @@ impl std::fmt::Debug for Start {
 /// Where a host that is ready can be reached.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// The URL of the HTTP door.
+    /// The URL of the HTTP listener.
     pub http: String,
     /// The path of the control socket.
     pub socket: PathBuf,
@@ -109,6 +101,9 @@ pub enum Signal {
 
 /// Serves until told to stop.
 ///
+/// The HTTP listener is bound first. While the store is opened and the repositories are read, it answers `/healthz` and
+/// `/readyz`, and a stop ends the host at once.
+///
 /// # Errors
 /// If the configuration cannot be used, or the store, an address or the socket fails at the start.
 pub async fn serve<F: Future<Output = Signal>>(
@@ -116,162 +111,131 @@ pub async fn serve<F: Future<Output = Signal>>(
     on_ready: impl FnOnce(Ready) -> Result<(), OpError>,
     mut signals: impl FnMut() -> F,
 ) -> Result<(), OpError> {
-    let started = monotonic();
-    let Start {
-        home,
-        mut owner,
-        store,
-        config,
-        compose,
-        secrets,
-    } = start;
-    let address = listen_address(&config)?;
-    let token_file = config
-        .host
-        .token_file
-        .clone()
-        .unwrap_or_else(|| PathBuf::from("token"));
-    let token = home.token(&token_file).map_err(config_error)?;
-    let sources = sources(&home, &config)?;
-    // Health checks are answered from here on, however long the rest of the start takes.
-    let (http, bound) = listen(address).await?;
-    let parts = compose.parts(&config)?;
-    let socket = home.below(&config.uds.path);
-    let clients = usize::try_from(config.host.clients).unwrap_or(usize::MAX);
-    let hold = config.host.hold;
-    if store.host_gate().await? == Gate::Held {
-        tracing::warn!(
-            "the host is held: events and ticks are recorded, nothing starts; `daemon-run go` ends that"
-        );
-    }
-    warn_without_model(&config);
-    let epoch = begin_epoch(&*store, &mut owner).await?;
-    if hold {
-        store.set_host_gate(Gate::Held).await?;
-    }
-    let runtime = Runtime {
-        config: Arc::new(config),
-        parts,
-        generation: 1,
+    let door = Door::new(&start)?;
+    let (http, bound) = listen(listen_address(&start.config)?).await?;
+    let mut asked = Asked::default();
+    let begun = tokio::select! {
+        begun = begin(start, door, bound, &http.opening) => begun?,
+        () = asked.stop(&mut signals) => {
+            tracing::info!("stopping before the host is ready");
+            in_time(http.close()).await;
+            return Ok(());
+        }
     };
-    let inner = Inner::new(home, Arc::clone(&store), epoch, runtime, secrets);
-    let metrics = recorder();
-    crate::strays::end().await;
-    inner.pause_claims_in_a_crash_loop(owner.previous()).await?;
-    inner.take_back().await?;
-    inner.load_registry().await?;
-    let runtime = inner.runtime();
-    judge_policies(&inner, &*compose, &runtime.config, &runtime.parts).await?;
-    let control_listener = control::bind(&socket)
-        .map_err(|error| unusable(&format!("cannot bind `{}`", socket.display()), &error))?;
-    let tasks = driver::start(&inner).await;
-
-    let live = Arc::new(HostLive {
-        inner: Arc::clone(&inner),
-        compose,
-        started,
-        hooks: std::sync::OnceLock::new(),
-    });
-    let operations = Operations::new(
-        store,
-        inner.registry().clone(),
-        Arc::clone(&live) as Arc<dyn Live>,
-    );
-    let hooks = Hooks::new(
-        sources,
-        Arc::new(Intake {
-            inner: Arc::clone(&inner),
-        }),
-    );
-    let access = Access::new(&token, hosts(bound));
-    let login_url = format!("http://{bound}/login?code={}", access.login_code());
-    let health = Arc::new(HostHealth {
-        inner: Arc::clone(&inner),
-        metrics,
-    });
-    let doors = Arc::new(Doors {
-        access,
-        operations: operations.clone(),
-        hooks,
-        repeats: http::Repeats::default(),
-        health,
-        streams: http::Streams::new(inner.stop.clone()),
-    });
-    live.hooks.set(Arc::clone(&doors)).unwrap_or_default();
-    let control = Control {
-        operations,
-        epoch: epoch.0,
-        actor: "owner".to_owned(),
-        started,
-        clients,
-        tokens: inner.tokens.clone(),
-        events: inner.emanations.events(),
-    };
-
-    let Http {
-        opening,
-        listeners,
-        stop,
-    } = http;
-    opening.open(doors);
-    listeners.spawn(control::serve(
-        control_listener,
+    let (inner, live, tasks) = (&begun.live.inner, &begun.live, &begun.tasks);
+    http.opening.open(Arc::clone(&begun.doors));
+    let (listener, control) = begun.control;
+    http.listeners.spawn(control::serve(
+        listener,
         Arc::new(control),
         inner.stop.clone(),
         inner.finished.clone(),
     ));
-    listeners.close();
+    http.listeners.spawn(seams::open_late(Arc::clone(live)));
+    let code = begun.doors.access.login_code();
     on_ready(Ready {
         http: format!("http://{bound}"),
-        socket: socket.clone(),
-        login_url,
+        socket: begun.socket.path().to_owned(),
+        login_url: format!("http://{bound}/login?code={code}"),
     })?;
 
-    loop {
-        let signal = tokio::select! {
-            signal = signals() => signal,
-            () = inner.broken.cancelled() => {
-                let message = "the disk failed under the store; nothing more can be recorded";
-                let error = OpError::new(OpErrorKind::Broken, "store-broken", message);
-                return Err(error.with_help("mend the disk, then start again: the store is checked first"));
-            }
-        };
-        match signal {
-            Signal::Stop => break,
-            Signal::Reload => match live.reload().await {
-                Ok(told) => tracing::info!(%told, "reloaded"),
-                Err(error) => {
-                    tracing::error!(%error, "the configuration is wrong; the old one stays");
-                }
-            },
-        }
-    }
+    asked.until_stopped(live, &mut signals).await?;
     tracing::info!("stopping");
     inner.stop.cancel();
-    drop(stop);
+    let closed = http.close();
     tokio::select! {
         () = tasks.wait() => {}
-        () = again(&mut signals) => inner.stop_runs(CancelReason::AgentStop),
+        () = asked.stop(&mut signals) => inner.stop_runs(CancelReason::AgentStop),
     }
     let last = async {
         tasks.wait().await;
-        listeners.wait().await;
+        closed.await;
     };
-    if tokio::time::timeout(Duration::from_secs(5), last)
-        .await
-        .is_err()
-    {
-        tracing::warn!("some clients did not leave in time");
-    }
-    std::fs::remove_file(&socket).unwrap_or_default();
+    in_time(last).await;
     Ok(())
 }
 
-/// The HTTP listener, which serves until the guard of its stop goes.
+/// Waits for what a stop leaves to be done, and not for ever.
+async fn in_time(last: impl Future<Output = ()>) {
+    if tokio::time::timeout(LEAVING, last).await.is_err() {
+        tracing::warn!("some clients did not leave in time");
+    }
+}
+
+/// Requests that came while a host was busy.
+#[derive(Debug, Default)]
+struct Asked {
+    reload: bool,
+}
+
+impl Asked {
+    /// Waits for a request to stop, and notes requests to reload.
+    async fn stop<F: Future<Output = Signal>>(&mut self, signals: &mut impl FnMut() -> F) {
+        while signals().await == Signal::Reload {
+            self.reload = true;
+        }
+    }
+
+    /// Reloads whenever asked, until asked to stop, which ends a reload that is under way.
+    ///
+    /// # Errors
+    /// If the store can never be written again.
+    async fn until_stopped<F: Future<Output = Signal>>(
+        &mut self,
+        live: &HostLive,
+        signals: &mut impl FnMut() -> F,
+    ) -> Result<(), OpError> {
+        loop {
+            if std::mem::take(&mut self.reload) {
+                tokio::select! {
+                    reloaded = live.reload() => report(reloaded),
+                    () = self.stop(signals) => return Ok(()),
+                }
+                continue;
+            }
+            let signal = tokio::select! {
+                signal = signals() => signal,
+                () = live.inner.broken.cancelled() => {
+                    let message = "the disk failed under the store; nothing more can be recorded";
+                    let error = OpError::new(OpErrorKind::Broken, "store-broken", message);
+                    return Err(error.with_help("mend the disk, then start again: the store is checked first"));
+                }
+            };
+            match signal {
+                Signal::Stop => return Ok(()),
+                Signal::Reload => self.reload = true,
+            }
+        }
+    }
+}
+
+/// Logs how a reload went.
+fn report(reloaded: Result<serde_json::Value, OpError>) {
+    match reloaded {
+        Ok(told) => tracing::info!(%told, "reloaded"),
+        Err(error) if error.kind == OpErrorKind::Config => {
+            tracing::error!(%error, "the configuration is wrong; the old one stays");
+        }
+        Err(error) => {
+            tracing::error!(%error, "the configuration could not be replaced; the old one stays");
+        }
+    }
+}
+
+/// The HTTP listener, which serves until the guard of its stop is dropped.
 struct Http {
     opening: http::Opening,
     listeners: TaskTracker,
     stop: DropGuard,
+}
+
+impl Http {
+    /// Stops listening at once, and returns what waits until the clients have left.
+    fn close(self) -> impl Future<Output = ()> {
+        drop(self.stop);
+        self.listeners.close();
+        async move { self.listeners.wait().await }
+    }
 }
 
 /// Begins to listen.
@@ -338,19 +302,6 @@ fn warn_without_model(config: &Config) {
     }
 }
 
-async fn again<F: Future<Output = Signal>>(signals: &mut impl FnMut() -> F) {
-    while signals().await != Signal::Stop {}
-}
-
-/// Reads the monotonic clock, for the uptime.
-fn monotonic() -> Instant {
-    Instant::now()
-}
-
-fn config_error(error: crate::home::HomeError) -> OpError {
-    OpError::new(OpErrorKind::Config, "token", chain(&error))
-}
-
 /// Reads the address, and refuses a public one without a token of its own.
 fn listen_address(config: &Config) -> Result<SocketAddr, OpError> {
     let text = &config.host.listen;
@@ -369,85 +320,4 @@ fn listen_address(config: &Config) -> Result<SocketAddr, OpError> {
         );
     }
     Ok(address)
-}
-
-/// Returns the names by which requests may address a listener.
-fn hosts(bound: SocketAddr) -> Hosts {
-    if !bound.ip().is_loopback() {
-        return Hosts::Any;
-    }
-    let port = bound.port();
-    let names = ["localhost", "127.0.0.1", "[::1]"];
-    let with_port = names
-        .iter()
-        .map(|name| format!("{name}:{port}"))
-        .chain([bound.to_string()]);
-    // The port that HTTP means by itself is left out by clients.
-    let without = names
-        .iter()
-        .filter(|_| port == 80)
-        .map(|name| (*name).to_owned());
-    Hosts::These(with_port.chain(without).collect())
-}
-
-/// Makes the sources that have secrets.
-fn sources(home: &Home, config: &Config) -> Result<BTreeMap<SourceName, Arc<dyn Source>>, OpError> {
-    let mut sources: BTreeMap<SourceName, Arc<dyn Source>> = BTreeMap::new();
-    for (name, places) in config.sources.secrets() {
-        let secrets = secrets(home, name, places)?;
-        let source: Arc<dyn Source> = match name {
-            SourceName::Github => Arc::new(Github::new(secrets)),
-            SourceName::Slack => Arc::new(Slack::new(secrets)),
-            SourceName::Sentry => Arc::new(Sentry::new(secrets)),
-            SourceName::Linear => {
-                let late = config.sources.linear.as_ref();
-                let linear = Linear::new(secrets);
-                match late.and_then(|linear| linear.accept_late) {
-                    Some(late) => Arc::new(linear.accepting_late(late.unsigned())),
-                    None => Arc::new(linear),
-                }
-            }
-            // A repository is looked at and sends nothing.
-            SourceName::Git => continue,
-        };
-        sources.insert(name, source);
-    }
-    Ok(sources)
-}
-
-/// Reads the secrets of a source, of which there must be one.
-fn secrets(home: &Home, name: SourceName, places: SecretPlaces<'_>) -> Result<Secrets, OpError> {
-    let wrong = |message: String| OpError::new(OpErrorKind::Config, "source-secret", message);
-    let mut secrets: Vec<String> = Vec::new();
-    if let Some(file) = places.file {
-        let key = format!("sources.{name}.secret_file");
-        let text =
-            token::file_text(home.root(), &key, file).map_err(|error| wrong(chain(&error)))?;
-        let lines = text.lines().filter(|line| !line.trim().is_empty());
-        secrets.extend(lines.map(str::to_owned));
-    }
-    if let Some(variable) = places.env {
-        let value = random::environment(variable).and_then(|value| value.into_string().ok());
-        secrets.push(value.ok_or_else(|| {
-            wrong(format!(
-                "sources.{name}.secret_env: `{variable}` is not set"
-            ))
-        })?);
-    }
-    Secrets::new(secrets).map_err(|error| wrong(format!("sources.{name}: {error}")))
-}
-
-/// Installs the recorder of metrics, once a process.
-fn recorder() -> PrometheusHandle {
-    static RECORDER: std::sync::OnceLock<PrometheusHandle> = std::sync::OnceLock::new();
-    RECORDER
-        .get_or_init(|| {
-            let recorder = PrometheusBuilder::new().build_recorder();
-            let handle = recorder.handle();
-            if metrics::set_global_recorder(recorder).is_err() {
-                tracing::debug!("another recorder of metrics is installed");
-            }
-            handle
-        })
-        .clone()
 }

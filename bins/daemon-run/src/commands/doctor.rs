@@ -1,5 +1,7 @@
 //! `doctor`: what works on this machine, in this home, in these repositories.
 
+use std::time::{Duration, Instant};
+
 use daemon_host::config::Config;
 use daemon_host::doctor::{
     Check, checks_json, daemon_check, examine_machine, port_check, sandbox_refusals,
@@ -7,6 +9,8 @@ use daemon_host::doctor::{
 };
 use daemon_host::home::Home;
 use daemon_host::ops::chain;
+use daemon_host::random;
+use daemon_host::rates::rate_checks;
 use daemon_host::registry::Registered;
 use daemon_host::serve::Compose as _;
 use daemon_host::servers;
@@ -20,6 +24,9 @@ use crate::failure::{Exit, Failure};
 use crate::out::{Out, put};
 use crate::place::Place;
 use crate::session::own;
+
+/// How long git may take to open the repositories.
+const GIT: Duration = Duration::from_secs(5);
 
 /// Examines, through a live host where there is one; returns whether nothing fails.
 pub(crate) async fn run(args: &Doctor, place: &Place, out: Out) -> Result<bool, Failure> {
@@ -66,7 +73,7 @@ fn repair(place: &Place) -> Result<Check, Failure> {
         Failure::new(Exit::NoInput, "no-home", message)
     })?;
     let owner = own(&home)?;
-    let now = daemon_host::random::now().strftime("%Y%m%d-%H%M%S");
+    let now = random::now().strftime("%Y%m%d-%H%M%S");
     let keep = home.root().join(format!("damaged-{now}"));
     let repaired = daemon_store_sqlite::repair(&home.store(), &keep);
     drop(owner);
@@ -136,7 +143,7 @@ async fn local(args: &Doctor, place: &Place, seen: Seen) -> Vec<Check> {
     checks.extend(home(place));
     let existing = place.home.as_deref().filter(|home| home.is_dir());
     let existing = existing.unwrap_or(&place.directory);
-    checks.extend(examine_machine(existing, daemon_host::random::now()));
+    checks.extend(examine_machine(existing, random::now()));
     checks.push(sandbox());
     let config = match composer.load() {
         Ok(config) => config,
@@ -157,7 +164,7 @@ async fn local(args: &Doctor, place: &Place, seen: Seen) -> Vec<Check> {
     checks.extend(servers::checks(existing, &config, &composer.path));
     if seen == Seen::Alone {
         checks.push(port_check(&config.host.listen));
-        checks.extend(store(place, &config.host.store).await);
+        checks.extend(store(place, &config).await);
     }
     checks
 }
@@ -186,7 +193,7 @@ fn sandbox() -> Check {
 
 /// Says whether the configured providers and repositories can be used.
 async fn parts(composer: &Composer, config: &Config) -> Vec<Check> {
-    let parts = match composer.parts(config) {
+    let parts = match composer.parts(config, Instant::now() + GIT) {
         Ok(parts) => parts,
         Err(error) => {
             let remedy = error.help.unwrap_or_else(|| "see config.toml".to_owned());
@@ -203,6 +210,14 @@ async fn parts(composer: &Composer, config: &Config) -> Vec<Check> {
     checks.extend(parts.repos.iter().map(|repo| {
         let detail = repo.repository.common_dir().display().to_string();
         Check::ok(format!("repository {}", repo.name), detail)
+    }));
+    checks.extend(parts.unopened.iter().map(|repo| {
+        let detail = format!("git has not opened it within {} s", GIT.as_secs());
+        Check::warn(
+            format!("repository {}", repo.name),
+            detail,
+            "see that git can read it",
+        )
     }));
     checks.extend(surface_checks(&parts).await);
     checks
@@ -251,11 +266,11 @@ fn home(place: &Place) -> Vec<Check> {
     checks
 }
 
-async fn store(place: &Place, name: &str) -> Vec<Check> {
+async fn store(place: &Place, config: &Config) -> Vec<Check> {
     let Some(home) = place.home.as_deref().and_then(Home::existing) else {
         return Vec::new();
     };
-    let store = match open_store(&home, name) {
+    let store = match open_store(&home, &config.host.store) {
         Ok(store) => store,
         Err(failure) => {
             let remedy = failure
@@ -264,10 +279,10 @@ async fn store(place: &Place, name: &str) -> Vec<Check> {
             return vec![Check::fail("store", failure.message, remedy)];
         }
     };
-    daemons(&*store).await
+    daemons(&*store, config).await
 }
 
-async fn daemons(store: &dyn Store) -> Vec<Check> {
+async fn daemons(store: &dyn Store, config: &Config) -> Vec<Check> {
     match store.daemons().await {
         Ok(rows) => {
             let mut checks = vec![Check::ok(
@@ -278,10 +293,10 @@ async fn daemons(store: &dyn Store) -> Vec<Check> {
                     rows.len()
                 ),
             )];
-            checks.extend(
-                rows.into_iter()
-                    .map(|row| daemon_check(&Registered::new(row))),
-            );
+            let daemons: Vec<Registered> = rows.into_iter().map(Registered::new).collect();
+            checks.extend(daemons.iter().map(daemon_check));
+            let daemons: Vec<&Registered> = daemons.iter().collect();
+            checks.extend(rate_checks(&daemons, &config.limits, random::now()));
             checks
         }
         Err(error) => vec![Check::fail(

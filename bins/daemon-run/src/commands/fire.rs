@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use daemon_engine::ActivationState;
 use daemon_host::driver::run_one;
-use daemon_host::fire::{Fire as Request, FireTrigger, submit};
+use daemon_host::fire::{Fire as Request, FireTrigger, Moment, submit};
 use daemon_host::ops::OpError;
 use daemon_host::random;
 use daemon_host::serve::{Compose as _, NO_MODEL};
@@ -143,7 +143,11 @@ async fn alone(
         by: Some(who(place)),
     };
     let registry = inner.registry().get();
-    let fired = submit(&*alone.store, &registry, &request, random::now()).await;
+    let moment = Moment {
+        now: random::now(),
+        pause: inner.pause(),
+    };
+    let fired = submit(&*alone.store, &registry, &request, moment).await;
     let fired = fired.map_err(|error| uncommitted(error.into(), root, &args.id))?;
     let mut answer = empty(false);
     answer["wakes"] = json!(fired.activation.is_some());

@@ -11,7 +11,7 @@ use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{Global, Serve};
-use crate::compose::{Composer, Overrides, SQLITE, open_store};
+use crate::compose::{Composer, Overrides, SQLITE, check_store};
 use crate::failure::Failure;
 use crate::logs;
 use crate::out::Out;
@@ -26,6 +26,8 @@ pub(crate) async fn run(
     out: Out,
 ) -> Result<(), Failure> {
     check(args)?;
+    // From here on a stop ends the host in order, whatever its start waits for.
+    let signals = Signals::new()?;
     // Webhooks may be large, and are held only until they are stored.
     daemon_process::return_large_allocations();
     let home = Home::open(place.home()?).map_err(home_failure)?;
@@ -43,12 +45,10 @@ pub(crate) async fn run(
     if config.repo.is_empty() {
         out.note("no repository is watched: give --repo DIR, or [[repo]] in config.toml");
     }
-    let store = open_store(&home, &config.host.store)?;
-    let signals = Signals::new()?;
+    check_store(&config.host.store)?;
     let start = Start {
         home,
         owner,
-        store,
         config,
         compose: composer,
         secrets,

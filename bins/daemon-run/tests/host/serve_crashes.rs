@@ -139,6 +139,21 @@ fn a_crash_loop_pauses_claims_and_serves_intake_and_reads() {
     let pending = host.activation_in("pending");
     assert_eq!(pending["attempts"], 0, "{pending}");
     assert_eq!(host.list("events").len(), 1);
+    // Every view shows the pause and its end.
+    let (_, listed) = world.json(&["list"]);
+    let (code, fired) = world.json(&["fire", "pr-helper"]);
+    assert_eq!(code, 75, "{fired}");
+    for shown in [
+        &listed["pause"],
+        &host.activation_in("pending")["reason"],
+        &fired["error"]["message"],
+    ] {
+        let text = shown.as_str().unwrap_or_default();
+        let until = text.rsplit(' ').next().and_then(|at| at.parse().ok());
+        let until: jiff::Timestamp = until.unwrap_or_else(|| panic!("no end in `{text}`"));
+        assert!(text.starts_with("crash loop: "), "{text}");
+        assert!(until > jiff::Timestamp::now(), "{text}");
+    }
     assert_eq!(host.open("GET", "/readyz", &[]).status, 200);
     assert_eq!(host.stop().0, Some(0));
     // A stop in order ends the loop.

@@ -81,12 +81,23 @@ fn push(world: &World, number: u32) -> Value {
     http::push("o/r", &before, world.git(&["rev-parse", "HEAD"]).trim())
 }
 
+/// Fires with an `Idempotency-Key`, and returns the status and the object.
+fn fired_as(host: &Host, key: &str) -> (u16, Value) {
+    let bearer = format!("Bearer {}", host.token());
+    let headers = [("Authorization", bearer.as_str()), ("Idempotency-Key", key)];
+    let answer = host.open("POST", "/api/v1/daemons/pusher/fire", &headers);
+    (answer.status, answer.json())
+}
+
 #[test]
 fn a_disk_that_fills_up_stops_first_the_runs_then_the_intake_and_neither_for_longer() {
     let Some(small) = Small::new() else { return };
     let world = &small.world;
     let host = world.serve();
     assert_eq!(readyz(&host), (200, json!("ok")));
+    let first = fired_as(&host, "k-1");
+    assert_eq!(first.0, 202, "{first:?}");
+    host.settled(1);
 
     small.leave(200 * MIB);
     eventually("the host is not ready", || {
@@ -98,12 +109,15 @@ fn a_disk_that_fills_up_stops_first_the_runs_then_the_intake_and_neither_for_lon
         "intake goes on"
     );
     let waiting = eventually("the activation waits for the disk", || {
-        let all = host.list("activations");
-        let reason = all.first()?["reason"].as_str()?.to_owned();
-        reason.starts_with("disk: ").then(|| all[0].clone())
+        let mut all = host.list("activations").into_iter();
+        let waits = |one: &Value| {
+            let reason = one["reason"].as_str();
+            reason.is_some_and(|reason| reason.starts_with("disk: "))
+        };
+        all.find(waits)
     });
     assert_eq!(waiting["state"], "pending");
-    assert_eq!(host.list("runs"), Vec::<Value>::new());
+    assert_eq!(host.list("runs").len(), 1, "none but the first");
     let (_, doctor) = world.json(&["doctor"]);
     let checks = doctor["checks"].as_array().expect("checks");
     let disk = checks
@@ -123,8 +137,21 @@ fn a_disk_that_fills_up_stops_first_the_runs_then_the_intake_and_neither_for_lon
     let refused = host.hook("push", "d-2", &push(world, 2));
     assert_eq!(refused.status, 503, "{refused:?}");
     assert!(refused.header("retry-after").is_some(), "{refused:?}");
+    // What was asked before names its activation, and what is not there is not there, whatever the disk.
+    let again = fired_as(&host, "k-1");
     assert_eq!(
-        host.list("events").len(),
+        (again.0, &again.1["duplicate"]),
+        (202, &json!(true)),
+        "{again:?}"
+    );
+    assert_eq!(again.1["activation"]["id"], first.1["activation"]["id"]);
+    assert_eq!(fired_as(&host, "k-2").0, 409);
+    assert_eq!(world.json(&["fire", "pusher"]).0, 75);
+    assert_eq!(world.json(&["fire", "nobody"]).0, 66);
+    let events = host.list("events");
+    let of_hooks = events.iter().filter(|one| one["source"] == "github");
+    assert_eq!(
+        of_hooks.count(),
         1,
         "what was refused is not stored, what was stored is read"
     );
@@ -132,7 +159,7 @@ fn a_disk_that_fills_up_stops_first_the_runs_then_the_intake_and_neither_for_lon
     small.leave(500 * MIB);
     assert_eq!(host.hook("push", "d-2", &push(world, 2)).status, 200);
     let begun = std::time::Instant::now();
-    let ended = host.settled(1);
+    let ended = host.settled(2);
     assert!(
         ended.iter().all(|one| one["state"] == "succeeded"),
         "{ended:#?}"

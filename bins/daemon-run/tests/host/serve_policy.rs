@@ -2,20 +2,14 @@
 
 use serde_json::json;
 
-use crate::world::{World, eventually, watch};
+use crate::slow_git::SlowGit;
+use crate::world::{World, daemon_file, eventually, watch};
 
 /// Starts a host with more configuration, and returns the message with which it is refused.
 #[track_caller]
 fn refusal(world: &World, more: &str) -> String {
     world.configure(more);
-    let (exit, answer) = world.json(&["serve", "--listen", "127.0.0.1:0"]);
-    assert_eq!(
-        (exit, &answer["error"]["code"]),
-        (78, &json!("config-invalid")),
-        "{more}: {answer}"
-    );
-    let message = answer["error"]["message"].as_str().expect("a message");
-    message.to_owned()
+    world.refusal("config-invalid")
 }
 
 #[test]
@@ -111,12 +105,91 @@ fn a_reload_that_names_a_daemon_that_never_was_keeps_the_old_configuration() {
     // A daemon that is committed before the reload, and not yet seen by the host, is known.
     world.write_daemon(
         "newer",
-        &crate::world::daemon_file("newer", &watch(&["when a commit is pushed to main"])),
+        &daemon_file("newer", &watch(&["when a commit is pushed to main"])),
     );
     world.commit("add it");
     world.configure("[policy.daemon.newer]\nprovider = \"builtin\"\n");
     let (code, answer) = world.json(&["reload"]);
     assert_eq!(code, 0, "{answer}");
+}
+
+#[test]
+fn a_start_that_is_refused_leaves_nothing_held() {
+    let world = World::pushed();
+    world.configure("[policy.daemon.nosuch]\ncapability = \"read\"\n");
+    let (exit, answer) = world.json(&["serve", "--listen", "127.0.0.1:0", "--hold"]);
+    assert_eq!(exit, 78, "{answer}");
+    world.configure("");
+    let host = world.serve();
+    assert_eq!(host.get("stats")["gate"], "open");
+    drop(host);
+    let host = world.serve_with(&["--hold"], &[]);
+    assert_eq!(host.get("stats")["gate"], "held");
+}
+
+#[test]
+fn a_reload_that_the_store_fails_keeps_the_old_configuration_whole() {
+    let world = World::pushed();
+    let other = SlowGit::new(
+        &world,
+        "other",
+        &daemon_file("other", &watch(&["when a commit is pushed to main"])),
+    );
+    other.open();
+    let path = other.repo.display().to_string();
+    world.configure(&format!("[[repo]]\npath = {path:?}\nname = \"o/other\"\n"));
+    let host = world.serve();
+    let daemons = || {
+        let (_, listed) = world.json(&["list"]);
+        let all = listed["daemons"].as_array().expect("a list").iter();
+        let ids = all.map(|daemon| daemon["id"].as_str().expect("an id").to_owned());
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(daemons(), ["other", "pusher"]);
+
+    world.configure("[policy.daemon.pusher]\nprovider = \"builtin\"\n");
+    let store = rusqlite::Connection::open(world.home.join("state.db")).expect("the store");
+    store.execute_batch("BEGIN IMMEDIATE").expect("a lock");
+    let (code, answer) = world.json(&["reload"]);
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (69, &json!("store-failed")),
+        "{answer}"
+    );
+    host.signal(rustix::process::Signal::HUP);
+    eventually("the failure is logged", || {
+        world
+            .log()
+            .contains("the configuration could not be replaced; the old one stays")
+            .then_some(())
+    });
+    assert!(!world.log().contains("the configuration is wrong"));
+    drop(store);
+    let (_, fired) = world.json(&["fire", "pusher"]);
+    assert_eq!(fired["runs"][0]["provider"], "sh", "{fired}");
+    eventually("both are registered", || {
+        (daemons() == ["other", "pusher"]).then_some(())
+    });
+
+    // As soon as the store can be written, the new one is taken, as a whole.
+    let (code, answer) = world.json(&["reload"]);
+    assert_eq!((code, &answer["generation"]), (0, &json!(2)), "{answer}");
+    assert_eq!(daemons(), ["pusher"]);
+    assert_eq!(world.json(&["fire", "other"]).0, 66);
+}
+
+#[test]
+fn a_policy_without_a_repository_says_how_to_give_one() {
+    let world = World::pushed();
+    world.write_config("[policy.daemon.pusher]\ncapability = \"read\"\n");
+    let (exit, answer) = world.json(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(exit, 78, "{answer}");
+    let text = |name: &str| answer["error"][name].as_str().expect(name).to_owned();
+    assert!(
+        text("message").ends_with("`policy.daemon.pusher`: no repository is watched"),
+        "{answer}"
+    );
+    assert!(text("help").contains("--repo DIR"), "{answer}");
 }
 
 #[test]

@@ -35,22 +35,13 @@ fn opened(repo: &str, number: u32) -> Value {
     })
 }
 
-/// Returns the address that the log of a host names before it is ready.
-fn listening(world: &World) -> String {
-    eventually("the listener is there", || {
-        let log = world.log();
-        let (_, rest) = log.split_once("listening on http://")?;
-        Some(rest.split_whitespace().next()?.to_owned())
-    })
-}
-
 #[test]
 fn a_hanging_repository_holds_neither_the_listener_nor_the_ready_line() {
     let (world, slow) = world();
     let begun = Instant::now();
     let (early, host) = std::thread::scope(|scope| {
         let host = scope.spawn(|| serve(&world, &slow));
-        let address = listening(&world);
+        let address = world.listening();
         let early = http::ask(&address, "GET", "/healthz", &[], b"");
         (early, host.join().expect("it becomes ready"))
     });

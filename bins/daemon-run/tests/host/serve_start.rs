@@ -100,13 +100,7 @@ fn a_socket_that_a_killed_host_left_is_replaced() {
 #[track_caller]
 fn refused(world: &World, config: &str, code: &str, fragment: &str) {
     world.write_config(config);
-    let (exit, answer) = world.json(&["serve", "--listen", "127.0.0.1:0"]);
-    assert_eq!(
-        (exit, &answer["error"]["code"]),
-        (78, &json!(code)),
-        "{config}: {answer}"
-    );
-    let message = answer["error"]["message"].as_str().expect("a message");
+    let message = world.refusal(code);
     assert!(message.contains(fragment), "{config}: {message}");
 }
 
@@ -219,15 +213,8 @@ fn a_token_that_others_can_read_is_refused() {
     ] {
         fs::write(&token, text).expect("a token");
         fs::set_permissions(&token, fs::Permissions::from_mode(mode)).expect("its mode");
-        let (exit, answer) = world.json(&["serve", "--listen", "127.0.0.1:0"]);
-        assert_eq!(exit, 78, "{answer}");
-        assert!(
-            answer["error"]["message"]
-                .as_str()
-                .expect("a message")
-                .contains(fragment),
-            "{answer}"
-        );
+        let message = world.refusal("token");
+        assert!(message.contains(fragment), "{message}");
     }
 }
 

@@ -12,16 +12,28 @@ pub(crate) struct SlowGit {
     programs: PathBuf,
     gate: PathBuf,
     is_shut: PathBuf,
+    asked: PathBuf,
 }
 
 impl SlowGit {
-    /// Makes the repository with one daemon; its `git` hangs from the start.
+    /// Makes the repository with one daemon; its `git` hangs from the start whenever it reads objects there.
     pub(crate) fn new(world: &World, daemon: &str, text: &str) -> Self {
+        Self::hanging(world, daemon, text, "\"$GIT_DIR\" = '{git}'")
+    }
+
+    /// Makes the same; its `git` hangs already where it is asked what lies there.
+    pub(crate) fn unopened(world: &World, daemon: &str, text: &str) -> Self {
+        let condition = "\"$GIT_DIR\" = '{git}' ] || [ \"$PWD\" = '{repo}'";
+        Self::hanging(world, daemon, text, condition)
+    }
+
+    fn hanging(world: &World, daemon: &str, text: &str, condition: &str) -> Self {
         let slow = Self {
             repo: world.beside("slow"),
             programs: world.beside("programs"),
             gate: world.beside("gate"),
             is_shut: world.beside("is-shut"),
+            asked: world.beside("asked"),
         };
         let file = slow
             .repo
@@ -36,24 +48,31 @@ impl SlowGit {
             .status()
             .expect("mkfifo runs");
         assert!(made.success(), "{made}");
-        fs::write(&slow.is_shut, "").expect("a file");
-        slow.write_program();
+        slow.shut();
+        let git = slow.repo.join(".git").display().to_string();
+        let condition = condition.replace("{git}", &git);
+        slow.write_program(&condition.replace("{repo}", &slow.repo.display().to_string()));
         slow
     }
 
-    /// Writes a `git` that waits at the gate unless it only locates the repository or reads its configuration.
-    fn write_program(&self) {
+    /// Writes a `git` that waits at the gate where a condition of the shell holds, unless it reads the configuration.
+    fn write_program(&self, condition: &str) {
         let program = self.programs.join("git");
         let text = format!(
-            "#!/bin/sh\ncase \" $* \" in *' config '*) ;; *)\n  if [ \"$GIT_DIR\" = '{}' ] && [ -e '{}' ]; then read -r line < '{}'; fi\nesac\n\
+            "#!/bin/sh\ncase \" $* \" in *' config '*) ;; *)\n  if {{ [ {condition} ]; }} && [ -e '{}' ]; then : > '{}'; read -r line < '{}'; fi\nesac\n\
              exec '{}' \"$@\"\n",
-            self.repo.join(".git").display(),
             self.is_shut.display(),
+            self.asked.display(),
             self.gate.display(),
             real_git().display(),
         );
         fs::write(&program, text).expect("a program");
         fs::set_permissions(program, Permissions::from_mode(0o755)).expect("its mode");
+    }
+
+    /// Runs the real git in the repository.
+    pub(crate) fn git(&self, args: &[&str]) {
+        git(&self.repo, args);
     }
 
     /// Commits everything in the repository.
@@ -71,9 +90,24 @@ impl SlowGit {
         format!("{}:{usual}", self.programs.display())
     }
 
+    /// Lets every `git` hang from here on.
+    pub(crate) fn shut(&self) {
+        fs::write(&self.is_shut, "").expect("a file");
+    }
+
+    /// Lets every `git` go on from here on.
+    pub(crate) fn open(&self) {
+        fs::remove_file(&self.is_shut).expect("it was shut");
+    }
+
+    /// Reports whether a `git` has come to the gate.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked.exists()
+    }
+
     /// Lets every `git` go on.
     pub(crate) fn release(&self) {
-        fs::remove_file(&self.is_shut).expect("it was shut");
+        self.open();
         // Those that wait are let go as the gate is opened and closed; with none waiting, opening fails, which is as good.
         drop(
             rustix::fs::open(

@@ -243,6 +243,43 @@ impl World {
         }
     }
 
+    /// Starts a host, and does not wait until it is ready.
+    pub(crate) fn starting(&self, args: &[&str], env: &[(&str, &str)]) -> Starting {
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.beside("serve.log"))
+            .expect("a log");
+        let child = self
+            .command(&["serve", "--listen", "127.0.0.1:0", "--json"])
+            .args(args)
+            .envs(env.iter().copied())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .expect("the binary starts");
+        Starting { child: Some(child) }
+    }
+
+    /// Returns the address that the log of a host names before it is ready.
+    pub(crate) fn listening(&self) -> String {
+        eventually("the listener is there", || {
+            let log = self.log();
+            let (_, rest) = log.rsplit_once("listening on http://")?;
+            Some(rest.split_whitespace().next()?.to_owned())
+        })
+    }
+
+    /// Checks that a host refuses the configuration with a code, and returns the message.
+    #[track_caller]
+    pub(crate) fn refusal(&self, code: &str) -> String {
+        let (exit, answer) = self.json(&["serve", "--listen", "127.0.0.1:0"]);
+        let found = (exit, answer["error"]["code"].as_str());
+        assert_eq!(found, (78, Some(code)), "{answer}");
+        let message = answer["error"]["message"].as_str();
+        message.expect("a message").to_owned()
+    }
+
     /// Starts a host that is to refuse, and returns its exit code and what it said.
     pub(crate) fn refused(&self, env: &[(&str, &str)]) -> (Option<i32>, String) {
         match Host::launch(self, &[], env) {
@@ -337,6 +374,38 @@ pub(crate) fn end(child: &mut Child) {
     child.wait().expect("a child can be waited for");
 }
 
+/// A host that is not ready yet; killed where a test leaves it.
+pub(crate) struct Starting {
+    child: Option<Child>,
+}
+
+impl Starting {
+    fn into_child(mut self) -> Child {
+        self.child.take().expect("it is taken once")
+    }
+
+    /// Asks it to stop, and returns its exit code and how long it took to end.
+    pub(crate) fn stop(mut self) -> (Option<i32>, Duration) {
+        let begun = Instant::now();
+        let child = self.child.as_mut().expect("it is taken once");
+        let pid = i32::try_from(child.id()).expect("a process id fits");
+        let pid = rustix::process::Pid::from_raw(pid).expect("it is not zero");
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it lives");
+        let status = eventually("the host has ended", || {
+            child.try_wait().expect("it can be waited for")
+        });
+        (status.code(), begun.elapsed())
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            end(child);
+        }
+    }
+}
+
 /// A host that serves; killed where a test leaves it.
 pub(crate) struct Host {
     child: Child,
@@ -359,19 +428,15 @@ impl Host {
         args: &[&str],
         env: &[(&str, &str)],
     ) -> Result<Self, (ExitStatus, String)> {
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(world.beside("serve.log"))
-            .expect("a log");
-        let mut child = world
-            .command(&["serve", "--listen", "127.0.0.1:0", "--json"])
-            .args(args)
-            .envs(env.iter().copied())
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .expect("the binary starts");
+        Self::wait_for(world, world.starting(args, env))
+    }
+
+    /// Waits until a host that is starting is ready, or returns how it ended and the first line it printed.
+    pub(crate) fn wait_for(
+        world: &World,
+        starting: Starting,
+    ) -> Result<Self, (ExitStatus, String)> {
+        let mut child = starting.into_child();
         let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
         let mut line = String::new();
         stdout.read_line(&mut line).expect("its output is text");

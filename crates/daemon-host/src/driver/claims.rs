@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use daemon_engine::{Activation, CRASH_LOOP_WINDOW, HostEnd, LEASE, pause_of_claims};
 use daemon_provider::CancelReason;
-use daemon_store::{ClaimRequest, Rates, StoreError};
+use daemon_store::{ClaimRequest, StoreError};
 use tokio::task::JoinSet;
 
 use super::Inner;
@@ -127,6 +127,13 @@ pub(super) async fn heartbeat(inner: Arc<Inner>) {
     }
 }
 
+/// When claims begin after a crash loop: by the clock that cannot be set, and as it is shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClaimsFrom {
+    instant: tokio::time::Instant,
+    shown: jiff::Timestamp,
+}
+
 impl Inner {
     /// Lets nothing be claimed for a while at the start that follows a crash, where hosts of this home began again and
     /// again after crashes.
@@ -149,19 +156,32 @@ impl Inner {
                 pause_s = pause.as_secs(),
                 "the host crashed again and again within a minute: claims pause, intake and reads are served"
             );
-            let from = tokio::time::Instant::now() + pause;
-            self.claims_from.get_or_init(|| from);
+            self.claims_from.get_or_init(|| ClaimsFrom {
+                instant: tokio::time::Instant::now() + pause,
+                shown: random::now() + pause,
+            });
         }
         Ok(())
     }
 
-    /// Returns how much longer nothing is claimed.
+    /// Returns how much longer nothing is claimed, since hosts of this home crashed again and again.
     pub(crate) fn claims_pause(&self) -> Option<Duration> {
-        let left = self
-            .claims_from
-            .get()?
-            .saturating_duration_since(tokio::time::Instant::now());
+        let from = self.claims_from.get()?.instant;
+        let left = from.saturating_duration_since(tokio::time::Instant::now());
         (!left.is_zero()).then_some(left)
+    }
+
+    /// Says why no activation may start, if so, and until when if that is known. A crash loop does not pause one-off runs:
+    /// see [`Self::pause`].
+    pub(crate) fn activations_pause(&self) -> Option<String> {
+        let crash_loop = || {
+            self.claims_pause()?;
+            let until = self.claims_from.get()?.shown.strftime("%Y-%m-%dT%H:%M:%SZ");
+            Some(format!(
+                "crash loop: hosts of this home crashed again and again; nothing starts until {until}"
+            ))
+        };
+        self.pause().or_else(crash_loop)
     }
 
     /// Asks for one activation under this host's slots and lease.
@@ -173,11 +193,7 @@ impl Inner {
             lease_until: now + LEASE,
             host_slots: config.limits.host,
             daemon_slots: config.limits.daemon,
-            rates: Rates {
-                subject: Some(config.limits.rate_subject),
-                daemon: Some(config.limits.rate_daemon),
-                host: Some(config.limits.rate_host),
-            },
+            rates: config.limits.rates(),
             day_usd: config.budget.day_usd,
         }
     }

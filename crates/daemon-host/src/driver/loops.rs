@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use super::{Inner, claims, facts, matching, outbox, repos, ticking, upkeep};
@@ -14,14 +15,16 @@ use crate::{disk, emanation};
 const AFTER_DEFECT: Duration = Duration::from_secs(1);
 /// Starts the loops; they end after [`Inner::stop`] and the drain of runs.
 ///
-/// The repositories are read first. What wakes daemons, and claims, begins when they were, and does not wait longer than a
-/// few seconds for one that git cannot read.
-pub async fn start(inner: &Arc<Inner>) -> TaskTracker {
+/// The repositories are read first. What wakes daemons, and claims, begins when they were read, at `until` at the latest.
+pub async fn start(inner: &Arc<Inner>, until: Instant) -> TaskTracker {
     let tasks = TaskTracker::new();
     let shared = || Arc::clone(inner);
     tasks.spawn(lasting(shared(), "disk", disk::watch));
     tasks.spawn(lasting(shared(), "repositories", watch_repos));
-    tokio::join!(inner.first_reading(), upkeep::clear_worktrees(inner));
+    tokio::join!(
+        inner.first_reading(until),
+        upkeep::clear_worktrees(inner, until)
+    );
     tasks.spawn(lasting(shared(), "matching", matching::run));
     tasks.spawn(lasting(shared(), "facts", facts::run));
     tasks.spawn(lasting(shared(), "ticks", ticking::run));
@@ -68,10 +71,15 @@ async fn watch_repos(inner: Arc<Inner>) {
             watchers.spawn(lasting(Arc::clone(&inner), "repositories", look_after));
         }
         watchers.close();
-        while !inner.stop.is_cancelled() && inner.runtime().generation == runtime.generation {
+        loop {
+            // A replacement after the look at the generation is noticed too.
+            let replaced = inner.signals.repos.notified();
+            if inner.stop.is_cancelled() || inner.runtime().generation != runtime.generation {
+                break;
+            }
             tokio::select! {
                 () = inner.stop.cancelled() => {}
-                () = inner.signals.repos.notified() => {}
+                () = replaced => {}
             }
         }
         stop.cancel();

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use daemon_engine::Surface;
-use daemon_event::ActivationId;
+use daemon_event::{ActivationId, RepoName};
 use daemon_provider::Provider;
 use daemon_provider::redact::Redactor;
 use daemon_repo::Discovery;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::repos::Watched;
 use crate::config::Config;
@@ -86,6 +87,26 @@ pub trait Planner: Send + Sync {
     fn plan(&self, push: &Push) -> Result<Option<daemon_engine::NewOutput>, String>;
 }
 
+/// A configured repository that git did not open in time. Git goes on opening it.
+#[derive(Clone, Debug)]
+pub struct Unopened {
+    /// Its configured name, else the name of its folder, which may differ from the name that git will give.
+    pub name: RepoName,
+    /// Where `name` comes from.
+    pub naming: Naming,
+    /// Cancelled when git has answered: composing the parts again may succeed then.
+    pub answered: CancellationToken,
+}
+
+/// Where the name of an unopened repository comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// The configuration.
+    Configured,
+    /// Its folder, until git can be asked.
+    Guessed,
+}
+
 /// What the binary composes from the configuration.
 #[derive(Clone)]
 pub struct Parts {
@@ -103,6 +124,8 @@ pub struct Parts {
     pub facts: Arc<dyn daemon_engine::Facts>,
     /// The repositories.
     pub repos: Vec<Arc<Watched>>,
+    /// The configured repositories that are not among `repos` yet.
+    pub unopened: Vec<Unopened>,
     /// The MCP servers that policy may grant.
     pub servers: crate::servers::Servers,
     /// This program, where it serves a run its tools as `mcp --run SOCKET`; without it no run gets them.
@@ -114,6 +137,18 @@ pub struct Parts {
 }
 
 impl Parts {
+    /// Names the configured repositories, opened or not.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &RepoName> {
+        let unopened = self.unopened.iter().map(|repo| &repo.name);
+        self.repos.iter().map(|repo| &repo.name).chain(unopened)
+    }
+
+    /// Reports whether the name is that of the folder of a repository that git has not opened yet.
+    pub(crate) fn is_guessed(&self, repo: &RepoName) -> bool {
+        let mut unopened = self.unopened.iter();
+        unopened.any(|one| one.naming == Naming::Guessed && one.name == *repo)
+    }
+
     /// Returns the sandbox that the runs of a policy get.
     pub fn sandbox_of(&self, policy: &crate::policy::RunPolicy) -> &(u8, String) {
         if policy.is_offline {

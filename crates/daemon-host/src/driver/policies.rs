@@ -1,19 +1,16 @@
 //! The daemons that policy names: each is one that a watched repository has, or once had.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::Duration;
 
 use daemon_event::DaemonKey;
 use daemon_store::StoreError;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::Inner;
-use super::repos::{self, Watched};
+use super::parts::Naming;
+use super::repos;
+use super::{Inner, Parts};
 use crate::config::{Config, DaemonPolicy, Fault, dotted, nearest};
-
-/// How long a repository may take to say which daemons it has.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is to be said of the daemons that policy names.
 #[derive(Debug, Default)]
@@ -33,14 +30,16 @@ impl Named {
     }
 }
 
-/// Judges the daemons that a configuration names, of which these repositories are watched.
+/// Judges the daemons that a configuration names, whose repositories `parts` holds. A repository that git has not read by
+/// `until` counts as one that cannot be read.
 ///
 /// # Errors
 /// If the store fails.
 pub async fn judge(
     inner: &Inner,
     config: &Config,
-    repos: &[Arc<Watched>],
+    parts: &Parts,
+    until: Instant,
 ) -> Result<Named, StoreError> {
     let registered: Vec<DaemonKey> = {
         let registry = inner.registry.get();
@@ -59,7 +58,7 @@ pub async fn judge(
     if unknown.is_empty() {
         return Ok(named);
     }
-    let present = Present::read(repos, &inner.stop).await;
+    let present = Present::read(parts, until, &inner.stop).await;
     let once = inner.store.daemons_once().await?;
     for key in unknown {
         present.judge(key, &once, &mut named);
@@ -79,18 +78,22 @@ struct Present {
     daemons: Vec<DaemonKey>,
     /// Those that cannot be read, by the names they are compared by.
     unread: BTreeSet<String>,
+    /// Whether git has not told the name of a repository yet.
+    is_incomplete: bool,
 }
 
 impl Present {
-    async fn read(watched: &[Arc<Watched>], stop: &CancellationToken) -> Self {
+    async fn read(parts: &Parts, until: Instant, stop: &CancellationToken) -> Self {
+        let unopened = parts.unopened.iter();
         let mut acc = Self {
-            repos: Vec::new(),
+            repos: unopened.clone().map(|repo| repo.name.to_string()).collect(),
             daemons: Vec::new(),
-            unread: BTreeSet::new(),
+            unread: unopened.clone().map(|repo| repo.name.folded()).collect(),
+            is_incomplete: unopened.clone().any(|repo| repo.naming == Naming::Guessed),
         };
-        let read = |repo| tokio::time::timeout(PATIENCE, repos::daemons(repo, stop));
-        let all = futures_util::future::join_all(watched.iter().map(read)).await;
-        for (repo, read) in watched.iter().zip(all) {
+        let read = |repo| timeout_at(until, repos::daemons(repo, stop));
+        let all = futures_util::future::join_all(parts.repos.iter().map(read)).await;
+        for (repo, read) in parts.repos.iter().zip(all) {
             acc.repos.push(repo.name.to_string());
             match read {
                 Ok(Ok(daemons)) => acc.daemons.extend(daemons),
@@ -119,6 +122,7 @@ impl Present {
             names.any(|name| name.to_lowercase() == repo.to_lowercase())
         };
         let (problem, near) = match repo {
+            _ if self.repos.is_empty() => ("no repository is watched".to_owned(), None),
             Some(repo) if !is_watched(repo) => (
                 format!("no repository `{repo}` is watched"),
                 nearest(repo, self.repos.iter().map(String::as_str)),
@@ -138,7 +142,7 @@ impl Present {
             Some(repo) => self.unread.contains(&repo.to_lowercase()),
             None => !self.unread.is_empty(),
         };
-        if is_unread {
+        if is_unread || self.is_incomplete {
             let warning = format!("{message}; a repository that cannot be read may have it");
             acc.warnings.push(warning);
         } else {

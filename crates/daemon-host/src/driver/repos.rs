@@ -2,26 +2,22 @@
 
 mod awaited;
 mod moves;
+mod registering;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_event::{DaemonKey, RepoName};
-use daemon_repo::{
-    DaemonSource, Discovery, GitError, ObjectId, RefName, RefSnapshot, RemoteName, Repository,
-};
-use daemon_store::{DaemonRow, Registration};
+use daemon_repo::{DaemonSource, GitError, ObjectId, RefName, RefSnapshot, RemoteName, Repository};
 use notify::Watcher as _;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::Inner;
-use crate::random;
-use crate::registration::{self, Reading};
 pub(super) use awaited::Awaited;
 use moves::{accept, moves};
+use registering::{discover, register};
 
 /// How long notices of the file system are collected before refs are read.
 const SETTLE: Duration = Duration::from_millis(20);
@@ -251,128 +247,6 @@ fn look(repo: &Watched) -> Result<Sight, GitError> {
         .clone();
     let tip = repo.repository.commit_of(&tip)?;
     Ok(Sight { refs, branch, tip })
-}
-
-/// What a commit holds, judged and ready to be stored.
-struct Found {
-    discovery: Discovery,
-    rows: Vec<DaemonRow>,
-    tip: ObjectId,
-    now: jiff::Timestamp,
-}
-
-/// Reads what a commit holds, unless it is what is registered.
-async fn discover(
-    inner: &Inner,
-    git: &Git<'_>,
-    tip: &ObjectId,
-) -> Result<Option<Found>, RepoError> {
-    let repo = git.repo;
-    if inner.registered_at(&repo.name).as_deref() == Some(tip.as_str()) {
-        return Ok(None);
-    }
-    let commit = tip.clone();
-    let work = move |repo: &Watched| repo.repository.discover(&commit);
-    let discovery = git.run(work).await?;
-    let now = random::now();
-    let rows = daemon_rows(inner, repo, &discovery, tip, now);
-    crate::failpoint::hit("D2");
-    Ok(Some(Found {
-        discovery,
-        rows,
-        tip: tip.clone(),
-        now,
-    }))
-}
-
-/// Makes the registry of a repository what was found; the caller keeps others from deciding with it meanwhile.
-async fn register(inner: &Inner, repo: &Arc<Watched>, found: Found) -> Result<(), RepoError> {
-    let Found {
-        discovery,
-        rows,
-        tip,
-        now,
-    } = found;
-    let registration = Registration {
-        repo: repo.name.clone(),
-        commit: tip.as_str().to_owned(),
-        daemons: rows,
-        now,
-        // What still waits for a first reading wakes the daemons that it finds, also what an earlier host acknowledged.
-        since: inner
-            .was_never_read(&repo.name)
-            .then_some(jiff::Timestamp::MIN),
-    };
-    let change = inner
-        .store
-        .register(registration)
-        .await
-        .map_err(|source| store_failed(repo, source))?;
-    let stored = inner
-        .store
-        .daemons_of(&repo.name)
-        .await
-        .map_err(|source| store_failed(repo, source))?;
-    let known = inner.registry.get();
-    let mut sources: BTreeMap<String, DaemonSource> = discovery
-        .daemons
-        .into_iter()
-        .map(|source| (source.path(), source))
-        .collect();
-    for row in &stored {
-        let seen = known.find_key(&row.key).filter(|old| old.source.is_some());
-        if !seen.is_some_and(|old| old.row.rev == row.rev && old.row.validity == row.validity) {
-            registration::warn_if_invalid(row);
-        }
-    }
-    let daemons = stored.into_iter().map(|row| {
-        let source = sources.remove(&row.path);
-        let daemon = inner.registry.renew(&known, row);
-        match source {
-            Some(source) => daemon.with_source(source),
-            None => daemon,
-        }
-    });
-    inner.registry.replace(&repo.name, daemons.collect());
-    inner.note_registered(&repo.name, tip.as_str());
-    tracing::info!(
-        repo = %repo.name, commit = tip.as_str(), added = change.added.len(), modified = change.modified.len(),
-        removed = change.removed.len(), "registered"
-    );
-    inner.signals.ticks.notify_one();
-    inner.signals.claims.notify_one();
-    Ok(())
-}
-
-fn daemon_rows(
-    inner: &Inner,
-    repo: &Watched,
-    discovery: &Discovery,
-    tip: &ObjectId,
-    now: jiff::Timestamp,
-) -> Vec<DaemonRow> {
-    let runtime = inner.runtime();
-    let config = &runtime.config;
-    let zone_of = |id: &str| {
-        config
-            .zone_of(&repo.name, id, repo.zone.as_deref())
-            .to_owned()
-    };
-    let checked = runtime.parts.checker.check(discovery, &zone_of);
-    let rows = discovery
-        .daemons
-        .iter()
-        .zip(checked)
-        .filter_map(|(source, checked)| {
-            let reading = Reading {
-                repo: repo.name.clone(),
-                commit: tip.as_str().to_owned(),
-                zone: zone_of(source.dir.as_str()),
-                at: now,
-            };
-            registration::row(source, checked, reading)
-        });
-    rows.collect()
 }
 
 /// Git in one repository, waited for until a stop.

@@ -1,18 +1,16 @@
 //! What is known of the repositories, and the first reading of each: until it is over, what is stored serves.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use daemon_event::{Event, RepoName};
 use daemon_store::{DaemonRow, Registration, StoreError};
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::{Instant, timeout_at};
 
-use super::{Inner, repos};
+use super::{Inner, Parts, repos};
 use crate::ops::chain;
 use crate::random;
 
-/// How long a start or a reload waits for repositories that are not read yet.
-pub(crate) const FIRST_READING: Duration = Duration::from_secs(5);
 /// How long the events of a repository wait that was never read.
 const EVENTS_WAIT: SignedDuration = SignedDuration::from_hours(1);
 
@@ -34,6 +32,8 @@ pub struct RepoState {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unread {
     repos: BTreeSet<String>,
+    /// While git has not told the name of a repository: the names of all others, whose events do not wait for it.
+    others: Option<BTreeSet<String>>,
     /// Whether one of them is being read for the first time; events that name no repository concern it too.
     is_reading: bool,
 }
@@ -42,10 +42,23 @@ impl Unread {
     /// Reports whether an event has to wait.
     pub(super) fn concerns(&self, event: &Event) -> bool {
         match &event.repo {
-            Some(repo) => self.repos.contains(&repo.folded()),
+            Some(repo) => {
+                let name = repo.folded();
+                let may_be_unnamed = |others: &BTreeSet<String>| !others.contains(&name);
+                self.repos.contains(&name) || self.others.as_ref().is_some_and(may_be_unnamed)
+            }
             None => self.is_reading,
         }
     }
+}
+
+/// What the store holds of the daemons of repositories.
+#[derive(Debug)]
+pub(crate) struct StoredRegistry {
+    /// Of each watched repository its daemons, and whether no host has ever read it.
+    watched: BTreeMap<RepoName, (Vec<DaemonRow>, bool)>,
+    /// Daemons of repositories that may be one whose name is not known yet.
+    kept: Vec<(RepoName, Vec<DaemonRow>)>,
 }
 
 impl Inner {
@@ -58,8 +71,7 @@ impl Inner {
     pub fn unread(&self) -> Vec<(RepoName, String)> {
         let states = self.repo_states();
         let watched = self.runtime();
-        let names = watched.parts.repos.iter().map(|repo| &repo.name);
-        let unread = names.filter_map(|name| {
+        let unread = watched.parts.names().filter_map(|name| {
             let state = states.get(name)?;
             let why = match &state.problem {
                 Some(problem) => problem.clone(),
@@ -90,7 +102,7 @@ impl Inner {
     }
 
     /// Notes how a reading ended.
-    pub(super) fn note_repo(&self, repo: &RepoName, problem: Option<String>) {
+    pub(crate) fn note_repo(&self, repo: &RepoName, problem: Option<String>) {
         let mut state = self.state();
         let state = state.repos.entry(repo.clone()).or_default();
         state.problem = problem;
@@ -124,9 +136,14 @@ impl Inner {
             since.is_some_and(|since| now.duration_since(since) < EVENTS_WAIT)
         });
         let mut unread = Unread::default();
+        let parts = &self.runtime().parts;
         for (repo, state) in waited_for {
             unread.is_reading |= state.reading_since.is_some();
             unread.repos.insert(repo.folded());
+            if parts.is_guessed(repo) {
+                let others = parts.names().filter(|name| *name != repo);
+                unread.others = Some(others.map(RepoName::folded).collect());
+            }
         }
         unread
     }
@@ -137,17 +154,46 @@ impl Inner {
     /// # Errors
     /// If the store fails.
     pub(crate) async fn load_registry(&self) -> Result<(), StoreError> {
-        let runtime = self.runtime();
-        let watched: BTreeSet<&RepoName> =
-            runtime.parts.repos.iter().map(|repo| &repo.name).collect();
-        let mut stored: BTreeMap<RepoName, Vec<DaemonRow>> = BTreeMap::new();
+        let stored = self.stored_registry(&self.runtime().parts).await?;
+        self.take_registry(stored);
+        Ok(())
+    }
+
+    /// Reads what is stored of the daemons of some parts, and ends the registrations of repositories that these do not
+    /// watch. As long as the name of a repository is not known, every registration may be its, and stays.
+    ///
+    /// # Errors
+    /// If the store fails; what was registered before has to be registered again then.
+    pub(crate) async fn stored_registry(
+        &self,
+        parts: &Parts,
+    ) -> Result<StoredRegistry, StoreError> {
+        let mut daemons: BTreeMap<RepoName, Vec<DaemonRow>> = BTreeMap::new();
         for row in self.store.daemons().await? {
-            stored.entry(row.key.repo.clone()).or_default().push(row);
+            daemons.entry(row.key.repo.clone()).or_default().push(row);
+        }
+        let mut stored = StoredRegistry {
+            watched: BTreeMap::new(),
+            kept: Vec::new(),
+        };
+        for repo in parts.names() {
+            // The guessed name of one may be the name of another.
+            if stored.watched.contains_key(repo) {
+                continue;
+            }
+            let rows = daemons.remove(repo).unwrap_or_default();
+            // They are stored after the daemons of a first reading, at its very end.
+            let is_new = self.store.ref_cursors(repo).await?.is_empty();
+            stored.watched.insert(repo.clone(), (rows, is_new));
+        }
+        if parts.names().any(|repo| parts.is_guessed(repo)) {
+            stored.kept.extend(daemons);
+            return Ok(stored);
         }
         let now = random::now();
-        for repo in stored.keys().filter(|repo| !watched.contains(repo)) {
+        for repo in daemons.into_keys() {
             let none = Registration {
-                repo: repo.clone(),
+                repo,
                 commit: String::new(),
                 daemons: Vec::new(),
                 now,
@@ -155,24 +201,42 @@ impl Inner {
             };
             self.store.register(none).await?;
         }
+        Ok(stored)
+    }
+
+    /// Makes the registry what was read of the store.
+    pub(crate) fn take_registry(&self, stored: StoredRegistry) {
         let known = self.registry.get();
-        for repo in &watched {
-            let rows = stored.remove(repo).unwrap_or_default().into_iter();
-            let daemons = rows.map(|row| self.registry.renew(&known, row)).collect();
-            self.registry.replace(repo, daemons);
-            // They are stored after the daemons of a first reading, at its very end.
-            let is_new = self.store.ref_cursors(repo).await?.is_empty();
-            let mut state = self.state();
-            let state = state.repos.entry(RepoName::clone(repo)).or_default();
+        let renew = |repo: &RepoName, rows: Vec<DaemonRow>| {
+            let daemons = rows.into_iter();
+            let daemons = daemons.map(|row| self.registry.renew(&known, row));
+            self.registry.replace(repo, daemons.collect());
+        };
+        for repo in known.iter().map(|daemon| &daemon.row.key.repo) {
+            let is_kept = stored.kept.iter().any(|(kept, _)| kept == repo);
+            if !is_kept && !stored.watched.contains_key(repo) {
+                self.registry.replace(repo, Vec::new());
+            }
+        }
+        let now = random::now();
+        let mut state = self.state();
+        state
+            .repos
+            .retain(|repo, _| stored.watched.contains_key(repo));
+        for (repo, (rows, is_new)) in stored.watched {
+            renew(&repo, rows);
+            let state = state.repos.entry(repo).or_default();
             state.reading_since = Some(now);
             state.never_read_since = is_new.then(|| *state.never_read_since.get_or_insert(now));
         }
-        self.state().repos.retain(|repo, _| watched.contains(repo));
-        Ok(())
+        drop(state);
+        for (repo, rows) in stored.kept {
+            renew(&repo, rows);
+        }
     }
 
-    /// Waits until every repository was read or could not be, at most for [`FIRST_READING`].
-    pub(crate) async fn first_reading(&self) {
+    /// Waits until every repository was read or could not be, and no longer than `until`.
+    pub(crate) async fn first_reading(&self, until: Instant) {
         let wait = async {
             loop {
                 let read = self.signals.read.notified();
@@ -185,7 +249,7 @@ impl Inner {
                 read.await;
             }
         };
-        if tokio::time::timeout(FIRST_READING, wait).await.is_err() {
+        if timeout_at(until, wait).await.is_err() {
             for (repo, why) in self.unread() {
                 tracing::warn!(%repo, why, "a repository is not read yet; the others do not wait for it");
             }

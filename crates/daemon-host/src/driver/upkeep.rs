@@ -12,6 +12,7 @@ use daemon_repo::GitError;
 use daemon_store::StoreError;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
 
 use super::Inner;
 use super::repos::Watched;
@@ -23,7 +24,7 @@ const SWEEP: Duration = Duration::from_secs(15);
 /// How many sweeps lie between two rounds of forgetting.
 const SWEEPS_PER_RETENTION: u32 = 240;
 /// How long it is waited for the removal of work trees, which git in one repository may hold up.
-const CLEARING: Duration = Duration::from_secs(5);
+pub(super) const CLEARING: Duration = Duration::from_secs(5);
 /// How long identities of events are kept.
 const IDENTITIES: jiff::SignedDuration = jiff::SignedDuration::from_hours(30 * 24);
 
@@ -45,7 +46,7 @@ pub(super) async fn run(inner: Arc<Inner>) {
 async fn sweep(inner: &Arc<Inner>, sweeps: u32) -> Result<(), StoreError> {
     take_back(inner).await?;
     if !strays(&inner.home.worktrees(), &busy(inner)).is_empty() {
-        clear_worktrees(inner).await;
+        clear_worktrees(inner, Instant::now() + CLEARING).await;
     }
     if let Err(error) = inner.home.note_memory_kills() {
         tracing::warn!(
@@ -108,8 +109,8 @@ async fn end_remains(inner: &Inner, activation: &Activation) -> Result<(), Store
 
 /// Removes what is left of work trees that no run works in: of attempts that a dead host had ended, or failed to remove.
 ///
-/// What git holds up longer than [`CLEARING`] is removed by itself later.
-pub(super) async fn clear_worktrees(inner: &Arc<Inner>) {
+/// What git has not removed by `until` is removed in the background.
+pub(super) async fn clear_worktrees(inner: &Arc<Inner>, until: Instant) {
     let below = inner.home.worktrees();
     let mut removals = JoinSet::new();
     for repo in &inner.runtime().parts.repos {
@@ -124,7 +125,7 @@ pub(super) async fn clear_worktrees(inner: &Arc<Inner>) {
             }
         }
     };
-    if tokio::time::timeout(CLEARING, removed).await.is_err() {
+    if timeout_at(until, removed).await.is_err() {
         tracing::warn!("work trees of a dead host are still being removed");
     }
     removals.detach_all();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use daemon_engine::Activation;
-use daemon_event::{Event, Field, TriggerKey};
+use daemon_event::{Event, Field, RepoName, TriggerKey};
 use daemon_provider::{FollowUps, Limits, MicroUsd, Provider, RunId, RunRequest};
 use daemon_repo::{GitError, ObjectId, Worktree};
 use daemon_store::{EventRow, StoreError};
@@ -15,8 +15,8 @@ use super::Refusal;
 use super::grants::RunGrants;
 use crate::config::{Capability, Config};
 use crate::context::Built;
-use crate::driver::Inner;
 use crate::driver::repos::Watched;
+use crate::driver::{Inner, Parts};
 use crate::policy::{RunPolicy, micros, permissions};
 use crate::random;
 use crate::registry::Registered;
@@ -105,12 +105,9 @@ pub(super) async fn prepare(
     let runtime = inner.runtime();
     let config = &runtime.config;
     let daemon = registered(inner, activation).await?;
-    let repo = inner.repo(&activation.daemon.repo).ok_or_else(|| {
-        Refusal::final_(format!(
-            "no repository `{}` is watched here",
-            activation.daemon.repo
-        ))
-    })?;
+    let repo = inner
+        .repo(&activation.daemon.repo)
+        .ok_or_else(|| unwatched(&runtime.parts, &activation.daemon.repo))?;
     let policy = RunPolicy::of(config, &activation.daemon, provider);
     let name = policy.provider.as_str();
     let provider = runtime
@@ -197,6 +194,14 @@ async fn registered(inner: &Inner, activation: &Activation) -> Result<Arc<Regist
         return Err(Refusal::given_back());
     }
     Ok(daemon)
+}
+
+/// Says that a repository is not there: one that git has not opened yet may be it.
+fn unwatched(parts: &Parts, repo: &RepoName) -> Refusal {
+    match parts.unopened.is_empty() {
+        true => Refusal::final_(format!("no repository `{repo}` is watched here")),
+        false => Refusal::repository(repo),
+    }
 }
 
 /// Returns the file and support tree that were registered.

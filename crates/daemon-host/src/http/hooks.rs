@@ -14,7 +14,7 @@ use daemon_event::Source as SourceName;
 use daemon_ingest::{Challenge, Delivery, Headers, Malformed, Source};
 use daemon_store::{Accepted, Freshness, Matching, NewEvent, StoreError};
 use serde_json::{Map, json};
-use tokio::sync::{Semaphore, TryAcquireError, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio::task::spawn_blocking;
 use tokio_util::task::TaskTracker;
 
@@ -88,6 +88,16 @@ impl Hooks {
         self.large.wait().await;
     }
 
+    /// Takes the place of a body that was received in full, and one among the large ones where it is large.
+    fn take_places(&self, is_large: bool) -> Result<Places<'_>, Refusal> {
+        let large = match is_large {
+            true => Some(self.large_places.try_acquire().or(Err(busy_with_large()))?),
+            false => None,
+        };
+        let place = self.places.try_acquire().or(Err(busy()))?;
+        Ok((place, large))
+    }
+
     fn source(&self, name: SourceName) -> Option<Arc<dyn Source>> {
         self.sources
             .read()
@@ -96,6 +106,9 @@ impl Hooks {
             .cloned()
     }
 }
+
+/// The place of a webhook in flight, and the one among those with large bodies.
+type Places<'a> = (SemaphorePermit<'a>, Option<SemaphorePermit<'a>>);
 
 /// Takes one webhook.
 pub(super) async fn receive(
@@ -123,7 +136,7 @@ async fn accept(
 ) -> Result<Response<Body>, Refusal> {
     let hooks = &doors.hooks;
     if hooks.places.available_permits() == 0 {
-        return Err(unavailable(BUSY));
+        return Err(busy());
     }
     if hooks.admit.backlog() >= BACKLOG {
         return Err(unavailable("100,000 events wait to be matched"));
@@ -144,11 +157,7 @@ async fn accept(
     crate::failpoint::hit("W2");
     // A body takes a place once it has been received in full, so that slow senders hold a connection only.
     let is_large = body.len() as u64 > SMALL;
-    let _large_place = match is_large {
-        true => Some(hooks.large_places.try_acquire().map_err(busy)?),
-        false => None,
-    };
-    let _place = hooks.places.try_acquire().map_err(busy)?;
+    let _places = hooks.take_places(is_large)?;
     let headers = parts.headers;
     if is_large {
         let turn = Arc::clone(&hooks.large_turn).acquire_owned().await;
@@ -172,10 +181,16 @@ async fn accept(
     }
 }
 
-const BUSY: &str = "128 webhooks are in flight";
+fn busy() -> Refusal {
+    unavailable(&format!("{IN_FLIGHT} webhooks are in flight"))
+}
 
-fn busy(_: TryAcquireError) -> Refusal {
-    unavailable(BUSY)
+/// Says that others with large bodies are being stored; a smaller one would be taken.
+fn busy_with_large() -> Refusal {
+    unavailable(&format!(
+        "{LARGE_IN_FLIGHT} webhooks with bodies over {} MiB are in flight",
+        SMALL >> 20
+    ))
 }
 
 fn unavailable(message: &str) -> Refusal {
@@ -306,4 +321,66 @@ fn unauthorized() -> Refusal {
         "the delivery is not authentic",
         None,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use async_trait::async_trait;
+    use axum::body::{Body, to_bytes};
+    use axum::http::Response;
+    use daemon_store::{Accepted, NewEvent, StoreError};
+    use serde_json::Value;
+
+    use super::{Admit, Hooks, IN_FLIGHT, LARGE_IN_FLIGHT};
+
+    /// Stores nothing.
+    struct Nowhere;
+
+    #[async_trait]
+    impl Admit for Nowhere {
+        async fn accept(&self, _: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
+            Ok(Vec::new())
+        }
+
+        fn backlog(&self) -> u64 {
+            0
+        }
+
+        fn refusal(&self) -> Option<String> {
+            None
+        }
+    }
+
+    async fn message(refusal: Response<Body>) -> String {
+        let body = to_bytes(refusal.into_body(), 4_096).await.expect("a body");
+        let answer: Value = serde_json::from_slice(&body).expect("an object");
+        answer["error"]["message"]
+            .as_str()
+            .expect("a message")
+            .to_owned()
+    }
+
+    #[tokio::test]
+    async fn a_refused_place_says_which_limit_was_reached() {
+        let hooks = Hooks::new(BTreeMap::new(), Arc::new(Nowhere));
+        let large: Vec<_> = (0..LARGE_IN_FLIGHT)
+            .map(|_| hooks.take_places(true).expect("a place"))
+            .collect();
+        let refused = hooks
+            .take_places(true)
+            .expect_err("no place for a large one");
+        assert_eq!(
+            message(*refused).await,
+            "32 webhooks with bodies over 1 MiB are in flight"
+        );
+        let small: Vec<_> = (large.len()..IN_FLIGHT)
+            .map(|_| hooks.take_places(false).expect("a place"))
+            .collect();
+        let refused = hooks.take_places(false).expect_err("no place at all");
+        assert_eq!(message(*refused).await, "128 webhooks are in flight");
+        drop((large, small));
+    }
 }

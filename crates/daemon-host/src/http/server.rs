@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -110,29 +110,50 @@ impl std::fmt::Debug for Doors {
 
 /// The routes of a host that starts: before they are opened, `/healthz` and `/readyz` alone are answered.
 #[derive(Clone, Debug, Default)]
-pub struct Opening(Arc<OnceLock<(Router, Arc<Doors>)>>);
+pub struct Opening(Arc<Steps>);
+
+#[derive(Debug, Default)]
+struct Steps {
+    open: OnceLock<(Router, Arc<Doors>)>,
+    /// What the start waits for.
+    step: Mutex<&'static str>,
+}
 
 impl Opening {
+    /// Notes what the start waits for from now on.
+    pub fn step(&self, step: &'static str) {
+        *self.0.step.lock().expect("no holder panics") = step;
+    }
+
     /// Serves all routes from now on; the first call counts.
     pub fn open(&self, doors: Arc<Doors>) {
-        self.0.get_or_init(|| (router(Arc::clone(&doors)), doors));
+        self.0
+            .open
+            .get_or_init(|| (router(Arc::clone(&doors)), doors));
     }
 
     async fn answer(&self, request: hyper::Request<Received>) -> Response<Body> {
-        let answered = match self.0.get() {
+        let answered = match self.0.open.get() {
             Some((router, _)) => TowerToHyperService::new(router.clone()).call(request).await,
-            None => Ok(starting(request.uri().path())),
+            None => {
+                let step = *self.0.step.lock().expect("no holder panics");
+                Ok(starting(request.uri().path(), step))
+            }
         };
         answered.unwrap_or_else(|never| match never {})
     }
 }
 
-fn starting(path: &str) -> Response<Body> {
-    let why = "the host is starting";
+/// Answers a request to a host that waits for `step` before it is ready.
+fn starting(path: &str, step: &str) -> Response<Body> {
+    let why = match step {
+        "" => "the host is starting".to_owned(),
+        step => format!("the host is starting: {step}"),
+    };
     match path {
         "/healthz" => alive(),
-        "/readyz" => readiness(&[("start", Condition::Down(why.to_owned()))]),
-        _ => answer::unavailable(why),
+        "/readyz" => readiness(&[("start", Condition::Down(why))]),
+        _ => answer::unavailable(&why),
     }
 }
 
@@ -166,7 +187,7 @@ pub async fn serve(listener: TcpListener, opening: Opening, stop: CancellationTo
     }
     tasks.close();
     tasks.wait().await;
-    if let Some((_, doors)) = opening.0.get() {
+    if let Some((_, doors)) = opening.0.open.get() {
         doors.hooks.finish().await;
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::error::{OpError, OpErrorKind};
 use super::{Operations, Params, members, value};
-use crate::fire::{Fire, FireTrigger};
+use crate::fire::{Fire, FireTrigger, Moment};
 use crate::wire::OutputObject;
 
 impl Operations {
@@ -140,11 +140,12 @@ impl Operations {
             by: params.text("by")?,
         };
         params.finish()?;
-        if let Some(why) = self.live.pause() {
-            return Err(OpError::new(OpErrorKind::Busy, "paused", why));
-        }
-        let fired =
-            crate::fire::submit(&*self.store, &self.registry.get(), &fire, self.live.now()).await?;
+        let moment = Moment {
+            now: self.live.now(),
+            pause: self.live.pause(),
+        };
+        let registry = self.registry.get();
+        let fired = crate::fire::submit(&*self.store, &registry, &fire, moment).await?;
         self.live.nudge();
         let mut map = Map::new();
         map.insert("dry_run".to_owned(), Value::Bool(false));

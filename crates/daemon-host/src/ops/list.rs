@@ -81,7 +81,7 @@ impl Operations {
 
     /// Builds an activation's object with the keys of its outputs.
     ///
-    /// A gate closes and opens without touching what waits behind it, so that it is looked up here.
+    /// Gates, pauses and rates change without touching what waits for them, so that they are looked up here.
     pub(super) async fn activation_object(
         &self,
         activation: &Activation,
@@ -99,9 +99,18 @@ impl Operations {
                 object.reason = Some("hold".to_owned());
             } else if let Some(why) = self.live.pause() {
                 object.reason = Some(why);
+            } else if object.reason.as_deref() == Some("slot")
+                && self.is_over_rate(activation).await?
+            {
+                object.reason = Some("rate".to_owned());
             }
         }
         Ok(object)
+    }
+
+    async fn is_over_rate(&self, activation: &Activation) -> Result<bool, OpError> {
+        let (rates, now) = (self.live.rates(), self.live.now());
+        Ok(self.store.is_over_rate(&activation.id, rates, now).await?)
     }
 
     async fn is_held(&self, activation: &Activation) -> Result<bool, OpError> {

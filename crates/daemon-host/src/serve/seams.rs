@@ -7,16 +7,22 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use daemon_event::{ActivationId, RepoName};
 use daemon_provider::CancelReason;
-use daemon_store::{Accepted, NewEvent, StoreError};
+use daemon_store::{Accepted, NewEvent, Rates, StoreError};
 use jiff::Timestamp;
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde_json::{Value, json};
 
-use super::{Compose, sources};
-use crate::driver::Inner;
+use super::Compose;
+use super::begin::{Deadlines, judge_policies, parts};
+use super::door::sources;
+use crate::config::Config;
+use crate::driver::{Inner, Parts, Unopened};
 use crate::http::{Admit, Condition, Doors, Health};
-use crate::ops::{Live, OpError, OpErrorKind, chain};
+use crate::ops::{Live, OpError, chain};
 use crate::random;
+
+/// How long it is until a repository that could not be opened is tried again.
+const OPEN_AGAIN: Duration = Duration::from_secs(30);
 
 /// Where webhooks are stored.
 pub(super) struct Intake {
@@ -112,6 +118,96 @@ pub(super) struct HostLive {
     pub(super) compose: Arc<dyn Compose>,
     pub(super) started: Instant,
     pub(super) hooks: std::sync::OnceLock<Arc<Doors>>,
+    /// Held while the configuration or the parts are replaced.
+    replacing: tokio::sync::Mutex<()>,
+}
+
+impl HostLive {
+    /// Makes what a host can do, before its listeners serve it.
+    pub(super) fn new(inner: Arc<Inner>, compose: Arc<dyn Compose>, started: Instant) -> Self {
+        Self {
+            inner,
+            compose,
+            started,
+            hooks: std::sync::OnceLock::new(),
+            replacing: tokio::sync::Mutex::new(()),
+        }
+    }
+
+    /// Replaces configuration and parts, with the registry that belongs to them.
+    ///
+    /// # Errors
+    /// If the store fails; nothing is replaced then.
+    async fn replace(&self, config: Config, parts: Parts) -> Result<u64, OpError> {
+        // What is registered meanwhile would be missing in what is read here.
+        let registering = self.inner.registering.write().await;
+        let stored = match self.inner.stored_registry(&parts).await {
+            Ok(stored) => stored,
+            Err(error) => {
+                drop(registering);
+                // Registrations may have ended already that the old parts need.
+                self.inner.force_repos();
+                return Err(error.into());
+            }
+        };
+        let generation = self.inner.replace_runtime(config, parts);
+        self.inner.take_registry(stored);
+        drop(registering);
+        Ok(generation)
+    }
+
+    /// Composes the parts again, as a repository that was not open in time may be now.
+    async fn compose_again(&self) -> Result<(), OpError> {
+        let turn = self.replacing.lock().await;
+        let config = Config::clone(&self.inner.config());
+        let parts = parts(&self.compose, &config, Deadlines::begin().opened).await?;
+        self.replace(config, parts).await?;
+        drop(turn);
+        self.inner.signals.repos.notify_waiters();
+        self.inner.signals.ticks.notify_one();
+        self.inner.signals.claims.notify_one();
+        Ok(())
+    }
+}
+
+/// Takes in repositories that git opens late, until the host stops.
+pub(super) async fn open_late(live: Arc<HostLive>) {
+    let inner = &live.inner;
+    loop {
+        let unopened = inner.runtime().parts.unopened.clone();
+        tokio::select! {
+            () = inner.stop.cancelled() => return,
+            () = inner.signals.replaced.notified() => continue,
+            () = any_answered(&unopened) => {}
+        }
+        let composed = tokio::select! {
+            () = inner.stop.cancelled() => return,
+            composed = live.compose_again() => composed,
+        };
+        if let Err(error) = composed {
+            for repo in unopened {
+                let error = &error.message;
+                tracing::error!(repo = %repo.name, error, "a repository could not be opened");
+                inner.note_repo(&repo.name, Some(error.clone()));
+            }
+            tokio::select! {
+                () = inner.stop.cancelled() => return,
+                () = inner.signals.replaced.notified() => {}
+                () = tokio::time::sleep(OPEN_AGAIN) => {}
+            }
+        }
+    }
+}
+
+/// Waits until git has answered for one of some repositories; for ever where there are none.
+async fn any_answered(unopened: &[Unopened]) {
+    let answers = unopened
+        .iter()
+        .map(|repo| Box::pin(repo.answered.cancelled()));
+    match unopened.is_empty() {
+        true => std::future::pending().await,
+        false => drop(futures_util::future::select_all(answers).await),
+    }
 }
 
 #[async_trait]
@@ -125,7 +221,11 @@ impl Live for HostLive {
     }
 
     fn pause(&self) -> Option<String> {
-        self.inner.pause()
+        self.inner.activations_pause()
+    }
+
+    fn rates(&self) -> Rates {
+        self.inner.config().limits.rates()
     }
 
     fn nudge(&self) {
@@ -143,14 +243,13 @@ impl Live for HostLive {
     }
 
     async fn reload(&self) -> Result<Value, OpError> {
+        let turn = self.replacing.lock().await;
         let config = self.compose.load()?;
         let sources = sources(&self.inner.home, &config)?;
-        let (compose, for_parts) = (Arc::clone(&self.compose), config.clone());
-        let parts = tokio::task::spawn_blocking(move || compose.parts(&for_parts)).await;
-        let parts = parts.map_err(|error| {
-            OpError::new(OpErrorKind::Internal, "internal", error.to_string())
-        })??;
-        super::judge_policies(&self.inner, &*self.compose, &config, &parts).await?;
+        let deadlines = Deadlines::begin();
+        let parts = parts(&self.compose, &config, deadlines.opened).await?;
+        let (inner, compose) = (&self.inner, &*self.compose);
+        judge_policies(inner, compose, &config, &parts, deadlines.judged).await?;
         let old = self.inner.config();
         let changed = *old != config;
         let mut needs_restart = Vec::new();
@@ -167,14 +266,14 @@ impl Live for HostLive {
                 needs_restart.push(key);
             }
         }
+        let generation = self.replace(config, parts).await?;
         if let Some(doors) = self.hooks.get() {
             doors.hooks.replace(sources);
         }
-        super::warn_without_model(&config);
-        let generation = self.inner.replace_runtime(config, parts);
-        self.inner.load_registry().await?;
+        super::warn_without_model(&self.inner.config());
+        drop(turn);
         self.inner.force_repos();
-        self.inner.first_reading().await;
+        self.inner.first_reading(deadlines.read).await;
         self.inner.signals.ticks.notify_one();
         self.inner.signals.claims.notify_one();
         Ok(json!({"generation": generation, "changed": changed, "needs_restart": needs_restart}))

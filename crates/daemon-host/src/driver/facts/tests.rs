@@ -180,6 +180,7 @@ fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) 
         surfaces: BTreeMap::new(),
         facts: Arc::clone(script) as Arc<dyn daemon_engine::Facts>,
         repos: Vec::new(),
+        unopened: Vec::new(),
         servers: crate::servers::Servers::default(),
         program: None,
         sandbox: (1, String::new()),

@@ -1,0 +1,67 @@
+//! Rates: what says that a schedule exceeds them, and what says that an activation waits for them.
+
+use serde_json::{Value, json};
+
+use crate::http::pull_request_opened;
+use crate::world::{World, eventually, watch};
+
+/// Returns the check of a name.
+fn check(doctor: &Value, name: &str) -> Value {
+    let checks = doctor["checks"].as_array().expect("a list");
+    let found = checks.iter().find(|check| check["name"] == name);
+    found
+        .unwrap_or_else(|| panic!("no check `{name}` in {doctor:#}"))
+        .clone()
+}
+
+#[test]
+fn a_schedule_that_exceeds_its_rate_is_warned_of() {
+    let world = World::new(&[
+        ("minutely", "schedule: \"* * * * *\""),
+        ("hourly", "schedule: \"0 * * * *\""),
+    ]);
+    world.configure("[limits]\nrate_daemon = 20\nrate_host = 60\n[host]\nhold = true\n");
+    let host = world.serve();
+    let detail = "the schedule `* * * * *` of `o/r:minutely` fires 60 times an hour and 1440 times a day, and \
+                  `limits.rate_daemon` lets 20 activations an hour begin: the others wait";
+    assert!(world.log().contains(detail), "{}", world.log());
+    assert!(!world.log().contains("o/r:hourly` fires"));
+    let of_host = "all schedules together fire up to 61 times an hour, and `limits.rate_host` lets 60 activations an hour \
+                   begin: the others wait";
+    let warnings = |doctor: &Value| {
+        let of = |name: &str| {
+            let check = check(doctor, name);
+            assert_eq!(check["status"], "warn", "{check}");
+            check["detail"].clone()
+        };
+        [of("rate o/r:minutely"), of("rate")]
+    };
+    assert_eq!(
+        warnings(&host.get("doctor")),
+        [json!(detail), json!(of_host)]
+    );
+    assert_eq!(host.stop().0, Some(0));
+    let (_, doctor) = world.json(&["doctor"]);
+    assert_eq!(
+        warnings(&doctor),
+        [json!(detail), json!(of_host)],
+        "without a host"
+    );
+}
+
+#[test]
+fn an_activation_that_a_rate_holds_back_says_so() {
+    let world = World::new(&[("opened", &watch(&["when a pull request is opened"]))]);
+    world.configure("[limits]\nrate_daemon = 1\n");
+    let host = world.serve();
+    let first = host.hook("pull_request", "d-1", &pull_request_opened(1));
+    assert_eq!(first.status, 200);
+    host.activation_in("succeeded");
+    let second = host.hook("pull_request", "d-2", &pull_request_opened(2));
+    assert_eq!(second.status, 200);
+    let waiting = eventually("the second waits", || {
+        let all = host.list("activations");
+        all.into_iter().find(|one| one["state"] == "pending")
+    });
+    assert_eq!(waiting["reason"], "rate", "{waiting}");
+}

@@ -1,0 +1,151 @@
+//! What the default branch holds becomes the registry of its repository.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use daemon_repo::{DaemonSource, Discovery, ObjectId};
+use daemon_store::{DaemonRow, Registration};
+
+use super::{Git, RepoError, Watched, store_failed};
+use crate::driver::Inner;
+use crate::random;
+use crate::rates;
+use crate::registration::{self, Reading};
+use crate::registry::Registry;
+use crate::unseen::visible;
+
+/// What a commit holds, judged and ready to be stored.
+pub(super) struct Found {
+    discovery: Discovery,
+    rows: Vec<DaemonRow>,
+    tip: ObjectId,
+    now: jiff::Timestamp,
+}
+
+/// Reads what a commit holds, unless it is what is registered.
+pub(super) async fn discover(
+    inner: &Inner,
+    git: &Git<'_>,
+    tip: &ObjectId,
+) -> Result<Option<Found>, RepoError> {
+    let repo = git.repo;
+    if inner.registered_at(&repo.name).as_deref() == Some(tip.as_str()) {
+        return Ok(None);
+    }
+    let commit = tip.clone();
+    let work = move |repo: &Watched| repo.repository.discover(&commit);
+    let discovery = git.run(work).await?;
+    let now = random::now();
+    let rows = daemon_rows(inner, repo, &discovery, tip, now);
+    crate::failpoint::hit("D2");
+    Ok(Some(Found {
+        discovery,
+        rows,
+        tip: tip.clone(),
+        now,
+    }))
+}
+
+/// Makes the registry of a repository what was found; the caller keeps others from deciding with it meanwhile.
+pub(super) async fn register(
+    inner: &Inner,
+    repo: &Arc<Watched>,
+    found: Found,
+) -> Result<(), RepoError> {
+    let Found {
+        discovery,
+        rows,
+        tip,
+        now,
+    } = found;
+    let registration = Registration {
+        repo: repo.name.clone(),
+        commit: tip.as_str().to_owned(),
+        daemons: rows,
+        now,
+        // What still waits for a first reading wakes the daemons that it finds, also what an earlier host acknowledged.
+        since: inner
+            .was_never_read(&repo.name)
+            .then_some(jiff::Timestamp::MIN),
+    };
+    let change = inner
+        .store
+        .register(registration)
+        .await
+        .map_err(|source| store_failed(repo, source))?;
+    let stored = inner
+        .store
+        .daemons_of(&repo.name)
+        .await
+        .map_err(|source| store_failed(repo, source))?;
+    let known = inner.registry.get();
+    let config = inner.config();
+    let mut sources: BTreeMap<String, DaemonSource> = discovery
+        .daemons
+        .into_iter()
+        .map(|source| (source.path(), source))
+        .collect();
+    for row in &stored {
+        if !is_seen(&known, row) {
+            registration::warn_if_invalid(row);
+        }
+    }
+    let daemons = stored.into_iter().map(|row| {
+        let source = sources.remove(&row.path);
+        let is_seen = is_seen(&known, &row);
+        let daemon = inner.registry.renew(&known, row);
+        if let Some(check) = rates::daemon_check(&daemon, &config.limits).filter(|_| !is_seen) {
+            tracing::warn!("{}", visible(&check.detail));
+        }
+        match source {
+            Some(source) => daemon.with_source(source),
+            None => daemon,
+        }
+    });
+    inner.registry.replace(&repo.name, daemons.collect());
+    inner.note_registered(&repo.name, tip.as_str());
+    tracing::info!(
+        repo = %repo.name, commit = tip.as_str(), added = change.added.len(), modified = change.modified.len(),
+        removed = change.removed.len(), "registered"
+    );
+    inner.signals.ticks.notify_one();
+    inner.signals.claims.notify_one();
+    Ok(())
+}
+
+/// Reports whether this host has read a daemon before as it is.
+fn is_seen(known: &Registry, row: &DaemonRow) -> bool {
+    let seen = known.find_key(&row.key).filter(|old| old.source.is_some());
+    seen.is_some_and(|old| old.row.rev == row.rev && old.row.validity == row.validity)
+}
+
+fn daemon_rows(
+    inner: &Inner,
+    repo: &Watched,
+    discovery: &Discovery,
+    tip: &ObjectId,
+    now: jiff::Timestamp,
+) -> Vec<DaemonRow> {
+    let runtime = inner.runtime();
+    let config = &runtime.config;
+    let zone_of = |id: &str| {
+        config
+            .zone_of(&repo.name, id, repo.zone.as_deref())
+            .to_owned()
+    };
+    let checked = runtime.parts.checker.check(discovery, &zone_of);
+    let rows = discovery
+        .daemons
+        .iter()
+        .zip(checked)
+        .filter_map(|(source, checked)| {
+            let reading = Reading {
+                repo: repo.name.clone(),
+                commit: tip.as_str().to_owned(),
+                zone: zone_of(source.dir.as_str()),
+                at: now,
+            };
+            registration::row(source, checked, reading)
+        });
+    rows.collect()
+}

@@ -1,0 +1,254 @@
+//! From a configuration to a host that is ready.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use daemon_engine::Gate;
+use daemon_store::Store;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use tokio::net::UnixListener;
+use tokio_util::task::TaskTracker;
+
+use super::door::{Door, hosts};
+use super::seams::{HostHealth, HostLive, Intake};
+use super::{Compose, Start, begin_epoch, unusable, warn_without_model};
+use crate::config::Config;
+use crate::control::{self, Control};
+use crate::driver::{self, Inner, Parts, Runtime, policies};
+use crate::home::{Home, Ownership};
+use crate::http::{self, Access, Doors, Hooks, Opening};
+use crate::ops::{Live, OpError, OpErrorKind, Operations};
+
+/// Until when git is waited for, at a start or a reload. All of it together takes 5 s, however many repositories hang: a
+/// part of it is kept for the readings that come after, so that one that hangs does not use up the time of the others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deadlines {
+    /// For opening the repositories.
+    pub(super) opened: Instant,
+    /// For the daemons that policy names.
+    pub(super) judged: tokio::time::Instant,
+    /// For the first reading of the repositories.
+    pub(super) read: tokio::time::Instant,
+}
+
+impl Deadlines {
+    /// Begins now.
+    pub(super) fn begin() -> Self {
+        let now = Instant::now();
+        let after = |millis| now + Duration::from_millis(millis);
+        Self {
+            opened: after(3_000),
+            judged: after(4_000).into(),
+            read: after(5_000).into(),
+        }
+    }
+}
+
+/// A host that is ready to serve.
+pub(super) struct Begun {
+    pub(super) live: Arc<HostLive>,
+    pub(super) doors: Arc<Doors>,
+    pub(super) control: (UnixListener, Control),
+    pub(super) socket: BoundSocket,
+    pub(super) tasks: TaskTracker,
+    /// Ends with the host.
+    _owner: Ownership,
+}
+
+/// The path of a bound socket, which is removed when this is dropped.
+pub(super) struct BoundSocket(PathBuf);
+
+impl BoundSocket {
+    /// Returns the path.
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for BoundSocket {
+    fn drop(&mut self) {
+        // One that is gone already is as good.
+        std::fs::remove_file(&self.0).unwrap_or_default();
+    }
+}
+
+/// Opens the store, reads the repositories and starts the loops.
+///
+/// # Errors
+/// If the configuration cannot be used, or the store or the socket fails.
+pub(super) async fn begin(
+    start: Start,
+    door: Door,
+    bound: SocketAddr,
+    opening: &Opening,
+) -> Result<Begun, OpError> {
+    let started = Instant::now();
+    let Start {
+        home,
+        mut owner,
+        config,
+        compose,
+        secrets,
+    } = start;
+    opening.step("the store is being opened, and converted if an older version wrote it");
+    let store = open_store(&compose, &home, &config).await?;
+    opening.step("the repositories are being read");
+    let deadlines = Deadlines::begin();
+    let parts = parts(&compose, &config, deadlines.opened).await?;
+    warn_if_held(&*store).await?;
+    warn_without_model(&config);
+    let epoch = begin_epoch(&*store, &mut owner).await?;
+    let config = Arc::new(config);
+    let runtime = Runtime {
+        config: Arc::clone(&config),
+        parts,
+        generation: 1,
+    };
+    let inner = Inner::new(home, Arc::clone(&store), epoch, runtime, secrets);
+    // Where the start fails or is stopped, what has begun ends.
+    let stop = inner.stop.clone().drop_guard();
+    crate::strays::end().await;
+    inner.pause_claims_in_a_crash_loop(owner.previous()).await?;
+    inner.take_back().await?;
+    inner.load_registry().await?;
+    let runtime = inner.runtime();
+    judge_policies(&inner, &*compose, &config, &runtime.parts, deadlines.judged).await?;
+    let path = inner.home.below(&config.uds.path);
+    let listener = control::bind(&path)
+        .map_err(|error| unusable(&format!("cannot bind `{}`", path.display()), &error))?;
+    let socket = BoundSocket(path);
+    // A start that is refused holds nothing.
+    if config.host.hold {
+        store.set_host_gate(Gate::Held).await?;
+    }
+    let tasks = driver::start(&inner, deadlines.read).await;
+    let live = Arc::new(HostLive::new(Arc::clone(&inner), compose, started));
+    let live_operations = Arc::clone(&live) as Arc<dyn Live>;
+    let operations = Operations::new(store, inner.registry().clone(), live_operations);
+    let doors = doors(&live, door, bound, &operations);
+    let control = control(&inner, operations, started);
+    stop.disarm();
+    Ok(Begun {
+        live,
+        doors,
+        control: (listener, control),
+        socket,
+        tasks,
+        _owner: owner,
+    })
+}
+
+/// Opens the store on a thread that may block.
+async fn open_store(
+    compose: &Arc<dyn Compose>,
+    home: &Home,
+    config: &Config,
+) -> Result<Arc<dyn Store>, OpError> {
+    let (compose, home, config) = (Arc::clone(compose), home.clone(), config.clone());
+    blocking(move || compose.open_store(&home, &config)).await
+}
+
+/// Makes the parts that a configuration names, on a thread that may block.
+pub(super) async fn parts(
+    compose: &Arc<dyn Compose>,
+    config: &Config,
+    until: Instant,
+) -> Result<Parts, OpError> {
+    let (compose, config) = (Arc::clone(compose), config.clone());
+    blocking(move || compose.parts(&config, until)).await
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, OpError> + Send + 'static,
+) -> Result<T, OpError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))?
+}
+
+async fn warn_if_held(store: &dyn Store) -> Result<(), OpError> {
+    if store.host_gate().await? == Gate::Held {
+        tracing::warn!(
+            "the host is held: events and ticks are recorded, nothing starts; `daemon-run go` ends that"
+        );
+    }
+    Ok(())
+}
+
+/// Refuses a policy that names a daemon which never was.
+pub(super) async fn judge_policies(
+    inner: &Inner,
+    compose: &dyn Compose,
+    config: &Config,
+    parts: &Parts,
+    until: tokio::time::Instant,
+) -> Result<(), OpError> {
+    let named = policies::judge(inner, config, parts, until).await?;
+    named.warn();
+    if named.faults.is_empty() {
+        return Ok(());
+    }
+    let help = if config.repo.is_empty() {
+        "give --repo DIR, or write [[repo]] into config.toml of the home"
+    } else {
+        "correct the name; `planned = true` in its table says that the daemon is to come"
+    };
+    Err(compose.refuse(&named.faults).with_help(help))
+}
+
+/// Puts together what the HTTP listener serves.
+fn doors(
+    live: &Arc<HostLive>,
+    door: Door,
+    bound: SocketAddr,
+    operations: &Operations,
+) -> Arc<Doors> {
+    let inner = &live.inner;
+    let intake = Intake {
+        inner: Arc::clone(inner),
+    };
+    let health = HostHealth {
+        inner: Arc::clone(inner),
+        metrics: recorder(),
+    };
+    let doors = Arc::new(Doors {
+        access: Access::new(&door.token, hosts(bound)),
+        operations: operations.clone(),
+        hooks: Hooks::new(door.sources, Arc::new(intake)),
+        repeats: http::Repeats::default(),
+        health: Arc::new(health),
+        streams: http::Streams::new(inner.stop.clone()),
+    });
+    live.hooks.set(Arc::clone(&doors)).unwrap_or_default();
+    doors
+}
+
+/// Puts together what the control socket serves.
+fn control(inner: &Arc<Inner>, operations: Operations, started: Instant) -> Control {
+    let clients = inner.config().host.clients;
+    Control {
+        operations,
+        epoch: inner.epoch.0,
+        actor: "owner".to_owned(),
+        started,
+        clients: usize::try_from(clients).unwrap_or(usize::MAX),
+        tokens: inner.tokens.clone(),
+        events: inner.emanations.events(),
+    }
+}
+
+/// Installs the recorder of metrics, once a process.
+fn recorder() -> PrometheusHandle {
+    static RECORDER: std::sync::OnceLock<PrometheusHandle> = std::sync::OnceLock::new();
+    RECORDER
+        .get_or_init(|| {
+            let recorder = PrometheusBuilder::new().build_recorder();
+            let handle = recorder.handle();
+            if metrics::set_global_recorder(recorder).is_err() {
+                tracing::debug!("another recorder of metrics is installed");
+            }
+            handle
+        })
+        .clone()
+}

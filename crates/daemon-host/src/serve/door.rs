@@ -1,0 +1,112 @@
+//! What the HTTP listener is configured with: its token, its webhook sources, the names it answers to.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use daemon_event::Source as SourceName;
+use daemon_ingest::{Github, Linear, Secrets, Sentry, Slack, Source};
+
+use super::Start;
+use crate::config::{Config, SecretPlaces};
+use crate::home::Home;
+use crate::http::Hosts;
+use crate::ops::{OpError, OpErrorKind, chain};
+use crate::random;
+use crate::token;
+
+/// The secrets that the HTTP listener checks requests against.
+pub(super) struct Door {
+    pub(super) token: String,
+    pub(super) sources: BTreeMap<SourceName, Arc<dyn Source>>,
+}
+
+impl Door {
+    /// Reads the token, made where there is none, and the secrets of webhooks.
+    ///
+    /// # Errors
+    /// If one of them cannot be used.
+    pub(super) fn new(start: &Start) -> Result<Self, OpError> {
+        let (home, config) = (&start.home, &start.config);
+        let token_file = config.host.token_file.clone();
+        let token_file = token_file.unwrap_or_else(|| PathBuf::from("token"));
+        Ok(Self {
+            token: home.token(&token_file).map_err(config_error)?,
+            sources: sources(home, config)?,
+        })
+    }
+}
+
+fn config_error(error: crate::home::HomeError) -> OpError {
+    OpError::new(OpErrorKind::Config, "token", chain(&error))
+}
+
+/// Returns the names by which requests may address a listener.
+pub(super) fn hosts(bound: SocketAddr) -> Hosts {
+    if !bound.ip().is_loopback() {
+        return Hosts::Any;
+    }
+    let port = bound.port();
+    let names = ["localhost", "127.0.0.1", "[::1]"];
+    let with_port = names
+        .iter()
+        .map(|name| format!("{name}:{port}"))
+        .chain([bound.to_string()]);
+    // The port that HTTP means by itself is left out by clients.
+    let without = names
+        .iter()
+        .filter(|_| port == 80)
+        .map(|name| (*name).to_owned());
+    Hosts::These(with_port.chain(without).collect())
+}
+
+/// Makes the sources that have secrets.
+pub(super) fn sources(
+    home: &Home,
+    config: &Config,
+) -> Result<BTreeMap<SourceName, Arc<dyn Source>>, OpError> {
+    let mut sources: BTreeMap<SourceName, Arc<dyn Source>> = BTreeMap::new();
+    for (name, places) in config.sources.secrets() {
+        let secrets = secrets(home, name, places)?;
+        let source: Arc<dyn Source> = match name {
+            SourceName::Github => Arc::new(Github::new(secrets)),
+            SourceName::Slack => Arc::new(Slack::new(secrets)),
+            SourceName::Sentry => Arc::new(Sentry::new(secrets)),
+            SourceName::Linear => {
+                let late = config.sources.linear.as_ref();
+                let linear = Linear::new(secrets);
+                match late.and_then(|linear| linear.accept_late) {
+                    Some(late) => Arc::new(linear.accepting_late(late.unsigned())),
+                    None => Arc::new(linear),
+                }
+            }
+            // A repository is looked at and sends nothing.
+            SourceName::Git => continue,
+        };
+        sources.insert(name, source);
+    }
+    Ok(sources)
+}
+
+/// Reads the secrets of a source, of which there must be one.
+fn secrets(home: &Home, name: SourceName, places: SecretPlaces<'_>) -> Result<Secrets, OpError> {
+    let wrong = |message: String| OpError::new(OpErrorKind::Config, "source-secret", message);
+    let mut secrets: Vec<String> = Vec::new();
+    if let Some(file) = places.file {
+        let key = format!("sources.{name}.secret_file");
+        let text =
+            token::file_text(home.root(), &key, file).map_err(|error| wrong(chain(&error)))?;
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        secrets.extend(lines.map(str::to_owned));
+    }
+    if let Some(variable) = places.env {
+        let value = random::environment(variable).and_then(|value| value.into_string().ok());
+        secrets.push(value.ok_or_else(|| {
+            wrong(format!(
+                "sources.{name}.secret_env: `{variable}` is not set"
+            ))
+        })?);
+    }
+    Secrets::new(secrets).map_err(|error| wrong(format!("sources.{name}: {error}")))
+}
