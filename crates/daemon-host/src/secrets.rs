@@ -56,12 +56,25 @@ impl HostSecrets {
     }
 }
 
-/// Returns the files in which a configuration says that secrets are, each with its key.
+/// Returns the files in which a configuration, and the presets of a home, say that secrets are, each with its key.
 pub fn secret_files(home: &Path, config: &Config) -> Vec<(String, PathBuf)> {
     let config = serde_json::to_value(config).expect("a configuration is representable");
     let mut acc = Vec::new();
     collect_files(home, "", &config, &mut acc);
+    for (name, preset) in presets(home) {
+        collect_files(home, &format!("presets/{name}"), &preset, &mut acc);
+    }
     acc
+}
+
+/// Reads the presets of a home with their names. A home without presets, and a preset that is none, are told of elsewhere.
+fn presets(home: &Path) -> impl Iterator<Item = (String, Value)> {
+    let files = fs::read_dir(home.join("presets")).into_iter().flatten();
+    files.flatten().filter_map(|file| {
+        let text = fs::read_to_string(file.path()).ok()?;
+        let name = file.file_name().to_string_lossy().into_owned();
+        Some((name, toml::from_str(&text).ok()?))
+    })
 }
 
 fn collect_files(home: &Path, key: &str, value: &Value, acc: &mut Vec<(String, PathBuf)>) {
@@ -91,13 +104,8 @@ fn of(home: &Path, config: &Config) -> Vec<String> {
     if config["host"]["token_file"].is_null() {
         acc.extend(lines(&home.join("token")));
     }
-    // A home without presets, and a preset that is none, are told of elsewhere.
-    let presets = fs::read_dir(home.join("presets")).into_iter().flatten();
-    for preset in presets.flatten() {
-        let text = fs::read_to_string(preset.path()).unwrap_or_default();
-        if let Ok(preset) = toml::from_str::<Value>(&text) {
-            collect(home, "", &preset, &mut acc);
-        }
+    for (_, preset) in presets(home) {
+        collect(home, "", &preset, &mut acc);
     }
     acc
 }
@@ -194,6 +202,12 @@ mod tests {
             "u:pass-1",
         ];
         assert_eq!(known, expected);
+        let files = secret_files(home.path(), &crate::config::parse(text).unwrap());
+        let of_preset = (
+            "presets/p.toml.key_file".to_owned(),
+            home.path().join("small"),
+        );
+        assert!(files.contains(&of_preset), "{files:?}");
         // What was known before a reload is still not told.
         secrets.read(home.path(), &Config::default());
         assert_eq!(

@@ -179,16 +179,42 @@ fn is_named(manifest: &Path, directory: &Path, file: &Path) -> bool {
     })
 }
 
+/// What version managers call the directory in which they keep versions, or kinds of programs with versions in each.
+const MANAGED: [&str; 8] = [
+    "Cellar",
+    "candidates",
+    "image",
+    "installs",
+    "node-versions",
+    "python",
+    "toolchains",
+    "versions",
+];
+
 /// Returns the directory of a version that a version manager installed a program of: `<version>/bin/<program>`, or with one
 /// directory between, as in `node-versions/v22.1.0/installation/bin/node`.
 fn version(file: &Path) -> Option<&Path> {
     let directory = file.parent().filter(|path| path.ends_with("bin"))?;
     let mut above = directory.ancestors().skip(1).take(2);
     above.find(|path| {
-        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        let digits = name.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '-');
-        digits.starts_with(|c: char| c.is_ascii_digit()) && digits.contains('.')
+        let mut managed = path.ancestors().skip(1).take(2);
+        let is_managed = |path: &Path| MANAGED.iter().any(|name| path.ends_with(name));
+        names_version(path) && managed.any(is_managed)
     })
+}
+
+/// Reports whether the name of a directory is that of a version, such as `v22.1.0`, `21.0.1-tem` or `cpython-3.12.1-linux`.
+fn names_version(directory: &Path) -> bool {
+    let name = directory.file_name().and_then(OsStr::to_str);
+    let name = name.unwrap_or_default();
+    let number = name.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '-');
+    let mut parts = number.splitn(3, '.');
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let second = |part: &str| {
+        let end = part.find(['-', '+', '_']).unwrap_or(part.len());
+        part.get(..end).is_some_and(is_number)
+    };
+    parts.next().is_some_and(is_number) && parts.next().is_some_and(second)
 }
 
 /// Returns the interpreter that the first line of a file names, as it is named or found.

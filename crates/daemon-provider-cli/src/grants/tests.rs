@@ -134,6 +134,22 @@ fn the_directory_of_a_version_is_known_by_its_name() {
             "/u/.asdf/installs/nodejs/22.1.0/bin/node",
             Some("/u/.asdf/installs/nodejs/22.1.0"),
         ),
+        (
+            "/u/.volta/tools/image/node/22.1.0/bin/node",
+            Some("/u/.volta/tools/image/node/22.1.0"),
+        ),
+        (
+            "/u/uv/python/cpython-3.12.1-linux/bin/python3.12",
+            Some("/u/uv/python/cpython-3.12.1-linux"),
+        ),
+        (
+            "/u/.sdkman/candidates/java/21.0-tem/bin/java",
+            Some("/u/.sdkman/candidates/java/21.0-tem"),
+        ),
+        ("/u/site-3.example.com/bin/agent.sh", None),
+        ("/u/versions/site-3.example.com/bin/agent.sh", None),
+        ("/u/2026.11/bin/agent.sh", None),
+        ("/u/versions/current/bin/agent.sh", None),
         ("/u/.local/bin/node", None),
         ("/u/bin/node", None),
         ("/u/1.0/node", None),
