@@ -1,5 +1,6 @@
 //! What a child may touch, in levels, each adding to the one before.
 
+mod changes;
 mod confinement;
 mod isolation;
 mod namespaces;

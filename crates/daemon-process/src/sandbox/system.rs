@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 
+use super::changes::Changes;
+
 /// What programs need in order to run at all. `/proc` is safe to list: what is secret in it asks for the right to trace.
 pub(super) const SYSTEM: [&str; 13] = [
     "/usr",
@@ -81,49 +83,57 @@ pub(super) struct Readable {
     pub(super) listed: Vec<PathBuf>,
 }
 
-/// A look at the machine, and until when it is not repeated.
+/// A look at the machine, what changed since, and until when it is not repeated whatever changes.
 struct Look {
     found: Arc<Readable>,
+    changes: Changes,
     until: Instant,
 }
 
 /// A look is repeated no sooner than this many times the time it took, so that children that start one after the other do
-/// not keep looking at a large tree; nor later than `MOST_AGE`.
+/// not keep looking at a large tree in which something is installed; nor later than `MOST_AGE`.
 const REST: u32 = 20;
 const MOST_AGE: Duration = Duration::from_secs(60);
 
 impl Readable {
-    /// Looks at the mixed directories of this machine, which change, unless that was done a moment ago.
+    /// Looks at the mixed directories of this machine, unless nothing has changed since, or that was done a moment ago.
     pub(super) fn now() -> Arc<Self> {
         static LAST: Mutex<Option<Look>> = Mutex::new(None);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
         let begun = now();
-        if let Some(look) = last.as_ref().filter(|look| begun < look.until) {
+        let is_current = |look: &&Look| begun < look.until || look.changes.is_none();
+        if let Some(look) = last.as_ref().filter(is_current) {
             return Arc::clone(&look.found);
         }
-        let found = Arc::new(Self::look());
+        let mut changes = Changes::new();
+        let found = Arc::new(Self::look(&mut changes));
         let ended = now();
         let rest = (ended.duration_since(begun) * REST).min(MOST_AGE);
         *last = Some(Look {
             found: Arc::clone(&found),
+            changes,
             until: ended + rest,
         });
         found
     }
 
-    fn look() -> Self {
+    fn look(changes: &mut Changes) -> Self {
         let mut acc = Self::default();
+        // One of the directories may be made later.
+        changes.watch(Path::new("/"));
         let (around, mixed) = AROUND;
         let apart = SYSTEM
             .iter()
             .filter(|path| !MIXED.contains(path) && **path != around);
         acc.whole.extend(apart.map(PathBuf::from));
+        changes.watch(Path::new(around));
         acc.add_without(Path::new(around), mixed);
         for directory in MIXED.map(Path::new) {
             if directory.metadata().is_ok_and(|found| is_public(&found)) {
                 let mut walk = Walk {
                     n_left: MOST_ENTRIES,
                     is_accessible: &is_accessible,
+                    changes,
                 };
                 walk.add_public(directory, &mut acc);
             }
@@ -150,12 +160,14 @@ struct Walk<'a> {
     n_left: usize,
     /// Whether a file or directory that is not public is to be hidden: the kernel refuses the others anyway.
     is_accessible: &'a dyn Fn(&Path) -> bool,
+    changes: &'a mut Changes,
 }
 
 impl Walk<'_> {
     /// Adds what everybody may read of a directory, and returns whether nothing in it has to be hidden.
     fn add_public(&mut self, directory: &Path, acc: &mut Readable) -> bool {
         let mut own = Readable::default();
+        self.changes.watch(directory);
         // What cannot be read, for want of a descriptor perhaps, is not known to be public.
         let entries = fs::read_dir(directory);
         let mut is_whole = entries.is_ok();
@@ -235,6 +247,7 @@ mod tests {
         let mut walk = Walk {
             n_left: MOST_ENTRIES,
             is_accessible: &|_| true,
+            changes: &mut Changes::new(),
         };
         assert!(!walk.add_public(&root, &mut readable));
         readable.whole.sort();
@@ -264,6 +277,7 @@ mod tests {
             Walk {
                 n_left,
                 is_accessible,
+                changes: &mut Changes::new(),
             }
             .add_public(&root, &mut acc);
             acc.whole.sort();
