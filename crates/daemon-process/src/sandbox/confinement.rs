@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::PathBuf;
 
 use landlock::{
-    ABI, Access as _, AccessFs, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, Scope,
-    path_beneath_rules,
+    ABI, Access as _, AccessFs, BitFlags, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _,
+    Scope, path_beneath_rules,
 };
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -101,18 +101,36 @@ fn rules(
     writable: &[PathBuf],
 ) -> Result<OwnedFd, Box<dyn std::error::Error + Send + Sync>> {
     let abi = ABI::V6;
-    let system = Readable::now();
     let created = Ruleset::default()
         .handle_access(AccessFs::from_all(abi))?
         .scope(Scope::from_all(abi))?
         .create()?
-        .add_rules(path_beneath_rules(&system.whole, AccessFs::from_read(abi)))?
-        .add_rules(path_beneath_rules(&system.listed, AccessFs::ReadDir))?
         .add_rules(path_beneath_rules(readable, AccessFs::from_read(abi)))?
         .add_rules(path_beneath_rules(DEVICES, AccessFs::from_file(abi)))?
         .add_rules(path_beneath_rules(writable, AccessFs::from_all(abi)))?;
     let descriptor: Option<OwnedFd> = created.into();
-    Ok(descriptor.ok_or_else(|| unsupported("Landlock is missing"))?)
+    let rules = descriptor.ok_or_else(|| unsupported("Landlock is missing"))?;
+    let system = Readable::now();
+    allow(&rules, &system.whole, AccessFs::from_read(ABI::V1))?;
+    allow(&rules, &system.listed, AccessFs::ReadDir.into())?;
+    Ok(rules)
+}
+
+/// Adds rules about many paths; those that cannot be opened are left out. The wrapper asks for the kind of each path, twice,
+/// which takes as long as the rules.
+fn allow(rules: &OwnedFd, paths: &[PathBuf], access: BitFlags<AccessFs>) -> Result<(), Errno> {
+    let of_file = access & AccessFs::from_file(ABI::V1);
+    for path in paths {
+        let Ok(path) = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) else {
+            continue;
+        };
+        match add_rule(rules, &path, access) {
+            // Of a file, some of the rights mean nothing.
+            Err(Errno::INVAL) => add_rule(rules, &path, of_file)?,
+            added => added?,
+        }
+    }
+    Ok(())
 }
 
 /// Returns the version of Landlock, or `None` where there is none.
@@ -159,17 +177,22 @@ struct PathRule {
 }
 
 /// Lets `/proc` be read as it stands for the calling process.
+fn allow_reading_processes(rules: &OwnedFd) -> Result<(), Errno> {
+    let processes = rustix::fs::open(c"/proc", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    add_rule(rules, &processes, AccessFs::from_read(ABI::V1))
+}
+
+/// Adds a rule about one path; makes system calls only.
 #[expect(
     unsafe_code,
-    reason = "the wrapper takes rules only before they are handed out, and this process table is mounted after that"
+    reason = "the wrapper takes rules only before they are handed out, and a process table is mounted after that"
 )]
-fn allow_reading_processes(rules: &OwnedFd) -> Result<(), Errno> {
+fn add_rule(rules: &OwnedFd, path: &OwnedFd, access: BitFlags<AccessFs>) -> Result<(), Errno> {
     const PATH_BENEATH: libc::c_long = 1;
     const NO_FLAGS: libc::c_long = 0;
-    let processes = rustix::fs::open(c"/proc", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     let rule = PathRule {
-        allowed: AccessFs::from_read(ABI::V1).bits(),
-        parent: processes.as_raw_fd(),
+        allowed: access.bits(),
+        parent: path.as_raw_fd(),
     };
     // SAFETY: both descriptors are open, and the rule has the form that this kind of rule has.
     let answer = unsafe {

@@ -122,6 +122,9 @@ impl<'t> View<'t> {
             let Some(undone) = undo(self.bytes.get(at..).unwrap_or_default()) else {
                 continue;
             };
+            if made.undone.is_empty() {
+                made.bytes.reserve(self.bytes.len());
+            }
             made.copy(self, copied..at);
             made.undone.push(made.bytes.len());
             for byte in undone.what.encode(&mut [0; 4]) {
