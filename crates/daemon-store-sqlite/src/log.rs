@@ -14,10 +14,12 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use daemon_store::StoreError;
-use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode};
 
 use crate::failure::Outcome;
 use crate::mark::{self, Mark, Marked, Position};
+use crate::space;
 use crate::wal::{self, Damage, Survey, Tail};
 
 /// How many pages the log may have before it is merged: 8 MiB. A log that has reached its length is only overwritten,
@@ -33,8 +35,8 @@ pub(crate) fn path_of(database: &Path) -> PathBuf {
     path.into()
 }
 
-/// Merges the whole log into the file and marks the file as waiting for a new one.
-pub(crate) fn merge(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
+/// Merges the whole log into the file and marks the file as waiting for a new one; returns whether there was room for it.
+pub(crate) fn merge(conn: &Connection, mark: &mut Mark) -> Outcome<bool> {
     merge_by(conn, "PRAGMA wal_checkpoint(TRUNCATE)", mark)
 }
 
@@ -46,11 +48,12 @@ pub(crate) fn merge_if_long(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
     if mark.committed(|| n_frames(conn))? < MERGE_AT {
         return Ok(());
     }
-    merge_some(conn, mark)
+    merge_some(conn, mark)?;
+    Ok(())
 }
 
 /// Merges what no reader looks at.
-pub(crate) fn merge_some(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
+pub(crate) fn merge_some(conn: &Connection, mark: &mut Mark) -> Outcome<bool> {
     merge_by(conn, "PRAGMA wal_checkpoint(PASSIVE)", mark)
 }
 
@@ -63,13 +66,31 @@ fn n_frames(conn: &Connection) -> Outcome<u64> {
     Ok(u64::try_from(n).unwrap_or(0))
 }
 
-fn merge_by(conn: &Connection, checkpoint: &str, mark: &mut Mark) -> Outcome<()> {
-    mark.merging();
-    conn.execute("UPDATE host SET merged = 0", [])?;
-    conn.query_row(checkpoint, [], |_| Ok(()))?;
-    conn.execute("UPDATE host SET merged = 1", [])?;
+/// Merges the log where the disk has room for the pages that the file lacks; without it the log stays as it is, and the
+/// store is whole with it.
+fn merge_by(conn: &Connection, checkpoint: &str, mark: &mut Mark) -> Outcome<bool> {
+    let is_merged = space::can_merge(conn, mark.database())? && try_merge(conn, checkpoint, mark)?;
+    // Where there is no room, closing the connection must not merge either: it would fill the disk.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !is_merged)?;
     mark.committed(|| n_frames(conn))?;
-    Ok(())
+    Ok(is_merged)
+}
+
+/// Returns `false` where the disk was full all the same, as with a quota.
+fn try_merge(conn: &Connection, checkpoint: &str, mark: &Mark) -> Outcome<bool> {
+    mark.merging();
+    let is_begun = unless_full(conn.execute("UPDATE host SET merged = 0", []))?;
+    let is_merged = is_begun && unless_full(conn.query_row(checkpoint, [], |_| Ok(())))?;
+    let is_noted = unless_full(conn.execute("UPDATE host SET merged = 1", []))?;
+    Ok(is_merged && is_noted)
+}
+
+fn unless_full<T>(done: Result<T, rusqlite::Error>) -> Outcome<bool> {
+    match done {
+        Ok(_) => Ok(true),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// What is there of a log before its database is opened.

@@ -54,8 +54,9 @@ pub(crate) fn open(path: &Path) -> Result<(Connection, Mark), StoreError> {
         let mut mark = Mark::begin(path);
         migrate::migrate(&mut conn)?;
         set_up(&conn)?;
-        log::merge(&conn, &mut mark)?;
-        space::convert(&conn, &mut mark)?;
+        if log::merge(&conn, &mut mark)? {
+            space::convert(&conn, &mut mark)?;
+        }
         Ok((conn, mark))
     })()
     .map_err(|failure| in_file(path, failure.into_error(&context)))

@@ -1,6 +1,10 @@
 //! Space of the file that nothing uses any more: given back to the file system, a little at a time.
 
+use std::fs;
+use std::path::Path;
+
 use rusqlite::{Connection, ErrorCode};
+use rustix::fs::statvfs;
 
 use crate::failure::Outcome;
 use crate::log;
@@ -10,6 +14,8 @@ use crate::mark::Mark;
 const KEPT: i64 = 1_024;
 /// Pages that one transaction gives back: 2 MiB.
 const STEP: i64 = 512;
+/// Free bytes that merging the log leaves, so that commits find room in the log.
+const LEFT: u64 = 1024 * 1024;
 /// `PRAGMA auto_vacuum` of a file whose unused pages can be given back.
 const INCREMENTAL: i64 = 2;
 
@@ -24,7 +30,7 @@ pub(crate) fn prepare(conn: &Connection) -> Outcome<()> {
 /// Where there is no room for the copy, or no directory for it, the file stays as it is, and the next start tries again.
 pub(crate) fn convert(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
     let mode: i64 = conn.pragma_query_value(None, "auto_vacuum", |row| row.get(0))?;
-    if mode == INCREMENTAL {
+    if mode == INCREMENTAL || !has_room(mark.database(), size(conn)?) {
         return Ok(());
     }
     prepare(conn)?;
@@ -32,17 +38,39 @@ pub(crate) fn convert(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
     conn.pragma_update(None, "temp_store", "file")?;
     let written = conn.execute_batch("VACUUM");
     conn.pragma_update(None, "temp_store", "memory")?;
-    match written {
-        Ok(()) => log::merge(conn, mark),
-        Err(error) => match error.sqlite_error_code() {
-            // A directory for the copy that cannot be found, and a quota, are failures of the system to SQLite. The log
-            // may hold most of the copy: it is merged, so that it does not fill the disk.
-            Some(ErrorCode::DiskFull | ErrorCode::CannotOpen | ErrorCode::SystemIoFailure) => {
-                log::merge(conn, mark)
-            }
-            _ => Err(error.into()),
-        },
+    if let Err(error) = written
+        && !matches!(
+            error.sqlite_error_code(),
+            // A directory for the copy that cannot be found, and a quota, are failures of the system to SQLite.
+            Some(ErrorCode::DiskFull | ErrorCode::CannotOpen | ErrorCode::SystemIoFailure)
+        )
+    {
+        return Err(error.into());
     }
+    // Also where the copy failed: the log may hold most of it, and is not to fill the disk.
+    log::merge(conn, mark)?;
+    Ok(())
+}
+
+/// Reports whether the log can be merged into the file without filling the disk.
+pub(crate) fn can_merge(conn: &Connection, database: &Path) -> Outcome<bool> {
+    let has = fs::metadata(database).map_or(0, |file| file.len());
+    let growth = size(conn)?.saturating_sub(has);
+    Ok(growth == 0 || has_room(database, growth))
+}
+
+/// Returns how large the file is once the log is merged.
+fn size(conn: &Connection) -> Outcome<u64> {
+    let read = |pragma| conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+    let size = read("page_count")?.saturating_mul(read("page_size")?);
+    Ok(u64::try_from(size).unwrap_or(0))
+}
+
+/// Reports whether the disk of a file has room for so many bytes more, or does not say.
+fn has_room(file: &Path, bytes: u64) -> bool {
+    statvfs(file).map_or(true, |disk| {
+        disk.f_bavail.saturating_mul(disk.f_frsize) >= bytes.saturating_add(LEFT)
+    })
 }
 
 /// Gives some unused pages back; returns whether there are more.

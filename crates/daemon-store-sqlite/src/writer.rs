@@ -218,7 +218,8 @@ impl Desk {
             self.transact(&mut batch);
         }
         // A failure here costs nothing: the log is merged at the next start.
-        let is_merged = self.broken.is_none() && log::merge(&self.conn, &mut self.mark).is_ok();
+        let is_merged = self.broken.is_none()
+            && log::merge(&self.conn, &mut self.mark).is_ok_and(|is_merged| is_merged);
         if is_merged {
             // Closing the connection merges what is left, if no other one is open, and removes the log.
             self.mark.merging();

@@ -1,7 +1,8 @@
 //! What a store takes of the disk: each payload once, and nothing for what it has forgotten.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -245,4 +246,95 @@ fn a_store_of_an_older_version_gives_space_back_too() {
     );
     runtime().block_on(store.retain(now, past, past)).unwrap();
     shrinks(&path);
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the store has no supervised children; this test needs a small disk"
+)]
+fn tool(name: &str) -> Command {
+    let mut command = Command::new(name);
+    command.env_clear();
+    command
+}
+
+/// A file system of its own in memory, of 64 MiB; `None` where this user may not mount.
+struct Small(tempfile::TempDir);
+
+impl Small {
+    fn new() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let mounted = tool("mount")
+            .args(["-t", "tmpfs", "-o", "size=64m,mode=700", "none"])
+            .arg(folder.path())
+            .output()
+            .unwrap();
+        if !mounted.status.success() {
+            println!("skipped: no file system can be mounted: {mounted:?}");
+            return None;
+        }
+        Some(Self(folder))
+    }
+
+    fn free(&self) -> usize {
+        let status = rustix::fs::statvfs(self.0.path()).unwrap();
+        usize::try_from(status.f_bavail * status.f_frsize).unwrap()
+    }
+
+    /// Fills it but for so many bytes.
+    fn leave(&self, bytes: usize) {
+        let filler = vec![0; self.free() - bytes];
+        fs::write(self.0.path().join("filler"), filler).unwrap();
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let unmounted = tool("umount").arg("-l").arg(self.0.path()).status();
+        assert!(unmounted.unwrap().success());
+    }
+}
+
+/// Leaves in a folder what a host that is killed leaves of a store whose log holds one long payload.
+fn killed(folder: &Path, new: &NewEvent) -> PathBuf {
+    let made = tempfile::tempdir().unwrap();
+    let path = made.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    // What a reader may still look at is not merged.
+    let reader = Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN; SELECT * FROM host;").unwrap();
+    accept(&store, new);
+    for file in ["store.db", "store.db-wal", "store.db-mark"] {
+        fs::copy(made.path().join(file), folder.join(file)).unwrap();
+    }
+    folder.join("store.db")
+}
+
+#[test]
+fn a_log_that_cannot_be_merged_for_want_of_room_is_read_and_written_as_it_is() {
+    let Some(small) = Small::new() else { return };
+    let first = issue(1, &"x".repeat(16 * MIB));
+    let path = killed(small.0.path(), &first);
+    let log = small.0.path().join("store.db-wal");
+    assert!(length(&path) < MIB && length(&log) > 16 * MIB);
+    small.leave(4 * MIB);
+    for n in 2..=4 {
+        let store = SqliteStore::open(&path).expect("the store opens with its log");
+        accept(&store, &issue(n, "short"));
+        let stored = runtime().block_on(store.event(&first.event.id));
+        assert_eq!(stored.unwrap().unwrap().event, first.event);
+        drop(store);
+        assert!(length(&path) < MIB && length(&log) > 16 * MIB);
+        assert!(small.free() > 3 * MIB, "{} bytes are free", small.free());
+    }
+    let store = SqliteStore::open(&path).unwrap();
+    fs::remove_file(small.0.path().join("filler")).unwrap();
+    accept(&store, &issue(5, "short"));
+    drop(store);
+    assert!(length(&path) > 16 * MIB && !log.exists());
+    let store = SqliteStore::open(&path).unwrap();
+    for n in 1..=5 {
+        let stored = runtime().block_on(store.event(&EventId::new(n, [0; 10])));
+        assert!(stored.unwrap().is_some(), "event {n} is there");
+    }
 }
