@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -38,6 +39,8 @@ pub(crate) struct Overrides {
 /// Reads configuration and composes parts from it.
 pub(crate) struct Composer {
     config: Option<PathBuf>,
+    /// Whether a configuration was read from the file, so that the file is not to be missing from then on.
+    was_read: AtomicBool,
     pub(crate) directory: PathBuf,
     pub(crate) path: std::ffi::OsString,
     store: Option<String>,
@@ -50,6 +53,7 @@ impl Composer {
     pub(crate) fn new(place: &Place, overrides: Overrides) -> Self {
         Self {
             config: place.home.as_ref().map(|home| home.join("config.toml")),
+            was_read: AtomicBool::new(false),
             directory: place.directory.clone(),
             path: place.path.clone(),
             store: place.store.clone(),
@@ -64,21 +68,19 @@ impl Composer {
         home.unwrap_or(&self.directory)
     }
 
-    /// Reads the configuration's text; a file that is not there has none.
-    fn text(&self) -> Result<(&Path, String), OpError> {
-        let path = self.config.as_deref().unwrap_or(Path::new("config.toml"));
-        let read = self.config.as_ref().map(std::fs::read_to_string);
-        match read.transpose() {
-            Ok(text) => Ok((path, text.unwrap_or_default())),
-            Err(error) if is_absent(&error) => Ok((path, String::new())),
-            Err(error) => {
-                let message = format!("cannot read `{}`: {error}", path.display());
-                Err(OpError::new(
-                    OpErrorKind::Config,
-                    "config-unreadable",
-                    message,
-                ))
-            }
+    /// Reads the configuration's text, if there is a file.
+    fn text(&self) -> Result<(&Path, Option<String>), OpError> {
+        let Some(path) = self.config.as_deref() else {
+            return Ok((Path::new("config.toml"), None));
+        };
+        let has_no_entry = || {
+            path.symlink_metadata()
+                .is_err_and(|error| is_absent(&error))
+        };
+        match std::fs::read_to_string(path) {
+            Ok(text) => Ok((path, Some(text))),
+            Err(error) if is_absent(&error) && has_no_entry() => Ok((path, None)),
+            Err(error) => Err(unreadable(path, &error)),
         }
     }
 
@@ -99,8 +101,19 @@ impl Composer {
 impl Compose for Composer {
     fn load(&self) -> Result<Config, OpError> {
         let (path, text) = self.text()?;
-        let read = config::parse_with(&text, names::faults);
+        let lost = match text.as_deref().map(str::trim_ascii) {
+            None => Some("is not there any more"),
+            Some("") => Some("is empty"),
+            Some(_) => None,
+        };
+        if let Some(how) = lost.filter(|_| self.was_read.load(Ordering::Relaxed)) {
+            return Err(vanished(path, how));
+        }
+        let read = config::parse_with(&text.unwrap_or_default(), names::faults);
         let mut config = read.map_err(|error| invalid(path, &error))?;
+        if lost.is_none() {
+            self.was_read.store(true, Ordering::Relaxed);
+        }
         for path in &self.overrides.repos {
             if config
                 .repo
@@ -158,7 +171,7 @@ impl Compose for Composer {
 
     fn refuse(&self, faults: &[Fault]) -> OpError {
         match self.text() {
-            Ok((path, text)) => invalid(path, &config::locate(&text, faults)),
+            Ok((path, text)) => invalid(path, &config::locate(&text.unwrap_or_default(), faults)),
             Err(error) => error,
         }
     }
@@ -168,6 +181,27 @@ impl Compose for Composer {
 pub(crate) fn is_absent(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Refuses a configuration that cannot be read.
+fn unreadable(path: &Path, error: &std::io::Error) -> OpError {
+    let refuse = |message| OpError::new(OpErrorKind::Config, "config-unreadable", message);
+    let shown = path.display();
+    match path.read_link() {
+        Ok(target) if is_absent(error) => refuse(format!(
+            "`{shown}` is a link to `{}`, which is not there",
+            target.display()
+        ))
+        .with_help("put the target back, or remove the link for the defaults"),
+        Ok(_) | Err(_) => refuse(format!("cannot read `{shown}`: {error}")),
+    }
+}
+
+/// Refuses a reload while the file of the configuration is missing: it may be about to be replaced.
+fn vanished(path: &Path, how: &str) -> OpError {
+    let message = format!("`{}` {how}, and held the configuration", path.display());
+    OpError::new(OpErrorKind::Config, "config-invalid", message)
+        .with_help("put the file back and reload; to do without a configuration, restart the host")
 }
 
 /// Says what is wrong with a configuration, one line for each problem.

@@ -24,7 +24,7 @@ use crate::control;
 use crate::driver::Parts;
 use crate::home::{Home, Ownership};
 use crate::http;
-use crate::ops::{Live as _, OpError, OpErrorKind};
+use crate::ops::{OpError, OpErrorKind};
 use crate::random;
 use crate::secrets::HostSecrets;
 
@@ -188,7 +188,7 @@ impl Asked {
         loop {
             if std::mem::take(&mut self.reload) {
                 tokio::select! {
-                    reloaded = live.reload() => report(reloaded),
+                    reloaded = live.load_again() => report(&reloaded),
                     () = self.stop(signals) => return Ok(()),
                 }
                 continue;
@@ -210,9 +210,9 @@ impl Asked {
 }
 
 /// Logs how a reload went.
-fn report(reloaded: Result<serde_json::Value, OpError>) {
+fn report(reloaded: &Result<serde_json::Value, OpError>) {
     match reloaded {
-        Ok(told) => tracing::info!(%told, "reloaded"),
+        Ok(answer) => tracing::info!(%answer, "reloaded"),
         Err(error) if error.kind == OpErrorKind::Config => {
             tracing::error!(%error, "the configuration is wrong; the old one stays");
         }

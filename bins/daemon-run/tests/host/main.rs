@@ -25,6 +25,7 @@ mod serve_browser;
 mod serve_budget;
 mod serve_cancel;
 mod serve_commit;
+mod serve_config;
 mod serve_control;
 mod serve_crash;
 mod serve_crashes;

@@ -156,6 +156,44 @@ impl HostLive {
         Ok(generation)
     }
 
+    /// Reads the configuration again and takes it as a whole, or not at all.
+    pub(super) async fn load_again(&self) -> Result<Value, OpError> {
+        let turn = self.replacing.lock().await;
+        let config = self.compose.load()?;
+        let sources = sources(&self.inner.home, &config)?;
+        let deadlines = Deadlines::begin();
+        let parts = parts(&self.compose, &config, deadlines.opened).await?;
+        let (inner, compose) = (&self.inner, &*self.compose);
+        judge_policies(inner, compose, &config, &parts, deadlines.judged).await?;
+        let old = self.inner.config();
+        let changed = *old != config;
+        let mut needs_restart = Vec::new();
+        for (key, differs) in [
+            ("host.listen", old.host.listen != config.host.listen),
+            ("host.store", old.host.store != config.host.store),
+            (
+                "host.token_file",
+                old.host.token_file != config.host.token_file,
+            ),
+            ("uds.path", old.uds.path != config.uds.path),
+        ] {
+            if differs {
+                needs_restart.push(key);
+            }
+        }
+        let generation = self.replace(config, parts).await?;
+        if let Some(doors) = self.hooks.get() {
+            doors.hooks.replace(sources);
+        }
+        super::warn_without_model(&self.inner.config());
+        drop(turn);
+        self.inner.force_repos();
+        self.inner.first_reading(deadlines.read).await;
+        self.inner.signals.ticks.notify_one();
+        self.inner.signals.claims.notify_one();
+        Ok(json!({"generation": generation, "changed": changed, "needs_restart": needs_restart}))
+    }
+
     /// Composes the parts again, as a repository that was not open in time may be now.
     async fn compose_again(&self) -> Result<(), OpError> {
         let turn = self.replacing.lock().await;
@@ -243,40 +281,9 @@ impl Live for HostLive {
     }
 
     async fn reload(&self) -> Result<Value, OpError> {
-        let turn = self.replacing.lock().await;
-        let config = self.compose.load()?;
-        let sources = sources(&self.inner.home, &config)?;
-        let deadlines = Deadlines::begin();
-        let parts = parts(&self.compose, &config, deadlines.opened).await?;
-        let (inner, compose) = (&self.inner, &*self.compose);
-        judge_policies(inner, compose, &config, &parts, deadlines.judged).await?;
-        let old = self.inner.config();
-        let changed = *old != config;
-        let mut needs_restart = Vec::new();
-        for (key, differs) in [
-            ("host.listen", old.host.listen != config.host.listen),
-            ("host.store", old.host.store != config.host.store),
-            (
-                "host.token_file",
-                old.host.token_file != config.host.token_file,
-            ),
-            ("uds.path", old.uds.path != config.uds.path),
-        ] {
-            if differs {
-                needs_restart.push(key);
-            }
-        }
-        let generation = self.replace(config, parts).await?;
-        if let Some(doors) = self.hooks.get() {
-            doors.hooks.replace(sources);
-        }
-        super::warn_without_model(&self.inner.config());
-        drop(turn);
-        self.inner.force_repos();
-        self.inner.first_reading(deadlines.read).await;
-        self.inner.signals.ticks.notify_one();
-        self.inner.signals.claims.notify_one();
-        Ok(json!({"generation": generation, "changed": changed, "needs_restart": needs_restart}))
+        let reloaded = self.load_again().await;
+        super::report(&reloaded);
+        reloaded
     }
 
     async fn doctor(&self) -> Result<Value, OpError> {
