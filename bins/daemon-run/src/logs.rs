@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use daemon_host::config::{Log, LogFormat};
+use daemon_host::config::{Log, LogFormat, filter_fault};
 use daemon_host::secrets::HostSecrets;
 use daemon_provider::redact::Redactor;
 use tracing_subscriber::EnvFilter;
@@ -31,13 +31,14 @@ pub(crate) fn begin(
         (1, _) => "debug",
         _ => "trace",
     };
-    let filter = EnvFilter::try_new(level).map_err(|error| {
-        Failure::new(
-            Exit::Config,
-            "log-level",
-            format!("`{level}` is not a log filter: {error}"),
-        )
-    })?;
+    let wrong = |fault: String| {
+        let message = format!("`{level}` is not a log filter: {fault}");
+        Failure::new(Exit::Config, "log-level", message)
+    };
+    if let Some(fault) = filter_fault(level) {
+        return Err(wrong(fault));
+    }
+    let filter = EnvFilter::try_new(level).map_err(|error| wrong(error.to_string()))?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(move || Clean(secrets.redactor()))

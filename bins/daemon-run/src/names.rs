@@ -6,6 +6,8 @@ use daemon_host::config::{Config, Fault, dotted, nearest};
 use daemon_provider_cli::Agent;
 use daemon_provider_llm::Api;
 
+use crate::compose::SQLITE;
+
 /// Finds the providers that are named and not configured, and the kinds that are not served.
 pub(crate) fn faults(config: &Config) -> Vec<Fault> {
     let mut known: BTreeSet<&str> = config.provider.named.keys().map(String::as_str).collect();
@@ -32,7 +34,13 @@ pub(crate) fn faults(config: &Config) -> Vec<Fault> {
         );
         Some(Fault::of_value(&path, message))
     });
-    unknown.chain(kinds(config)).collect()
+    unknown.chain(kinds(config)).chain(store(config)).collect()
+}
+
+fn store(config: &Config) -> Option<Fault> {
+    let store = &config.host.store;
+    let message = format!("`host.store` is `{store}`; `{SQLITE}` is served");
+    (store != SQLITE).then(|| Fault::of_value(&["host", "store"], message))
 }
 
 fn kinds(config: &Config) -> impl Iterator<Item = Fault> {

@@ -1,4 +1,4 @@
-//! A configuration file that is missing or empty.
+//! A configuration file that is missing, empty, or has a value with which the host could not do its work.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -87,4 +87,36 @@ fn a_host_that_began_without_a_configuration_is_reloaded_without_one() {
     let _host = world.serve_with(&["--repo", &repo], &[]);
     let (code, answer) = world.json(&["reload"]);
     assert_eq!((code, &answer["changed"]), (0, &json!(false)), "{answer}");
+}
+
+#[test]
+fn a_log_level_that_is_none_is_refused_with_its_place() {
+    let world = World::pushed();
+    world.configure("[log]\nlevel = \"warning\"\n");
+    let message = world.refusal("config-invalid");
+    assert!(
+        message.ends_with(
+            "config.toml:15:9: `log.level`: `warning` is no level, did you mean `warn`?"
+        ),
+        "{message}"
+    );
+    world.configure("");
+    let (code, line) = world.refused(&[("DAEMON_LOG", "warning")]);
+    assert_eq!(code, Some(78), "{line}");
+    assert!(line.contains("did you mean `warn`?"), "{line}");
+    world.configure("[log]\nlevel = \"warn,daemon_host=debug\"\n");
+    drop(world.serve());
+}
+
+#[test]
+fn a_sandbox_level_that_no_machine_has_is_refused_with_its_place() {
+    let world = World::pushed();
+    world.configure("[policy]\nsandbox_min = 4\n[policy.daemon.pusher]\nsandbox_min = 9\n");
+    let message = world.refusal("config-invalid");
+    for expected in [
+        "config.toml:15:15: `policy.sandbox_min` is 4, at most 3 is served",
+        "config.toml:17:15: `policy.daemon.pusher.sandbox_min` is 9, at most 3 is served",
+    ] {
+        assert!(message.contains(expected), "{message}");
+    }
 }

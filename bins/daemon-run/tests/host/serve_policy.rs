@@ -28,6 +28,10 @@ fn a_policy_for_a_daemon_that_never_was_is_refused_with_its_place() {
             "14:16: `policy.daemon.\"o/x/pusher\"`: no repository `o/x` is watched, did you mean `o/r`?",
         ),
         (
+            "[policy.daemon.\"o/r\"]\ncapability = \"read\"\n",
+            "14:16: `policy.daemon.\"o/r\"`: `o/r` is a repository; its daemon is named as `owner/name/id`",
+        ),
+        (
             "[policy.daemon.\"o/r/pushr\"]\ncapability = \"read\"\n",
             "14:16: `policy.daemon.\"o/r/pushr\"`: `o/r` has no daemon `pushr`, did you mean `pusher`?",
         ),

@@ -154,8 +154,16 @@ fn a_configuration_that_cannot_be_used_is_refused_with_its_place() {
             "cannot-listen",
             "is not a socket",
         ),
-        ("[host]\nstore = \"paper\"\n", "unknown-store", "`paper`"),
-        ("[log]\nlevel = \"a=b=c\"\n", "log-level", "`a=b=c`"),
+        (
+            "[host]\nstore = \"paper\"\n",
+            "config-invalid",
+            "config.toml:2:9: `host.store` is `paper`",
+        ),
+        (
+            "[log]\nlevel = \"a=b=c\"\n",
+            "config-invalid",
+            "config.toml:2:9: `log.level`: `a=b`",
+        ),
     ];
     for (config, code, fragment) in rows {
         refused(&world, config, code, fragment);

@@ -9,12 +9,15 @@ use jiff::tz::TimeZone;
 
 use super::duration::Period;
 use super::fault::{Fault, dotted};
+use super::filter::filter_fault;
 use super::model::{Config, DaemonPolicy, Repo};
 
 /// How late a delivery may come: as long as the ids of deliveries are kept.
 const LONGEST_LATE: Period = Period::from_secs(30 * 86_400);
 /// The longest that an event may wait for others.
 const LONGEST_SETTLE: Period = Period::from_secs(300);
+/// The highest sandbox level that there is.
+const HIGHEST_SANDBOX: u8 = 3;
 
 /// Finds what is wrong with a configuration whose types are right.
 pub(super) fn faults(config: &Config) -> Vec<Fault> {
@@ -26,6 +29,8 @@ pub(super) fn faults(config: &Config) -> Vec<Fault> {
         &mut faults,
     );
     repos(&config.repo, &mut faults);
+    let general = Some(config.policy.sandbox_min);
+    sandbox(&["policy", "sandbox_min"], general, &mut faults);
     for (key, policy) in &config.policy.daemon {
         daemon(key, policy, &mut faults);
     }
@@ -33,6 +38,7 @@ pub(super) fn faults(config: &Config) -> Vec<Fault> {
     amounts(config, &mut faults);
     providers(config, &mut faults);
     faults.extend(super::mcp::faults(config));
+    faults.extend(log(&config.log.level));
     faults
 }
 
@@ -51,6 +57,21 @@ fn zone<S: AsRef<str>>(path: &[S], zone: Option<&str>, faults: &mut Vec<Fault>) 
         let message = format!("`{}`: `{zone}` is not a time zone", dotted(path));
         faults.push(Fault::of_value(path, message));
     }
+}
+
+fn sandbox<S: AsRef<str>>(path: &[S], level: Option<u8>, faults: &mut Vec<Fault>) {
+    if let Some(level) = level.filter(|level| *level > HIGHEST_SANDBOX) {
+        let message = format!(
+            "`{}` is {level}, at most {HIGHEST_SANDBOX} is served",
+            dotted(path)
+        );
+        faults.push(Fault::of_value(path, message));
+    }
+}
+
+fn log(level: &str) -> Option<Fault> {
+    let message = format!("`log.level`: {}", filter_fault(level)?);
+    Some(Fault::of_value(&["log", "level"], message))
 }
 
 fn repos(repos: &[Repo], faults: &mut Vec<Fault>) {
@@ -96,6 +117,7 @@ fn daemon(key: &str, policy: &DaemonPolicy, faults: &mut Vec<Fault>) {
         faults.push(Fault::of_key(table, message));
     }
     zone(&path("zone"), policy.zone.as_deref(), faults);
+    sandbox(&path("sandbox_min"), policy.sandbox_min, faults);
     if let Some(settle) = policy.settle.filter(|settle| *settle > LONGEST_SETTLE) {
         let message = format!("`settle` is {settle}, at most {LONGEST_SETTLE} is served");
         faults.push(Fault::of_key(&path("settle"), message));

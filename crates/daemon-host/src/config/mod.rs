@@ -4,6 +4,7 @@
 
 mod duration;
 mod fault;
+mod filter;
 mod keys;
 mod load;
 mod mcp;
@@ -14,6 +15,7 @@ mod sources;
 
 pub use duration::{InvalidPeriod, Period, Retention};
 pub use fault::{ConfigError, Fault, Problem, dotted, locate};
+pub use filter::filter_fault;
 pub use keys::nearest;
 pub use load::{parse, parse_with, schema};
 pub use mcp::{Mcp, McpTransport};

@@ -404,7 +404,7 @@ impl Default for Retain {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// A filter such as `info` or `daemon_host=debug`.
+    /// A level, or levels of single targets with commas between them, such as `info,daemon_host=debug`.
     pub level: String,
     /// How lines look.
     pub format: LogFormat,

@@ -332,3 +332,79 @@ fn a_server_that_is_configured_wrongly_is_named_with_its_key() {
         assert!(!problem.message.contains("'y'"), "{error}");
     }
 }
+
+#[test]
+fn a_log_filter_is_of_levels_and_of_targets_with_levels() {
+    for good in [
+        "off",
+        "error",
+        "WARN",
+        "info,daemon_host=debug",
+        "daemon_host=trace,hyper::proto=off",
+        "3",
+    ] {
+        assert_eq!(
+            problems_of(&format!("[log]\nlevel = '{good}'\n")),
+            [""; 0],
+            "{good}"
+        );
+    }
+    let levels = "; the levels are `off`, `error`, `warn`, `info`, `debug`, `trace`";
+    for (bad, said) in [
+        (
+            "warning",
+            "`warning` is no level, did you mean `warn`?".to_owned(),
+        ),
+        (
+            "inffo",
+            "`inffo` is no level, did you mean `info`?".to_owned(),
+        ),
+        ("verbose", format!("`verbose` is no level{levels}")),
+        ("", format!("`` is no level{levels}")),
+        ("info,", format!("`` is no level{levels}")),
+        ("daemon_host", format!("`daemon_host` is no level{levels}")),
+        (
+            "info,daemon_host=loud",
+            format!("`loud` of `daemon_host` is no level{levels}"),
+        ),
+        (
+            "daemon_host=",
+            format!("`` of `daemon_host` is no level{levels}"),
+        ),
+        (
+            "daemon_host=dbug",
+            "`dbug` of `daemon_host` is no level, did you mean `debug`?".to_owned(),
+        ),
+        ("=info", "`` is no target".to_owned()),
+        ("a b=info", "`a b` is no target".to_owned()),
+        ("a=b=info", "`a=b` is no target".to_owned()),
+    ] {
+        assert_eq!(
+            problems_of(&format!("[log]\nlevel = '{bad}'\n")),
+            [format!("2:9: `log.level`: {said}")],
+            "{bad}"
+        );
+    }
+}
+
+#[test]
+fn a_sandbox_level_above_the_highest_is_refused_with_its_place() {
+    for level in 0..=3 {
+        assert_eq!(
+            problems_of(&format!("[policy]\nsandbox_min = {level}\n")),
+            [""; 0]
+        );
+    }
+    assert_eq!(
+        problems_of("[policy]\nsandbox_min = 4\n[policy.daemon.x]\nsandbox_min = 9\n"),
+        [
+            "2:15: `policy.sandbox_min` is 4, at most 3 is served",
+            "4:15: `policy.daemon.x.sandbox_min` is 9, at most 3 is served",
+        ]
+    );
+}
+
+/// Reads a text that may be wrong, and returns what is said of it.
+fn problems_of(text: &str) -> Vec<String> {
+    parse(text).map_or_else(|_| problems(text), |_| Vec::new())
+}

@@ -123,6 +123,10 @@ impl Present {
         };
         let (problem, near) = match repo {
             _ if self.repos.is_empty() => ("no repository is watched".to_owned(), None),
+            Some(_) if is_watched(key) => (
+                format!("`{key}` is a repository; its daemon is named as `owner/name/id`"),
+                None,
+            ),
             Some(repo) if !is_watched(repo) => (
                 format!("no repository `{repo}` is watched"),
                 nearest(repo, self.repos.iter().map(String::as_str)),
