@@ -1,10 +1,10 @@
 //! Intake while others hold sockets and send nothing, or nearly nothing.
 
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 
 use crate::http::{self, pull_request_opened};
-use crate::world::{Host, World};
+use crate::world::{Host, World, eventually};
 
 const MIB: usize = 1024 * 1024;
 
@@ -112,4 +112,55 @@ fn a_request_with_two_ends_is_refused_in_either_order() {
         [400, 400, 400, 200]
     );
     assert_eq!(host.list("events").len(), 1);
+}
+
+/// Sends a request, closes the writing side, and returns the status of the answer.
+fn half_closed(host: &Host, request: &[u8]) -> Option<u16> {
+    let stream = sent(host, request);
+    stream
+        .shutdown(Shutdown::Write)
+        .expect("the host has the request");
+    http::answer_of(stream).map(|answer| answer.status)
+}
+
+#[test]
+fn a_sender_that_closes_its_writing_side_is_answered() {
+    let world = World::new(&[]);
+    let host = world.serve();
+    for (n, size) in [(1, 0), (2, MIB / 2), (3, 2 * MIB)] {
+        let body = format!("{}{}", pull_request_opened(n), " ".repeat(size));
+        let signature = http::signature(crate::world::SECRET, body.as_bytes());
+        let delivery = format!("d-{n}");
+        let headers = http::github("pull_request", &delivery, &signature);
+        let path = "/webhooks/github";
+        let request = http::request(host.address(), "POST", path, &headers, body.as_bytes());
+        assert_eq!(half_closed(&host, &request), Some(200), "{size} bytes");
+        let without_its_end = &request[..request.len() - 1];
+        let answer = half_closed(&host, without_its_end);
+        assert!(matches!(answer, None | Some(400)), "{answer:?}");
+    }
+    assert_eq!(host.list("events").len(), 3);
+}
+
+#[test]
+fn streams_whose_readers_left_give_their_places_back() {
+    let world = World::new(&[]);
+    let host = world.serve();
+    let bearer = format!("Bearer {}", host.token());
+    let headers = [("Authorization", bearer.as_str())];
+    let request = http::request(host.address(), "GET", "/api/v1/stream", &headers, b"");
+    let begun = || {
+        let mut stream = sent(&host, &request);
+        let mut line = [0; b"HTTP/1.1 200".len()];
+        stream.read_exact(&mut line).expect("the host answers");
+        (line == *b"HTTP/1.1 200").then_some(stream)
+    };
+    let streams: Vec<TcpStream> = std::iter::from_fn(begun).collect();
+    assert_eq!(streams.len(), 256);
+    drop(streams);
+    let begin = std::time::Instant::now();
+    eventually("a place is free", begun);
+    // A stream shows that it is alive each 15 s; that is not what its reader's leave is noticed by.
+    let waited = begin.elapsed().as_secs();
+    assert!(waited < 10, "{waited} s");
 }

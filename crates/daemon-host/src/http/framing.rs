@@ -16,9 +16,21 @@ pub(super) struct Findings {
     is_ambiguous: AtomicBool,
     /// A request came whose end its head does not tell; what follows it is not looked into.
     is_last: AtomicBool,
+    /// The answer that is being sent is a stream without end.
+    is_stream: AtomicBool,
 }
 
 impl Findings {
+    /// Notes whether the answer that begins is a stream without end.
+    pub(super) fn answers_with_stream(&self, is_stream: bool) {
+        self.is_stream.store(is_stream, Ordering::Relaxed);
+    }
+
+    /// Reports whether the answer that is being sent is a stream without end.
+    pub(super) fn is_stream(&self) -> bool {
+        self.is_stream.load(Ordering::Relaxed)
+    }
+
     pub(super) fn is_ambiguous(&self) -> bool {
         self.is_ambiguous.load(Ordering::Relaxed)
     }

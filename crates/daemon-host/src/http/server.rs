@@ -12,6 +12,7 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::routing::{get, post};
+use futures_util::FutureExt as _;
 use hyper::body::Incoming;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -29,7 +30,7 @@ use super::framing::{Findings, Framing};
 use super::hooks::Hooks;
 use super::repeats::Repeats;
 use super::stall::{Impatient, READ_TIME};
-use super::stream::Streams;
+use super::stream::{Streams, is_stream};
 use super::{answer, api, hooks};
 use crate::ops::Operations;
 
@@ -209,15 +210,18 @@ async fn serve_connection(
     let closed = connection.closed();
     let (connection, findings) = (Arc::new(connection), Arc::new(Findings::default()));
     let (mut framing, seen) = (Framing::default(), Arc::clone(&findings));
-    let stream = Impatient::new(stream, READ_TIME, move |bytes: &[u8]| {
-        framing.see(bytes, &seen);
-    });
+    let on_read = move |bytes: &[u8]| framing.see(bytes, &seen);
+    let asked = Arc::clone(&findings);
+    // A sender that closed its writing side may still read an answer; the reader of a stream would hold its place for ever.
+    let is_gone = move |stream: &TcpStream| asked.is_stream() && is_at_end(stream);
+    let stream = Impatient::new(stream, READ_TIME, on_read, is_gone);
     let service = service_fn(move |request| {
         let (opening, connection) = (opening.clone(), Arc::clone(&connection));
         exchange(request, opening, connection, Arc::clone(&findings))
     });
     let served = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
+        .half_close(true)
         .header_read_timeout(HEADER_TIME)
         .max_headers(MAX_HEADERS)
         .max_buf_size(HEADER_BYTES)
@@ -234,6 +238,12 @@ async fn serve_connection(
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early");
     }
+}
+
+/// Reports whether a peer sends no more.
+fn is_at_end(stream: &TcpStream) -> bool {
+    let peeked = stream.peek(&mut [0]).now_or_never();
+    matches!(peeked, Some(Ok(0) | Err(_)))
 }
 
 /// Answers one request of a connection.
@@ -255,6 +265,7 @@ async fn exchange(
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(header::CONNECTION, close);
     }
+    findings.answers_with_stream(is_stream(response.headers()));
     Ok(response.map(|body| Sent::new(body, connection)))
 }
 

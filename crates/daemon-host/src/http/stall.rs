@@ -1,4 +1,4 @@
-//! A connection whose peer stops reading is ended, so that it holds neither a place nor what is to be sent.
+//! A connection whose peer stops reading or leaves is ended, so that it holds neither a place nor what is to be sent.
 
 use std::io;
 use std::pin::Pin;
@@ -11,21 +11,25 @@ use tokio::time::Sleep;
 /// How long a peer may take none of what is sent.
 pub(super) const READ_TIME: Duration = Duration::from_secs(10);
 
-/// A stream whose writes fail once the peer has taken nothing for some time, and whose reads are shown to a function.
-pub(super) struct Impatient<S, F> {
+/// A stream whose writes fail once the peer has taken nothing for some time or is gone, and whose reads are shown to a
+/// function.
+pub(super) struct Impatient<S, F, G> {
     stream: S,
     patience: Duration,
     on_read: F,
+    /// Reports whether the peer is gone; asked at each flush.
+    is_gone: G,
     /// Runs out while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S, F> Impatient<S, F> {
-    pub(super) fn new(stream: S, patience: Duration, on_read: F) -> Self {
+impl<S, F, G> Impatient<S, F, G> {
+    pub(super) fn new(stream: S, patience: Duration, on_read: F, is_gone: G) -> Self {
         Self {
             stream,
             patience,
             on_read,
+            is_gone,
             waiting: None,
         }
     }
@@ -49,7 +53,7 @@ impl<S, F> Impatient<S, F> {
     }
 }
 
-impl<S: AsyncRead + Unpin, F: FnMut(&[u8]) + Unpin> AsyncRead for Impatient<S, F> {
+impl<S: AsyncRead + Unpin, F: FnMut(&[u8]) + Unpin, G: Unpin> AsyncRead for Impatient<S, F, G> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -62,7 +66,7 @@ impl<S: AsyncRead + Unpin, F: FnMut(&[u8]) + Unpin> AsyncRead for Impatient<S, F
     }
 }
 
-impl<S: AsyncWrite + Unpin, F: Unpin> AsyncWrite for Impatient<S, F> {
+impl<S: AsyncWrite + Unpin, F: Unpin, G: Fn(&S) -> bool + Unpin> AsyncWrite for Impatient<S, F, G> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -73,6 +77,9 @@ impl<S: AsyncWrite + Unpin, F: Unpin> AsyncWrite for Impatient<S, F> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if (self.is_gone)(&self.stream) {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
         self.bound(cx, flushed)
     }
@@ -108,7 +115,7 @@ mod tests {
     async fn a_peer_that_reads_nothing_is_given_up_and_a_slow_one_is_not() {
         let patience = Duration::from_secs(10);
         let (ours, mut theirs) = tokio::io::duplex(4);
-        let mut ours = Impatient::new(ours, patience, |_: &[u8]| {});
+        let mut ours = Impatient::new(ours, patience, |_: &[u8]| {}, |_: &_| false);
         let slow = async move {
             for _ in 0..5 {
                 tokio::time::sleep(Duration::from_secs(9)).await;

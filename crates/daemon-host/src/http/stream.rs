@@ -128,6 +128,13 @@ impl Streams {
     }
 }
 
+/// Reports whether an answer with these headers is a stream.
+pub(super) fn is_stream(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind == "text/event-stream")
+}
+
 /// Something that is followed by looking again.
 trait Follow: Send + 'static {
     /// How often.
