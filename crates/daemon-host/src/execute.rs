@@ -79,6 +79,19 @@ impl Refusal {
         }
     }
 
+    /// What the event names is not the full name of a commit; a text that is not even part of one is not repeated.
+    pub(crate) fn unclear_commit(repo: &RepoName, name: &str) -> Self {
+        let is_part = matches!(name.len(), 1..=64) && name.bytes().all(|b| b.is_ascii_hexdigit());
+        let named = match is_part {
+            true => format!("`{name}`"),
+            false => "what the event names".to_owned(),
+        };
+        Self::new(AttemptOutcome::Missing {
+            what: Missing::Commit,
+            detail: format!("{named} is not the full name of a commit of `{repo}`"),
+        })
+    }
+
     fn end(self) -> AttemptEnd {
         AttemptEnd::new(self.outcome, random::now(), random::jitter())
     }
@@ -142,8 +155,10 @@ pub(crate) async fn attempt(
             metrics::counter!("daemon_attempts_total", "state" => ended.activation.state.as_str())
                 .increment(1);
             inner.registry.set_gate(&activation.daemon, ended.gate);
-            if let (AttemptOutcome::Missing { .. }, ActivationState::Pending) =
+            if let (AttemptOutcome::Missing { what, .. }, ActivationState::Pending) =
                 (&outcome, ended.activation.state)
+                // What names no commit cannot come.
+                && (*what == Missing::Repository || !awaits.is_empty())
             {
                 inner.note_awaited(&activation, awaits);
             }

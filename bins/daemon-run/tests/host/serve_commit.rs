@@ -119,6 +119,46 @@ fn a_push_told_before_it_was_fetched_waits_for_its_commit() {
 }
 
 #[test]
+fn a_head_that_is_no_full_name_of_a_commit_waits_and_is_not_replaced() {
+    let world = world();
+    let commit = world.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let host = world.serve();
+    let zeros = "0".repeat(40);
+    let heads = [&commit[..9], &zeros, "main", "\u{1b}[31m"];
+    for (n, head) in (1_usize..).zip(heads) {
+        let mut body = opened(head);
+        body["number"] = json!(n);
+        body["pull_request"]["number"] = json!(n);
+        assert_eq!(
+            host.hook("pull_request", &format!("d-{n}"), &body).status,
+            200
+        );
+        let (named, n_same) = match n {
+            1 | 2 => (format!("`{head}`"), 1),
+            _ => ("what the event names".to_owned(), n - 2),
+        };
+        let reason = format!("commit: {named} is not the full name of a commit of `o/r`");
+        eventually(&reason, || {
+            let all = host.list("activations");
+            let same = |one: &&Value| one["state"] == "pending" && one["reason"] == reason.as_str();
+            (all.iter().filter(same).count() == n_same).then_some(())
+        });
+    }
+    assert_eq!(host.list("runs"), Vec::<Value>::new(), "nothing ran");
+
+    // A name in upper case is the same name.
+    let mut body = opened(&commit.to_uppercase());
+    body["number"] = json!(7);
+    assert_eq!(host.hook("pull_request", "d-upper", &body).status, 200);
+    eventually("it runs at its commit", || {
+        host.list("runs")
+            .first()
+            .filter(|run| run["state"] == "done")
+            .cloned()
+    });
+}
+
+#[test]
 fn fire_without_a_host_says_that_the_commit_is_missing() {
     let world = world();
     let (clone, commit) = elsewhere(&world);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use daemon_engine::Activation;
-use daemon_event::{Event, Field, RepoName, TriggerKey};
+use daemon_event::{Event, Field, RepoName, Source, TriggerKey};
 use daemon_provider::{FollowUps, Limits, MicroUsd, Provider, RunId, RunRequest};
 use daemon_repo::{GitError, ObjectId, Worktree};
 use daemon_store::{EventRow, StoreError};
@@ -267,7 +267,12 @@ async fn worktree(
 ) -> Result<Worktree, Refusal> {
     let dir = inner.worktree(&activation.id, activation.run_lease);
     let named = events.iter().rev().map(|row| commits_of(&row.event));
-    let named = named.into_iter().find(|named| !named.is_empty());
+    let named = named.into_iter().find(|named| !named.is_none());
+    let named = match named {
+        Some(Named::Unclear(name)) => return Err(Refusal::unclear_commit(&repo.name, &name)),
+        Some(Named::Commits(commits)) => Some(commits),
+        None => None,
+    };
     let fallback: ObjectId = daemon
         .row
         .commit
@@ -319,10 +324,28 @@ struct MergedPayload {
     merge_commit_sha: Option<String>,
 }
 
+/// The commits that an event is about.
+#[derive(Debug, PartialEq, Eq)]
+enum Named {
+    /// The first of them that is there is worked at.
+    Commits(Vec<ObjectId>),
+    /// It names one by what is not the full name of a commit.
+    Unclear(String),
+}
+
+impl Named {
+    fn is_none(&self) -> bool {
+        matches!(self, Self::Commits(commits) if commits.is_empty())
+    }
+}
+
 /// Names the commits that an event is about, the first of which is worked at if it is there: the pull request's head, the
 /// pushed or checked commit; of a merged pull request also what it was merged to.
-pub(crate) fn commits_of(event: &Event) -> Vec<ObjectId> {
-    let head = event.facts.text(Field::After).map(str::to_owned);
+fn commits_of(event: &Event) -> Named {
+    // Hexadecimal digits are the same in either case.
+    let name = |text: &str| text.to_ascii_lowercase();
+    let head = event.facts.text(Field::After).map(name);
+    let head = head.filter(|head| !(removes_ref(event) && is_zeros(head)));
     let merged = match event.kind.as_str() {
         "pull_request" => serde_json::from_slice(&event.payload).ok(),
         _ => None,
@@ -330,6 +353,20 @@ pub(crate) fn commits_of(event: &Event) -> Vec<ObjectId> {
     let merged = merged.and_then(|payload: MergePayload| payload.pull_request);
     let merged = merged.filter(|merged| merged.merged == Some(true));
     let merged = merged.and_then(|merged| merged.merge_commit_sha);
-    let named = head.into_iter().chain(merged);
-    named.filter_map(|text| text.parse().ok()).collect()
+    let merged = merged.as_deref().map(name);
+    let named = head.iter().chain(&merged);
+    let commits: Vec<ObjectId> = named.filter_map(|text| text.parse().ok()).collect();
+    match head {
+        Some(head) if commits.is_empty() => Named::Unclear(head),
+        _ => Named::Commits(commits),
+    }
+}
+
+/// Reports whether an event may be about a ref that is gone, whose commit is then written as zeros.
+fn removes_ref(event: &Event) -> bool {
+    event.source == Source::Git || matches!(event.kind.as_str(), "push" | "delete")
+}
+
+fn is_zeros(name: &str) -> bool {
+    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte == b'0')
 }
