@@ -26,7 +26,10 @@ pub(crate) const LOOK: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
     /// Enough for everything.
-    Enough,
+    Enough {
+        /// The free bytes.
+        free: u64,
+    },
     /// Under [`LOW`]: what runs is finished, and nothing starts.
     Low {
         /// The free bytes.
@@ -57,7 +60,7 @@ impl Space {
         match free {
             0..FULL => Self::Full { free },
             FULL..LOW => Self::Low { free },
-            LOW.. => Self::Enough,
+            LOW.. => Self::Enough { free },
         }
     }
 
@@ -66,7 +69,7 @@ impl Space {
         let mib = |bytes: u64| bytes >> 20;
         let low = mib(LOW);
         match self {
-            Self::Enough => None,
+            Self::Enough { .. } => None,
             Self::Low { free } => Some(format!(
                 "{} MiB are free, and nothing starts under {low} MiB",
                 mib(free)
@@ -85,7 +88,22 @@ impl Space {
     pub fn refusal(self) -> Option<String> {
         match self {
             Self::Full { .. } | Self::ReadOnly => self.pause(),
-            Self::Enough | Self::Low { .. } | Self::Unknown(_) => None,
+            Self::Enough { .. } | Self::Low { .. } | Self::Unknown(_) => None,
+        }
+    }
+
+    /// Says why so many bytes more are not stored, if so.
+    pub fn refusal_of(self, bytes: u64) -> Option<String> {
+        match self {
+            Self::Enough { free } | Self::Low { free } if free.saturating_sub(FULL) < bytes => {
+                Some(format!(
+                    "{} MiB are free, storing this and what is under way may take {} MiB, and {} MiB are left free",
+                    free >> 20,
+                    bytes.div_ceil(1 << 20),
+                    FULL >> 20
+                ))
+            }
+            _ => self.refusal(),
         }
     }
 }
@@ -141,7 +159,7 @@ impl Inner {
 
 /// Looks at the disk until told to stop; what waited for room goes on as soon as there is some.
 pub(crate) async fn watch(inner: Arc<Inner>) {
-    let mut told = Space::Enough;
+    let mut told = Space::Enough { free: LOW };
     loop {
         let space = inner.space();
         let same = std::mem::discriminant(&space) == std::mem::discriminant(&told);
@@ -150,7 +168,7 @@ pub(crate) async fn watch(inner: Arc<Inner>) {
             Some(why) => tracing::warn!("the disk of the home: {why}"),
             None => tracing::info!("the disk of the home has room again"),
         }
-        if space == Space::Enough {
+        if let Space::Enough { .. } = space {
             if let Err(error) = set_aside(inner.home.root()) {
                 tracing::debug!(%error, "no reserve could be set aside");
             }
@@ -189,6 +207,16 @@ mod tests {
             let space = Space::with(free);
             let found = (space.pause().is_some(), space.refusal().is_some());
             assert_eq!(found, (pauses, refuses), "{free} bytes");
+        }
+        for (free, bytes, refuses) in [
+            (FULL - 1, 0, true),
+            (FULL, 0, false),
+            (FULL, 1, true),
+            (LOW, LOW - FULL, false),
+            (LOW, LOW - FULL + 1, true),
+        ] {
+            let refused = Space::with(free).refusal_of(bytes).is_some();
+            assert_eq!(refused, refuses, "{bytes} of {free} bytes");
         }
         assert_eq!(
             Space::with(FULL + 1).pause().unwrap(),

@@ -224,3 +224,39 @@ fn a_host_starts_on_a_full_disk_and_answers_reads() {
         "{ended:#?}"
     );
 }
+
+#[test]
+fn large_bodies_do_not_take_the_disk_below_what_intake_leaves() {
+    let Some(small) = Small::new() else { return };
+    let world = &small.world;
+    let host = world.serve();
+    small.leave(160 * MIB);
+    let large = &|n: u32| {
+        let mut body = push(world, n);
+        body["pad"] = json!("x".repeat(20 << 20));
+        host.hook("push", &format!("d-{n}"), &body)
+    };
+    let answers = std::thread::scope(|scope| {
+        let sent: Vec<_> = (1..=6).map(|n| scope.spawn(move || large(n))).collect();
+        let ended = sent
+            .into_iter()
+            .map(|one| one.join().expect("it is answered"));
+        ended.collect::<Vec<_>>()
+    });
+    let n_taken = answers.iter().filter(|one| one.status == 200).count();
+    assert!(
+        (1..6).contains(&n_taken),
+        "{n_taken} of 6 bodies were taken"
+    );
+    for refused in answers.iter().filter(|one| one.status != 200) {
+        assert_eq!(refused.status, 503, "{refused:?}");
+        assert!(refused.header("retry-after").is_some(), "{refused:?}");
+    }
+    assert_eq!(
+        host.hook("push", "d-7", &push(world, 7)).status,
+        200,
+        "there is room for a small one"
+    );
+    let free = small.free() / MIB;
+    assert!(free >= 64, "{free} MiB are free");
+}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ const IN_FLIGHT: usize = 128;
 const LARGE_IN_FLIGHT: usize = 32;
 /// Events that may wait to be matched.
 const BACKLOG: u64 = 100_000;
+/// How often a body is written: to the log of the store, and from there to its file.
+const COPIES: u64 = 2;
 /// How long a commit may take before the sender is asked to come again.
 const COMMIT_TIME: Duration = Duration::from_secs(2);
 
@@ -42,8 +45,8 @@ pub trait Admit: Send + Sync {
     /// Returns how many events wait to be matched.
     fn backlog(&self) -> u64;
 
-    /// Says why nothing can be stored at the moment, if so.
-    fn refusal(&self) -> Option<String>;
+    /// Says why so many bytes more cannot be stored at the moment, if so.
+    fn refusal(&self, bytes: u64) -> Option<String>;
 }
 
 /// The webhooks that are served.
@@ -56,6 +59,17 @@ pub struct Hooks {
     large_turn: Arc<Semaphore>,
     /// Those that are read or stored: at most one at a time.
     large: TaskTracker,
+    /// Bytes that authentic bodies may still take of the disk: looking at the disk does not show them yet.
+    under_way: AtomicU64,
+}
+
+/// Bytes of the disk that are kept for events until this is dropped.
+struct Room<'a>(&'a AtomicU64, u64);
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(self.1, Ordering::Relaxed);
+    }
 }
 
 impl std::fmt::Debug for Hooks {
@@ -74,6 +88,7 @@ impl Hooks {
             large_places: Semaphore::new(LARGE_IN_FLIGHT),
             large_turn: Arc::new(Semaphore::new(1)),
             large: TaskTracker::new(),
+            under_way: AtomicU64::new(0),
         }
     }
 
@@ -96,6 +111,25 @@ impl Hooks {
         };
         let place = self.places.try_acquire().or(Err(busy()))?;
         Ok((place, large))
+    }
+
+    /// Refuses a body of so many bytes that the disk has no room for, beside what is under way.
+    fn check_room(&self, body: u64) -> Result<(), Refusal> {
+        let under_way = self.under_way.load(Ordering::Relaxed);
+        let refused = self.admit.refusal(under_way.saturating_add(COPIES * body));
+        refused.map_or(Ok(()), |why| {
+            Err(unavailable(&format!("the disk of the host: {why}")))
+        })
+    }
+
+    /// Keeps room on the disk for authentic events: two that come at once do not both count on what is left for one.
+    fn keep_room(&self, events: &[NewEvent]) -> Result<Room<'_>, Refusal> {
+        let payloads = events.iter().map(|new| new.event.payload.len() as u64);
+        let bytes = COPIES * payloads.sum::<u64>();
+        self.under_way.fetch_add(bytes, Ordering::Relaxed);
+        let room = Room(&self.under_way, bytes);
+        self.check_room(0)?;
+        Ok(room)
     }
 
     fn source(&self, name: SourceName) -> Option<Arc<dyn Source>> {
@@ -141,9 +175,7 @@ async fn accept(
     if hooks.admit.backlog() >= BACKLOG {
         return Err(unavailable("100,000 events wait to be matched"));
     }
-    if let Some(why) = hooks.admit.refusal() {
-        return Err(unavailable(&format!("the disk of the host: {why}")));
-    }
+    hooks.check_room(0)?;
     // A source without a secret answers like a wrong signature.
     let source = hooks.source(name).ok_or_else(unauthorized)?;
     let refused = |status| Box::new(answer::status(status));
@@ -152,6 +184,7 @@ async fn accept(
     if length.is_some_and(|length| length > cap) {
         return Err(refused(StatusCode::PAYLOAD_TOO_LARGE));
     }
+    hooks.check_room(length.unwrap_or(0) as u64)?;
     let (parts, body) = request.into_parts();
     let (body, _held) = bodies::read(body, length, cap, connection).await?;
     crate::failpoint::hit("W2");
@@ -245,6 +278,7 @@ impl Hooks {
             Read::Challenge(challenge) => return Ok(answer::plain(challenge.as_str())),
             Read::Events(events) => events,
         };
+        let _room = self.keep_room(&events)?;
         let stored = tokio::time::timeout(COMMIT_TIME, self.admit.accept(events)).await;
         stored.map_or_else(|_| Err(unavailable(SLOW)), acknowledged)
     }
@@ -265,6 +299,10 @@ impl Hooks {
             }
             Err(refusal) => return answer.send(Err(refusal)).unwrap_or_default(),
         };
+        let _room = match self.keep_room(&events) {
+            Ok(room) => room,
+            Err(refusal) => return answer.send(Err(refusal)).unwrap_or_default(),
+        };
         let mut storing = self.admit.accept(events);
         let stored = tokio::time::timeout(COMMIT_TIME, &mut storing).await;
         let is_late = stored.is_err();
@@ -273,6 +311,10 @@ impl Hooks {
         if is_late {
             // A failure is logged; the sender was asked to come again.
             drop(acknowledged(storing.await));
+        }
+        // The store merges its log before it writes anything else: once this is done, the disk shows both copies.
+        if let Err(error) = self.admit.accept(Vec::new()).await {
+            tracing::debug!(%error, "the store could not be waited for");
         }
     }
 }
@@ -349,7 +391,7 @@ mod tests {
             0
         }
 
-        fn refusal(&self) -> Option<String> {
+        fn refusal(&self, _: u64) -> Option<String> {
             None
         }
     }

@@ -44,8 +44,8 @@ impl Admit for Intake {
         self.inner.backlog()
     }
 
-    fn refusal(&self) -> Option<String> {
-        self.inner.space().refusal()
+    fn refusal(&self, bytes: u64) -> Option<String> {
+        self.inner.space().refusal_of(bytes)
     }
 }
 
