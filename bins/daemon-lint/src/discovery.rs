@@ -132,7 +132,11 @@ pub(crate) fn enclosing_repository(directory: &Path) -> Option<PathBuf> {
 fn of_repository(root: &Path, shown: &Path, acc: &mut Vec<Found>) {
     let mut search = Search { root, shown, acc };
     search.file(Path::new("DAEMON.md"));
-    search.directory(Path::new(".agents"), SEARCH_DEPTH);
+    let agents = Path::new(".agents");
+    match foreign(&root.join(agents)) {
+        Some(refusal) => search.add(agents, Some(refusal)),
+        None => search.directory(agents, SEARCH_DEPTH),
+    }
 }
 
 struct Search<'a> {
@@ -161,14 +165,13 @@ impl Search<'_> {
             };
             if is_daemon_file(&name) {
                 self.file(&path);
+            } else if let Some(refusal) = is_of_daemons(&path)
+                .then(|| foreign(&self.root.join(&path)))
+                .flatten()
+            {
+                self.add(&path, Some(refusal));
             } else if kind.is_dir() && depth > 1 && !(is_daemon && is_support(&name)) {
                 self.directory(&path, depth - 1);
-            } else if kind.is_symlink() && below.ends_with(".agents/daemons") {
-                let link = io::Error::new(
-                    io::ErrorKind::InvalidInput,
-                    "it is a symbolic link, which is not followed",
-                );
-                self.add(&path, Some(link));
             }
         }
     }
@@ -195,6 +198,25 @@ impl Search<'_> {
 /// `DAEMON.md` in any case: a wrong one is worth a word.
 fn is_daemon_file(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case("DAEMON.md")
+}
+
+/// Reports whether a path is that of the directory of all daemons, or of one.
+fn is_of_daemons(below: &Path) -> bool {
+    let daemons = Path::new(".agents/daemons");
+    below == daemons || below.parent() == Some(daemons)
+}
+
+/// Says why the host reads nothing behind a path: it is a link, or the root of another repository.
+fn foreign(path: &Path) -> Option<io::Error> {
+    let kind = fs::symlink_metadata(path).ok()?;
+    let why = if kind.is_symlink() {
+        "it is a symbolic link, which is not followed"
+    } else if kind.is_dir() && fs::symlink_metadata(path.join(".git")).is_ok() {
+        "it is another repository (a submodule), which is not read"
+    } else {
+        return None;
+    };
+    Some(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
 fn is_support(name: &OsStr) -> bool {

@@ -15,6 +15,7 @@ use crate::arguments::Cli;
 use crate::discovery::{self, Found};
 use crate::lint::{Given, Judge, Linted};
 use crate::report::{Report, Warnings, failure};
+use crate::seen::{visible, visible_line};
 use crate::suggestions::{Suggestions, Unclear};
 use crate::{CommonArguments, Format, LintArguments, Streams, Surroundings, disk, exit, fix};
 
@@ -130,9 +131,9 @@ fn refuse(streams: &mut Streams<'_>, failed: &Failure, format: Format) -> io::Re
 }
 
 fn tell(streams: &mut Streams<'_>, message: &str, help: Option<&str>) -> io::Result<()> {
-    writeln!(streams.notes, "error: {message}")?;
+    writeln!(streams.notes, "error: {}", visible(message))?;
     match help {
-        Some(help) => writeln!(streams.notes, "help: {help}"),
+        Some(help) => writeln!(streams.notes, "help: {}", visible(help)),
         None => Ok(()),
     }
 }
@@ -359,7 +360,7 @@ impl<'a> Linting<'a> {
         }
         found
             .iter()
-            .try_for_each(|found| writeln!(streams.notes, "read {}", found.shown))
+            .try_for_each(|found| writeln!(streams.notes, "read {}", visible_line(&found.shown)))
     }
 
     fn note_summary(&self, report: &Report<'_>, streams: &mut Streams<'_>) -> io::Result<()> {
@@ -382,7 +383,7 @@ fn write_fixes(files: &[Linted], streams: &mut Streams<'_>) -> io::Result<(usize
                 writeln!(
                     streams.notes,
                     "error: cannot write `{}`: {}",
-                    linted.path,
+                    visible_line(&linted.path),
                     disk::reason(&error)
                 )?;
             }

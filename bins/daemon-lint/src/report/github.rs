@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use daemon_spec::{Position, Severity};
 
 use super::Report;
+use crate::seen::{visible, visible_line};
 use crate::suggestions::Suggestion;
 
 pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -67,14 +68,14 @@ fn suggestion(given: &Suggestion, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, ",title=other wordings::{}", message(&told.join("\n")))
 }
 
-/// Escapes what ends a command's message.
+/// Escapes what ends a command's message; the log of a workflow is read on a terminal, too.
 fn message(text: &str) -> String {
-    text.replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
+    visible(text).replace('%', "%25").replace('\n', "%0A")
 }
 
 /// Escapes what ends a command's property, too.
 fn property(text: &str) -> String {
-    message(text).replace(':', "%3A").replace(',', "%2C")
+    message(&visible_line(text))
+        .replace(':', "%3A")
+        .replace(',', "%2C")
 }

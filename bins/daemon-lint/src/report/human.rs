@@ -7,6 +7,7 @@ use daemon_spec::{Diagnostic, Severity, Source, Span};
 use daemon_validate::is_hidden;
 
 use super::Report;
+use crate::seen::visible_line;
 use crate::suggestions::Suggestion;
 
 /// Lines longer than this are named by their place alone.
@@ -19,10 +20,11 @@ pub(super) fn print(report: &Report<'_>, is_coloured: bool, out: &mut dyn Write)
         Renderer::plain()
     };
     for linted in report.files {
+        let path = visible_line(&linted.path);
         for found in &linted.diagnostics {
             let group = match linted.source() {
-                Some(source) => with_source(found, &linted.path, source),
-                None => without_lines(found, &linted.path, 1, 1),
+                Some(source) => with_source(found, &path, source),
+                None => without_lines(found, &path, 1, 1),
             };
             writeln!(out, "{}\n", seen(&renderer.render(&[group])))?;
         }
@@ -47,7 +49,7 @@ fn seen(rendered: &str) -> String {
 /// Other wordings, each with the reading that it gets.
 fn suggestion(given: &Suggestion, out: &mut dyn Write) -> io::Result<()> {
     let unclear = &given.unclear;
-    let (path, line, column) = (&unclear.path, unclear.line, unclear.column);
+    let (path, line, column) = (visible_line(&unclear.path), unclear.line, unclear.column);
     let status = unclear.meaning.status.as_str();
     writeln!(out, "other wordings for {path}:{line}:{column}")?;
     writeln!(out, "  `{}` is {status}", unclear.shown())?;

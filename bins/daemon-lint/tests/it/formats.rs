@@ -146,6 +146,36 @@ fn sarif_has_one_rule_for_each_code_and_results_that_name_them() {
 }
 
 #[test]
+fn what_hides_in_a_path_is_seen_by_people() {
+    let directory = "b\u{1b}]0;owned\u{7}\u{9b}31m\n\u{202e}\u{200b}\u{e0041}";
+    let world = World::new("");
+    world.write(
+        &format!(".agents/daemons/{directory}/DAEMON.md"),
+        TEXT.as_bytes(),
+    );
+    let shown = "b⟨U+001B⟩]0;owned⟨U+0007⟩⟨U+009B⟩31m⟨U+000A⟩⟨U+202E⟩⟨U+200B⟩⟨U+E0041⟩";
+    let place = format!("--> .agents/daemons/{shown}/DAEMON.md:5:12");
+    let file = format!("file=.agents/daemons/{shown}/DAEMON.md,line=5");
+    for (format, expected) in [("human", place), ("github", file)] {
+        let ran = world.run(&["--color", "never", "-v", "--format", format]);
+        for text in [&ran.output, &ran.notes] {
+            let raw = text.chars().find(|c| {
+                (c.is_control() && *c != '\n') || "\u{202e}\u{200b}\u{e0041}".contains(*c)
+            });
+            assert_eq!(raw, None, "{format}: {}", text.escape_debug());
+        }
+        assert!(ran.output.contains(&expected), "{}", ran.output);
+        assert!(
+            ran.notes.contains(&format!("daemons/{shown}/DAEMON.md\n")),
+            "{}",
+            ran.notes
+        );
+    }
+    let path = world.run(&["--json"]).json()["files"][0]["path"].clone();
+    assert_eq!(path, format!(".agents/daemons/{directory}/DAEMON.md"));
+}
+
+#[test]
 fn a_path_in_sarif_is_a_uri() {
     let world = World::new("");
     world.write("späte datei.md", b"");

@@ -263,3 +263,49 @@ mod on_unix {
         assert_eq!(codes, ["D504"]);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_or_another_repository_in_place_of_a_directory_is_named() {
+    use std::os::unix::fs::symlink;
+    const LINK: &str = "it is a symbolic link, which is not followed";
+    const OTHER: &str = "it is another repository (a submodule), which is not read";
+    let cases = [
+        (".agents", "elsewhere", Some(LINK)),
+        (".agents/daemons", "../elsewhere/daemons", Some(LINK)),
+        (".agents/daemons/tidy", "", Some(OTHER)),
+        (
+            ".agents/daemons/tidy",
+            "../../elsewhere/daemons/tidy",
+            Some(LINK),
+        ),
+        ("unrelated", "elsewhere", None),
+    ];
+    for (path, target, why) in cases {
+        let world = World::new("");
+        world.write(".git/HEAD", b"ref: refs/heads/main\n");
+        world.write("elsewhere/daemons/tidy/DAEMON.md", CLEAN.as_bytes());
+        let place = world.root().join(path);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        match target {
+            "" => {
+                world.write(&format!("{path}/DAEMON.md"), CLEAN.as_bytes());
+                world.write(&format!("{path}/.git"), b"gitdir: ../x\n");
+            }
+            target => symlink(target, place).unwrap(),
+        }
+        let ran = world.run(&["--json"]);
+        let file = &ran.json()["files"][0];
+        let named = (
+            file["path"].as_str(),
+            file["diagnostics"][0]["help"].as_str(),
+        );
+        assert_eq!(
+            (ran.code, named),
+            match why {
+                Some(why) => (66, (Some(path), Some(why))),
+                None => (0, (None, None)),
+            }
+        );
+    }
+}
