@@ -26,6 +26,8 @@ pub struct Discovery {
     pub misplaced: Vec<String>,
     /// Directories beyond the first 1,000, which are not read.
     pub beyond_limit: Vec<TreePath>,
+    /// `.agents` or [`DAEMONS_DIR`], where it is no directory of this tree, so that no daemon behind it is read.
+    pub barred: Option<(&'static str, EntryKind)>,
 }
 
 /// One daemon file and what stands beside it.
@@ -87,6 +89,7 @@ pub(crate) struct Plan {
     daemons: Vec<Planned>,
     misplaced: Vec<String>,
     beyond_limit: Vec<TreePath>,
+    barred: Option<(&'static str, EntryKind)>,
 }
 
 impl Plan {
@@ -111,8 +114,10 @@ impl Plan {
                         .push(String::from_utf8_lossy(&entry.path).into_owned());
                 }
                 Place::Elsewhere => {
-                    // A link in place of a daemon's directory is not followed, and not passed over in silence.
-                    if let Some(dir) = linked_directory(&entry) {
+                    // What is in place of a directory is not followed, and not passed over in silence.
+                    if let Some(path) = barred(&entry) {
+                        acc.barred = Some((path, entry.kind));
+                    } else if let Some(dir) = linked_directory(&entry) {
                         dirs.entry(dir).or_default().0 = Some(entry);
                     }
                 }
@@ -146,6 +151,7 @@ impl Plan {
                 .collect(),
             misplaced: self.misplaced,
             beyond_limit: self.beyond_limit,
+            barred: self.barred,
         }
     }
 }
@@ -190,12 +196,25 @@ impl Planned {
     }
 }
 
-/// Names the daemon whose directory is a link.
+/// Names the directory of all daemons that an entry is in place of.
+fn barred(entry: &RawEntry) -> Option<&'static str> {
+    let names = [".agents", DAEMONS_DIR];
+    names
+        .into_iter()
+        .find(|name| entry.path == name.as_bytes() && is_elsewhere(entry.kind))
+}
+
+/// Reports whether the files behind an entry are not of its tree.
+fn is_elsewhere(kind: EntryKind) -> bool {
+    matches!(kind, EntryKind::Symlink | EntryKind::Submodule)
+}
+
+/// Names the daemon whose directory is a link or another repository.
 fn linked_directory(entry: &RawEntry) -> Option<TreePath> {
     let below = entry.path.strip_prefix(DAEMONS_DIR.as_bytes())?;
     let name = below.strip_prefix(b"/")?;
-    let is_link = entry.kind == EntryKind::Symlink && !name.contains(&b'/');
-    TreePath::from_bytes(name).ok().filter(|_| is_link)
+    let is_one = is_elsewhere(entry.kind) && !name.contains(&b'/');
+    TreePath::from_bytes(name).ok().filter(|_| is_one)
 }
 
 /// Reports whether a path is that of a daemon's `scripts` or `references`, or below.

@@ -31,7 +31,7 @@ impl Repository {
             .call("ls-tree")
             .args(["-r", "-z", "-l", "--full-tree"])
             .operand(commit.as_str())
-            .arg(".agents/");
+            .arg(".agents");
         let malformed = call.error(Problem::Malformed {
             what: "a listing of a tree",
         });

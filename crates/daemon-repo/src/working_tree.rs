@@ -49,7 +49,12 @@ pub fn discover_working_tree(
     let mut walk = Walk {
         entries: Vec::new(),
     };
-    walk.enter(root_fd.as_fd(), b".agents", b".agents", 0);
+    match statat(&root_fd, ".agents", AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) if kind_of(&stat) == EntryKind::Symlink => {
+            walk.push(b".agents", EntryKind::Symlink, 0);
+        }
+        _ => walk.enter(root_fd.as_fd(), b".agents", b".agents", 0),
+    }
     let root = root_fd.as_fd();
     let followed = links::follow(walk.entries, &mut Files { root });
     let origins = followed.origins;
@@ -248,6 +253,10 @@ mod tests {
         std::fs::write(dir.path().join("elsewhere/daemons/a/DAEMON.md"), "a").unwrap();
         symlink("elsewhere", dir.path().join(".agents")).unwrap();
         let found = discover_working_tree(dir.path(), ObjectFormat::Sha1).unwrap();
-        assert_eq!(found, Discovery::default());
+        let expected = Discovery {
+            barred: Some((".agents", EntryKind::Symlink)),
+            ..Discovery::default()
+        };
+        assert_eq!(found, expected);
     }
 }

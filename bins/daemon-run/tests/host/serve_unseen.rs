@@ -294,3 +294,19 @@ fn a_link_inside_the_references_that_stays_in_the_repository_is_its_content() {
     let shown = host.get("daemons/pusher");
     assert_eq!(shown["daemon"]["valid"], false, "{shown}");
 }
+
+#[test]
+fn daemons_behind_a_linked_directory_are_told_at_the_start() {
+    for (path, target) in [
+        (".agents", "elsewhere"),
+        (".agents/daemons", "../elsewhere"),
+    ] {
+        let world = World::pushed();
+        fs::rename(world.repo.join(path), world.repo.join("elsewhere")).expect("it moves");
+        symlink(target, world.repo.join(path)).expect("a link");
+        world.commit("a link");
+        let _host = world.serve();
+        let line = format!("no daemon is read: `{path}` is a symbolic link");
+        eventually(&line, || world.log().contains(&line).then_some(()));
+    }
+}

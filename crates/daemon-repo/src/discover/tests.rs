@@ -226,3 +226,20 @@ fn a_revision_follows_every_byte_and_nothing_else() {
     assert_eq!(distinct.len(), others.len());
     assert_eq!(others[0].to_string().parse(), Ok(others[0].clone()));
 }
+
+#[test]
+fn what_is_in_place_of_a_directory_is_named() {
+    for kind in [EntryKind::Symlink, EntryKind::Submodule] {
+        for path in [".agents", ".agents/daemons"] {
+            let found = discover(&[of_kind(path, kind)]);
+            assert_eq!(found.barred, Some((path, kind)));
+        }
+        let found = discover(&[of_kind(".agents/daemons/x", kind)]);
+        let read: Vec<_> = found
+            .daemons
+            .iter()
+            .map(|d| (d.dir.as_str(), d.content.clone()))
+            .collect();
+        assert_eq!(read, [("x", Content::NotAFile(kind))]);
+    }
+}

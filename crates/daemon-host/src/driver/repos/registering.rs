@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use daemon_repo::{DaemonSource, Discovery, ObjectId};
+use daemon_repo::{DaemonSource, Discovery, EntryKind, ObjectId};
 use daemon_store::{DaemonRow, Registration};
 
 use super::{Git, RepoError, Watched, store_failed};
@@ -37,6 +37,13 @@ pub(super) async fn discover(
     let discovery = git.run(work).await?;
     let now = random::now();
     let rows = daemon_rows(inner, repo, &discovery, tip, now);
+    if let Some((path, kind)) = discovery.barred {
+        let what = match kind {
+            EntryKind::Symlink => "a symbolic link, which is not followed",
+            _ => "another repository (a submodule), which is not read",
+        };
+        tracing::warn!(repo = %repo.name, "no daemon is read: `{path}` is {what}");
+    }
     crate::failpoint::hit("D2");
     Ok(Some(Found {
         discovery,
