@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, apply_filter,
+    SeccompRule, apply_filter, sock_filter,
 };
 
 use super::system::Readable;
@@ -250,8 +250,29 @@ const REFUSED: [libc::c_long; 31] = [
     libc::SYS_acct,
 ];
 
-/// On x86-64 every call has a twin of this number, which the filter must name too.
-const X32_TWIN: i64 = 0x4000_0000;
+/// On x86-64 every call has a twin with this bit in its number, which programs of another ABI use.
+const X32_TWIN: u32 = 0x4000_0000;
+
+/// Puts before a filter that a twin of any call fails: naming them all would make the filter twice as long.
+fn without_twins(filter: BpfProgram, errno: u32) -> BpfProgram {
+    let step = |code: u32, jf, k| sock_filter {
+        code: u16::try_from(code).expect("instructions have 16 bits"),
+        jt: 0,
+        jf,
+        k,
+    };
+    // The number of the call is the first word of what a filter sees.
+    let twins = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+        step(libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K, 1, X32_TWIN),
+        step(
+            libc::BPF_RET | libc::BPF_K,
+            0,
+            libc::SECCOMP_RET_ERRNO | errno,
+        ),
+    ];
+    twins.into_iter().chain(filter).collect()
+}
 
 /// Matches a call that would change the limit which marks the processes of a run: the limit's number is one argument, and another,
 /// where there is one, is not null.
@@ -352,10 +373,6 @@ pub(super) fn filter(processes: Processes) -> io::Result<BpfProgram> {
         Processes::Own => &[],
     };
     rules.extend(REFUSED.iter().chain(shared).map(|call| (*call, Vec::new())));
-    let rules = rules
-        .into_iter()
-        .flat_map(|(call, rules)| [(call, rules.clone()), (call | X32_TWIN, rules)])
-        .collect();
     let architecture = std::env::consts::ARCH
         .try_into()
         .map_err(io::Error::other)?;
@@ -366,5 +383,6 @@ pub(super) fn filter(processes: Processes) -> io::Result<BpfProgram> {
         architecture,
     )
     .and_then(TryInto::try_into)
+    .map(|filter| without_twins(filter, errno))
     .map_err(io::Error::other)
 }

@@ -45,12 +45,16 @@ impl Body for Child<'_> {
 
 impl Child<'_> {
     fn become_program(&self) {
-        let prepared = self.prepare();
+        let prepared = self.prepare().and_then(|()| {
+            reset_signals(ChildSignals::Usual);
+            let limits = self.limits.as_ref();
+            let priority = limits.map_or(Ok(()), ChildLimits::give_way);
+            priority.map_err(|error| (Step::Limits, error))
+        });
         if let Err((step, error)) = prepared {
             self.failed.note(step, error);
             return;
         }
-        reset_signals(ChildSignals::Usual);
         self.failed.note(Step::Execute, self.image.run());
     }
 

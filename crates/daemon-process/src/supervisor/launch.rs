@@ -87,7 +87,13 @@ impl ChildLimits {
         };
         lower(Resource::Nofile, self.open_files)?;
         lower(Resource::Fsize, self.file_bytes)?;
-        setrlimit(Resource::Core, limit(0))?;
+        setrlimit(Resource::Core, limit(0))
+    }
+
+    /// Gives the calling process its priority; makes system calls only.
+    ///
+    /// It is the last step before the program: the host waits for all steps, and would wait behind other work.
+    pub(crate) fn give_way(&self) -> Result<(), Errno> {
         setpriority_process(None, self.nice)
     }
 
