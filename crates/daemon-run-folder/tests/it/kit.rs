@@ -1,6 +1,7 @@
 //! A home with one run, at a fixed time.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use daemon_run_folder::{Document, Folder, Handle, Owner, Reading, Start, Writer};
@@ -67,4 +68,27 @@ pub(crate) fn document(folder: &Folder) -> Document {
 
 pub(crate) fn text(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).unwrap()
+}
+
+/// Lists the mode and path of everything in a folder.
+pub(crate) fn listing(folder: &Folder) -> Vec<String> {
+    let mut acc = Vec::new();
+    let mut pending = vec![folder.path().to_owned()];
+    while let Some(directory) = pending.pop() {
+        for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+            let mode = entry.metadata().unwrap().permissions().mode() & 0o7777;
+            let path = entry.path();
+            let name = path
+                .strip_prefix(folder.path())
+                .unwrap()
+                .display()
+                .to_string();
+            acc.push(format!("{mode:o} {name}"));
+            if path.is_dir() {
+                pending.push(path);
+            }
+        }
+    }
+    acc.sort();
+    acc
 }

@@ -3,11 +3,15 @@
 #[cfg(test)]
 mod after;
 #[cfg(test)]
+mod ending;
+#[cfg(test)]
 mod following;
 #[cfg(test)]
 mod kit;
 #[cfg(test)]
 mod output_segments;
+#[cfg(test)]
+mod progress;
 #[cfg(test)]
 mod reading;
 #[cfg(test)]

@@ -1,43 +1,21 @@
-//! What a writer leaves, and in which order.
+//! What a writer leaves in a run's folder, from its start to its end.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use daemon_run_folder::{
-    ActivationLink, Child, Dropped, Ending, ErrorClass, Exit, Folder, OutputStream, RunError,
-    RunState, Speaker, StopReason, Tokens, ToolStatus, Truncation, Writer,
+    ActivationLink, Child, Ending, Exit, Folder, OutputStream, RunState, Speaker, StopReason,
+    Tokens, ToolStatus, Truncation, Writer,
 };
 use expect_test::expect;
 
-use crate::kit::{Home, at, document, start, text};
+use crate::kit::{Home, at, document, listing, start, text};
 
 const CHILD: Child = Child {
     pid: 4242,
     start: 99,
     pgid: 4242,
 };
-
-fn listing(folder: &Folder) -> Vec<String> {
-    let mut acc = Vec::new();
-    let mut pending = vec![folder.path().to_owned()];
-    while let Some(directory) = pending.pop() {
-        for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
-            let mode = entry.metadata().unwrap().permissions().mode() & 0o7777;
-            let path = entry.path();
-            let name = path
-                .strip_prefix(folder.path())
-                .unwrap()
-                .display()
-                .to_string();
-            acc.push(format!("{mode:o} {name}"));
-            if path.is_dir() {
-                pending.push(path);
-            }
-        }
-    }
-    acc.sort();
-    acc
-}
 
 #[test]
 fn a_run_starts_with_its_files_and_nobody_else_may_read_them() {
@@ -67,6 +45,20 @@ fn a_run_starts_with_its_files_and_nobody_else_may_read_them() {
     );
     assert_eq!(folder.last_heartbeat(), Some(at(0)));
     assert_eq!(document(folder), *writer.document());
+}
+
+#[test]
+fn a_failed_start_leaves_no_folder() {
+    let home = Home::new();
+    let reserved = Folder::reserve(&home.daemons(), "em-1".parse().unwrap(), at(0)).unwrap();
+    let path = reserved.folder().path().to_owned();
+    fs::write(path.join("logs"), "in the way").unwrap();
+    let error = Writer::start(reserved, start(), at(0)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("cannot create `{}`", path.join("logs").display())
+    );
+    assert!(!path.exists());
 }
 
 #[test]
@@ -275,334 +267,6 @@ fn a_good_run_leaves_its_events_in_order() {
     assert_eq!(document.last_output, Some("x".repeat(1000)));
     assert_eq!(document.result_preview.as_deref(), Some("Fixed."));
     assert_eq!(text(folder.result()), "Fixed.");
-}
-
-#[test]
-fn the_first_reason_to_stop_stays_and_beats_a_good_end() {
-    let home = Home::new();
-    let mut writer = home.run(start());
-    writer.cli_usage(
-        Tokens {
-            input: 1,
-            ..Tokens::default()
-        },
-        None,
-        serde_json::Value::Null,
-    );
-    assert_eq!(
-        writer.stopping(StopReason::Timeout, None, at(100)).unwrap(),
-        StopReason::Timeout
-    );
-    let stored = document(writer.folder())
-        .cli_termination
-        .map(|stop| stop.reason);
-    assert_eq!(
-        stored,
-        Some(StopReason::Timeout),
-        "durable before anything is signalled"
-    );
-    assert_eq!(
-        writer.stopping(StopReason::Reclaim, None, at(200)).unwrap(),
-        StopReason::Timeout
-    );
-    writer
-        .provider_ended(&Ending::Done, "done", at(300))
-        .unwrap();
-    writer
-        .exited(
-            Exit {
-                code: Some(0),
-                signal: None,
-            },
-            at(400),
-        )
-        .unwrap();
-    assert_eq!(
-        writer.finish(Ending::Done, at(500)).unwrap(),
-        RunState::Timeout
-    );
-    let document = document(writer.folder());
-    assert_eq!(
-        document.cli_tokens.calls, 0,
-        "usage counts after success only"
-    );
-    assert_eq!(document.result_preview, None);
-    let log = text(writer.folder().events());
-    assert!(
-        !log.contains("daemon_done") && !log.contains("cli_usage"),
-        "{log}"
-    );
-}
-
-#[test]
-fn each_reason_leads_to_its_state() {
-    use ErrorClass::{Final, Retryable};
-    let table = [
-        (
-            StopReason::Timeout,
-            RunState::Timeout,
-            Some(("timeout", Retryable)),
-        ),
-        (
-            StopReason::Idle,
-            RunState::Timeout,
-            Some(("idle", Retryable)),
-        ),
-        (
-            StopReason::Reclaim,
-            RunState::Cancelled,
-            Some(("reclaim", Final)),
-        ),
-        (
-            StopReason::AgentStop,
-            RunState::Cancelled,
-            Some(("agent_stop", Retryable)),
-        ),
-        (
-            StopReason::LostLease,
-            RunState::Cancelled,
-            Some(("lost_lease", Final)),
-        ),
-        (
-            StopReason::Budget,
-            RunState::Failed,
-            Some(("budget", Final)),
-        ),
-        (
-            StopReason::Resource,
-            RunState::Failed,
-            Some(("resource", Final)),
-        ),
-        (StopReason::Grace, RunState::Done, None),
-    ];
-    let home = Home::new();
-    for (reason, state, error) in table {
-        let mut writer = home.run(start());
-        writer.stopping(reason, None, at(1)).unwrap();
-        assert_eq!(writer.finish(Ending::Done, at(2)).unwrap(), state);
-        let stored = document(writer.folder()).error;
-        assert_eq!(
-            stored.as_ref().map(|error| (&*error.kind, error.class)),
-            error
-        );
-    }
-}
-
-#[test]
-fn a_reason_to_stop_a_run_replaces_that_its_process_stayed() {
-    let home = Home::new();
-    let mut writer = home.run(start());
-    let mut stop = |reason| writer.stopping(reason, None, at(1)).unwrap();
-    let stored = [
-        StopReason::Grace,
-        StopReason::Reclaim,
-        StopReason::Grace,
-        StopReason::Timeout,
-    ]
-    .map(&mut stop);
-    assert_eq!(
-        stored,
-        [
-            StopReason::Grace,
-            StopReason::Reclaim,
-            StopReason::Reclaim,
-            StopReason::Reclaim
-        ]
-    );
-    assert_eq!(
-        writer.finish(Ending::Done, at(2)).unwrap(),
-        RunState::Cancelled
-    );
-}
-
-#[test]
-fn a_run_without_a_folder_ends_in_its_document_alone() {
-    let home = Home::new();
-    let mut writer = home.run(start());
-    fs::remove_dir_all(writer.folder().path()).unwrap();
-    writer.finish(Ending::Done, at(1)).unwrap_err();
-    assert_eq!(writer.document().state, RunState::Running);
-    writer.finish_unrecorded(Ending::Stopped(StopReason::Reclaim), at(2));
-    let document = writer.document();
-    let error = document
-        .error
-        .as_ref()
-        .map(|error| (&*error.kind, error.class));
-    assert_eq!(
-        (document.state, error, document.finished_at.is_some()),
-        (
-            RunState::Cancelled,
-            Some(("reclaim", ErrorClass::Final)),
-            true
-        )
-    );
-    assert!(!writer.folder().path().exists());
-}
-
-#[test]
-fn a_run_ends_once() {
-    let home = Home::new();
-    let mut writer = home.run(start());
-    let error = RunError {
-        kind: "exit".to_owned(),
-        message: "exit code 1".to_owned(),
-        class: ErrorClass::Retryable,
-    };
-    assert_eq!(
-        writer.finish(Ending::Failed(error), at(10)).unwrap(),
-        RunState::Failed
-    );
-    let before = text(writer.folder().path().join("daemon.json"));
-    let refused = writer.finish(Ending::Done, at(20)).unwrap_err();
-    assert_eq!(refused.to_string(), "the run has ended as failed");
-    assert_eq!(text(writer.folder().path().join("daemon.json")), before);
-}
-
-#[test]
-fn a_failed_terminal_write_can_be_repeated() {
-    let home = Home::new();
-    let mut writer = home.run(start());
-    let path = writer.folder().path().join("daemon.json");
-    fs::remove_file(&path).unwrap();
-    // A directory in its place cannot be replaced by a file.
-    fs::create_dir(&path).unwrap();
-    let error = writer.finish(Ending::Done, at(10)).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!("cannot write `{}`", path.display())
-    );
-    assert_eq!(writer.document().state, RunState::Running);
-    fs::remove_dir(&path).unwrap();
-    assert_eq!(writer.finish(Ending::Done, at(20)).unwrap(), RunState::Done);
-    assert_eq!(
-        text(writer.folder().events())
-            .matches("daemon_done")
-            .count(),
-        1
-    );
-    let temporary = listing(writer.folder())
-        .into_iter()
-        .filter(|name| name.starts_with("600") && name.contains("tmp"));
-    assert_eq!(temporary.collect::<Vec<_>>(), Vec::<String>::new());
-}
-
-#[test]
-fn a_failed_start_leaves_no_folder() {
-    let home = Home::new();
-    let reserved = Folder::reserve(&home.daemons(), "em-1".parse().unwrap(), at(0)).unwrap();
-    let path = reserved.folder().path().to_owned();
-    fs::write(path.join("logs"), "in the way").unwrap();
-    let error = Writer::start(reserved, start(), at(0)).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!("cannot create `{}`", path.join("logs").display())
-    );
-    assert!(!path.exists());
-}
-
-#[test]
-fn progress_is_written_four_times_a_second_and_by_the_next_tick() {
-    let home = Home::new();
-    let mut writer = home.run(start());
-    let folder = writer.folder().clone();
-    let seen = |line: &str, now| {
-        writer
-            .output(OutputStream::Stdout, line, Truncation::Whole, at(now))
-            .unwrap();
-        document(&folder).last_output
-    };
-    let lines = [("a", 100), ("b", 250), ("c", 499), ("d", 500)].map(|(line, now)| (line, now));
-    let mut seen = seen;
-    let found = lines.map(|(line, now)| seen(line, now));
-    let b = Some("b".to_owned());
-    assert_eq!(found, [None, b.clone(), b, Some("d".to_owned())]);
-    let milliseconds = |writer: &Writer, now| writer.next_tick(at(now)).as_millis();
-    assert_eq!(milliseconds(&writer, 500), 5000, "all is on the disk");
-    writer
-        .output(OutputStream::Stdout, "e", Truncation::Whole, at(501))
-        .unwrap();
-    assert_eq!(
-        (milliseconds(&writer, 510), milliseconds(&writer, 900)),
-        (240, 0)
-    );
-    writer.tick(at(5000)).unwrap();
-    assert_eq!(document(&folder).last_output.as_deref(), Some("e"));
-    assert_eq!(folder.last_heartbeat(), Some(at(5000)));
-    assert_eq!(milliseconds(&writer, 5000), 5000);
-}
-
-#[test]
-fn a_document_that_cannot_be_written_is_not_tried_without_a_pause() {
-    let home = Home::new();
-    let mut writer = home.run(start());
-    let path = writer.folder().document();
-    fs::remove_file(&path).unwrap();
-    fs::create_dir(&path).unwrap();
-    writer.tool_start("Read", "{}", at(1000)).unwrap_err();
-    assert_eq!(writer.next_tick(at(1000)).as_millis(), 250);
-    writer.tick(at(1250)).unwrap_err();
-    assert_eq!(writer.next_tick(at(1250)).as_millis(), 250);
-    fs::remove_dir(&path).unwrap();
-    writer.tick(at(1500)).unwrap();
-    let current = document(writer.folder()).current_tool;
-    assert_eq!(current.as_deref(), Some("Read"));
-}
-
-#[test]
-fn a_flood_of_output_stays_bounded_and_keeps_its_beginning_and_end() {
-    let home = Home::new();
-    let mut writer = home.run(start());
-    let line = "0123456789abcdef".repeat(200);
-    for n in 0..8000 {
-        let line = format!("{n} {line}");
-        writer
-            .output(OutputStream::Stdout, &line, Truncation::Whole, at(1))
-            .unwrap();
-    }
-    writer.provider_ended(&Ending::Done, "ok", at(2)).unwrap();
-    let logs = writer.folder().path().join("logs");
-    let size = |name: &str| fs::metadata(logs.join(name)).unwrap().len() >> 20;
-    assert_eq!(
-        (
-            size("events.jsonl"),
-            size("output.1.jsonl"),
-            size("output.2.jsonl")
-        ),
-        (8, 1, 4)
-    );
-    let kept: usize = ["events.jsonl", "output.1.jsonl", "output.2.jsonl"]
-        .map(|name| text(logs.join(name)).matches("cli_output").count())
-        .iter()
-        .sum();
-    assert!(text(logs.join("events.jsonl")).contains("\"text\":\"0 0123"));
-    assert!(text(logs.join("output.1.jsonl")).contains("\"text\":\"7999 0123"));
-    assert_eq!(writer.document().dropped.lines, 8000 - kept as u64);
-    assert!(writer.document().dropped.bytes > 8 << 20);
-}
-
-#[test]
-fn what_the_capture_dropped_is_counted() {
-    let home = Home::new();
-    let mut writer = home.run(start());
-    writer
-        .dropped(
-            Dropped {
-                lines: 1,
-                bytes: 10,
-            },
-            at(1),
-        )
-        .unwrap();
-    writer
-        .dropped(Dropped { lines: 0, bytes: 5 }, at(300))
-        .unwrap();
-    assert_eq!(
-        document(writer.folder()).dropped,
-        Dropped {
-            lines: 1,
-            bytes: 15
-        }
-    );
 }
 
 #[test]
