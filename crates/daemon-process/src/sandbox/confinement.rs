@@ -17,7 +17,7 @@ use seccompiler::{
     SeccompRule, apply_filter, sock_filter,
 };
 
-use super::system::Readable;
+use super::system;
 
 /// The oldest Landlock that can refuse to truncate a file.
 pub(super) const OLDEST_ABI: i32 = 3;
@@ -110,27 +110,38 @@ fn rules(
         .add_rules(path_beneath_rules(writable, AccessFs::from_all(abi)))?;
     let descriptor: Option<OwnedFd> = created.into();
     let rules = descriptor.ok_or_else(|| unsupported("Landlock is missing"))?;
-    let system = Readable::now();
-    allow(&rules, &system.whole, AccessFs::from_read(ABI::V1))?;
-    allow(&rules, &system.listed, AccessFs::ReadDir.into())?;
+    let read = AccessFs::from_read(ABI::V1);
+    for path in system::fixed() {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        allow(&rules, rustix::fs::open(path, flags, Mode::empty()), read)?;
+    }
+    for found in system::found() {
+        for path in &found.whole {
+            allow(&rules, system::open_found(path, OFlags::PATH), read)?;
+        }
+        for path in &found.listed {
+            let opened = system::open_found(path, OFlags::PATH);
+            allow(&rules, opened, AccessFs::ReadDir.into())?;
+        }
+    }
     Ok(rules)
 }
 
-/// Adds rules about many paths; those that cannot be opened are left out. The wrapper asks for the kind of each path, twice,
-/// which takes as long as the rules.
-fn allow(rules: &OwnedFd, paths: &[PathBuf], access: BitFlags<AccessFs>) -> Result<(), Errno> {
-    let of_file = access & AccessFs::from_file(ABI::V1);
-    for path in paths {
-        let Ok(path) = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) else {
-            continue;
-        };
-        match add_rule(rules, &path, access) {
-            // Of a file, some of the rights mean nothing.
-            Err(Errno::INVAL) => add_rule(rules, &path, of_file)?,
-            added => added?,
-        }
+/// Adds a rule about a path, unless it could not be opened. The wrapper asks for the kind of each path, twice, which takes as
+/// long as the rules.
+fn allow(
+    rules: &OwnedFd,
+    opened: Result<OwnedFd, Errno>,
+    access: BitFlags<AccessFs>,
+) -> Result<(), Errno> {
+    let Ok(path) = opened else {
+        return Ok(());
+    };
+    match add_rule(rules, &path, access) {
+        // Of a file, some of the rights mean nothing.
+        Err(Errno::INVAL) => add_rule(rules, &path, access & AccessFs::from_file(ABI::V1)),
+        added => added,
     }
-    Ok(())
 }
 
 /// Returns the version of Landlock, or `None` where there is none.

@@ -1,15 +1,16 @@
 //! What every confined child may read of the machine.
 
+mod scan;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use rustix::fs::{Access, access};
-use rustix::io::Errno;
-
-use super::changes::Changes;
+use super::changes::Mounts;
+pub(super) use scan::{Readable, open_found};
+use scan::{Scan, is_public, now};
 
 /// What programs need in order to run at all. `/proc` is safe to list: what is secret in it asks for the right to trace.
 pub(super) const SYSTEM: [&str; 13] = [
@@ -29,10 +30,9 @@ pub(super) const SYSTEM: [&str; 13] = [
 ];
 /// The directories among them, and below them, that a machine's administrator fills, also with secrets and homes.
 const MIXED: [&str; 3] = ["/etc", "/opt", "/usr/local"];
-/// The directory among them that contains a mixed one.
-const AROUND: (&str, &str) = ("/usr", "local");
-/// The most entries that are looked at below a mixed directory, which takes some seconds. What comes after them is not readable.
-const MOST_ENTRIES: usize = 1 << 20;
+/// The most directories that are watched for changes: the kernel has a bound for all programs of a user, 8,192 on a small
+/// machine.
+const MOST_WATCHES: usize = 4096;
 
 /// How a confined child may read a path of the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,249 +54,90 @@ pub fn system_grant(path: &Path) -> Option<SystemGrant> {
             continue;
         };
         let mut parts = path.ancestors().take_while(|part| part.starts_with(&real));
-        let is_granted = parts.all(|part| part.metadata().is_ok_and(|found| is_public(&found)));
+        let is_granted = parts.all(|part| {
+            part.metadata()
+                .is_ok_and(|found| is_public(found.permissions().mode()))
+        });
         return is_granted.then_some(SystemGrant::Public(Path::new(directory)));
     }
     let whole = SYSTEM.into_iter().find(|path| real(path).is_some())?;
     Some(SystemGrant::Whole(Path::new(whole)))
 }
 
-/// Reports whether every user may read a file, or list a directory and open what is in it.
-fn is_public(found: &fs::Metadata) -> bool {
-    let mode = found.permissions().mode();
-    mode & 0o004 != 0 && (!found.is_dir() || mode & 0o001 != 0)
+/// Returns the directories of the system that are granted whole whatever they hold. Some are links on most machines.
+pub(super) fn fixed() -> impl Iterator<Item = &'static str> {
+    SYSTEM.into_iter().filter(|path| !holds_mixed(path))
 }
 
-/// Reports whether this process may read a file, or open what is in a directory. Children that it confines are the same
-/// user, with fewer rights.
-fn is_accessible(path: &Path) -> bool {
-    let refused = Err(Errno::ACCESS);
-    access(path, Access::READ_OK) != refused || access(path, Access::EXEC_OK) != refused
+/// Reports whether a directory of the system is a mixed one, or contains one.
+fn holds_mixed(directory: &str) -> bool {
+    let is_within = |mixed: &&str| Path::new(mixed).starts_with(directory);
+    MIXED.iter().any(is_within)
 }
 
-/// What may be read of the system.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Readable {
-    /// Files, and directories with everything below.
-    pub(super) whole: Vec<PathBuf>,
-    /// Directories that may be listed.
-    pub(super) listed: Vec<PathBuf>,
+/// Returns what else may be read of the system.
+pub(super) fn found() -> Vec<Arc<Readable>> {
+    static SCANS: Mutex<Option<Scans>> = Mutex::new(None);
+    let mut scans = SCANS.lock().unwrap_or_else(PoisonError::into_inner);
+    let scans = scans.get_or_insert_with(|| Scans {
+        mounts: Mounts::open(),
+        scans: Default::default(),
+    });
+    let mut acc = scans.readable(now());
+    let around = SYSTEM
+        .iter()
+        .filter(|path| !MIXED.contains(path) && holds_mixed(path));
+    acc.extend(around.map(|directory| Arc::new(around_mixed(directory))));
+    acc
 }
 
-/// A look at the machine, what changed since, and until when it is not repeated whatever changes.
-struct Look {
-    found: Arc<Readable>,
-    changes: Changes,
-    until: Instant,
-}
-
-/// A look is repeated no sooner than this many times the time it took, so that children that start one after the other do
-/// not keep looking at a large tree in which something is installed; nor later than `MOST_AGE`.
-const REST: u32 = 20;
-const MOST_AGE: Duration = Duration::from_secs(60);
-
-impl Readable {
-    /// Looks at the mixed directories of this machine, unless nothing has changed since, or that was done a moment ago.
-    pub(super) fn now() -> Arc<Self> {
-        static LAST: Mutex<Option<Look>> = Mutex::new(None);
-        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        let begun = now();
-        let is_current = |look: &&Look| begun < look.until || look.changes.is_none();
-        if let Some(look) = last.as_ref().filter(is_current) {
-            return Arc::clone(&look.found);
-        }
-        let mut changes = Changes::new();
-        let found = Arc::new(Self::look(&mut changes));
-        let ended = now();
-        let rest = (ended.duration_since(begun) * REST).min(MOST_AGE);
-        *last = Some(Look {
-            found: Arc::clone(&found),
-            changes,
-            until: ended + rest,
-        });
-        found
-    }
-
-    fn look(changes: &mut Changes) -> Self {
-        let mut acc = Self::default();
-        // One of the directories may be made later.
-        changes.watch(Path::new("/"));
-        let (around, mixed) = AROUND;
-        let apart = SYSTEM
-            .iter()
-            .filter(|path| !MIXED.contains(path) && **path != around);
-        acc.whole.extend(apart.map(PathBuf::from));
-        changes.watch(Path::new(around));
-        acc.add_without(Path::new(around), mixed);
-        for directory in MIXED.map(Path::new) {
-            if directory.metadata().is_ok_and(|found| is_public(&found)) {
-                let mut walk = Walk {
-                    n_left: MOST_ENTRIES,
-                    is_accessible: &is_accessible,
-                    changes,
-                };
-                walk.add_public(directory, &mut acc);
-            }
-        }
-        acc
-    }
-
-    /// Adds all of a directory but one entry.
-    fn add_without(&mut self, directory: &Path, left_out: &str) {
-        self.listed.push(directory.to_owned());
-        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-            // A link is followed to what has rules of its own.
-            let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-            if !is_link && entry.file_name() != left_out {
-                self.whole.push(entry.path());
-            }
+/// Returns all of a directory but the mixed directories in it.
+fn around_mixed(directory: &str) -> Readable {
+    let mut acc = Readable::default();
+    let Ok(real) = Path::new(directory).canonicalize() else {
+        return acc;
+    };
+    for entry in fs::read_dir(&real).into_iter().flatten().flatten() {
+        // A link is followed to what has rules of its own.
+        let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        let named = Path::new(directory).join(entry.file_name());
+        if !is_link && !MIXED.iter().any(|mixed| Path::new(mixed) == named) {
+            acc.whole.push(entry.path());
         }
     }
+    acc.listed.push(real);
+    acc
 }
 
-/// A walk through a mixed directory.
-struct Walk<'a> {
-    /// How many entries are still looked at.
-    n_left: usize,
-    /// Whether a file or directory that is not public is to be hidden: the kernel refuses the others anyway.
-    is_accessible: &'a dyn Fn(&Path) -> bool,
-    changes: &'a mut Changes,
+/// The mixed directories, as they were scanned last.
+struct Scans {
+    mounts: Mounts,
+    scans: [Option<Scan>; MIXED.len()],
 }
 
-impl Walk<'_> {
-    /// Adds what everybody may read of a directory, and returns whether nothing in it has to be hidden.
-    fn add_public(&mut self, directory: &Path, acc: &mut Readable) -> bool {
-        let mut own = Readable::default();
-        self.changes.watch(directory);
-        // What cannot be read, for want of a descriptor perhaps, is not known to be public.
-        let entries = fs::read_dir(directory);
-        let mut is_whole = entries.is_ok();
-        for entry in entries.into_iter().flatten() {
-            let Some(n_left) = self.n_left.checked_sub(1) else {
-                is_whole = false;
-                break;
-            };
-            self.n_left = n_left;
-            let found = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?)));
-            let Ok((path, found)) = found else {
-                is_whole = false;
+impl Scans {
+    /// Returns what may be read at a time, and scans again what has changed or is too old.
+    fn readable(&mut self, at: Instant) -> Vec<Arc<Readable>> {
+        let is_mounted_alike = !self.mounts.have_changed();
+        for (index, directory) in MIXED.into_iter().enumerate() {
+            let last = self.scans[index].take();
+            let Ok(root) = Path::new(directory).canonicalize() else {
                 continue;
             };
-            // A link is followed to what has rules of its own.
-            if found.is_symlink() {
-                continue;
-            }
-            if !is_public(&found) {
-                is_whole &= !(self.is_accessible)(&path);
-            } else if found.is_dir() {
-                is_whole &= self.add_public(&path, &mut own);
-            } else if found.is_file() {
-                own.whole.push(path);
-            } else {
-                is_whole = false;
-            }
+            let last = last.filter(|scan| is_mounted_alike && scan.root() == root);
+            let current = last.and_then(|scan| scan.refreshed(at));
+            let n_watches: usize = self.scans.iter().flatten().map(Scan::n_watches).sum();
+            let most_watches = MOST_WATCHES.saturating_sub(n_watches);
+            let scan = current.unwrap_or_else(|| Scan::new(root, most_watches, at));
+            self.scans[index] = Some(scan);
         }
-        if is_whole {
-            acc.whole.push(directory.to_owned());
-        } else {
-            acc.whole.append(&mut own.whole);
-            acc.listed.append(&mut own.listed);
-            acc.listed.push(directory.to_owned());
-        }
-        is_whole
+        self.scans.iter().flatten().map(Scan::readable).collect()
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how long a look takes decides when the next one is due"
-)]
-fn now() -> Instant {
-    Instant::now()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
-
     use super::*;
-
-    #[test]
-    fn of_a_directory_that_holds_a_secret_the_rest_is_readable() {
-        let scratch = tempfile::tempdir().unwrap();
-        let root = scratch.path().canonicalize().unwrap();
-        let modes = [
-            ("passwd", 0o644),
-            ("shadow", 0o640),
-            ("certs/a/one", 0o644),
-            ("certs/two", 0o444),
-            ("ssh/config", 0o644),
-            ("ssh/key", 0o600),
-            ("private/key", 0o644),
-        ];
-        for (name, mode) in modes {
-            let path = root.join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(&path, "").unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        }
-        let private = fs::Permissions::from_mode(0o710);
-        fs::set_permissions(root.join("private"), private).unwrap();
-        symlink("/root", root.join("link")).unwrap();
-        let mut readable = Readable::default();
-        let mut walk = Walk {
-            n_left: MOST_ENTRIES,
-            is_accessible: &|_| true,
-            changes: &mut Changes::new(),
-        };
-        assert!(!walk.add_public(&root, &mut readable));
-        readable.whole.sort();
-        readable.listed.sort();
-        let paths = |names: &[&str]| names.iter().map(|name| root.join(name)).collect();
-        let expected = Readable {
-            whole: paths(&["certs", "passwd", "ssh/config"]),
-            listed: paths(&["", "ssh"]),
-        };
-        // Joining nothing leaves a slash behind, which compares as equal.
-        assert_eq!(readable, expected);
-    }
-
-    #[test]
-    fn what_the_kernel_refuses_this_user_anyway_leaves_its_directory_whole() {
-        let scratch = tempfile::tempdir().unwrap();
-        let root = scratch.path().canonicalize().unwrap();
-        fs::create_dir(root.join("own")).unwrap();
-        for name in ["hosts", "shadow", "own/key"] {
-            fs::write(root.join(name), "").unwrap();
-        }
-        for name in ["shadow", "own/key"] {
-            fs::set_permissions(root.join(name), fs::Permissions::from_mode(0o600)).unwrap();
-        }
-        let look = |is_accessible: &dyn Fn(&Path) -> bool, n_left| {
-            let mut acc = Readable::default();
-            Walk {
-                n_left,
-                is_accessible,
-                changes: &mut Changes::new(),
-            }
-            .add_public(&root, &mut acc);
-            acc.whole.sort();
-            acc
-        };
-        let whole = Readable {
-            whole: vec![root.clone()],
-            listed: Vec::new(),
-        };
-        assert_eq!(look(&|_| false, MOST_ENTRIES), whole);
-        let without_key = Readable {
-            whole: vec![root.join("hosts")],
-            listed: vec![root.join("own"), root.clone()],
-        };
-        let is_key = |path: &Path| path.ends_with("key");
-        assert_eq!(look(&is_key, MOST_ENTRIES), without_key);
-        // What was not looked at is not readable.
-        assert_eq!(look(&|_| false, 0).whole, Vec::<PathBuf>::new());
-    }
 
     #[test]
     fn a_path_of_the_system_is_granted_whole_or_because_it_is_public() {

@@ -1,7 +1,6 @@
 //! What a run can reach of its neighbour, level by level.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -300,60 +299,5 @@ fn a_confined_child_reads_nothing_of_the_machine_that_is_not_for_everybody() {
         launch.sandbox = sandbox(level, Vec::new(), Vec::new());
         let told = story(&mut Supervisor::start().unwrap().spawn(launch).unwrap());
         assert_eq!(told.stdout, ["usual"], "level {level}");
-    }
-}
-
-/// What a machine's administrator, or a service, may keep in a directory of the system, with its mode.
-const LOCAL: [(&str, u32); 4] = [
-    ("app/program", 0o755),
-    ("app/settings", 0o600),
-    (".ssh/id", 0o600),
-    ("private/note", 0o644),
-];
-
-#[test]
-fn a_confined_child_reads_of_local_software_what_every_user_may() {
-    for place in ["/opt", "/usr/local"] {
-        // A user who cannot write there keeps no secrets there either.
-        let Ok(scratch) = tempfile::tempdir_in(place) else {
-            println!("skipped: `{place}` cannot be written to");
-            continue;
-        };
-        let root = scratch.path().display().to_string();
-        for directory in ["app", ".ssh", "private"] {
-            fs::create_dir(scratch.path().join(directory)).unwrap();
-        }
-        let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
-        for (name, bits) in LOCAL {
-            let path = scratch.path().join(name);
-            fs::write(&path, "").unwrap();
-            mode(&path, bits).unwrap();
-        }
-        mode(&scratch.path().join("private"), 0o700).unwrap();
-        mode(scratch.path(), 0o755).unwrap();
-        let script = format!(
-            "cd {root} || exit; for file in app/program app/settings .ssh/id private/note; do cat $file > /dev/null 2>&1 && echo $file; done"
-        );
-        for level in [SandboxLevel::Confined, SandboxLevel::Isolated] {
-            if !is_offered(level) {
-                continue;
-            }
-            let supervisor = Supervisor::start().unwrap();
-            let read = || {
-                let mut launch = shell(&script);
-                launch.sandbox = sandbox(level, Vec::new(), Vec::new());
-                story(&mut supervisor.spawn(launch).unwrap()).stdout
-            };
-            // A look at the machine that another test caused just before the files were made may still be in use, for a minute at most.
-            let looked = (0..5_000)
-                .map(|_| read())
-                .find(|read| read == &["app/program"]);
-            assert_eq!(
-                looked,
-                Some(vec!["app/program".to_owned()]),
-                "{place}, level {level}: {:?}",
-                read()
-            );
-        }
     }
 }

@@ -4,12 +4,14 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use daemon_process::{
-    ByteCount, ChildEvent, ExitStatus, Launch, LimitReached, ProcessLimit, SandboxLevel,
-    Supervisor, Tool, process_limit,
+    ChildEvent, ExitStatus, Launch, LimitReached, ProcessLimit, SandboxLevel, Supervisor,
+    process_limit,
 };
 
 use crate::confinement::{is_offered, sandbox};
-use crate::support::{Story, exited, first_line, is_alive, shell, stopped, story};
+use crate::support::{
+    Story, as_ordinary_user, exited, first_line, is_alive, shell, stopped, story,
+};
 
 fn run(launch: Launch) -> Story {
     story(&mut Supervisor::start().unwrap().spawn(launch).unwrap())
@@ -174,38 +176,14 @@ fn what_left_parent_session_and_environment_before_anybody_looked_dies_with_its_
 #[test]
 fn what_an_ordinary_users_child_started_dies_with_it_too() {
     as_ordinary_user(
-        "what_left_parent_session_and_environment_before_anybody_looked_dies_with_its_child",
+        "limits::what_left_parent_session_and_environment_before_anybody_looked_dies_with_its_child",
     );
 }
 
 /// In a user namespace the kernel counts the processes of an ordinary user, and their threads.
 #[test]
 fn threads_of_an_ordinary_users_child_are_no_processes_either() {
-    as_ordinary_user("threads_are_no_processes");
-}
-
-/// Runs another test of this module as an ordinary user, where this user can become one.
-#[track_caller]
-fn as_ordinary_user(test: &str) {
-    if !rustix::process::geteuid().is_root() {
-        return;
-    }
-    let tests = std::env::current_exe().unwrap();
-    let name = format!("limits::{test}");
-    let output = Tool::new("/usr/bin/setpriv")
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-        .args([tests.to_str().unwrap(), "--exact", &name])
-        .run(Duration::from_secs(60), ByteCount(10_000));
-    match output {
-        Ok(output) if output.status.code() == Some(126) => {
-            println!("skipped: other users cannot read this program");
-        }
-        output => {
-            let output = output.unwrap();
-            let printed = String::from_utf8_lossy(&output.stdout);
-            assert!(printed.contains("1 passed"), "{output:?}");
-        }
-    }
+    as_ordinary_user("limits::threads_are_no_processes");
 }
 
 /// Starts many processes as fast as a shell can, each of which says that it was started.

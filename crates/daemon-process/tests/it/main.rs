@@ -7,6 +7,8 @@ mod isolation;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
+mod local_software;
+#[cfg(test)]
 mod supervisor;
 #[cfg(test)]
 mod support;

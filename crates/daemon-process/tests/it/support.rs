@@ -1,9 +1,11 @@
 //! Starting children and waiting for ends, with bounds.
 
 use std::path::Path;
+use std::time::Duration;
 
 use daemon_process::{
-    ChildEvent, ChildLimits, ExitStatus, Launch, OutputPipe, Sandbox, SupervisedChild,
+    ByteCount, ChildEvent, ChildLimits, ExitStatus, Launch, OutputPipe, Sandbox, SupervisedChild,
+    Tool,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -107,4 +109,34 @@ pub(crate) fn is_alive(pid: &str) -> bool {
         std::fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
     stat.rsplit_once(") ")
         .is_some_and(|(_, rest)| !rest.starts_with('Z'))
+}
+
+/// Runs another test of this program as an ordinary user, where this user can become one.
+#[track_caller]
+pub(crate) fn as_ordinary_user(test: &str) {
+    as_ordinary_user_in(Path::new("/"), test);
+}
+
+/// The same in a directory.
+#[track_caller]
+pub(crate) fn as_ordinary_user_in(directory: &Path, test: &str) {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let tests = std::env::current_exe().unwrap();
+    let output = Tool::new("/usr/bin/setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .args([tests.to_str().unwrap(), "--exact", test])
+        .cwd(directory)
+        .run(Duration::from_secs(60), ByteCount(10_000));
+    match output {
+        Ok(output) if output.status.code() == Some(126) => {
+            println!("skipped: other users cannot read this program");
+        }
+        output => {
+            let output = output.unwrap();
+            let printed = String::from_utf8_lossy(&output.stdout);
+            assert!(printed.contains("1 passed"), "{output:?}");
+        }
+    }
 }

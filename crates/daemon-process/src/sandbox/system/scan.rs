@@ -1,0 +1,271 @@
+//! What every user may read below a directory that an administrator fills.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{
+    Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, access, openat2, statat,
+};
+use rustix::io::Errno;
+
+use crate::sandbox::changes::Changes;
+
+/// The most entries that are looked at, which takes some seconds. What comes after them is not readable.
+const MOST_ENTRIES: usize = 1 << 20;
+
+/// A scan is not used for longer, also if no change is known: what another machine changes on a network file system is not.
+pub(super) const MOST_AGE: Duration = Duration::from_secs(60);
+/// A scan without notices of changes is not used for longer than this many times the time it took.
+const REST: u32 = 20;
+
+/// What may be read. No path leads through a symbolic link when it is found; see [`open_found`].
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::sandbox) struct Readable {
+    /// Files, and directories with everything below.
+    pub(in crate::sandbox) whole: Vec<PathBuf>,
+    /// Directories that may be listed. Landlock extends this to everything below: the names in a private directory can be
+    /// listed by a child of its owner, though its files cannot be read.
+    pub(in crate::sandbox) listed: Vec<PathBuf>,
+}
+
+/// Opens a path that was found without links, and fails if it leads through one since.
+pub(in crate::sandbox) fn open_found(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::CLOEXEC;
+    openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}
+
+/// Reports whether every user may read a file, or list a directory and open what is in it.
+pub(super) fn is_public(mode: u32) -> bool {
+    let is_directory = FileType::from_raw_mode(mode) == FileType::Directory;
+    mode & 0o004 != 0 && (!is_directory || mode & 0o001 != 0)
+}
+
+/// Reports whether a directory is one, not a link to one, and public.
+fn is_public_directory(path: &Path) -> bool {
+    let found = fs::symlink_metadata(path);
+    found.is_ok_and(|found| found.is_dir() && is_public(found.permissions().mode()))
+}
+
+/// Reports whether this process may read a file, or open what is in a directory. Children that it confines are the same
+/// user, with fewer rights.
+fn is_accessible(path: &Path) -> bool {
+    let refused = Err(Errno::ACCESS);
+    access(path, Access::READ_OK) != refused || access(path, Access::EXEC_OK) != refused
+}
+
+/// A directory with all public directories below it, as they were read last.
+pub(super) struct Scan {
+    root: PathBuf,
+    directories: BTreeMap<PathBuf, Directory>,
+    changes: Changes,
+    readable: Arc<Readable>,
+    /// When all of it has to be read again.
+    expires: Instant,
+    bounds: Bounds,
+}
+
+/// How a scan decides what is hidden, and when it ends.
+#[derive(Clone, Copy)]
+struct Bounds {
+    most_entries: usize,
+    /// Whether a file or directory that is not public has to be hidden: the kernel refuses the others anyway.
+    is_accessible: fn(&Path) -> bool,
+}
+
+/// What a scan keeps of one directory.
+struct Directory {
+    /// The names of its public files.
+    files: Vec<OsString>,
+    /// Whether it holds something that has to be hidden, or that is not known to be public.
+    hides: bool,
+}
+
+impl Scan {
+    /// Reads a directory at a time; its path has no links.
+    pub(super) fn new(root: PathBuf, most_watches: usize, at: Instant) -> Self {
+        let bounds = Bounds {
+            most_entries: MOST_ENTRIES,
+            is_accessible,
+        };
+        Self::within(bounds, root, most_watches, at)
+    }
+
+    fn within(bounds: Bounds, root: PathBuf, most_watches: usize, at: Instant) -> Self {
+        let begun = now();
+        let mut scan = Self {
+            root,
+            directories: BTreeMap::new(),
+            changes: Changes::new(most_watches),
+            readable: Arc::default(),
+            expires: at,
+            bounds,
+        };
+        scan.changes.watch(&scan.root);
+        if is_public_directory(&scan.root) {
+            scan.read_below(scan.root.clone());
+        }
+        scan.readable = Arc::new(scan.found());
+        let took = now().duration_since(begun);
+        let age = if scan.changes.are_known() {
+            MOST_AGE
+        } else {
+            scan.directories.clear();
+            (took * REST).min(MOST_AGE)
+        };
+        scan.expires = at + took + age;
+        scan
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn n_watches(&self) -> usize {
+        self.changes.n_watches()
+    }
+
+    pub(super) fn readable(&self) -> Arc<Readable> {
+        Arc::clone(&self.readable)
+    }
+
+    /// Reads again what has changed; returns `None` if everything has to be read again.
+    pub(super) fn refreshed(mut self, at: Instant) -> Option<Self> {
+        if at >= self.expires {
+            return None;
+        }
+        if !self.changes.are_known() {
+            return Some(self);
+        }
+        let changed = self.changes.take()?;
+        if changed.is_empty() {
+            return Some(self);
+        }
+        let mut done: Option<PathBuf> = None;
+        // A directory comes before what is below it, which is read with it.
+        for directory in changed {
+            let is_done = done
+                .as_ref()
+                .is_some_and(|done| directory.starts_with(done));
+            let is_left = directory != self.root && !self.directories.contains_key(&directory);
+            if is_done || is_left {
+                continue;
+            }
+            if !is_public_directory(&directory) {
+                return None;
+            }
+            let from = self.directories.range(directory.clone()..);
+            let below = from.map(|(path, _)| path.clone());
+            let below = below.take_while(|path| path.starts_with(&directory));
+            for path in below.collect::<Vec<_>>() {
+                self.directories.remove(&path);
+            }
+            self.read_below(directory.clone());
+            done = Some(directory);
+        }
+        if !self.changes.are_known() {
+            return None;
+        }
+        self.readable = Arc::new(self.found());
+        Some(self)
+    }
+
+    /// Reads a public directory and the public directories below it.
+    fn read_below(&mut self, directory: PathBuf) {
+        let mut n_left = self.bounds.most_entries;
+        let mut to_read = vec![directory];
+        while let Some(path) = to_read.pop() {
+            // Watched before it is read, so that no change is missed.
+            self.changes.watch(&path);
+            let mut directory = Directory {
+                files: Vec::new(),
+                hides: false,
+            };
+            let below = directory.read(&path, self.bounds, &mut n_left);
+            // What cannot be read, for example because no descriptor is available, is not known to be public.
+            directory.hides |= below.is_err();
+            to_read.extend(below.unwrap_or_default());
+            self.directories.insert(path, directory);
+        }
+    }
+
+    /// Returns what may be read: whole directories as far up as nothing has to be hidden.
+    fn found(&self) -> Readable {
+        let mut mixed = BTreeSet::new();
+        for (path, directory) in self.directories.iter().rev() {
+            if directory.hides || mixed.contains(path.as_path()) {
+                mixed.insert(path.as_path());
+                mixed.extend(path.parent());
+            }
+        }
+        let mut acc = Readable::default();
+        for (path, directory) in &self.directories {
+            if mixed.contains(path.as_path()) {
+                let files = directory.files.iter().map(|name| path.join(name));
+                acc.whole.extend(files);
+                acc.listed.push(path.clone());
+            } else if *path == self.root || path.parent().is_some_and(|above| mixed.contains(above))
+            {
+                acc.whole.push(path.clone());
+            }
+        }
+        acc
+    }
+}
+
+impl Directory {
+    /// Reads its entries, and returns the public directories among them.
+    fn read(
+        &mut self,
+        path: &Path,
+        bounds: Bounds,
+        n_left: &mut usize,
+    ) -> Result<Vec<PathBuf>, Errno> {
+        let opened = open_found(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        let mut below = Vec::new();
+        for entry in Dir::read_from(&opened)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let Some(left) = n_left.checked_sub(1) else {
+                self.hides = true;
+                break;
+            };
+            *n_left = left;
+            let Ok(found) = statat(&opened, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) else {
+                self.hides = true;
+                continue;
+            };
+            match FileType::from_raw_mode(found.st_mode) {
+                // A link is followed to what has rules of its own.
+                FileType::Symlink => {}
+                _ if !is_public(found.st_mode) => {
+                    self.hides |= (bounds.is_accessible)(&path.join(name));
+                }
+                FileType::Directory => below.push(path.join(name)),
+                FileType::RegularFile => self.files.push(name.to_owned()),
+                _ => self.hides = true,
+            }
+        }
+        Ok(below)
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long a scan takes decides how long it is used"
+)]
+pub(super) fn now() -> Instant {
+    Instant::now()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+const ALL_HIDDEN: Bounds = Bounds {
+    most_entries: MOST_ENTRIES,
+    is_accessible: |_| true,
+};
+
+/// Writes files of these modes, in directories that every user may list.
+fn tree(files: &[(&str, u32)]) -> (tempfile::TempDir, PathBuf) {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().canonicalize().unwrap();
+    set_mode(&root, 0o755);
+    for (name, mode) in files {
+        add(&root, name, *mode);
+    }
+    (scratch, root)
+}
+
+fn add(root: &Path, name: &str, mode: u32) {
+    let path = root.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "").unwrap();
+    set_mode(&path, mode);
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn scan(bounds: Bounds, root: &Path, at: Instant) -> Scan {
+    Scan::within(bounds, root.to_owned(), 100, at)
+}
+
+/// Returns what may be read, by names below the root and in order.
+fn names(scan: &Scan) -> (Vec<String>, Vec<String>) {
+    let names = |paths: &[PathBuf]| {
+        let name = |path: &PathBuf| path.strip_prefix(&scan.root).unwrap().display().to_string();
+        let mut names: Vec<_> = paths.iter().map(name).collect();
+        names.sort();
+        names
+    };
+    let readable = scan.readable();
+    (names(&readable.whole), names(&readable.listed))
+}
+
+fn list(whole: &[&str], listed: &[&str]) -> (Vec<String>, Vec<String>) {
+    let strings = |names: &[&str]| names.iter().copied().map(str::to_owned).collect();
+    (strings(whole), strings(listed))
+}
+
+#[test]
+fn of_a_directory_that_holds_a_secret_the_rest_is_readable() {
+    let (_scratch, root) = tree(&[
+        ("passwd", 0o644),
+        ("shadow", 0o640),
+        ("certs/a/one", 0o644),
+        ("certs/two", 0o444),
+        ("ssh/config", 0o644),
+        ("ssh/key", 0o600),
+        ("private/key", 0o644),
+    ]);
+    set_mode(&root.join("private"), 0o710);
+    symlink("/root", root.join("link")).unwrap();
+    let found = names(&scan(ALL_HIDDEN, &root, now()));
+    assert_eq!(
+        found,
+        list(&["certs", "passwd", "ssh/config"], &["", "ssh"])
+    );
+}
+
+#[test]
+fn what_the_kernel_refuses_this_user_anyway_leaves_its_directory_whole() {
+    let (_scratch, root) = tree(&[("hosts", 0o644), ("shadow", 0o600), ("own/key", 0o600)]);
+    let look = |is_accessible, most_entries| {
+        let bounds = Bounds {
+            most_entries,
+            is_accessible,
+        };
+        names(&scan(bounds, &root, now()))
+    };
+    assert_eq!(look(|_| false, MOST_ENTRIES), list(&[""], &[]));
+    let without_key = list(&["hosts"], &["", "own"]);
+    assert_eq!(
+        look(|path| path.ends_with("key"), MOST_ENTRIES),
+        without_key
+    );
+    // What was not looked at is not readable.
+    assert_eq!(look(|_| false, 0), list(&[], &[""]));
+}
+
+#[test]
+fn what_has_changed_is_read_again_and_nothing_else() {
+    type Change = fn(&Path);
+    let changes: [(&str, Change, &[&str], &[&str]); 8] = [
+        ("nothing", |_| (), &[""], &[]),
+        (
+            "a secret",
+            |root| add(root, "a/b/key", 0o600),
+            &["a/b/one", "c"],
+            &["", "a", "a/b"],
+        ),
+        (
+            "secrets in a new directory",
+            |root| add(root, "a/new/below/key", 0o600),
+            &["a/b", "c"],
+            &["", "a", "a/new", "a/new/below"],
+        ),
+        (
+            "a file that is no longer public",
+            |root| set_mode(&root.join("a/b/one"), 0o600),
+            &["c"],
+            &["", "a", "a/b"],
+        ),
+        (
+            "a directory that is no longer public",
+            |root| set_mode(&root.join("a"), 0o700),
+            &["c"],
+            &[""],
+        ),
+        (
+            "a directory in place of another",
+            |root| {
+                fs::remove_dir_all(root.join("a")).unwrap();
+                add(root, "other/key", 0o600);
+                fs::rename(root.join("other"), root.join("a")).unwrap();
+            },
+            &["c"],
+            &["", "a"],
+        ),
+        (
+            "a link in place of a directory",
+            |root| {
+                fs::rename(root.join("a"), root.join("moved")).unwrap();
+                symlink(root.join("moved"), root.join("a")).unwrap();
+                add(root, "moved/key", 0o600);
+            },
+            &["c", "moved/b"],
+            &["", "moved"],
+        ),
+        (
+            "the directory itself is no longer public",
+            |root| set_mode(root, 0o750),
+            &[],
+            &[],
+        ),
+    ];
+    let at = now();
+    for (what, change, whole, listed) in changes {
+        let (_scratch, root) = tree(&[("a/b/one", 0o644), ("c/two", 0o644)]);
+        let first = scan(ALL_HIDDEN, &root, at);
+        assert_eq!(names(&first), list(&[""], &[]), "before {what}");
+        change(&root);
+        let refreshed = first.refreshed(at);
+        // Of a directory that is not public nothing is read again.
+        assert_eq!(refreshed.is_none(), whole.is_empty(), "{what}");
+        let second = refreshed.unwrap_or_else(|| scan(ALL_HIDDEN, &root, at));
+        assert_eq!(names(&second), list(whole, listed), "{what}");
+        assert_eq!(second.found(), *second.readable(), "{what}");
+    }
+}
+
+#[test]
+fn a_scan_is_used_for_a_minute_at_most_also_if_no_change_is_known() {
+    let (_scratch, root) = tree(&[("one", 0o644)]);
+    let at = now();
+    let mut first = scan(ALL_HIDDEN, &root, at);
+    // A network file system reports no changes that another machine makes.
+    first.changes = Changes::new(1);
+    add(&root, "key", 0o600);
+    let almost = at + MOST_AGE - Duration::from_secs(1);
+    let still = first.refreshed(almost).expect("the scan is still used");
+    assert_eq!(names(&still), list(&[""], &[]));
+    let late = at + MOST_AGE + Duration::from_secs(30);
+    assert!(still.refreshed(late).is_none());
+    let second = scan(ALL_HIDDEN, &root, late);
+    assert_eq!(names(&second), list(&["one"], &[""]));
+}
+
+#[test]
+fn a_directory_too_large_to_be_watched_is_scanned_again_by_age() {
+    let (_scratch, root) = tree(&[("a/one", 0o644), ("b/one", 0o644)]);
+    let at = now();
+    let first = Scan::within(ALL_HIDDEN, root.clone(), 2, at);
+    assert_eq!((first.n_watches(), first.directories.len()), (0, 0));
+    assert_eq!(names(&first), list(&[""], &[]));
+    let age = first.expires.duration_since(at);
+    assert!(Duration::ZERO < age && age <= MOST_AGE * 2, "{age:?}");
+    let expires = first.expires;
+    let still = first.refreshed(at).expect("the scan is still used");
+    assert!(still.refreshed(expires).is_none());
+}
+
+#[test]
+fn what_a_scan_found_is_opened_through_no_link() {
+    let (_scratch, root) = tree(&[("real/one", 0o644)]);
+    symlink(root.join("real"), root.join("link")).unwrap();
+    symlink(root.join("real/one"), root.join("one")).unwrap();
+    let opened = |name: &str| open_found(&root.join(name), OFlags::PATH).map(drop);
+    assert_eq!(opened("real/one"), Ok(()));
+    assert_eq!(opened("link/one"), Err(Errno::LOOP));
+    assert_eq!(opened("one"), Err(Errno::LOOP));
+}
