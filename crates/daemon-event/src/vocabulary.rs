@@ -15,6 +15,9 @@ mod linear_workspace;
 mod nouns;
 mod sentry;
 mod slack;
+mod slack_apps;
+mod slack_channels;
+mod slack_people;
 mod slack_workspace;
 mod tells;
 mod verbs;
@@ -161,7 +164,10 @@ static KINDS: LazyLock<Vec<&'static EventKind>> = LazyLock::new(|| {
         linear::KINDS,
         linear_workspace::KINDS,
         slack::KINDS,
+        slack_channels::KINDS,
+        slack_people::KINDS,
         slack_workspace::KINDS,
+        slack_apps::KINDS,
         sentry::KINDS,
         git::KINDS,
     ]
