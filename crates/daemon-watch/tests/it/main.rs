@@ -2,13 +2,17 @@
 
 mod corpus;
 mod dropped;
+mod eventless;
 mod fixtures;
+mod github;
 mod guards;
+mod linear;
 mod page;
 mod phrasing;
 mod readings;
 mod robust;
 mod sentences;
-mod sources;
+mod sentry;
+mod slack;
 mod told;
 mod wire;
