@@ -2,7 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod due;
+mod misfires;
+mod overlaps;
+mod plan_kit;
 mod plans;
+mod revisions;
 mod simulation;
 
 use daemon_cron::{CronExpr, Schedule, Zone};

@@ -1,0 +1,220 @@
+//! Overdue ticks: which are enqueued, coalesced or missed, misfire policy by misfire policy.
+
+use daemon_schedule::{Misfire, Overlap, Policy, TickOutcome};
+use expect_test::expect;
+
+use crate::plan_kit::{IDLE, WAITING, check, with};
+use crate::{at, schedule};
+
+#[test]
+fn a_tick_on_time_is_enqueued() {
+    let policy = Policy::default();
+    check(
+        policy,
+        "0 9 * * *",
+        "2026-11-19T09:00:00Z",
+        "2026-11-20T09:00:00Z",
+        IDLE,
+        expect![[r#"
+            enqueued 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
+            trigger 2026-11-20T09:00:00Z
+        "#]],
+    );
+    check(
+        policy,
+        "0 9 * * *",
+        "2026-11-20T09:00:00Z",
+        "2026-11-21T08:59:59Z",
+        IDLE,
+        expect![[r#""#]],
+    );
+}
+
+#[test]
+fn overdue_ticks_become_one_activation_and_at_most_three_rows() {
+    let policy = Policy::default();
+    for (after, expected) in [
+        (
+            "2026-11-20T08:00:00Z",
+            expect![[r#"
+            coalesced 2026-11-20T08:01:00Z..2026-11-20T08:59:00Z x59
+            enqueued 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
+            trigger 2026-11-20T09:00:00Z
+        "#]],
+        ),
+        (
+            "2026-10-21T09:00:00Z",
+            expect![[r#"
+            missed_window 2026-10-21T09:01:00Z..2026-11-19T08:59:00Z x41759
+            coalesced 2026-11-19T09:00:00Z..2026-11-20T08:59:00Z x1440
+            enqueued 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
+            trigger 2026-11-20T09:00:00Z
+        "#]],
+        ),
+        (
+            "2016-11-20T09:00:00Z",
+            expect![[r#"
+            missed_window 2016-11-20T09:01:00Z..2026-11-19T08:59:00Z x5257439
+            coalesced 2026-11-19T09:00:00Z..2026-11-20T08:59:00Z x1440
+            enqueued 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
+            trigger 2026-11-20T09:00:00Z
+        "#]],
+        ),
+    ] {
+        check(
+            policy,
+            "* * * * *",
+            after,
+            "2026-11-20T09:00:00Z",
+            IDLE,
+            expected,
+        );
+    }
+}
+
+#[test]
+fn the_edge_of_the_window_is_inside() {
+    let policy = Policy::default();
+    check(
+        policy,
+        "0 9 * * *",
+        "2026-11-17T09:00:00Z",
+        "2026-11-20T09:00:00Z",
+        IDLE,
+        expect![[r#"
+            missed_window 2026-11-18T09:00:00Z..2026-11-18T09:00:00Z x1
+            coalesced 2026-11-19T09:00:00Z..2026-11-19T09:00:00Z x1
+            enqueued 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
+            trigger 2026-11-20T09:00:00Z
+        "#]],
+    );
+    check(
+        policy,
+        "0 9 * * *",
+        "2026-11-17T09:00:00Z",
+        "2026-11-20T08:59:59Z",
+        IDLE,
+        expect![[r#"
+            missed_window 2026-11-18T09:00:00Z..2026-11-18T09:00:00Z x1
+            enqueued 2026-11-19T09:00:00Z..2026-11-19T09:00:00Z x1
+            trigger 2026-11-19T09:00:00Z
+        "#]],
+    );
+    check(
+        policy,
+        "0 9 1 * *",
+        "2026-10-31T00:00:00Z",
+        "2026-11-20T09:00:00Z",
+        IDLE,
+        expect![[r#"
+            missed_window 2026-11-01T09:00:00Z..2026-11-01T09:00:00Z x1
+        "#]],
+    );
+}
+
+#[test]
+fn misfire_skip_tolerates_a_minute() {
+    let policy = with(Misfire::Skip, Overlap::BufferOne);
+    check(
+        policy,
+        "0 9 * * *",
+        "2026-11-18T09:00:00Z",
+        "2026-11-20T09:01:00Z",
+        IDLE,
+        expect![[r#"
+            missed_window 2026-11-19T09:00:00Z..2026-11-19T09:00:00Z x1
+            enqueued 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
+            trigger 2026-11-20T09:00:00Z
+        "#]],
+    );
+    check(
+        policy,
+        "0 9 * * *",
+        "2026-11-18T09:00:00Z",
+        "2026-11-20T09:01:01Z",
+        IDLE,
+        expect![[r#"
+            missed_window 2026-11-19T09:00:00Z..2026-11-20T09:00:00Z x2
+        "#]],
+    );
+}
+
+#[test]
+fn catch_up_enqueues_the_oldest_in_the_window() {
+    let policy = with(Misfire::CatchUp, Overlap::BufferAll);
+    check(
+        policy,
+        "0 */8 * * *",
+        "2026-11-18T00:00:00Z",
+        "2026-11-20T09:00:00Z",
+        IDLE,
+        expect![[r#"
+            missed_window 2026-11-18T08:00:00Z..2026-11-19T08:00:00Z x4
+            enqueued 2026-11-19T16:00:00Z..2026-11-19T16:00:00Z x1
+            enqueued 2026-11-20T00:00:00Z..2026-11-20T00:00:00Z x1
+            enqueued 2026-11-20T08:00:00Z..2026-11-20T08:00:00Z x1
+            trigger 2026-11-19T16:00:00Z
+            trigger 2026-11-20T00:00:00Z
+            trigger 2026-11-20T08:00:00Z
+        "#]],
+    );
+    let plan = policy.plan(
+        &schedule("*/10 * * * *"),
+        at("2026-11-18T00:00:00Z"),
+        at("2026-11-20T09:00:00Z"),
+        IDLE,
+    );
+    let outcomes: Vec<_> = plan
+        .rows
+        .iter()
+        .map(|row| (row.outcome, row.count))
+        .collect();
+    let mut expected = vec![(TickOutcome::MissedWindow, 197)];
+    expected.extend([(TickOutcome::Enqueued, 1); 100]);
+    expected.push((TickOutcome::MissedWindow, 45));
+    assert_eq!(outcomes, expected);
+    let one = with(Misfire::CatchUp, Overlap::BufferOne);
+    check(
+        one,
+        "0 */8 * * *",
+        "2026-11-18T00:00:00Z",
+        "2026-11-20T09:00:00Z",
+        IDLE,
+        expect![[r#"
+            missed_window 2026-11-18T08:00:00Z..2026-11-19T08:00:00Z x4
+            enqueued 2026-11-19T16:00:00Z..2026-11-19T16:00:00Z x1
+            coalesced 2026-11-20T00:00:00Z..2026-11-20T08:00:00Z x2
+            trigger 2026-11-19T16:00:00Z
+        "#]],
+    );
+    check(
+        one,
+        "0 */8 * * *",
+        "2026-11-18T00:00:00Z",
+        "2026-11-20T09:00:00Z",
+        WAITING,
+        expect![[r#"
+            missed_window 2026-11-18T08:00:00Z..2026-11-19T08:00:00Z x4
+            coalesced 2026-11-19T16:00:00Z..2026-11-20T08:00:00Z x3
+            trigger 2026-11-20T08:00:00Z
+        "#]],
+    );
+}
+
+#[test]
+fn a_trigger_tells_what_was_missed() {
+    let minutely = schedule("* * * * *");
+    let now = at("2026-11-20T09:00:00Z");
+    let plan = Policy::default().plan(&minutely, at("2026-11-01T00:00:00Z"), now, IDLE);
+    let missed = plan.missed(&minutely).unwrap();
+    assert_eq!(missed.count, 27_899);
+    assert_eq!(
+        (missed.first, missed.last),
+        (at("2026-11-01T00:01:00Z"), at("2026-11-20T08:59:00Z"))
+    );
+    assert_eq!(missed.list.len(), 100);
+    assert_eq!(missed.list.first(), Some(&at("2026-11-20T07:20:00Z")));
+    assert_eq!(missed.list.last(), Some(&missed.last));
+    let on_time = Policy::default().plan(&minutely, at("2026-11-20T08:59:00Z"), now, IDLE);
+    assert_eq!(on_time.missed(&minutely), None);
+}
