@@ -48,7 +48,7 @@ impl Child<'_> {
         let prepared = self.prepare().and_then(|()| {
             reset_signals(ChildSignals::Usual);
             let limits = self.limits.as_ref();
-            let priority = limits.map_or(Ok(()), ChildLimits::give_way);
+            let priority = limits.map_or(Ok(()), ChildLimits::lower_priority);
             priority.map_err(|error| (Step::Limits, error))
         });
         if let Err((step, error)) = prepared {

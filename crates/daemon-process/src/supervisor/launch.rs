@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
+use rustix::process::{Resource, Rlimit, getpriority_process, setpriority_process, setrlimit};
 
 use crate::sandbox::Sandbox;
 
@@ -60,7 +60,7 @@ pub struct ChildLimits {
     pub processes: usize,
     /// Bytes in the directories of [`Launch::disk`], measured about once a second; large ones are measured less often.
     pub disk_bytes: u64,
-    /// The scheduling priority, from 0 to 19; a higher one gives way.
+    /// The nice value, from 0 to 19; a higher one that this process has is kept.
     pub nice: i32,
 }
 
@@ -90,11 +90,13 @@ impl ChildLimits {
         setrlimit(Resource::Core, limit(0))
     }
 
-    /// Gives the calling process its priority; makes system calls only.
+    /// Lowers the priority of the calling process, unless it is lower already, which an unprivileged process cannot undo; makes
+    /// system calls only.
     ///
-    /// It is the last step before the program: the host waits for all steps, and would wait behind other work.
-    pub(crate) fn give_way(&self) -> Result<(), Errno> {
-        setpriority_process(None, self.nice)
+    /// It is the last step before the program: the host waits for all steps, and would wait for a process of low priority.
+    pub(crate) fn lower_priority(&self) -> Result<(), Errno> {
+        let inherited = getpriority_process(None)?;
+        setpriority_process(None, self.nice.max(inherited))
     }
 
     /// Has the kernel count the processes of the calling process's user namespace; makes system calls only.

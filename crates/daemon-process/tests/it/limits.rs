@@ -4,13 +4,14 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use daemon_process::{
-    ChildEvent, ExitStatus, Launch, LimitReached, ProcessLimit, SandboxLevel, Supervisor,
+    ChildEvent, ExitStatus, Launch, LimitReached, ProcessLimit, SandboxLevel, Supervisor, Tool,
     process_limit,
 };
+use rustix::process::getpriority_process;
 
 use crate::confinement::{is_offered, sandbox};
 use crate::support::{
-    Story, as_ordinary_user, exited, first_line, is_alive, shell, stopped, story,
+    Story, as_ordinary_user, exited, first_line, is_alive, run_test_under, shell, stopped, story,
 };
 
 fn run(launch: Launch) -> Story {
@@ -31,6 +32,37 @@ fn limits_hold_inside_the_child() {
     ));
     // `ulimit -f` counts blocks of 512 bytes.
     assert_eq!(story.stdout, ["1024", "0", "2097152", "10", "test-"]);
+}
+
+#[test]
+fn a_child_of_a_host_of_low_priority_keeps_that_priority() {
+    if getpriority_process(None).unwrap() < 15 {
+        let name = "limits::a_child_of_a_host_of_low_priority_keeps_that_priority";
+        return run_test_under(Tool::new("/usr/bin/nice").args(["-n", "15"]), name);
+    }
+    for level in [
+        SandboxLevel::Contained,
+        SandboxLevel::Confined,
+        SandboxLevel::Isolated,
+    ] {
+        let mut launch = shell("nice");
+        launch.limits.nice = 10;
+        launch.sandbox = sandbox(level, Vec::new(), Vec::new());
+        match Supervisor::start().unwrap().spawn(launch) {
+            Ok(mut child) => assert_eq!(story(&mut child).stdout, ["15"], "level {level}"),
+            // Where a level cannot be had, the reason is another one.
+            Err(error) => {
+                let error = format!("{error:?}");
+                assert!(!error.contains("limits"), "level {level}: {error}");
+            }
+        }
+    }
+}
+
+/// The same for a user who can raise no priority.
+#[test]
+fn nor_is_the_priority_of_an_ordinary_users_child_raised() {
+    as_ordinary_user("limits::a_child_of_a_host_of_low_priority_keeps_that_priority");
 }
 
 #[test]

@@ -120,14 +120,19 @@ pub(crate) fn as_ordinary_user(test: &str) {
 /// The same in a directory.
 #[track_caller]
 pub(crate) fn as_ordinary_user_in(directory: &Path, test: &str) {
-    if !rustix::process::geteuid().is_root() {
-        return;
+    if rustix::process::geteuid().is_root() {
+        let ordinary = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+        let setpriv = Tool::new("/usr/bin/setpriv").args(ordinary);
+        run_test_under(setpriv.cwd(directory), test);
     }
+}
+
+/// Runs another test of this program under a tool that starts what follows its arguments.
+#[track_caller]
+pub(crate) fn run_test_under(tool: Tool, test: &str) {
     let tests = std::env::current_exe().unwrap();
-    let output = Tool::new("/usr/bin/setpriv")
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+    let output = tool
         .args([tests.to_str().unwrap(), "--exact", test])
-        .cwd(directory)
         .run(Duration::from_secs(60), ByteCount(10_000));
     match output {
         Ok(output) if output.status.code() == Some(126) => {
@@ -136,7 +141,8 @@ pub(crate) fn as_ordinary_user_in(directory: &Path, test: &str) {
         output => {
             let output = output.unwrap();
             let printed = String::from_utf8_lossy(&output.stdout);
-            assert!(printed.contains("1 passed"), "{output:?}");
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(printed.contains("1 passed"), "{printed}\n{errors}");
         }
     }
 }
