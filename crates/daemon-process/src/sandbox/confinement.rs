@@ -301,8 +301,8 @@ fn mark(limit: u8, new: Option<u8>) -> io::Result<SeccompRule> {
 }
 
 /// Calls that name memory and queues of any process of the same user by a number that everybody can read, or by a name
-/// outside the file system. A namespace of their own keeps them apart, where there is one.
-const SHARED_OBJECTS: [libc::c_long; 12] = [
+/// outside the file system. A namespace of their own isolates them, where there is one.
+const SHARED_OBJECTS: [libc::c_long; 13] = [
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -315,14 +315,21 @@ const SHARED_OBJECTS: [libc::c_long; 12] = [
     libc::SYS_semtimedop,
     libc::SYS_semctl,
     libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
 ];
 
-/// Calls whose first argument is the number of a process that they give other rights to processors, 0 for the caller.
-const SCHEDULING: [libc::c_long; 4] = [
-    libc::SYS_sched_setaffinity,
-    libc::SYS_sched_setscheduler,
-    libc::SYS_sched_setparam,
-    libc::SYS_sched_setattr,
+/// Calls that change the scheduling or limits of a process, and which argument is its number, 0 for the caller.
+///
+/// A filter cannot compare the number with that of the caller, so where other runs can be reached the caller's own is refused
+/// as well. In a process namespace the number is always of a process of the same run.
+const BY_NUMBER: [(libc::c_long, u8); 7] = [
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setattr, 0),
 ];
 
 /// The bits of a socket's type that are no flags.
@@ -331,14 +338,15 @@ const SOCKET_TYPE: u64 = 0xf;
 const IOPRIO_WHO_USER: i32 = 3;
 
 /// Matches a call by these conditions on its arguments, all of them.
-fn calls<const N: usize>(
-    conditions: [(u8, SeccompCmpOp, i32); N],
-) -> Result<SeccompRule, seccompiler::BackendError> {
+fn calls<const N: usize>(conditions: [(u8, SeccompCmpOp, i32); N]) -> io::Result<SeccompRule> {
     let conditions = conditions.into_iter().map(|(argument, is, number)| {
         let number = u64::from(number.unsigned_abs());
         SeccompCondition::new(argument, SeccompCmpArgLen::Dword, is, number)
     });
-    SeccompRule::new(conditions.collect::<Result<_, _>>()?)
+    let conditions = conditions.collect::<Result<_, _>>();
+    conditions
+        .and_then(SeccompRule::new)
+        .map_err(io::Error::other)
 }
 
 /// Builds the filter; fails on an architecture it cannot be built for.
@@ -349,41 +357,28 @@ pub(super) fn filter(processes: Processes) -> io::Result<BpfProgram> {
     // Landlock sees neither a connection to a socket by its path, and the host's own socket is such a path, nor a datagram,
     // which one of a pair can send anywhere: a raw one is a datagram socket too.
     let pair = |kind| calls([(0, Eq, libc::AF_UNIX), (1, MaskedEq(SOCKET_TYPE), kind)]);
-    // Calls that take the number of any process of the same user, or mean all of them.
-    let some = [
-        (libc::SYS_socket, vec![calls([(0, Eq, libc::AF_UNIX)])]),
-        (
-            libc::SYS_socketpair,
-            vec![pair(libc::SOCK_DGRAM), pair(libc::SOCK_RAW)],
-        ),
-        (
-            libc::SYS_setpriority,
-            vec![
-                calls([(1, Ne, 0)]),
-                calls([(0, Eq, libc::PRIO_USER.cast_signed())]),
-            ],
-        ),
-        (
-            libc::SYS_ioprio_set,
-            vec![calls([(1, Ne, 0)]), calls([(0, Eq, IOPRIO_WHO_USER)])],
-        ),
-        (libc::SYS_prlimit64, vec![calls([(0, Ne, 0)])]),
+    let user = libc::PRIO_USER.cast_signed();
+    let mut refused = vec![
+        (libc::SYS_socket, calls([(0, Eq, libc::AF_UNIX)])),
+        (libc::SYS_socketpair, pair(libc::SOCK_DGRAM)),
+        (libc::SYS_socketpair, pair(libc::SOCK_RAW)),
+        (libc::SYS_setpriority, calls([(0, Eq, user)])),
+        (libc::SYS_ioprio_set, calls([(0, Eq, IOPRIO_WHO_USER)])),
+        (libc::SYS_prlimit64, mark(1, Some(2))),
+        (libc::SYS_setrlimit, mark(0, None)),
     ];
-    let some = some
-        .into_iter()
-        .chain(SCHEDULING.map(|call| (call, vec![calls([(0, Ne, 0)])])));
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = some
-        .map(|(call, rules)| Ok((call, rules.into_iter().collect::<Result<_, _>>()?)))
-        .collect::<Result<_, seccompiler::BackendError>>()
-        .map_err(io::Error::other)?;
-    let limits = rules.entry(libc::SYS_prlimit64).or_default();
-    limits.push(mark(1, Some(2))?);
-    rules.insert(libc::SYS_setrlimit, vec![mark(0, None)?]);
-    let shared = match processes {
-        Processes::Shared => SHARED_OBJECTS.as_slice(),
-        Processes::Own => &[],
-    };
-    rules.extend(REFUSED.iter().chain(shared).map(|call| (*call, Vec::new())));
+    let mut always = REFUSED.to_vec();
+    if processes == Processes::Shared {
+        always.extend(SHARED_OBJECTS);
+        let other = |(call, argument)| (call, calls([(argument, Ne, 0)]));
+        refused.extend(BY_NUMBER.map(other));
+    }
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
+    for (call, rule) in refused {
+        rules.entry(call).or_default().push(rule?);
+    }
+    // A call without conditions is refused whatever its arguments are.
+    rules.extend(always.into_iter().map(|call| (call, Vec::new())));
     let architecture = std::env::consts::ARCH
         .try_into()
         .map_err(io::Error::other)?;

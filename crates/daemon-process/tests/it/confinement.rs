@@ -4,12 +4,13 @@ use std::fs;
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use daemon_process::{
-    ExitStatus, Network, Sandbox, SandboxLevel, SupervisedChild, Supervisor, probe,
+    ByteCount, ExitStatus, Network, Sandbox, SandboxLevel, SupervisedChild, Supervisor, Tool, probe,
 };
 
-use crate::support::{exited, first_line, shell, story};
+use crate::support::{exited, first_line, shell, story, unique};
 
 /// Returns whether children can be given a level here, and says loudly if not.
 pub(crate) fn is_offered(level: SandboxLevel) -> bool {
@@ -49,6 +50,7 @@ struct Street {
     _datagrams: UnixDatagram,
     memory: Shared,
     queue: Shared,
+    named: NamedQueue,
     level: SandboxLevel,
 }
 
@@ -70,8 +72,8 @@ impl Shared {
             .output()
             .unwrap();
         assert!(made.status.success(), "{made:?}");
-        let told = String::from_utf8(made.stdout).unwrap();
-        let id = told
+        let printed = String::from_utf8(made.stdout).unwrap();
+        let id = printed
             .split_ascii_whitespace()
             .next_back()
             .unwrap()
@@ -90,6 +92,45 @@ impl Drop for Shared {
         let option = self.kind.to_ascii_lowercase();
         let removed = Command::new("ipcrm").args([&option, &self.id]).status();
         assert!(removed.is_ok_and(|status| status.success()));
+    }
+}
+
+/// The numbers of calls about POSIX queues, for which no tool is installed everywhere.
+const MQ_OPEN: &str = "$([ $(uname -m) = x86_64 ] && echo 240 || echo 180)";
+const MQ_UNLINK: &str = "$([ $(uname -m) = x86_64 ] && echo 241 || echo 181)";
+
+/// A POSIX message queue of the user, which every process of that user finds by its name.
+struct NamedQueue {
+    name: String,
+}
+
+impl NamedQueue {
+    fn new() -> Self {
+        let made = Self {
+            name: format!("test-{}", unique()),
+        };
+        assert!(made.call(MQ_OPEN, "0102, 0600, 0"));
+        made
+    }
+
+    /// Makes a system call about the queue, and returns whether it succeeded.
+    fn call(&self, number: &str, arguments: &str) -> bool {
+        let script = format!(
+            "perl -e '$n=\"{}\"; exit(syscall($ARGV[0], $n, {arguments}) < 0)' {number}",
+            self.name
+        );
+        let tool = Tool::new("/bin/sh")
+            .env("PATH", "/usr/bin:/bin")
+            .args(["-c", &script]);
+        let output = tool.run(Duration::from_secs(20), ByteCount(10_000));
+        output.unwrap().status.is_success()
+    }
+}
+
+impl Drop for NamedQueue {
+    fn drop(&mut self) {
+        // A probe may have removed it.
+        self.call(MQ_UNLINK, "0");
     }
 }
 
@@ -133,6 +174,7 @@ impl Street {
             _datagrams: datagrams,
             memory: Shared::new("-M", &["16"]),
             queue: Shared::new("-Q", &[]),
+            named: NamedQueue::new(),
             level,
         }
     }
@@ -143,7 +185,10 @@ impl Street {
         let script = script
             .replace("PID", &pid)
             .replace("MEMORY", &self.memory.id)
-            .replace("QUEUE", &self.queue.id);
+            .replace("QUEUE", &self.queue.id)
+            .replace("NAMED", &self.named.name)
+            .replace("MQ_OPEN", MQ_OPEN)
+            .replace("MQ_UNLINK", MQ_UNLINK);
         let mut launch = shell(&script);
         launch.cwd = self.root.join("own/session");
         launch.sandbox = sandbox(
@@ -151,16 +196,16 @@ impl Street {
             vec![self.root.join("own/context")],
             vec![self.root.join("own/session"), self.root.join("absent")],
         );
-        let told = story(&mut self.supervisor.spawn(launch).unwrap());
-        let worked = told.other == [exited(ExitStatus::Code(0))];
-        println!("level {} {worked}: {script} {:?}", self.level, told.stderr);
+        let story = story(&mut self.supervisor.spawn(launch).unwrap());
+        let worked = story.other == [exited(ExitStatus::Code(0))];
+        println!("level {} {worked}: {script} {:?}", self.level, story.stderr);
         worked
     }
 }
 
 /// What one run may try at another and at the host. Each works where only the user stands between the two, so that what
 /// fails at a higher level fails because of it.
-const PROBES: [&str; 37] = [
+const PROBES: [&str; 39] = [
     "cat ../../next/worktree/file",
     "ls ../../next/worktree",
     "echo more >> ../../next/worktree/file",
@@ -199,6 +244,8 @@ const PROBES: [&str; 37] = [
     "perl -MSocket -e 'socketpair(A,B,AF_UNIX,SOCK_RAW,0) or die $!; send(A,1,0,pack_sockaddr_un(\"../../datagrams\")) or die $!'",
     "perl -e 'shmread(MEMORY,$b,0,1) or die $!'",
     "perl -e 'msgsnd(QUEUE,pack(\"l! a*\",1,\"text\"),0) or die $!'",
+    "perl -e '$n=\"NAMED\"; syscall($ARGV[0], $n, 2, 0, 0) >= 0 or die $!' MQ_OPEN",
+    "perl -e '$n=\"NAMED\"; syscall($ARGV[0], $n) == 0 or die $!' MQ_UNLINK",
 ];
 
 fn failed_at(level: SandboxLevel) -> Option<Vec<&'static str>> {
@@ -236,6 +283,34 @@ fn at_level_2_every_probe_at_another_run_fails() {
 fn at_level_3_every_probe_at_another_run_fails() {
     if let Some(failed) = failed_at(SandboxLevel::Isolated) {
         assert_eq!(failed, PROBES);
+    }
+}
+
+/// What a run may do to a process or thread of its own that it names by its number, as programs with threads do.
+const OWN_NUMBER: [&str; 6] = [
+    "taskset -p 1 $$",
+    "renice -n 15 -p $$",
+    "chrt --idle -p 0 $$",
+    "ionice -c 3 -p $$",
+    "prlimit --pid $$ --nofile=512:512",
+    "sleep 1000 & renice -n 15 -p $!; worked=$?; kill $!; exit $worked",
+];
+
+/// A filter of calls does not know which number is the caller's; in a process namespace there are no others.
+#[test]
+fn at_level_3_a_run_schedules_its_own_processes_by_their_numbers() {
+    for level in [SandboxLevel::Contained, SandboxLevel::Isolated] {
+        if is_offered(level) {
+            let street = Street::new(level);
+            let failed = OWN_NUMBER
+                .into_iter()
+                .filter(|script| !street.works(script));
+            assert_eq!(
+                failed.collect::<Vec<_>>(),
+                Vec::<&str>::new(),
+                "level {level}"
+            );
+        }
     }
 }
 
@@ -297,7 +372,7 @@ fn a_confined_child_reads_nothing_of_the_machine_that_is_not_for_everybody() {
         }
         let mut launch = shell(script);
         launch.sandbox = sandbox(level, Vec::new(), Vec::new());
-        let told = story(&mut Supervisor::start().unwrap().spawn(launch).unwrap());
-        assert_eq!(told.stdout, ["usual"], "level {level}");
+        let story = story(&mut Supervisor::start().unwrap().spawn(launch).unwrap());
+        assert_eq!(story.stdout, ["usual"], "level {level}");
     }
 }

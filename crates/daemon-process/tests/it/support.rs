@@ -25,7 +25,7 @@ pub(crate) fn shell(script: &str) -> Launch {
 }
 
 /// A marker must name one run, also among tests that run at the same time.
-fn unique() -> String {
+pub(crate) fn unique() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/uuid")
         .unwrap()
         .trim()
