@@ -99,18 +99,18 @@ impl ChildLimits {
         setpriority_process(None, self.nice.max(inherited))
     }
 
-    /// Has the kernel count the processes of the calling process's user namespace; makes system calls only.
+    /// Has the kernel count the processes and threads of the calling process's user namespace; makes system calls only.
     ///
     /// Only where the namespace is the child's own: otherwise the kernel counts all processes of the user.
     pub(crate) fn apply_to_namespace(&self) -> Result<(), Errno> {
-        let most = self.processes.saturating_add(MORE_THREADS);
+        let most = self.processes.saturating_add(MORE_IN_NAMESPACE);
         lower(Resource::Nproc, u64::try_from(most).unwrap_or(u64::MAX))
     }
 }
 
-/// How many more threads than it has processes a child may start until it is looked at again: the kernel counts both as
-/// one. Virtual machines and compilers start some for each processor at once.
-pub(super) const MORE_THREADS: usize = 1024;
+/// How many more processes and threads a namespace may have than its child may have processes. The kernel counts both as one,
+/// and nothing can raise this limit while the child runs, so it has to be enough for all threads that a program ever has.
+const MORE_IN_NAMESPACE: usize = 1024;
 
 /// Sets a limit, or keeps a lower one that this process already has.
 fn lower(resource: Resource, bound: u64) -> Result<(), Errno> {

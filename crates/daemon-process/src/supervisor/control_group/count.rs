@@ -3,10 +3,11 @@
 use std::fs;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::thread::available_parallelism;
 
 use super::{Group, members, writable};
 use crate::process_table::Stat;
-use crate::supervisor::launch::MORE_THREADS;
 
 /// The count of a child's processes and threads, which the kernel keeps from going above their limit.
 #[derive(Debug)]
@@ -60,8 +61,8 @@ impl ProcessCount {
 
     /// Returns whether another process was refused since this was asked last, because there were as many as there may be.
     ///
-    /// The kernel counts threads as well. Those that are not the first of their process get room of their own, beside the room
-    /// for threads to come; what is refused because they became more since this was asked last does not count.
+    /// The kernel counts threads as well. Those that are not the first of their process get room of their own, in addition to the
+    /// room for threads to come; what is refused because they became more since this was asked last does not count.
     pub(super) fn is_exhausted(&mut self) -> bool {
         let n_refused = self.number("pids.events", "max");
         let is_refused = n_refused > self.n_refused;
@@ -97,8 +98,16 @@ impl ProcessCount {
 
 /// Returns how many processes and threads there may be, while so many threads are not the first of their process.
 fn most(processes: usize, n_more_threads: usize) -> usize {
-    let threads = n_more_threads.saturating_add(MORE_THREADS);
+    let threads = n_more_threads.saturating_add(threads_to_come());
     processes.saturating_add(threads)
+}
+
+/// Returns how many threads there is room for until the group is looked at again. Virtual machines and compilers start some for
+/// each processor at once.
+fn threads_to_come() -> usize {
+    static N_PROCESSORS: OnceLock<usize> = OnceLock::new();
+    let n_processors = N_PROCESSORS.get_or_init(|| available_parallelism().map_or(1, usize::from));
+    64 + 16 * n_processors
 }
 
 /// Sets how many processes and threads a group may have; a number that is too large for one stands for no limit.
