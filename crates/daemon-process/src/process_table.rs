@@ -51,15 +51,17 @@ impl ProcessId {
         }
     }
 
-    /// Sends a signal to this very process, where it may still be there; returns whether it may.
-    pub(crate) fn signal(self, signal: Signal) -> bool {
-        self.send(signal) != Err(Errno::SRCH)
+    /// Sends a signal to this very process, if it has not ended and this process may.
+    pub(crate) fn signal(self, signal: Signal) {
+        // Whether it has ended is seen in the table of processes, also after a signal was sent.
+        self.send(signal).unwrap_or(());
     }
 
     /// Sends a signal to this very process.
     ///
     /// # Errors
-    /// `SRCH` if it has ended; another one if that is not known, for want of a descriptor perhaps, or if this process may not.
+    /// `SRCH` if it has ended; another one if that is not known, for example because no descriptor is available, or if this
+    /// process may not.
     pub(crate) fn send(self, signal: Signal) -> Result<(), Errno> {
         let pid = Pid::from_raw(self.pid).ok_or(Errno::SRCH)?;
         let process = pidfd_open(pid, PidfdFlags::empty())?;
@@ -176,7 +178,6 @@ pub fn end_orphans(child: Option<ProcessId>, run: &str) -> io::Result<Orphans> {
             break;
         }
         for id in &orphans.survivors {
-            // One that is gone already is as good as killed.
             id.signal(Signal::KILL);
             if !orphans.ended.contains(id) {
                 orphans.ended.push(*id);
@@ -233,7 +234,7 @@ mod tests {
             ..current
         };
         assert_eq!((current.is_alive(), other.is_alive()), (true, false));
-        assert!(!other.signal(Signal::KILL));
+        assert_eq!(other.send(Signal::KILL), Err(Errno::SRCH));
     }
 
     /// Tries to signal itself without a descriptor to spare; does nothing where it is run as a test.
@@ -249,14 +250,14 @@ mod tests {
             ..limit
         };
         setrlimit(Resource::Nofile, none).unwrap();
-        let sent = (me.send(Signal::CONT), me.signal(Signal::CONT));
+        let sent = me.send(Signal::CONT);
         setrlimit(Resource::Nofile, limit).unwrap();
-        assert_eq!(sent, (Err(Errno::MFILE), true));
+        assert_eq!(sent, Err(Errno::MFILE));
         assert_eq!(me.send(Signal::CONT), Ok(()));
     }
 
     #[test]
-    fn a_process_that_could_not_be_signalled_for_want_of_descriptors_is_not_gone() {
+    fn a_process_that_could_not_be_signalled_without_a_descriptor_is_not_gone() {
         let output = Tool::new(std::env::current_exe().unwrap())
             .args([
                 "--exact",
