@@ -15,9 +15,8 @@ static FILE: AtomicI32 = AtomicI32::new(NOWHERE);
 
 /// While this is held, an abort of the process appends the line `aborted` to a file.
 ///
-/// A panic while another one unwinds, a stack overflow and a failed allocation all end in an abort. SIGABRT that another
-/// process sends, such as a watchdog or a person, is none. One note is held at a time; a later one takes the place of an
-/// earlier.
+/// A panic while another one unwinds, a stack overflow and a failed allocation all end in an abort. A SIGABRT
+/// sent by another process is not recorded. One note is held at a time; a later one replaces an earlier one.
 #[derive(Debug)]
 pub struct AbortNote {
     file: File,

@@ -34,8 +34,8 @@ impl Owner {
         })
     }
 
-    /// Returns whether this process can know that it is dead: of other process namespaces nothing is known here.
-    pub(crate) fn is_dead_beside(&self, me: &Self) -> bool {
+    /// Returns whether `me` can know that this owner is dead: processes of another namespace cannot be looked up.
+    pub(crate) fn is_dead_for(&self, me: &Self) -> bool {
         self.namespace == me.namespace && self.id.is_gone()
     }
 }
@@ -130,7 +130,7 @@ pub fn end_strays() -> io::Result<Vec<ProcessId>> {
     let me = Owner::current()?;
     let own = Mark::of(me.id.pid).map(|mark| mark.owner);
     let is_stray = |pid: i32| {
-        Mark::of(pid).is_some_and(|mark| Some(mark.owner) != own && mark.owner.is_dead_beside(&me))
+        Mark::of(pid).is_some_and(|mark| Some(mark.owner) != own && mark.owner.is_dead_for(&me))
     };
     let mut found = Vec::new();
     let mut others = HashSet::new();
@@ -152,7 +152,7 @@ pub fn end_strays() -> io::Result<Vec<ProcessId>> {
                     others.insert(stat.id);
                     continue;
                 }
-                // For want of a descriptor, perhaps: the next look tries again.
+                // For example because no descriptor is available: the next look tries again.
                 Err(_) => {}
             }
             n_left += 1;

@@ -18,7 +18,7 @@ pub(crate) use isolation::{Isolation, Keeper};
 pub use probe::{SandboxReport, probe};
 pub use system::{SystemGrant, system_grant};
 
-/// How much stands between a child and the rest of the machine.
+/// How far a child is isolated from the rest of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SandboxLevel {
     /// Nothing.
@@ -88,7 +88,7 @@ pub enum Network {
     Loopback,
 }
 
-/// How the children of a run are kept apart from the rest of the machine, before it is known what is theirs.
+/// How the children of a run are isolated, before it is known which paths are theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Enclosure {
     /// Level 1.
@@ -124,7 +124,7 @@ impl Enclosure {
     }
 }
 
-/// What stands ready for one child before it starts.
+/// What is prepared for one child before it starts.
 #[derive(Debug)]
 pub(crate) enum Prepared {
     Contained,

@@ -58,7 +58,7 @@ pub(crate) enum Group {
     Session,
 }
 
-/// A process that was started, and that nobody else reaps.
+/// A process that was started, and that only the caller reaps.
 #[derive(Debug)]
 pub(crate) struct Spawned {
     pub(crate) pid: Pid,

@@ -38,7 +38,7 @@ pub(crate) struct Confinement {
     processes: Processes,
 }
 
-/// Whose process table stands at `/proc`.
+/// Whose process table is mounted at `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Processes {
     /// That of this process.

@@ -18,9 +18,9 @@ use crate::{ExitStatus, supervisor::ChildLimits};
 pub struct SandboxReport {
     /// The highest level a child can be given here.
     pub level: SandboxLevel,
-    /// What the level rests on and what is missing for the next, for a person.
+    /// What provides the level and what is missing for the next, for people to read.
     pub detail: String,
-    /// What level 2 rests on, where it can be reached.
+    /// What provides level 2, where it can be reached.
     pub confined: Option<String>,
 }
 
@@ -31,7 +31,7 @@ const PATIENCE: Timespec = Timespec {
 };
 const MARKER: &str = "sandbox-probe";
 
-/// Finds out which level a child can be given, by giving it to children; the first call tries, others know.
+/// Finds out which level a child can be given, by giving it to children; later calls return what the first one found.
 ///
 /// A child of level 3 is tried with a network namespace of its own, so that the answer holds for it with and without one.
 pub fn probe() -> SandboxReport {
@@ -99,7 +99,7 @@ fn report(
     confined: impl FnOnce() -> io::Result<()>,
     isolated: impl FnOnce() -> io::Result<()>,
 ) -> SandboxReport {
-    let mut stands = None;
+    let mut base = None;
     let (level, detail) = match (kernel.abi, &kernel.filter_error) {
         (None, _) => contained("the kernel offers no Landlock"),
         (Some(abi), _) if abi < OLDEST_ABI => contained(&format!(
@@ -107,24 +107,24 @@ fn report(
         )),
         (Some(_), Some(error)) => contained(&format!("no system-call filter: {error}")),
         (Some(abi), None) => {
-            let stands = stands.insert(format!(
+            let base = base.insert(format!(
                 "Landlock ABI {abi}, no new privileges, system-call filter"
             ));
             match confined().map(|()| isolated()) {
                 Err(error) => contained(&format!("a child could not be confined: {error}")),
                 Ok(Err(error)) => (
                     SandboxLevel::Confined,
-                    format!("{stands}; no namespaces: {error}"),
+                    format!("{base}; no namespaces: {error}"),
                 ),
                 Ok(Ok(())) => (
                     SandboxLevel::Isolated,
-                    format!("{stands}; user, mount and process namespaces"),
+                    format!("{base}; user, mount and process namespaces"),
                 ),
             }
         }
     };
     SandboxReport {
-        confined: stands.filter(|_| level >= SandboxLevel::Confined),
+        confined: base.filter(|_| level >= SandboxLevel::Confined),
         level,
         detail,
     }
@@ -157,7 +157,7 @@ mod tests {
         };
         let works = (Ok(()), Ok(()));
         let prefix = "limits, process group, clean environment; ";
-        let stands = "Landlock ABI 7, no new privileges, system-call filter; ";
+        let base = "Landlock ABI 7, no new privileges, system-call filter; ";
         let table = [
             (
                 check(None, None, works),
@@ -184,12 +184,12 @@ mod tests {
             (
                 check(Some(7), None, (Ok(()), Err("refused"))),
                 2,
-                format!("{stands}no namespaces: refused"),
+                format!("{base}no namespaces: refused"),
             ),
             (
                 check(Some(7), None, works),
                 3,
-                format!("{stands}user, mount and process namespaces"),
+                format!("{base}user, mount and process namespaces"),
             ),
         ];
         for (found, level, detail) in table {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_level_found_here_is_one_that_stands() {
+    fn the_level_found_here_is_offered() {
         let report = probe();
         let (readable, writable) = (Vec::new(), Vec::new());
         let sandbox = match report.level {

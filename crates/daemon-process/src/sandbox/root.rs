@@ -14,7 +14,7 @@ pub(super) const MOST_MOUNTS: usize = 128;
 
 /// Directories under which the root may be put together; in the child it hides what is there.
 const BASES: [&str; 5] = ["/tmp", "/run", "/mnt", "/srv", "/var"];
-/// What programs look for beside the devices.
+/// What programs look for in addition to the devices.
 const LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd", "dev/fd"),
     ("/proc/self/fd/0", "dev/stdin"),

@@ -12,7 +12,7 @@ use super::changes::Mounts;
 pub(super) use scan::{Readable, open_found};
 use scan::{Scan, is_public, now};
 
-/// What programs need in order to run at all. `/proc` is safe to list: what is secret in it asks for the right to trace.
+/// What programs need in order to run at all. `/proc` is safe to list: what is secret in it requires the right to trace.
 pub(super) const SYSTEM: [&str; 13] = [
     "/usr",
     "/bin",

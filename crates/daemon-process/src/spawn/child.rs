@@ -16,7 +16,7 @@ use crate::mark::Mark;
 use crate::sandbox::Confinement;
 use crate::supervisor::ChildLimits;
 
-/// The code of a child that did not become its program; nobody reads it.
+/// The code of a child that did not become its program; it is not read.
 const NOT_RUN: c_int = 127;
 
 /// A child that is about to become a program.

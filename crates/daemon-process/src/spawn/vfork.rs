@@ -10,7 +10,7 @@ use rustix::process::Pid;
 /// What the code of a child may take; it makes system calls and little else.
 const STACK_BYTES: usize = 128 << 10;
 
-/// Room for the calls of a child, beside the memory it borrows.
+/// The stack of a child, which borrows all other memory.
 pub(crate) struct Stack(Vec<u128>);
 
 impl Stack {

@@ -9,7 +9,7 @@ use super::ChildEvent;
 
 /// Above this the pipes are not read until the owner has caught up.
 const MOST_QUEUED: usize = 64 << 10;
-/// What an event takes beside its text.
+/// What an event takes in addition to its text.
 const EVENT_OVERHEAD: usize = 64;
 
 /// Rings the supervising thread.

@@ -1,7 +1,7 @@
 //! Control groups for each child, where this process may make some.
 //!
-//! They tell what belongs to a child whatever that did to its session, parent and environment, end all of it at once, and count its
-//! processes where there is a controller for that.
+//! They contain every process of a child, whatever it did to its session, parent and environment, end all of them at once, and
+//! count them where there is a controller for that.
 
 mod count;
 mod places;
@@ -200,7 +200,7 @@ pub(crate) fn end_groups_of_the_dead(me: &Owner) -> Vec<ProcessId> {
 
 fn groups_of_the_dead(place: &Path, me: &Owner) -> Vec<PathBuf> {
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
-    let is_dead = |name: &str| owner(name).is_some_and(|owner| owner.is_dead_beside(me));
+    let is_dead = |name: &str| owner(name).is_some_and(|owner| owner.is_dead_for(me));
     let dead = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_dead));
     dead.map(|entry| entry.path()).collect()
 }
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_groups_of_dead_owners_are_nobodys() {
+    fn only_the_groups_of_dead_owners_are_removed() {
         let me = Owner::current().unwrap();
         let group = |owner, count| name(Mark { owner, count });
         assert_eq!(owner(&group(me, 7)), Some(me));

@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const PAUSE_FACTOR: u32 = 10;
 /// What an entry takes at least: a name, and a place in a table.
 const LEAST: u64 = 1024;
-/// The unit in which the kernel tells what a file takes.
+/// The unit in which the kernel reports the space of a file.
 const BLOCK: u64 = 512;
 /// How deep directories are followed; what is deeper cannot be measured, and counts as too much.
 const DEEPEST: usize = 128;

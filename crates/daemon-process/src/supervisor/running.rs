@@ -371,7 +371,7 @@ impl Running {
         Ok(())
     }
 
-    /// Reaps the child and tells its end, once its tree is dead and its pipes are empty; returns whether it did.
+    /// Reaps the child and sends its end to the owner, once its tree is dead and its pipes are empty; returns whether it did.
     pub(crate) fn finish(&mut self, room: &mut LongLineRoom) -> io::Result<bool> {
         let Phase::Dead { leaked } = &self.phase else {
             return Ok(false);
@@ -384,7 +384,7 @@ impl Running {
         }
         let leaked = leaked.clone();
         let reaped = self.reap()?;
-        self.tell_end(reaped, leaked);
+        self.send_end(reaped, leaked);
         self.is_finished = true;
         Ok(true)
     }
@@ -405,7 +405,7 @@ impl Running {
         Ok(reaped)
     }
 
-    fn tell_end(&self, reaped: Option<ExitStatus>, leaked: Vec<ProcessId>) {
+    fn send_end(&self, reaped: Option<ExitStatus>, leaked: Vec<ProcessId>) {
         let killed = ExitStatus::Signal(Signal::KILL.as_raw());
         self.channel.push(ChildEvent::Exited {
             // A child that even SIGKILL has not ended yet can have no other end.
@@ -427,7 +427,7 @@ fn wait_for_end(pid: Pid, patience: Duration) {
     poll(&mut fds, Some(&patience)).unwrap_or(0);
 }
 
-/// Ends a child that the supervising thread leaves behind because it panicked, and tells its owner, who would wait for ever.
+/// Ends a child that the supervising thread leaves behind because it panicked, and sends its end to the owner, which would wait for ever.
 impl Drop for Running {
     fn drop(&mut self) {
         if self.is_finished {
@@ -436,7 +436,7 @@ impl Drop for Running {
         self.was_stopped = true;
         let orphans = end_orphans(Some(self.id), self.tree.marker()).unwrap_or_default();
         let reaped = self.reap().unwrap_or(None);
-        self.tell_end(reaped, orphans.survivors);
+        self.send_end(reaped, orphans.survivors);
     }
 }
 

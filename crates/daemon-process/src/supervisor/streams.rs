@@ -11,7 +11,7 @@ use crate::spawn::Spawned;
 
 /// The two ends of a conversation with a child: what it reads and what it prints.
 ///
-/// Both descriptors are non-blocking. Closing the input tells the child that nothing more comes.
+/// Both descriptors are non-blocking. Closing the input ends the child's standard input.
 #[derive(Debug)]
 pub struct Connection {
     /// Written to, it reaches the child's standard input.

@@ -26,7 +26,7 @@ impl Snapshot {
 
     /// Reaps orphans of the children's trees that were handed to this process, by their ids.
     ///
-    /// They are told from other children of this process by their session: a child of the supervisor has one of its own.
+    /// Their session distinguishes them from other children of this process: a child of the supervisor has one of its own.
     /// The session's number is read from the table too, as it is 0 where its leader is outside the namespace of this process.
     pub(crate) fn reap_orphans(&self, leaders: &Leaders) {
         let orphans = self.processes.iter().filter(|stat| {

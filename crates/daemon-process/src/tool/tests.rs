@@ -98,7 +98,7 @@ fn the_whole_group_dies_at_the_deadline() {
         !fs::exists(format!("/proc/{shell_pid}")).unwrap(),
         "the leader was not reaped"
     );
-    // The orphan is dead at once, though whoever adopted it may not have reaped it yet.
+    // The orphan is dead at once, though the process that adopted it may not have reaped it yet.
     while is_alive(child) {
         std::thread::yield_now();
     }
@@ -125,7 +125,7 @@ fn what_cannot_start_is_named() {
 }
 
 #[test]
-fn a_signal_is_told_apart_from_a_code() {
+fn a_signal_is_not_a_code() {
     let output = shell("kill -TERM $$").run(LONG, CAP).unwrap();
     assert_eq!(output.status, ExitStatus::Signal(15));
 }

@@ -40,7 +40,7 @@ pub(crate) fn sandbox(
     }
 }
 
-/// Two runs beside each other, and a host's own files.
+/// Two runs of one user, and a host's own files.
 struct Street {
     _scratch: tempfile::TempDir,
     root: PathBuf,

@@ -63,7 +63,7 @@ fn an_isolated_child_sees_its_own_tree_its_own_paths_and_the_system() {
                   cat /dev/fd/0; ulimit -n; nice";
     let mut launch = isolated(script, &home, Network::Shared);
     launch.stdin = b"read\n".to_vec();
-    let told = story(&mut Supervisor::start().unwrap().spawn(launch).unwrap());
+    let found = story(&mut Supervisor::start().unwrap().spawn(launch).unwrap());
     let ids = [
         rustix::process::geteuid().as_raw(),
         rustix::process::getegid().as_raw(),
@@ -82,7 +82,7 @@ fn an_isolated_child_sees_its_own_tree_its_own_paths_and_the_system() {
         "1024",
         "10",
     ];
-    assert_eq!(told.stdout, expected);
+    assert_eq!(found.stdout, expected);
     assert!(home.join("made").exists());
 }
 
@@ -119,9 +119,9 @@ fn an_isolated_child_is_named_and_stopped_as_this_side_sees_it() {
     assert_eq!(group, pid.to_string(), "it leads its group");
     assert!(marked(&marker).contains(&pid));
     child.stop();
-    let told = story(&mut child);
-    assert_eq!(told.stdout, ["bye"]);
-    assert_eq!(told.other, [stopped(ExitStatus::Code(7))]);
+    let found = story(&mut child);
+    assert_eq!(found.stdout, ["bye"]);
+    assert_eq!(found.other, [stopped(ExitStatus::Code(7))]);
     assert_eq!(marked(&marker), Vec::<i32>::new());
     assert!(
         !fs::exists(format!("/proc/{pid}")).unwrap(),
@@ -267,11 +267,11 @@ fn what_an_isolated_program_left_behind_ends_with_it() {
     if !is_offered(SandboxLevel::Isolated) {
         return;
     }
-    let told = run(
+    let found = run(
         "(setsid sleep 1000 > /dev/null 2>&1 &); (sh -c 'exit 3' &); exit 0",
         Network::Shared,
     );
-    assert_eq!(told.other, [exited(ExitStatus::Code(0))]);
+    assert_eq!(found.other, [exited(ExitStatus::Code(0))]);
 }
 
 #[test]
@@ -309,9 +309,9 @@ fn without_a_network_a_child_reaches_its_own_loopback_and_no_other() {
     let own = "perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(Listen => 1, LocalAddr => \"127.0.0.1\") or die $!; \
                IO::Socket::INET->new(PeerAddr => \"127.0.0.1\", PeerPort => $s->sockport) or die $!'; \
                grep -c : /proc/net/dev";
-    let told = run(own, Network::Loopback);
+    let found = run(own, Network::Loopback);
     assert_eq!(
-        (told.stdout, told.stderr),
+        (found.stdout, found.stderr),
         (vec!["1".to_owned()], Vec::new())
     );
 }

@@ -162,9 +162,9 @@ fn a_child_that_stays_within_its_directories_is_left_alone() {
     launch.cwd = home.path().canonicalize().unwrap();
     launch.disk = vec![launch.cwd.clone()];
     launch.limits.disk_bytes = 2 << 20;
-    let told = run(launch);
+    let found = run(launch);
     assert_eq!(
-        (told.stdout, told.other),
+        (found.stdout, found.other),
         (vec!["done".to_owned()], vec![exited(ExitStatus::Code(0))])
     );
 }
@@ -175,10 +175,10 @@ fn a_file_that_grows_too_large_ends_who_writes_it() {
     let mut launch = shell("exec head -c 3000000 /dev/zero > file");
     launch.cwd = home.path().canonicalize().unwrap();
     launch.limits.file_bytes = 1 << 20;
-    let told = run(launch);
+    let found = run(launch);
     let size = fs::metadata(home.path().join("file")).unwrap().len();
     assert_eq!(
-        (told.other, size),
+        (found.other, size),
         (vec![exited(ExitStatus::Signal(25))], 1 << 20)
     );
 }
@@ -188,9 +188,9 @@ fn a_child_that_opens_too_many_files_is_refused_the_next() {
     let mut launch =
         shell("perl -e 'for (1..50) { open $f[$_], \"</dev/null\" or die \"$!\\n\" }'");
     launch.limits.open_files = 16;
-    let told = run(launch);
-    assert_eq!(told.stderr, ["Too many open files"]);
-    assert_ne!(told.other, [exited(ExitStatus::Code(0))]);
+    let found = run(launch);
+    assert_eq!(found.stderr, ["Too many open files"]);
+    assert_ne!(found.other, [exited(ExitStatus::Code(0))]);
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn input_arrives_whole_and_ends() {
 }
 
 #[test]
-fn a_flood_on_stderr_beside_a_silent_stdout_does_not_deadlock() {
+fn a_flood_on_stderr_and_a_silent_stdout_do_not_deadlock() {
     let story = run("yes 0123456789abcde | head -c 10000000 >&2", "");
     assert_eq!(
         (story.stderr.len(), story.other),
@@ -69,7 +69,7 @@ fn a_flood_on_stderr_beside_a_silent_stdout_does_not_deadlock() {
 }
 
 #[test]
-fn nothing_is_lost_while_nobody_reads() {
+fn nothing_is_lost_while_the_owner_does_not_read() {
     let home = tempfile::tempdir().unwrap();
     let fence = home.path().join("fence");
     let supervisor = Supervisor::start().unwrap();
@@ -113,7 +113,7 @@ fn a_child_that_obeys_sigterm_keeps_its_own_exit_code() {
     assert_eq!(story(&mut child), expected);
 }
 
-/// Returns a program that ignores SIGTERM and whose first thread ends at once; another says so, then does as it is told.
+/// Returns a program that ignores SIGTERM and whose first thread ends at once; another prints that, then runs `then`.
 fn without_first_thread(then: &str) -> String {
     let exit = libc::SYS_exit;
     format!(

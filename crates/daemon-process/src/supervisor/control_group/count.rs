@@ -85,7 +85,7 @@ impl ProcessCount {
         false
     }
 
-    /// Reads the number that stands behind a word in a file of the group.
+    /// Reads the number after a word in a file of the group.
     fn number(&self, file: &str, word: &str) -> u64 {
         let text = fs::read_to_string(self.directory.join(file)).unwrap_or_default();
         let mut words = text.split_ascii_whitespace();

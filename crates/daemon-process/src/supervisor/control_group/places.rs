@@ -25,7 +25,7 @@ impl Places {
                 .as_ref()
                 .and_then(|place| fs::read_to_string(place.join("cgroup.subtree_control")).ok());
             Self {
-                // A group that holds processes, such as this one's, cannot be told to hand a controller down: that stops the
+                // A group that holds processes, such as this one's, cannot hand a controller down: that stops the
                 // groups in it from having processes.
                 counts_unified: handed_down
                     .is_some_and(|text| text.split_ascii_whitespace().any(|name| name == PIDS)),
