@@ -6,7 +6,9 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
+use rustix::fs::inotify::{
+    CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch,
+};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -19,6 +21,8 @@ pub(super) struct Changes {
     inotify: Option<OwnedFd>,
     /// The paths of each watch; a directory that was moved, or is mounted twice, has several.
     watched: HashMap<i32, BTreeSet<PathBuf>>,
+    /// Watches from before [`Changes::again`].
+    earlier: Vec<i32>,
     most: usize,
 }
 
@@ -28,7 +32,34 @@ impl Changes {
         Self {
             inotify: init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok(),
             watched: HashMap::new(),
+            earlier: Vec::new(),
             most,
+        }
+    }
+
+    /// Begins again without a directory. The kernel takes 10 to 20 ms to close an instance of inotify, so that it is kept, with
+    /// the watches until [`Changes::remove_unused`].
+    pub(super) fn again(mut self, most: usize) -> Self {
+        self.take();
+        if self.inotify.is_none() {
+            return Self::new(most);
+        }
+        self.earlier = self.watched.drain().map(|(watch, _)| watch).collect();
+        Self { most, ..self }
+    }
+
+    /// Removes the watches of directories that were not watched again.
+    pub(super) fn remove_unused(&mut self) {
+        let earlier = std::mem::take(&mut self.earlier);
+        let Some(inotify) = &self.inotify else {
+            return;
+        };
+        for watch in earlier {
+            if self.watched.contains_key(&watch) {
+                continue;
+            }
+            // The watch of a directory that was removed is gone already.
+            remove_watch(inotify, watch).unwrap_or(());
         }
     }
 
@@ -71,22 +102,25 @@ impl Changes {
     /// Returns the directories that have changed since the last call, or `None` if they are not known.
     pub(super) fn take(&mut self) -> Option<BTreeSet<PathBuf>> {
         let mut acc = BTreeSet::new();
+        let mut is_complete = true;
         let mut block = [MaybeUninit::uninit(); BLOCK];
         let mut reader = Reader::new(self.inotify.as_ref()?, &mut block);
-        loop {
+        let error = loop {
             let event = match reader.next() {
                 Ok(event) => event,
-                Err(Errno::AGAIN) => return Some(acc),
-                Err(_) => return None,
+                Err(error) => break error,
             };
-            if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
-                return None;
-            }
+            is_complete &= !event.events().contains(ReadFlags::QUEUE_OVERFLOW);
             acc.extend(self.watched.get(&event.wd()).into_iter().flatten().cloned());
             if event.events().contains(ReadFlags::IGNORED) {
                 self.watched.remove(&event.wd());
             }
+        };
+        if error != Errno::AGAIN {
+            self.inotify = None;
+            return None;
         }
+        is_complete.then_some(acc)
     }
 }
 
@@ -117,6 +151,7 @@ impl Mounts {
 #[cfg(test)]
 mod tests {
     use std::fs::{self, Permissions};
+    use std::os::fd::AsRawFd as _;
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
@@ -178,5 +213,31 @@ mod tests {
         for mut changes in [absent, too_many] {
             assert_eq!((changes.are_known(), changes.take()), (false, None));
         }
+    }
+
+    #[test]
+    fn what_is_watched_again_keeps_its_watch_and_nothing_else_does() {
+        let scratch = tempfile::tempdir().unwrap();
+        let [kept, left] = ["kept", "left"].map(|name| scratch.path().join(name));
+        for directory in [&kept, &left] {
+            fs::create_dir(directory).unwrap();
+        }
+        let mut first = Changes::new(2);
+        first.watch(&kept);
+        first.watch(&left);
+        fs::write(kept.join("before"), "").unwrap();
+        let mut again = first.again(2);
+        again.watch(&kept);
+        again.remove_unused();
+        for directory in [&kept, &left] {
+            fs::write(directory.join("after"), "").unwrap();
+        }
+        assert_eq!(
+            (again.n_watches(), again.take()),
+            (1, Some(BTreeSet::from([kept])))
+        );
+        let inotify = again.inotify.as_ref().unwrap().as_raw_fd();
+        let info = fs::read_to_string(format!("/proc/self/fdinfo/{inotify}")).unwrap();
+        assert_eq!(info.matches("inotify wd:").count(), 1, "{info}");
     }
 }

@@ -124,11 +124,14 @@ impl Scans {
             let Ok(root) = Path::new(directory).canonicalize() else {
                 continue;
             };
-            let last = last.filter(|scan| is_mounted_alike && scan.root() == root);
-            let current = last.and_then(|scan| scan.refreshed(at));
             let n_watches: usize = self.scans.iter().flatten().map(Scan::n_watches).sum();
             let most_watches = MOST_WATCHES.saturating_sub(n_watches);
-            let scan = current.unwrap_or_else(|| Scan::new(root, most_watches, at));
+            let scan = match last {
+                Some(scan) if scan.root() != root => Scan::new(root, most_watches, at),
+                Some(scan) if is_mounted_alike => scan.refreshed(most_watches, at),
+                Some(scan) => scan.again(most_watches, at),
+                None => Scan::new(root, most_watches, at),
+            };
             self.scans[index] = Some(scan);
         }
         self.scans.iter().flatten().map(Scan::readable).collect()

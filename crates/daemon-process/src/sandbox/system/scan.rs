@@ -94,15 +94,21 @@ impl Scan {
             most_entries: MOST_ENTRIES,
             is_accessible,
         };
-        Self::within(bounds, root, most_watches, at)
+        Self::within(bounds, root, Changes::new(most_watches), at)
     }
 
-    fn within(bounds: Bounds, root: PathBuf, most_watches: usize, at: Instant) -> Self {
+    /// Reads all of it again.
+    pub(super) fn again(self, most_watches: usize, at: Instant) -> Self {
+        let changes = self.changes.again(most_watches);
+        Self::within(self.bounds, self.root, changes, at)
+    }
+
+    fn within(bounds: Bounds, root: PathBuf, changes: Changes, at: Instant) -> Self {
         let begun = now();
         let mut scan = Self {
             root,
             directories: BTreeMap::new(),
-            changes: Changes::new(most_watches),
+            changes,
             readable: Arc::default(),
             expires: at,
             bounds,
@@ -111,6 +117,7 @@ impl Scan {
         if is_public_directory(&scan.root) {
             scan.read_below(scan.root.clone());
         }
+        scan.changes.remove_unused();
         scan.readable = Arc::new(scan.found());
         let took = now().duration_since(begun);
         let age = if scan.changes.are_known() {
@@ -135,17 +142,19 @@ impl Scan {
         Arc::clone(&self.readable)
     }
 
-    /// Reads again what has changed; returns `None` if everything has to be read again.
-    pub(super) fn refreshed(mut self, at: Instant) -> Option<Self> {
+    /// Reads again what has changed, or all of it if that is not known or the last time was too long ago.
+    pub(super) fn refreshed(mut self, most_watches: usize, at: Instant) -> Self {
         if at >= self.expires {
-            return None;
+            return self.again(most_watches, at);
         }
         if !self.changes.are_known() {
-            return Some(self);
+            return self;
         }
-        let changed = self.changes.take()?;
+        let Some(changed) = self.changes.take() else {
+            return self.again(most_watches, at);
+        };
         if changed.is_empty() {
-            return Some(self);
+            return self;
         }
         let mut done: Option<PathBuf> = None;
         // A directory comes before what is below it, which is read with it.
@@ -158,7 +167,7 @@ impl Scan {
                 continue;
             }
             if !is_public_directory(&directory) {
-                return None;
+                return self.again(most_watches, at);
             }
             let from = self.directories.range(directory.clone()..);
             let below = from.map(|(path, _)| path.clone());
@@ -170,10 +179,10 @@ impl Scan {
             done = Some(directory);
         }
         if !self.changes.are_known() {
-            return None;
+            return self.again(most_watches, at);
         }
         self.readable = Arc::new(self.found());
-        Some(self)
+        self
     }
 
     /// Reads a public directory and the public directories below it.

@@ -7,6 +7,9 @@ const ALL_HIDDEN: Bounds = Bounds {
     is_accessible: |_| true,
 };
 
+/// How many directories of a test are watched at most.
+const MOST: usize = 100;
+
 /// Writes files of these modes, in directories that every user may list.
 fn tree(files: &[(&str, u32)]) -> (tempfile::TempDir, PathBuf) {
     let scratch = tempfile::tempdir().unwrap();
@@ -30,7 +33,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 fn scan(bounds: Bounds, root: &Path, at: Instant) -> Scan {
-    Scan::within(bounds, root.to_owned(), 100, at)
+    Scan::within(bounds, root.to_owned(), Changes::new(MOST), at)
 }
 
 /// Returns what may be read, by names below the root and in order.
@@ -152,10 +155,10 @@ fn what_has_changed_is_read_again_and_nothing_else() {
         let first = scan(ALL_HIDDEN, &root, at);
         assert_eq!(names(&first), list(&[""], &[]), "before {what}");
         change(&root);
-        let refreshed = first.refreshed(at);
-        // Of a directory that is not public nothing is read again.
-        assert_eq!(refreshed.is_none(), whole.is_empty(), "{what}");
-        let second = refreshed.unwrap_or_else(|| scan(ALL_HIDDEN, &root, at));
+        let expires = first.expires;
+        let second = first.refreshed(MOST, at);
+        // Only if the directory itself is no longer public, all of it is looked at again.
+        assert_eq!(second.expires != expires, whole.is_empty(), "{what}");
         assert_eq!(names(&second), list(whole, listed), "{what}");
         assert_eq!(second.found(), *second.readable(), "{what}");
     }
@@ -170,11 +173,10 @@ fn a_scan_is_used_for_a_minute_at_most_also_if_no_change_is_known() {
     first.changes = Changes::new(1);
     add(&root, "key", 0o600);
     let almost = at + MOST_AGE - Duration::from_secs(1);
-    let still = first.refreshed(almost).expect("the scan is still used");
+    let still = first.refreshed(MOST, almost);
     assert_eq!(names(&still), list(&[""], &[]));
     let late = at + MOST_AGE + Duration::from_secs(30);
-    assert!(still.refreshed(late).is_none());
-    let second = scan(ALL_HIDDEN, &root, late);
+    let second = still.refreshed(MOST, late);
     assert_eq!(names(&second), list(&["one"], &[""]));
 }
 
@@ -182,14 +184,15 @@ fn a_scan_is_used_for_a_minute_at_most_also_if_no_change_is_known() {
 fn a_directory_too_large_to_be_watched_is_scanned_again_by_age() {
     let (_scratch, root) = tree(&[("a/one", 0o644), ("b/one", 0o644)]);
     let at = now();
-    let first = Scan::within(ALL_HIDDEN, root.clone(), 2, at);
+    let first = Scan::within(ALL_HIDDEN, root.clone(), Changes::new(2), at);
     assert_eq!((first.n_watches(), first.directories.len()), (0, 0));
     assert_eq!(names(&first), list(&[""], &[]));
-    let age = first.expires.duration_since(at);
-    assert!(Duration::ZERO < age && age <= MOST_AGE * 2, "{age:?}");
+    add(&root, "a/key", 0o600);
     let expires = first.expires;
-    let still = first.refreshed(at).expect("the scan is still used");
-    assert!(still.refreshed(expires).is_none());
+    let still = first.refreshed(2, at);
+    assert_eq!(names(&still), list(&[""], &[]));
+    let second = still.refreshed(2, expires.min(at + MOST_AGE * 2));
+    assert_eq!(names(&second), list(&["a/one", "b"], &["", "a"]));
 }
 
 #[test]
