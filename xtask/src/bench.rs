@@ -121,8 +121,9 @@ fn page(report: &Report, table: &str) -> String {
 }
 
 fn table(report: &Report) -> String {
-    let mut acc =
-        String::from("| row | ours | beside | ratio | must | |\n|---|---|---|---|---|---|\n");
+    let mut acc = String::from(
+        "| row | ours | compared with | ratio | must | |\n|---|---|---|---|---|---|\n",
+    );
     for row in &report.rows {
         let peers = row.peers.iter().chain(&row.limit);
         let beside = join(
@@ -186,7 +187,7 @@ mod tests {
         let report: Report = serde_json::from_str(json).unwrap();
         assert_eq!(
             table(&report),
-            "| row | ours | beside | ratio | must | |\n|---|---|---|---|---|---|\n\
+            "| row | ours | compared with | ratio | must | |\n|---|---|---|---|---|---|\n\
              | `next` | 10 ns ± 1 ns | cron 400 ns | 40 x | 35 x cron<br>5 ns | met (40 x)<br>**missed** (10 ns) |\n\n\
              - `next`: next occurrence.\n  Twelve expressions.\n"
         );

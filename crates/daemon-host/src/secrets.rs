@@ -67,7 +67,8 @@ pub fn secret_files(home: &Path, config: &Config) -> Vec<(String, PathBuf)> {
     acc
 }
 
-/// Reads the presets of a home with their names. A home without presets, and a preset that is none, are told of elsewhere.
+/// Reads the presets of a home with their names. A missing directory and a preset that cannot be parsed are left out here;
+/// a preset that cannot be used is named in the log.
 fn presets(home: &Path) -> impl Iterator<Item = (String, Value)> {
     let files = fs::read_dir(home.join("presets")).into_iter().flatten();
     files.flatten().filter_map(|file| {

@@ -31,7 +31,7 @@ impl FollowUps {
         self.0.lock().expect("no holder panics").is_over
     }
 
-    /// Takes a message. Nothing comes between [`FollowUps::is_over`] and this: whoever polls the loop also sends messages.
+    /// Takes a message. Nothing comes between [`FollowUps::is_over`] and this: the task that polls the loop also sends messages.
     fn add(&self, message: &str) {
         let mut waiting = self.0.lock().expect("no holder panics");
         waiting.messages.push(message.to_owned());

@@ -22,7 +22,7 @@
 //!
 //! A [`Writer`] holds the folder's lock from [`Writer::start`] to its drop; [`Folder`] reads, lists and rebuilds;
 //! [`Folder::log_tail`] and [`Folder::log_after`] follow a log while it is written.
-//! [`Writer::adopt`] takes over the folder of a dead owner.
+//! [`Writer::adopt`] takes over a folder that has no writer: its owner is dead, or has recorded the end of the run.
 //!
 //! # What this crate does not do
 //! It starts nothing, publishes nothing and knows no secret: what it is handed to write must be free of them. It has no

@@ -144,7 +144,7 @@ pub(crate) async fn list(
         .map(Vec::as_slice)
         .unwrap_or_default();
     if let Some(why) = answer.get("pause").and_then(Value::as_str) {
-        out.note(&format!("no run starts: {why}"));
+        out.note(&format!("no activation starts: {why}"));
     }
     for one in answer
         .get("unread")

@@ -37,7 +37,7 @@ pub(super) fn measure() -> Result<Row> {
     .must("≥ 100 MB/s of binary", rate(of_binary), is_met(of_binary))
     .note(format!(
         "{} secrets, a private key among them; {} lines of logs, sources and JSON; {} lines of random bytes as a program's output \
-         is kept, with `\\xNN` for what is not UTF-8. A byte is one of the line that is kept.",
+         is kept, with `\\xNN` for what is not UTF-8. Bytes are those of the line as it is stored.",
         secrets.len(),
         text.len(),
         binary.len()

@@ -82,7 +82,7 @@ pub(super) fn measure() -> Result<Row> {
         .beside(ours, queue)
         .limited_by(ours, writing)
         .must_beat(ours, heap, 60.0)
-        .must(format!("≤ {MOST_BYTES} bytes a schedule beside the key"), format!("{bytes:.1} bytes"), bytes <= MOST_BYTES)
+        .must(format!("≤ {MOST_BYTES} bytes a schedule, without the key"), format!("{bytes:.1} bytes"), bytes <= MOST_BYTES)
         .must(format!("loaded in ≤ {}", duration(MOST_LOADING)), duration(loading.median), loading.median <= MOST_LOADING)
         .must(format!("≤ {} for each that is due", duration(MOST_PER_FIRE)), duration(per_fire), per_fire <= MOST_PER_FIRE)
         .must(format!("nothing due ≤ {}", duration(MOST_QUIET)), duration(quiet.median), quiet.median <= MOST_QUIET)

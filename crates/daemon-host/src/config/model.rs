@@ -87,7 +87,7 @@ impl Config {
 pub struct Host {
     /// The address of the HTTP listener; port 0 picks one.
     pub listen: String,
-    /// `sqlite`, or the URL of a store.
+    /// The kind of the store; `sqlite` is served.
     pub store: String,
     /// Whether it starts held: everything is recorded, nothing runs.
     pub hold: bool,
@@ -216,7 +216,7 @@ pub enum Overlap {
 pub struct Policy {
     /// The capability of every daemon without its own.
     pub capability: Capability,
-    /// The lowest sandbox level at which a run may start.
+    /// The lowest sandbox level at which a run may start, 0 to 3.
     pub sandbox_min: u8,
     /// Policies of single daemons, by `<id>`, or by `<repository>/<id>`, which goes before the id alone.
     pub daemon: BTreeMap<String, DaemonPolicy>,
@@ -263,7 +263,7 @@ impl Capability {
 pub struct DaemonPolicy {
     /// Its capability.
     pub capability: Option<Capability>,
-    /// The lowest sandbox level.
+    /// The lowest sandbox level at which its runs may start, 0 to 3.
     pub sandbox_min: Option<u8>,
     /// Its provider.
     pub provider: Option<String>,

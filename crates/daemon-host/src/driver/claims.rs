@@ -178,7 +178,7 @@ impl Inner {
             self.claims_pause()?;
             let until = self.claims_from.get()?.shown.strftime("%Y-%m-%dT%H:%M:%SZ");
             Some(format!(
-                "crash loop: hosts of this home crashed again and again; nothing starts until {until}"
+                "crash loop: hosts of this home crashed again and again; no activation starts until {until}"
             ))
         };
         self.pause().or_else(crash_loop)

@@ -1,8 +1,8 @@
 //! Origins: whether an event is what a daemon put somewhere, or follows from it.
 //!
-//! What counts is who caused an event, whatever it touches: the outbox knows every commit that an activation of this host
-//! delivered, and the branch it was put on. A person who moves another branch to such a commit begins a new chain; a program
-//! that does continues the chain, and so does one that acts on the branch or on a pull request from it. Marks in texts and names that look like a daemon's count for nothing without a row there.
+//! The outbox has every commit that an activation of this host delivered, and its branch. An event at that commit and branch is
+//! the output itself; an event that a bot causes at either of them continues the chain; everything else begins a new one.
+//! Marks in texts and branch names that look like a daemon's do not count.
 
 use daemon_engine::{Link, Output};
 use daemon_event::{ActorKind, DaemonKey, Event, Field, RepoName, Source};

@@ -29,7 +29,7 @@ pub(super) struct News {
 }
 
 impl News {
-    /// Tells the end of a run.
+    /// Builds the notice of a run's end.
     pub(super) fn end(document: &Document, folder: &Folder) -> Self {
         let told = Told {
             status: document.state.as_str(),
@@ -41,7 +41,7 @@ impl News {
         Self::new(document, folder, &told, at, "terminal", None)
     }
 
-    /// Tells what became of a message to a run, with the beginning of the answer; `None` where there is no such message.
+    /// Builds the notice of a follow-up, with the beginning of the answer; returns `None` if the run has no such message.
     pub(super) fn reply(
         document: &Document,
         folder: &Folder,

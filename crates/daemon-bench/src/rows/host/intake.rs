@@ -163,7 +163,7 @@ fn beset(name: &'static str, what: &'static str, lengths: &[usize], begin: &[u8]
             duration(p99),
             p99 <= SLOWEST,
         )
-        .note("Whoever is given up connects again at once."))
+        .note("A connection that the host closes is opened again at once."))
 }
 
 /// Sends webhooks one after the other; returns what they took, with the time that 99 of 100 keep, and how many were refused.

@@ -82,7 +82,7 @@ fn new_event(
     match event.into_event(random::event_id(now), now) {
         Ok(event) => Some(crate::intake::new_event(event, Matching::Due)),
         Err(error) => {
-            tracing::error!(repo = %repo.name, %error, "a move of a ref could not be told");
+            tracing::error!(repo = %repo.name, %error, "a move of a ref could not be made an event");
             None
         }
     }
