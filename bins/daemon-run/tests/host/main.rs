@@ -4,7 +4,9 @@
 
 mod agents;
 mod bad_outputs;
+mod bad_provider_kit;
 mod bad_providers;
+mod bad_results;
 mod bridge;
 mod browser;
 mod canaries;
