@@ -241,7 +241,7 @@ impl<'a> Reader<'a, '_> {
             }
             return (stepped(field, field.min(), field.last(), step), true);
         }
-        let Some((low, high)) = base.split_once('-') else {
+        if !base.contains('-') {
             let Some(value) = self.value(field, base_span, &span) else {
                 return (0, false);
             };
@@ -253,17 +253,8 @@ impl<'a> Reader<'a, '_> {
                 return (0, false);
             }
             return (1 << wrap::distinct(field, value), false);
-        };
-        let low_span = base_span.start..base_span.start + low.len();
-        let high_span = base_span.end - high.len()..base_span.end;
-        // Both ends are read before either gives up: all problems are reported at once.
-        let low = self.value(field, low_span, &span);
-        let high = if low.is_none() && high.is_empty() {
-            None
-        } else {
-            self.value(field, high_span, &span)
-        };
-        let (Some(low), Some(high)) = (low, high) else {
+        }
+        let Some((low, high)) = self.ends(field, base_span, &span) else {
             return (0, false);
         };
         let Some(step) = self.step(field, &span, step_text, step_span) else {
@@ -282,6 +273,26 @@ impl<'a> Reader<'a, '_> {
             });
         }
         (stepped(field, low, high, step), false)
+    }
+
+    /// Reads both ends of `a-b`.
+    fn ends(
+        &mut self,
+        field: Field,
+        range: Range<usize>,
+        item: &Range<usize>,
+    ) -> Option<(u32, u32)> {
+        let (low, high) = self.text[range.clone()].split_once('-')?;
+        let low_span = range.start..range.start + low.len();
+        let high_span = range.end - high.len()..range.end;
+        // Both ends are read before either gives up: all problems are reported at once.
+        let low = self.value(field, low_span, item);
+        let high = if low.is_none() && high.is_empty() {
+            None
+        } else {
+            self.value(field, high_span, item)
+        };
+        low.zip(high)
     }
 
     fn step(

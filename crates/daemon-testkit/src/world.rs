@@ -166,6 +166,12 @@ impl World {
         for host in 0..n_hosts {
             world.start(host);
         }
+        world.schedule_first();
+        world
+    }
+
+    /// Schedules the first of each happening that recurs.
+    fn schedule_first(&mut self) {
         for happening in [
             Happening::Crash,
             Happening::Step,
@@ -175,10 +181,9 @@ impl World {
             Happening::Release,
             Happening::Event,
         ] {
-            world.again(happening);
+            self.again(happening);
         }
-        world.after(3600, Happening::Sweep);
-        world
+        self.after(3600, Happening::Sweep);
     }
 
     fn introduce(&mut self) {

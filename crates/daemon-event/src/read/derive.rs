@@ -151,24 +151,12 @@ fn branches(fact: &PullRequestFact, facts: &mut Facts) {
 
 fn github(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
     match kind {
-        "push" | "create" | "delete" => refs(kind, raw, facts),
+        "push" | "create" | "delete" | "workflow_dispatch" => refs(kind, raw, facts),
         "pull_request" => {
-            let label = match raw.text("action") {
-                Some("labeled") => Field::LabelAdded,
-                Some("unlabeled") => Field::LabelRemoved,
-                Some(_) | None => return pull_request(raw, facts),
-            };
-            facts.set_texts(label, raw.text("label.name"));
+            changed_label(raw, facts);
             pull_request(raw, facts);
         }
-        "issues" | "discussion" => {
-            let label = match raw.text("action") {
-                Some("labeled") => Field::LabelAdded,
-                Some("unlabeled") => Field::LabelRemoved,
-                Some(_) | None => return,
-            };
-            facts.set_texts(label, raw.text("label.name"));
-        }
+        "issues" | "discussion" => changed_label(raw, facts),
         "pull_request_review" | "pull_request_review_comment" | "pull_request_review_thread" => {
             facts.set_text(Field::CommentOn, "pull_request");
             pull_request(raw, facts);
@@ -200,7 +188,6 @@ fn github(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
         | "deployment_protection_rule" => {
             on_default_branch(facts, Field::Branch);
         }
-        "workflow_dispatch" => refs(kind, raw, facts),
         "code_scanning_alert" => {
             let branch = facts
                 .text(Field::Ref)
@@ -221,6 +208,15 @@ fn github(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
         }
         _ => {}
     }
+}
+
+fn changed_label(raw: &Raw<'_, '_>, facts: &mut Facts) {
+    let label = match raw.text("action") {
+        Some("labeled") => Field::LabelAdded,
+        Some("unlabeled") => Field::LabelRemoved,
+        Some(_) | None => return,
+    };
+    facts.set_texts(label, raw.text("label.name"));
 }
 
 fn lower(facts: &mut Facts, field: Field) {

@@ -70,18 +70,7 @@ impl<'a> Composer<'a> {
             self.note(NoteKind::Tag, Span::new(tag.start, tag.end));
         }
         match event {
-            Event::DocumentStart(..) => {
-                self.n_documents += 1;
-                if self.n_documents > 1 {
-                    self.tree.error = Some(SyntaxError {
-                        span: self.char_at(span.start),
-                        reason: "a second YAML document begins here".to_owned(),
-                        hint: "`...` and `---` end the YAML: delete the line",
-                    });
-                    return false;
-                }
-                true
-            }
+            Event::DocumentStart(..) => self.document(span),
             Event::Alias(anchor) => self.alias(anchor, span),
             Event::UnresolvedAlias(_) => {
                 self.note(NoteKind::UnknownAlias, span);
@@ -126,6 +115,20 @@ impl<'a> Composer<'a> {
             }
             _ => true,
         }
+    }
+
+    /// Counts a document; false at a second one.
+    fn document(&mut self, span: Span) -> bool {
+        self.n_documents += 1;
+        if self.n_documents > 1 {
+            self.tree.error = Some(SyntaxError {
+                span: self.char_at(span.start),
+                reason: "a second YAML document begins here".to_owned(),
+                hint: "`...` and `---` end the YAML: delete the line",
+            });
+            return false;
+        }
+        true
     }
 
     fn scalar(

@@ -9,232 +9,281 @@ use super::subject::has_row;
 use crate::filter::Op;
 use crate::grammar::draft::{Draft, Mod};
 
+/// A noun, what happens to it, and what it is on.
+type Composed = (Noun, Vec<Verb>, Vec<Noun>);
+
 /// Verbs that make another noun of theirs: to comment on a pull request is to create a comment.
 pub(super) fn compose(
     draft: &Draft,
     noun: Noun,
     parents: &[Noun],
     happening: &Happening,
-) -> (Noun, Vec<Verb>, Vec<Noun>) {
-    let has = |verb: Verb| happening.verbs.contains(&verb);
-    let mut parents = parents.to_vec();
-    let inline = draft.mods.iter().any(|hit| hit.kind == Mod::Inline);
-    let is_in_discussion = parents.contains(&Noun::Discussion);
-    let mut on = |noun: Noun| {
-        parents.push(noun);
-        parents.clone()
+) -> Composed {
+    let words = Words {
+        draft,
+        noun,
+        parents,
+        happening,
     };
-    if has(Verb::Comment) {
+    words
+        .comments()
+        .or_else(|| words.linear_places())
+        .or_else(|| words.replies())
+        .or_else(|| words.things_created())
+        .or_else(|| words.commits())
+        .or_else(|| words.reviews())
+        .or_else(|| words.comments_of_parents())
+        .or_else(|| words.messages())
+        .or_else(|| words.plans())
+        .unwrap_or_else(|| words.keeps(happening.verbs.clone()))
+}
+
+/// A noun with its parents, what happens to it, and the draft of both.
+struct Words<'a> {
+    draft: &'a Draft,
+    noun: Noun,
+    parents: &'a [Noun],
+    happening: &'a Happening,
+}
+
+impl Words<'_> {
+    fn has(&self, verb: Verb) -> bool {
+        self.happening.verbs.contains(&verb)
+    }
+
+    fn names(&self, noun: Noun) -> bool {
+        let nouns = &self.draft.nouns;
+        nouns.iter().any(|hit| hit.nouns.contains(&noun))
+    }
+
+    fn is_inline(&self) -> bool {
+        self.draft.mods.iter().any(|hit| hit.kind == Mod::Inline)
+    }
+
+    fn is_in_linear(&self) -> bool {
+        let sources = &self.draft.sources;
+        sources.iter().any(|(source, _)| *source == Source::Linear)
+    }
+
+    /// The same noun with other verbs.
+    fn keeps(&self, verbs: Vec<Verb>) -> Composed {
+        (self.noun, verbs, self.parents.to_vec())
+    }
+
+    /// Another noun with the same parents.
+    fn becomes(&self, noun: Noun, verbs: Vec<Verb>) -> Composed {
+        (noun, verbs, self.parents.to_vec())
+    }
+
+    /// Another noun that is created on this parent.
+    fn created_on(&self, noun: Noun, parent: Noun) -> Composed {
+        let mut parents = self.parents.to_vec();
+        parents.push(parent);
+        (noun, vec![Verb::Create], parents)
+    }
+
+    /// `comments on a commit`, `a comment gets a reply`, `an emoji on a message`.
+    fn comments(&self) -> Option<Composed> {
+        let noun = self.noun;
+        if self.has(Verb::Comment) {
+            let comment = match noun {
+                Noun::Discussion => Noun::DiscussionComment,
+                Noun::Commit => Noun::CommitComment,
+                _ if self.is_inline() => Noun::ReviewComment,
+                _ => Noun::Comment,
+            };
+            return Some(if noun == Noun::Comment {
+                self.becomes(comment, vec![Verb::Create])
+            } else {
+                self.created_on(comment, noun)
+            });
+        }
+        if noun == Noun::Reply && self.has(Verb::Mention) {
+            return Some(self.becomes(Noun::Mention, vec![Verb::Create]));
+        }
+        if noun == Noun::Comment && self.has(Verb::Reply) {
+            return Some(self.keeps(vec![Verb::Create]));
+        }
+        if noun == Noun::Emoji && (self.names(Noun::Message) || self.names(Noun::Comment)) {
+            return Some(self.becomes(Noun::Reaction, self.happening.verbs.clone()));
+        }
+        (noun == Noun::ReviewThread && self.is_in_linear())
+            .then(|| self.becomes(Noun::Comment, self.happening.verbs.clone()))
+    }
+
+    /// `an issue is added to a project`, `an issue leaves a state of Linear`.
+    fn linear_places(&self) -> Option<Composed> {
+        if self.noun != Noun::Issue {
+            return None;
+        }
+        if self.has(Verb::Add) && self.names(Noun::GithubProject) {
+            return Some((
+                Noun::ProjectItem,
+                vec![Verb::Create],
+                vec![Noun::GithubProject],
+            ));
+        }
+        if self.has(Verb::Leave) && self.is_in_linear() {
+            return Some(self.keeps(vec![Verb::Move]));
+        }
+        let joins_project = self.draft.mods.iter().any(|hit| {
+            hit.n_verbs > 0 && matches!(hit.kind, Mod::Is(Field::Project | Field::Cycle, _))
+        });
+        (joins_project && (self.has(Verb::Add) || self.has(Verb::Move)))
+            .then(|| self.keeps(vec![Verb::Update]))
+    }
+
+    /// `replies to a discussion`, `responds to an issue`.
+    fn replies(&self) -> Option<Composed> {
+        let noun = self.noun;
+        let replies = self.has(Verb::Reply) && !self.has(Verb::Answer);
+        let is_in_discussion = noun == Noun::Discussion || self.parents.contains(&Noun::Discussion);
+        if (replies || noun == Noun::Reply) && is_in_discussion {
+            return Some(self.created_on(Noun::DiscussionComment, Noun::Discussion));
+        }
+        (replies && matches!(noun, Noun::Issue | Noun::PullRequest))
+            .then(|| self.created_on(Noun::Comment, noun))
+    }
+
+    /// `a file is attached to an issue`, `a new project is started`, `posts /fix on a pull request`.
+    fn things_created(&self) -> Option<Composed> {
+        let (draft, noun) = (self.draft, self.noun);
+        if self.has(Verb::Attach) && noun == Noun::Issue && draft.parts.is_empty() {
+            return Some(self.created_on(Noun::Attachment, noun));
+        }
+        if noun == Noun::Reaction && self.has(Verb::React) {
+            return Some(self.keeps(vec![Verb::Create, Verb::React]));
+        }
+        if self.has(Verb::Start)
+            && draft.is_new.is_some()
+            && matches!(noun, Noun::Project | Noun::Initiative)
+        {
+            // What is new and started comes into being.
+            return Some(self.keeps(vec![Verb::Create]));
+        }
+        let writes = self.has(Verb::Post)
+            && draft.mods.iter().any(|hit| {
+                matches!(
+                    hit.kind,
+                    Mod::Test(Field::Comment, Op::Command, _) | Mod::Text(None, _)
+                )
+            });
         let comment = match noun {
             Noun::Discussion => Noun::DiscussionComment,
-            Noun::Commit => Noun::CommitComment,
-            _ if inline => Noun::ReviewComment,
-            _ => Noun::Comment,
+            Noun::PullRequest | Noun::Issue => Noun::Comment,
+            _ => return None,
         };
-        let parents = if noun == Noun::Comment {
-            parents
-        } else {
-            on(noun)
+        writes.then(|| self.created_on(comment, noun))
+    }
+
+    /// `a commit is pushed to a pull request`.
+    fn commits(&self) -> Option<Composed> {
+        let noun = self.noun;
+        let brings_commits = self.has(Verb::Push) || self.has(Verb::Add) || self.has(Verb::Create);
+        if noun == Noun::Commit && self.parents.contains(&Noun::PullRequest) && brings_commits {
+            return Some((Noun::PullRequest, vec![Verb::Synchronize], Vec::new()));
+        }
+        if noun != Noun::PullRequest {
+            return None;
+        }
+        if self.has(Verb::Push) && !self.has(Verb::Merge) && !self.has(Verb::Create) {
+            return Some((noun, vec![Verb::Synchronize], Vec::new()));
+        }
+        self.has(Verb::Synchronize)
+            .then(|| self.keeps(vec![Verb::Synchronize]))
+    }
+
+    /// `a review is requested`, `an approving review`.
+    fn reviews(&self) -> Option<Composed> {
+        let noun = self.noun;
+        if noun == Noun::Review && (self.has(Verb::Request) || self.has(Verb::RequestReview)) {
+            return Some((Noun::PullRequest, vec![Verb::RequestReview], Vec::new()));
+        }
+        let asks_somebody = || {
+            let mut mods = self.draft.mods.iter();
+            mods.any(|hit| matches!(hit.kind, Mod::Target(_) | Mod::Team(_)))
         };
-        return (comment, vec![Verb::Create], parents);
+        if noun == Noun::PullRequest
+            && self.has(Verb::Request)
+            && (asks_somebody() || self.names(Noun::Review))
+        {
+            return Some(self.keeps(vec![Verb::RequestReview]));
+        }
+        let is_verdict = self.has(Verb::Approve) || self.has(Verb::RequestChanges);
+        (noun == Noun::Review && is_verdict)
+            .then(|| (Noun::PullRequest, self.happening.verbs.clone(), Vec::new()))
     }
-    if noun == Noun::Reply && has(Verb::Mention) {
-        return (Noun::Mention, vec![Verb::Create], parents);
-    }
-    if noun == Noun::Comment && has(Verb::Reply) {
-        return (noun, vec![Verb::Create], parents);
-    }
-    if noun == Noun::Emoji
-        && draft.nouns.iter().any(|hit| {
-            hit.nouns
+
+    /// Comments whose kind their parent decides.
+    fn comments_of_parents(&self) -> Option<Composed> {
+        if self.noun != Noun::Comment {
+            return None;
+        }
+        let is_on_pull_requests = || {
+            self.parents
                 .iter()
-                .any(|noun| matches!(noun, Noun::Message | Noun::Comment))
-        })
-    {
-        return (Noun::Reaction, happening.verbs.clone(), parents);
-    }
-    let in_linear = draft
-        .sources
-        .iter()
-        .any(|(source, _)| *source == Source::Linear);
-    if noun == Noun::ReviewThread && in_linear {
-        return (Noun::Comment, happening.verbs.clone(), parents);
-    }
-    if noun == Noun::Issue
-        && has(Verb::Add)
-        && draft
-            .nouns
-            .iter()
-            .any(|hit| hit.nouns.contains(&Noun::GithubProject))
-    {
-        return (
-            Noun::ProjectItem,
-            vec![Verb::Create],
-            vec![Noun::GithubProject],
-        );
-    }
-    if noun == Noun::Issue && has(Verb::Leave) && in_linear {
-        return (noun, vec![Verb::Move], parents);
-    }
-    let joins_project = draft.mods.iter().any(|hit| {
-        hit.n_verbs > 0 && matches!(hit.kind, Mod::Is(Field::Project | Field::Cycle, _))
-    });
-    if noun == Noun::Issue && joins_project && (has(Verb::Add) || has(Verb::Move)) {
-        return (noun, vec![Verb::Update], parents);
-    }
-    let answers = has(Verb::Reply) && !has(Verb::Answer) || noun == Noun::Reply;
-    if answers && (noun == Noun::Discussion || is_in_discussion) {
-        return (
-            Noun::DiscussionComment,
-            vec![Verb::Create],
-            on(Noun::Discussion),
-        );
-    }
-    if has(Verb::Reply) && matches!(noun, Noun::Issue | Noun::PullRequest) && !has(Verb::Answer) {
-        return (Noun::Comment, vec![Verb::Create], on(noun));
-    }
-    if has(Verb::Attach) && noun == Noun::Issue && draft.parts.is_empty() {
-        return (Noun::Attachment, vec![Verb::Create], on(noun));
-    }
-    if noun == Noun::Reaction && has(Verb::React) {
-        return (noun, vec![Verb::Create, Verb::React], parents);
-    }
-    if has(Verb::Start)
-        && draft.is_new.is_some()
-        && matches!(noun, Noun::Project | Noun::Initiative)
-    {
-        // What is new and started comes into being.
-        return (noun, vec![Verb::Create], parents);
-    }
-    let writes = has(Verb::Post)
-        && draft.mods.iter().any(|hit| {
-            matches!(
-                hit.kind,
-                Mod::Test(Field::Comment, Op::Command, _) | Mod::Text(None, _)
-            )
-        });
-    if writes && matches!(noun, Noun::PullRequest | Noun::Issue | Noun::Discussion) {
-        let comment = if noun == Noun::Discussion {
+                .all(|parent| *parent == Noun::PullRequest)
+        };
+        let comment = if self.is_inline() && is_on_pull_requests() {
+            Noun::ReviewComment
+        } else if self.parents.contains(&Noun::Discussion) {
             Noun::DiscussionComment
+        } else if self.parents.contains(&Noun::Commit) {
+            Noun::CommitComment
         } else {
-            Noun::Comment
+            return None;
         };
-        return (comment, vec![Verb::Create], on(noun));
+        Some(self.becomes(comment, self.happening.verbs.clone()))
     }
-    let brings_commits = has(Verb::Push) || has(Verb::Add) || has(Verb::Create);
-    if noun == Noun::Commit && parents.contains(&Noun::PullRequest) && brings_commits {
-        return (Noun::PullRequest, vec![Verb::Synchronize], Vec::new());
+
+    /// Messages, mentions and replies, channels that gain members, and pull requests with another base.
+    fn messages(&self) -> Option<Composed> {
+        let (draft, noun) = (self.draft, self.noun);
+        let is_of_channel = || {
+            let mut mods = draft.mods.iter();
+            mods.any(|hit| matches!(hit.kind, Mod::Is(Field::Channel, _)))
+        };
+        if noun == Noun::Channel && self.has(Verb::Add) && is_of_channel() {
+            return Some(self.keeps(vec![Verb::Join]));
+        }
+        if self.has(Verb::Retarget) {
+            return Some(self.keeps(vec![Verb::Edit]));
+        }
+        let is_mention = noun == Noun::Message && self.has(Verb::Mention) || noun == Noun::Mention;
+        if is_mention {
+            return Some(self.becomes(Noun::Mention, vec![Verb::Create]));
+        }
+        let arrives = (self.has(Verb::Move) || self.has(Verb::Push)) && !self.has(Verb::Change);
+        let is_sent = draft.agent.is_some()
+            && !self.has(Verb::React)
+            && !has_known_message_verb(self.happening);
+        let is_posted = matches!(noun, Noun::DirectMessage | Noun::Reply)
+            || noun == Noun::Message && (arrives || is_sent);
+        is_posted.then(|| self.keeps(vec![Verb::Post]))
     }
-    if noun == Noun::PullRequest && has(Verb::Push) && !has(Verb::Merge) && !has(Verb::Create) {
-        return (Noun::PullRequest, vec![Verb::Synchronize], Vec::new());
-    }
-    if noun == Noun::PullRequest && has(Verb::Synchronize) {
-        return (noun, vec![Verb::Synchronize], parents);
-    }
-    if noun == Noun::Review && (has(Verb::Request) || has(Verb::RequestReview)) {
-        return (Noun::PullRequest, vec![Verb::RequestReview], Vec::new());
-    }
-    if noun == Noun::PullRequest
-        && has(Verb::Request)
-        && (draft
-            .mods
-            .iter()
-            .any(|hit| matches!(hit.kind, Mod::Target(_) | Mod::Team(_)))
-            || draft
-                .nouns
-                .iter()
-                .any(|hit| hit.nouns.contains(&Noun::Review)))
-    {
-        return (noun, vec![Verb::RequestReview], parents);
-    }
-    if noun == Noun::Review && (has(Verb::Approve) || has(Verb::RequestChanges)) {
-        return (Noun::PullRequest, happening.verbs.clone(), Vec::new());
-    }
-    if noun == Noun::Comment && inline && parents.iter().all(|parent| *parent == Noun::PullRequest)
-    {
-        return (Noun::ReviewComment, happening.verbs.clone(), parents);
-    }
-    if noun == Noun::Comment && parents.contains(&Noun::Discussion) {
-        return (Noun::DiscussionComment, happening.verbs.clone(), parents);
-    }
-    if noun == Noun::Comment && parents.contains(&Noun::Commit) {
-        return (Noun::CommitComment, happening.verbs.clone(), parents);
-    }
-    if noun == Noun::Channel
-        && has(Verb::Add)
-        && draft
-            .mods
-            .iter()
-            .any(|hit| matches!(hit.kind, Mod::Is(Field::Channel, _)))
-    {
-        return (noun, vec![Verb::Join], parents);
-    }
-    if has(Verb::Retarget) {
-        return (noun, vec![Verb::Edit], parents);
-    }
-    if noun == Noun::Message && has(Verb::Mention) {
-        return (Noun::Mention, vec![Verb::Create], parents);
-    }
-    if noun == Noun::Mention {
-        return (noun, vec![Verb::Create], parents);
-    }
-    if noun == Noun::Message && (has(Verb::Move) || has(Verb::Push)) && !has(Verb::Change) {
-        return (noun, vec![Verb::Post], parents);
-    }
-    if noun == Noun::DirectMessage {
-        return (noun, vec![Verb::Post], parents);
-    }
-    if noun == Noun::Reply {
-        return (noun, vec![Verb::Post], parents);
-    }
-    if noun == Noun::Message
-        && draft.agent.is_some()
-        && !has(Verb::React)
-        && !has_known_message_verb(happening)
-    {
-        return (noun, vec![Verb::Post], parents);
-    }
-    if matches!(noun, Noun::Issue)
-        && (has(Verb::Add) || has(Verb::Move))
-        && draft.nouns.iter().any(|hit| {
-            hit.nouns
-                .iter()
-                .any(|noun| matches!(noun, Noun::Cycle | Noun::Project | Noun::Milestone))
-        })
-    {
-        let milestone = draft
-            .nouns
-            .iter()
-            .any(|hit| hit.nouns.contains(&Noun::Milestone));
-        return (
-            noun,
-            vec![if milestone {
+
+    /// Issues and pull requests that enter or leave a cycle, a project or a milestone.
+    fn plans(&self) -> Option<Composed> {
+        let noun = self.noun;
+        let milestone = self.names(Noun::Milestone);
+        let is_planned = milestone || self.names(Noun::Cycle) || self.names(Noun::Project);
+        if noun == Noun::Issue && (self.has(Verb::Add) || self.has(Verb::Move)) && is_planned {
+            let verb = if milestone {
                 Verb::Milestone
             } else {
                 Verb::Update
-            }],
-            parents,
-        );
+            };
+            return Some(self.keeps(vec![verb]));
+        }
+        if !milestone || !matches!(noun, Noun::Issue | Noun::PullRequest) {
+            return None;
+        }
+        if self.has(Verb::Remove) {
+            return Some(self.keeps(vec![Verb::Demilestone]));
+        }
+        (noun == Noun::PullRequest && self.has(Verb::Add))
+            .then(|| self.keeps(vec![Verb::Milestone]))
     }
-    if matches!(noun, Noun::Issue | Noun::PullRequest)
-        && has(Verb::Remove)
-        && draft
-            .nouns
-            .iter()
-            .any(|hit| hit.nouns.contains(&Noun::Milestone))
-    {
-        return (noun, vec![Verb::Demilestone], parents);
-    }
-    if noun == Noun::PullRequest
-        && has(Verb::Add)
-        && draft
-            .nouns
-            .iter()
-            .any(|hit| hit.nouns.contains(&Noun::Milestone))
-    {
-        return (noun, vec![Verb::Milestone], parents);
-    }
-    (noun, happening.verbs.clone(), parents)
 }
 
 pub(super) fn has_known_message_verb(happening: &Happening) -> bool {
