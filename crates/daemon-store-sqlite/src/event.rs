@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Rows, params};
 
 use crate::column::{Columns as _, integer, micros};
 use crate::failure::{Outcome, damaged};
-use crate::{admission, facts, identity, payload, report, wanted};
+use crate::{admission, facts, identity, payload, pull_request, report, wanted};
 
 macro_rules! own_columns {
     () => {
@@ -123,6 +123,7 @@ fn insert(tx: &Connection, new: &NewEvent) -> Outcome<i64> {
     ])?;
     let seq = tx.last_insert_rowid();
     payload::insert(tx, seq, event)?;
+    pull_request::note(tx, event)?;
     Ok(seq)
 }
 
@@ -213,17 +214,6 @@ pub(crate) fn event(conn: &Connection, id: &EventId) -> Outcome<Option<EventRow>
         None => Ok(None),
         Some(row) => Ok(Some(read_event(conn, row)?)),
     }
-}
-
-/// Returns the newest event of a pull request.
-pub(crate) fn pull_request(conn: &Connection, subject: &Subject) -> Outcome<Option<EventRow>> {
-    // The kind is spelled out, as in the condition of the index.
-    let mut find = conn.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM {TABLES} WHERE e.kind = 'pull_request' AND e.subject = ?1 ORDER BY e.seq DESC LIMIT 1"
-    ))?;
-    let mut rows = find.query([subject.as_str()])?;
-    let row = rows.next()?;
-    row.map(|row| read_event(conn, row)).transpose()
 }
 
 /// Reads an event, all its reports and what it woke.

@@ -57,6 +57,7 @@ mod occasion;
 mod open;
 mod output;
 mod payload;
+mod pull_request;
 mod reader;
 mod registry;
 mod repair;

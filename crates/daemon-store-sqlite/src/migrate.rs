@@ -15,6 +15,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/0006.sql"),
     include_str!("schema/0007.sql"),
     include_str!("schema/0008.sql"),
+    include_str!("schema/0009.sql"),
 ];
 
 /// `DMNS`: tells our files from other programs'.
@@ -82,7 +83,7 @@ fn refused(context: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{APPLICATION_ID, migrate, newest};
+    use super::{APPLICATION_ID, STEPS, apply, migrate, newest};
     use rusqlite::Connection;
 
     fn check(prepare: &str, expected: &str) {
@@ -131,5 +132,90 @@ mod tests {
             )
             .unwrap();
         assert_eq!((epoch, version), (7, newest()));
+    }
+
+    #[test]
+    fn the_branches_of_pull_requests_are_read_from_stored_facts() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        for (step, sql) in STEPS.iter().enumerate().take(8) {
+            apply(&mut conn, step + 1, sql).unwrap();
+        }
+        let facts = |head: &str, fork: bool| {
+            format!(r#"{{"v":1,"facts":[["number",7],["head","{head}"],["fork",{fork}]]}}"#)
+        };
+        let said = [
+            (
+                1,
+                "github",
+                "pull_request",
+                "github:o/r#7",
+                facts("old", false),
+            ),
+            (
+                2,
+                "github",
+                "pull_request_review",
+                "github:o/r#7",
+                facts("new", false),
+            ),
+            (
+                3,
+                "github",
+                "issue_comment",
+                "github:o/r#7",
+                facts("none", false),
+            ),
+            (
+                4,
+                "github",
+                "pull_request",
+                "github:o/r#8",
+                facts("theirs", true),
+            ),
+            (
+                5,
+                "github",
+                "pull_request",
+                "github:o/r#9",
+                "damaged".to_owned(),
+            ),
+            (
+                6,
+                "git",
+                "merge",
+                "git:o/r:refs/heads/main",
+                facts("main", false),
+            ),
+        ];
+        for (seq, source, kind, subject, facts) in said {
+            conn.execute(
+                "INSERT INTO event (seq, id, source, kind, subject, happened_at, received_at, delivery, due) \
+                 VALUES (?1, ?1, ?2, ?3, ?4, 0, 0, '', 0)",
+                (seq, source, kind, subject),
+            )
+            .unwrap();
+            conn.execute("INSERT INTO payload VALUES (?1, ?2, x'')", (seq, facts))
+                .unwrap();
+        }
+        conn.execute(
+            "INSERT INTO report (seq, source, kind, subject, happened_at, received_at, delivery, facts, body) \
+             VALUES (6, 'github', 'pull_request', 'github:o/r#10', 0, 0, '', ?1, x'')",
+            [facts("topic", false)],
+        )
+        .unwrap();
+        migrate(&mut conn).unwrap();
+        let mut find = conn.prepare("SELECT * FROM pull_request").unwrap();
+        let rows = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        let found: Vec<(String, Option<String>)> = rows.unwrap().map(Result::unwrap).collect();
+        let head =
+            |subject: &str, head: Option<&str>| (subject.to_owned(), head.map(str::to_owned));
+        assert_eq!(
+            found,
+            [
+                head("github:o/r#10", Some("topic")),
+                head("github:o/r#7", Some("new")),
+                head("github:o/r#8", None),
+            ]
+        );
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use crate::column::{Columns as _, integer, micros};
 use crate::event::{actor, actor_word};
 use crate::failure::{Outcome, damaged};
-use crate::{facts, identity, payload};
+use crate::{facts, identity, payload, pull_request};
 
 /// Keeps a report of a stored happening that this source did not report as this kind; `None` if there is no such event.
 pub(crate) fn accept(tx: &Connection, new: &NewEvent) -> Outcome<Option<Accepted>> {
@@ -20,6 +20,7 @@ pub(crate) fn accept(tx: &Connection, new: &NewEvent) -> Outcome<Option<Accepted
         )?
         .query_row(params![seq, new.matching == Matching::Due], |row| row.get(0))?;
     insert(tx, seq, &new.event)?;
+    pull_request::note(tx, &new.event)?;
     let keys = new.identities.iter().chain(&new.happenings);
     identity::add(tx, keys, (seq, new.event.received_at))?;
     Ok(Some(Accepted {

@@ -18,7 +18,7 @@ use rusqlite::Connection;
 use crate::store::SqliteStore;
 use crate::{
     activation, admission, attempt, claim, event, hosting, lane, listing, memory, output, payload,
-    registry, run, tick, wanted,
+    pull_request, registry, run, tick, wanted,
 };
 
 /// Events whose payloads are this large together share their transaction with nothing, in bytes.
@@ -81,10 +81,12 @@ impl Events for SqliteStore {
             .await
     }
 
-    async fn pull_request(&self, subject: &Subject) -> Result<Option<EventRow>, StoreError> {
-        let subject = subject.clone();
-        let find = move |tx: &_| event::pull_request(tx, &subject);
-        self.read("look for a pull request", find).await
+    async fn head_of(&self, pull_request: &Subject) -> Result<Option<String>, StoreError> {
+        let subject = pull_request.clone();
+        self.read("read the branch of a pull request", move |tx| {
+            pull_request::head(tx, &subject)
+        })
+        .await
     }
 
     async fn known(&self, new: &NewEvent) -> Result<Option<EventId>, StoreError> {

@@ -78,7 +78,8 @@ cases! {
         one_happening_is_one_event_in_either_order
         a_move_that_is_made_again_later_is_one_event_again
         what_would_be_a_duplicate_is_known
-        a_pull_request_is_known_by_its_newest_event
+        the_branch_of_a_pull_request_outlives_payloads
+        a_report_names_the_branch_of_a_pull_request
         facts_of_all_reports_are_kept_and_matched
         moves_and_cursors_are_stored_together
         unmatched_events_come_oldest_first

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use daemon_cron::Schedule;
 use daemon_engine::{ActivationState, Admission, Conduct, NewTrigger, Trigger};
-use daemon_event::{ActivationId, DaemonKey, Event, TriggerKey};
+use daemon_event::{ActivationId, DaemonKey, Event, Field, Source, Subject, TriggerKey};
 use daemon_schedule::{Recurrence, TickOutcome, TickRow, retracted, superseded, unrecorded};
 use jiff::{SignedDuration, Timestamp};
 
@@ -33,6 +33,19 @@ pub fn still_counts(identity: &Identity, stored_at: Timestamp, received_at: Time
 /// Reports whether two events are of one source and one kind, which reports a happening once.
 pub fn is_same_report(one: &Event, other: &Event) -> bool {
     one.source == other.source && one.kind == other.kind
+}
+
+/// Returns the pull request that an event describes as a whole, and the branch it comes from; `None` for one of a fork.
+///
+/// The branch is kept for good: comments and checks name a pull request by its number alone.
+pub fn pull_request(event: &Event) -> Option<(&Subject, Option<&str>)> {
+    if event.source != Source::Github || !event.kind.starts_with("pull_request") {
+        return None;
+    }
+    let subject = event.subject.as_ref()?;
+    let head = event.facts.text(Field::Head)?;
+    let is_of_a_fork = event.facts.flag(Field::Fork) == Some(true);
+    Some((subject, (!is_of_a_fork).then_some(head)))
 }
 
 /// Works out the rows of a repository after a registration, and what changed.

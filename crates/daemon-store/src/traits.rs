@@ -65,8 +65,9 @@ pub trait Events: Send + Sync {
     /// Returns one event.
     async fn event(&self, id: &EventId) -> Result<Option<EventRow>, StoreError>;
 
-    /// Returns the newest `pull_request` event of GitHub about a pull request, which is its subject.
-    async fn pull_request(&self, subject: &Subject) -> Result<Option<EventRow>, StoreError>;
+    /// Returns the branch of its own repository that a pull request comes from, as the newest event or report of it said;
+    /// `None` for a branch of a fork, and for a pull request that no event described. It outlives the payloads.
+    async fn head_of(&self, pull_request: &Subject) -> Result<Option<String>, StoreError>;
 
     /// Returns the stored event of which an event would be a duplicate or another report if it were accepted.
     async fn known(&self, new: &NewEvent) -> Result<Option<EventId>, StoreError>;
@@ -374,7 +375,7 @@ pub trait Hosting: Send + Sync {
 
     /// Forgets payloads, identities and ticks that are older than the given instants.
     ///
-    /// With its payload goes what was read from it, and what was wanted beside it. Payloads of events still to be matched, or
+    /// With its payload goes what was read from it, except [`Events::head_of`], and what was wanted beside it. Payloads of events still to be matched, or
     /// waiting for a fact, stay. Identities that begin with `body:` are kept as long as ticks.
     async fn retain(
         &self,

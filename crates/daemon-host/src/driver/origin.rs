@@ -124,11 +124,8 @@ async fn head(inner: &Inner, event: &Event) -> Result<Option<Place>, StoreError>
     else {
         return Ok(None);
     };
-    let known = inner.store.pull_request(subject).await?;
-    let facts = known.map(|row| row.event.facts).unwrap_or_default();
-    let is_ours = facts.flag(Field::Fork) != Some(true);
-    let head = facts.text(Field::Head).filter(|_| is_ours);
-    Ok(head.map(|head| Place::follows_from_branch(branch(head))))
+    let head = inner.store.head_of(subject).await?;
+    Ok(head.map(|head| Place::follows_from_branch(branch(&head))))
 }
 
 /// Returns the output of the event's repository at a place.

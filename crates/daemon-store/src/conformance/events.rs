@@ -272,7 +272,7 @@ pub(super) async fn what_would_be_a_duplicate_is_known(store: &dyn Store) {
     assert_eq!((row.duplicates, row.later_reports), (0, Vec::new()));
 }
 
-pub(super) async fn a_pull_request_is_known_by_its_newest_event(store: &dyn Store) {
+pub(super) async fn the_branch_of_a_pull_request_outlives_payloads(store: &dyn Store) {
     let about = |n: u64, kind: &str, subject: &str, head: &str| {
         let mut new = new_event(n, "");
         new.identities = vec![forever(&format!("id:{n}"))];
@@ -282,21 +282,50 @@ pub(super) async fn a_pull_request_is_known_by_its_newest_event(store: &dyn Stor
         new.event.facts.set_text(Field::Head, head);
         new
     };
-    let told = vec![
+    let mut of_a_fork = about(5, "pull_request", "github:o/r#8", "other");
+    of_a_fork
+        .event
+        .facts
+        .set(Field::Fork, FieldValue::Flag(true));
+    let events = vec![
         about(1, "pull_request", "github:o/r#7", "first"),
         about(2, "pull_request", "github:o/r#8", "other"),
-        about(3, "pull_request", "github:o/r#7", "second"),
+        about(3, "pull_request_review", "github:o/r#7", "second"),
         about(4, "issue_comment", "github:o/r#7", "third"),
+        of_a_fork,
     ];
-    accept(store, told).await;
+    accept(store, events).await;
     let head = async |subject: &str| {
         let subject = subject.parse().expect("a subject");
-        let row = store.pull_request(&subject).await.expect("reads");
-        row.and_then(|row| row.event.facts.text(Field::Head).map(str::to_owned))
+        store.head_of(&subject).await.expect("reads")
     };
     assert_eq!(head("github:o/r#7").await.as_deref(), Some("second"));
-    assert_eq!(head("github:o/r#8").await.as_deref(), Some("other"));
-    assert_eq!(head("github:o/r#9").await, None);
+    assert_eq!(head("github:o/r#8").await, None, "it is of a fork");
+    assert_eq!(head("github:o/r#9").await, None, "no event described it");
+    let matched = [1, 2, 3, 4, 5].map(|n| Matched {
+        n_later: 0,
+        event: event_id(n),
+        wanted: Vec::new(),
+        triggers: Vec::new(),
+    });
+    let matched = store.commit_matches(matched.to_vec(), at(5)).await;
+    matched.expect("commits");
+    store.retain(at(9), at(0), at(0)).await.expect("retains");
+    assert_eq!(
+        head("github:o/r#7").await.as_deref(),
+        Some("second"),
+        "it outlives the payload"
+    );
+}
+
+pub(super) async fn a_report_names_the_branch_of_a_pull_request(store: &dyn Store) {
+    let mut closed = report_of(2, CLOSED, "merge:o/r:1");
+    closed.event.subject = Some("github:o/r#7".parse().expect("a subject"));
+    closed.event.facts.set_text(Field::Head, "topic");
+    accept(store, vec![report_of(1, MERGED, "merge:o/r:1"), closed]).await;
+    let subject = "github:o/r#7".parse().expect("a subject");
+    let head = store.head_of(&subject).await.expect("reads");
+    assert_eq!(head.as_deref(), Some("topic"));
 }
 
 pub(super) async fn facts_of_all_reports_are_kept_and_matched(store: &dyn Store) {

@@ -5,7 +5,7 @@ use daemon_event::{Event, EventId, RepoName, Subject, TriggerKey};
 use jiff::Timestamp;
 
 use super::model::{Model, StoredEvent, StoredIdentity};
-use crate::decide::{is_same_report, still_counts};
+use crate::decide::{is_same_report, pull_request, still_counts};
 use crate::error::StoreError;
 use crate::rows::{
     Accepted, EventRow, EventTrigger, Freshness, Identity, Matched, Matching, NewEvent, RefCursor,
@@ -30,6 +30,7 @@ impl Model {
         if let Some(place) = self.happening(&new) {
             return self.add_report(place, new);
         }
+        self.note_head(&new.event);
         let id = new.event.id.clone();
         for identity in new.identities.into_iter().chain(new.happenings) {
             let stored = StoredIdentity {
@@ -87,6 +88,7 @@ impl Model {
 
     /// Keeps another report of a happening.
     fn add_report(&mut self, place: usize, new: NewEvent) -> Accepted {
+        self.note_head(&new.event);
         let stored = &mut self.events[place];
         let id = stored.event.id.clone();
         stored.duplicates += 1;
@@ -186,12 +188,15 @@ impl Model {
             .map(|place| self.event_row(*place))
     }
 
-    /// Returns the newest event of a pull request; see [`Events::pull_request`](crate::Events::pull_request).
-    pub fn pull_request(&self, subject: &Subject) -> Option<EventRow> {
-        let newest = self.events.iter().rposition(|stored| {
-            stored.event.kind == "pull_request" && stored.event.subject.as_ref() == Some(subject)
-        });
-        newest.map(|place| self.event_row(place))
+    /// Returns the branch of a pull request; see [`Events::head_of`](crate::Events::head_of).
+    pub fn head_of(&self, pull_request: &Subject) -> Option<String> {
+        self.heads.get(pull_request).cloned().flatten()
+    }
+
+    fn note_head(&mut self, event: &Event) {
+        if let Some((subject, head)) = pull_request(event) {
+            self.heads.insert(subject.clone(), head.map(str::to_owned));
+        }
     }
 
     pub(super) fn event_row(&self, place: usize) -> EventRow {

@@ -7,7 +7,7 @@ use daemon_engine::{
     Activation, ActivationState, Admission, Conduct, FactState, Gate, HostCrash, HostEnd,
     HostEpoch, NewTrigger, Output, OutputState, ROOT_PERIOD, Standing, WantedFact, admit,
 };
-use daemon_event::{ActivationId, DaemonKey, Event, EventId, Facts, RepoName, TriggerKey};
+use daemon_event::{ActivationId, DaemonKey, Event, EventId, Facts, RepoName, Subject, TriggerKey};
 use hashbrown::HashMap;
 use jiff::Timestamp;
 
@@ -25,6 +25,8 @@ pub struct Model {
     pub(super) events: Vec<StoredEvent>,
     pub(super) event_places: HashMap<EventId, usize>,
     pub(super) identities: HashMap<String, StoredIdentity>,
+    /// The branches of pull requests, `None` for those of forks.
+    pub(super) heads: BTreeMap<Subject, Option<String>>,
     pub(super) cursors: BTreeMap<RepoName, BTreeMap<String, RefCursor>>,
     /// By path within a key: two files may claim one daemon key, never one path.
     pub(super) daemons: BTreeMap<DaemonKey, BTreeMap<String, DaemonRow>>,
@@ -98,6 +100,7 @@ impl Default for Model {
             events: Vec::new(),
             event_places: HashMap::new(),
             identities: HashMap::new(),
+            heads: BTreeMap::new(),
             cursors: BTreeMap::new(),
             daemons: BTreeMap::new(),
             daemons_once: BTreeSet::new(),

@@ -74,8 +74,8 @@ impl Events for MemoryStore {
         Ok(self.model().event(id))
     }
 
-    async fn pull_request(&self, subject: &Subject) -> Result<Option<EventRow>, StoreError> {
-        Ok(self.model().pull_request(subject))
+    async fn head_of(&self, pull_request: &Subject) -> Result<Option<String>, StoreError> {
+        Ok(self.model().head_of(pull_request))
     }
 
     async fn known(&self, new: &NewEvent) -> Result<Option<EventId>, StoreError> {
