@@ -1,7 +1,7 @@
 //! Failures inside the store, before they become a [`StoreError`].
 
 use daemon_store::StoreError;
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 /// What may fail inside an operation.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +37,21 @@ impl Failure {
     }
 }
 
+/// Reports whether a write or a copy failed because there was no room, or no directory for it.
+///
+/// A failed read or sync is not among them: after a failed sync the kernel may have dropped the pages.
+pub(crate) fn is_for_want_of_room(error: &rusqlite::Error) -> bool {
+    let Some(error) = error.sqlite_error() else {
+        return false;
+    };
+    matches!(error.code, ErrorCode::DiskFull | ErrorCode::CannotOpen)
+        // SQLite reports every failed write but ENOSPC as this, a quota among them.
+        || matches!(
+            error.extended_code,
+            ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_GETTEMPPATH
+        )
+}
+
 /// Tells damage from trouble that may pass.
 pub(crate) fn sql_error(context: &str, error: rusqlite::Error) -> StoreError {
     let is_damage = matches!(
@@ -65,5 +80,34 @@ pub(crate) fn damaged(
     StoreError::Damaged {
         context: context.into(),
         source: Some(Box::new(source)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::{Error, ffi};
+
+    use super::is_for_want_of_room;
+
+    #[test]
+    fn a_failed_write_may_be_for_want_of_room_and_a_failed_read_or_sync_is_not() {
+        let is_it = |code| is_for_want_of_room(&Error::SqliteFailure(ffi::Error::new(code), None));
+        let want_of_room = [
+            ffi::SQLITE_FULL,
+            ffi::SQLITE_CANTOPEN,
+            ffi::SQLITE_IOERR_WRITE,
+            ffi::SQLITE_IOERR_GETTEMPPATH,
+        ];
+        assert_eq!(want_of_room.map(is_it), [true; 4]);
+        let others = [
+            ffi::SQLITE_IOERR,
+            ffi::SQLITE_IOERR_READ,
+            ffi::SQLITE_IOERR_FSYNC,
+            ffi::SQLITE_IOERR_DIR_FSYNC,
+            ffi::SQLITE_CORRUPT,
+            ffi::SQLITE_BUSY,
+        ];
+        assert_eq!(others.map(is_it), [false; 6]);
+        assert!(!is_for_want_of_room(&Error::QueryReturnedNoRows));
     }
 }

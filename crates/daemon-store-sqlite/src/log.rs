@@ -14,10 +14,10 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use daemon_store::StoreError;
+use rusqlite::Connection;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode};
 
-use crate::failure::Outcome;
+use crate::failure::{Outcome, is_for_want_of_room};
 use crate::mark::{self, Mark, Marked, Position};
 use crate::space;
 use crate::wal::{self, Damage, Survey, Tail};
@@ -76,7 +76,7 @@ fn merge_by(conn: &Connection, checkpoint: &str, mark: &mut Mark) -> Outcome<boo
     Ok(is_merged)
 }
 
-/// Returns `false` where the disk was full all the same, as with a quota.
+/// Returns `false` if the disk had no room although [`space::can_merge`] found some, as with a quota.
 fn try_merge(conn: &Connection, checkpoint: &str, mark: &Mark) -> Outcome<bool> {
     mark.merging();
     let is_begun = unless_full(conn.execute("UPDATE host SET merged = 0", []))?;
@@ -88,7 +88,7 @@ fn try_merge(conn: &Connection, checkpoint: &str, mark: &Mark) -> Outcome<bool> 
 fn unless_full<T>(done: Result<T, rusqlite::Error>) -> Outcome<bool> {
     match done {
         Ok(_) => Ok(true),
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => Ok(false),
+        Err(error) if is_for_want_of_room(&error) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }

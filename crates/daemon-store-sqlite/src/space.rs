@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 use rustix::fs::statvfs;
 
-use crate::failure::Outcome;
+use crate::failure::{Outcome, is_for_want_of_room};
 use crate::log;
 use crate::mark::Mark;
 
@@ -39,11 +39,7 @@ pub(crate) fn convert(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
     let written = conn.execute_batch("VACUUM");
     conn.pragma_update(None, "temp_store", "memory")?;
     if let Err(error) = written
-        && !matches!(
-            error.sqlite_error_code(),
-            // A directory for the copy that cannot be found, and a quota, are failures of the system to SQLite.
-            Some(ErrorCode::DiskFull | ErrorCode::CannotOpen | ErrorCode::SystemIoFailure)
-        )
+        && !is_for_want_of_room(&error)
     {
         return Err(error.into());
     }

@@ -97,9 +97,10 @@ fn start_child(path: &Path, before: &str) -> Child {
         .unwrap()
 }
 
-/// Lets a child write until it has acknowledged some events, kills it, and returns those it acknowledged.
-fn killed_after(path: &Path, n_lines: usize) -> Vec<u64> {
-    let mut child = start_child(path, "");
+/// Lets a child write until it has acknowledged some events, kills it, and returns those it acknowledged. A shell runs
+/// `before` in the child first.
+pub(crate) fn killed_after(path: &Path, before: &str, n_lines: usize) -> Vec<u64> {
+    let mut child = start_child(path, before);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut acknowledged = Vec::new();
     while acknowledged.len() < n_lines {
@@ -126,7 +127,7 @@ fn every_acknowledged_event_survives_a_kill() {
     let path = folder.path().join("store.db");
     let mut acknowledged = BTreeSet::new();
     for kill in 0..KILLS {
-        let told = killed_after(&path, usize::try_from(5 + 60 * kill).unwrap());
+        let told = killed_after(&path, "", usize::try_from(5 + 60 * kill).unwrap());
         let length = told.iter().map(|n| n.to_string().len()).max();
         acknowledged.extend(
             told.into_iter()
