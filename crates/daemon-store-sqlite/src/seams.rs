@@ -1,25 +1,20 @@
 //! The store traits, each method one operation of the writer or one snapshot of a reader.
 
+mod activations;
+
 use async_trait::async_trait;
-use daemon_engine::{
-    Activation, Admission, AttemptEnd, DaemonState, Gate, HostEnd, HostEpoch, NewTrigger, Output,
-    OutputKey, RunLease, Settlement,
-};
-use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerKey};
+use daemon_engine::{Admission, Gate, HostEnd, HostEpoch, Output, OutputKey, Settlement};
+use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject};
 use daemon_store::{
-    Accepted, Activations, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Events,
-    Hosting, Matched, NewEvent, Outbox, OutputPlace, Page, Query, Rates, Reclaimed, RefCursor,
-    Registration, Registry, RegistryChange, RunRow, StoreError, StoredTick, TickActivations,
-    TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
+    Accepted, Counts, Coverage, DaemonRow, EventRow, Events, Hosting, Matched, NewEvent, Outbox,
+    OutputPlace, Page, Query, RefCursor, Registration, Registry, RegistryChange, StoreError,
+    StoredTick, TickActivations, TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
 };
 use jiff::Timestamp;
 use rusqlite::Connection;
 
 use crate::store::SqliteStore;
-use crate::{
-    activation, admission, attempt, claim, event, hosting, lane, listing, memory, output, payload,
-    pull_request, registry, run, tick, wanted,
-};
+use crate::{event, hosting, lane, listing, output, payload, pull_request, registry, tick, wanted};
 
 /// Events whose payloads are this large together share their transaction with nothing, in bytes.
 const ALONE: usize = 1024 * 1024;
@@ -195,210 +190,6 @@ impl Ticks for SqliteStore {
         let query = query.clone();
         self.read("list ticks", move |tx| listing::ticks(tx, &query))
             .await
-    }
-}
-
-#[async_trait]
-impl Activations for SqliteStore {
-    async fn enqueue(&self, trigger: NewTrigger) -> Result<Admission, StoreError> {
-        self.write("admit a trigger", move |tx| admission::enqueue(tx, trigger))
-            .await
-    }
-
-    async fn triggered(
-        &self,
-        daemon: &DaemonKey,
-        key: &TriggerKey,
-    ) -> Result<Option<ActivationId>, StoreError> {
-        let (daemon, key) = (daemon.clone(), key.clone());
-        self.read("find a trigger", move |tx| {
-            admission::triggered(tx, &daemon, &key)
-        })
-        .await
-    }
-
-    async fn claim(&self, request: &ClaimRequest) -> Result<Option<Activation>, StoreError> {
-        let request = request.clone();
-        self.write("claim an activation", move |tx| claim::claim(tx, &request))
-            .await
-    }
-
-    async fn claim_one(
-        &self,
-        id: &ActivationId,
-        request: &ClaimRequest,
-    ) -> Result<Option<Activation>, StoreError> {
-        let id = id.clone();
-        let request = request.clone();
-        self.write("claim one activation", move |tx| {
-            claim::claim_one(tx, &id, &request)
-        })
-        .await
-    }
-
-    async fn is_over_rate(
-        &self,
-        id: &ActivationId,
-        rates: Rates,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let id = id.clone();
-        self.read("read what began", move |tx| {
-            claim::is_over_rate(tx, &id, rates, now)
-        })
-        .await
-    }
-
-    async fn hasten(&self, ids: &[ActivationId], now: Timestamp) -> Result<(), StoreError> {
-        let ids = ids.to_vec();
-        self.write("hasten activations", move |tx| {
-            attempt::hasten(tx, &ids, now)
-        })
-        .await
-    }
-
-    async fn next_claim_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        self.read("read the next claim", move |tx| {
-            claim::next_claim_at(tx, now)
-        })
-        .await
-    }
-
-    async fn start_run(
-        &self,
-        id: &ActivationId,
-        lease: RunLease,
-        run: RunRow,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let id = id.clone();
-        self.write("start a run", move |tx| {
-            attempt::start_run(tx, &id, lease, &run, now)
-        })
-        .await
-    }
-
-    async fn put_run(&self, run: RunRow, lease: Option<RunLease>) -> Result<(), StoreError> {
-        self.write("store a run", move |tx| attempt::put_run(tx, &run, lease))
-            .await
-    }
-
-    async fn forget_run(&self, id: &str) -> Result<(), StoreError> {
-        let id = id.to_owned();
-        self.write("forget a run", move |tx| run::forget(tx, &id))
-            .await
-    }
-
-    async fn renew(
-        &self,
-        leases: Vec<(ActivationId, RunLease)>,
-        until: Timestamp,
-    ) -> Result<Vec<ActivationId>, StoreError> {
-        self.write("renew leases", move |tx| attempt::renew(tx, leases, until))
-            .await
-    }
-
-    async fn end_attempt(
-        &self,
-        id: &ActivationId,
-        lease: RunLease,
-        end: AttemptEnd,
-    ) -> Result<Ended, StoreError> {
-        let id = id.clone();
-        self.write("end an attempt", move |tx| {
-            attempt::end_attempt(tx, &id, lease, &end)
-        })
-        .await
-    }
-
-    async fn reclaim(
-        &self,
-        epoch: HostEpoch,
-        now: Timestamp,
-    ) -> Result<Vec<Reclaimed>, StoreError> {
-        self.write("reclaim activations", move |tx| {
-            attempt::reclaim(tx, epoch, now)
-        })
-        .await
-    }
-
-    async fn reclaimable(
-        &self,
-        epoch: HostEpoch,
-        now: Timestamp,
-    ) -> Result<Vec<Activation>, StoreError> {
-        self.read("read what can be reclaimed", move |tx| {
-            attempt::reclaimable(tx, epoch, now)
-        })
-        .await
-    }
-
-    async fn expire(&self, now: Timestamp) -> Result<u64, StoreError> {
-        self.write("expire activations", move |tx| attempt::expire(tx, now))
-            .await
-    }
-
-    async fn cancel(
-        &self,
-        id: &ActivationId,
-        reason: &str,
-        now: Timestamp,
-    ) -> Result<Ended, StoreError> {
-        let id = id.clone();
-        let reason = reason.to_owned();
-        self.write("cancel an activation", move |tx| {
-            attempt::cancel(tx, &id, &reason, now)
-        })
-        .await
-    }
-
-    async fn retry(&self, id: &ActivationId, now: Timestamp) -> Result<Activation, StoreError> {
-        let id = id.clone();
-        self.write("retry an activation", move |tx| {
-            attempt::retry(tx, &id, now)
-        })
-        .await
-    }
-
-    async fn activation(&self, id: &ActivationId) -> Result<Option<Activation>, StoreError> {
-        let id = id.clone();
-        self.read("read an activation", move |tx| {
-            Ok(activation::find(tx, &id)?.map(|found| found.activation))
-        })
-        .await
-    }
-
-    async fn activations(&self, query: &Query) -> Result<Page<Activation>, StoreError> {
-        let query = query.clone();
-        self.read("list activations", move |tx| {
-            listing::activations(tx, &query)
-        })
-        .await
-    }
-
-    async fn run(&self, id: &str) -> Result<Option<RunRow>, StoreError> {
-        let id = id.to_owned();
-        self.read("read a run", move |tx| run::find(tx, &id)).await
-    }
-
-    async fn runs(&self, query: &Query) -> Result<Page<RunRow>, StoreError> {
-        let query = query.clone();
-        self.read("list runs", move |tx| listing::runs(tx, &query))
-            .await
-    }
-
-    async fn runs_of(&self, activation: &ActivationId) -> Result<Vec<RunRow>, StoreError> {
-        let activation = activation.clone();
-        self.read("read runs", move |tx| run::of(tx, &activation))
-            .await
-    }
-
-    async fn state(&self, daemon: &DaemonKey, now: Timestamp) -> Result<DaemonState, StoreError> {
-        let daemon = daemon.clone();
-        self.read("read a daemon's state", move |tx| {
-            memory::state(tx, &daemon, now)
-        })
-        .await
     }
 }
 

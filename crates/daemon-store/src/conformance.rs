@@ -8,6 +8,7 @@ mod attempts;
 mod calendar;
 mod claims;
 mod concurrency;
+mod crashes;
 mod events;
 mod facts;
 mod hosting;
@@ -15,6 +16,7 @@ mod listings;
 mod outbox;
 mod random;
 mod registry;
+mod reports;
 mod runs;
 mod scene;
 mod state;
@@ -75,16 +77,17 @@ cases! {
         a_duplicate_stores_none_of_its_identities
         two_of_one_call_may_be_duplicates
         an_identity_counts_only_within_its_time
+        moves_and_cursors_are_stored_together
+        unmatched_events_come_oldest_first
+        an_event_is_matched_once
+        matches_of_an_unknown_event_write_nothing;
+    reports:
         one_happening_is_one_event_in_either_order
         a_move_that_is_made_again_later_is_one_event_again
         what_would_be_a_duplicate_is_known
         the_branch_of_a_pull_request_outlives_payloads
         a_report_names_the_branch_of_a_pull_request
-        facts_of_all_reports_are_kept_and_matched
-        moves_and_cursors_are_stored_together
-        unmatched_events_come_oldest_first
-        an_event_is_matched_once
-        matches_of_an_unknown_event_write_nothing;
+        facts_of_all_reports_are_kept_and_matched;
     facts:
         what_is_wanted_is_due_at_once_the_longest_overdue_first
         a_failed_try_waits_for_its_time_and_a_final_one_for_nothing
@@ -134,13 +137,14 @@ cases! {
         five_failures_trip_the_gate
         success_forgets_failures
         a_new_revision_or_a_person_opens_a_tripped_gate
-        an_earlier_epoch_is_reclaimed
-        an_expired_lease_is_reclaimed
-        three_faults_of_the_host_are_poison_and_trip_nothing
-        one_suspect_runs_at_a_time
         what_waits_too_long_expires
         a_cancelled_attempt_writes_nothing
         only_what_ended_badly_is_retried;
+    crashes:
+        an_earlier_epoch_is_reclaimed
+        an_expired_lease_is_reclaimed
+        three_faults_of_the_host_are_poison_and_trip_nothing
+        one_suspect_runs_at_a_time;
     runs:
         a_run_begins_once_and_is_updated
         only_a_run_that_ended_is_forgotten;

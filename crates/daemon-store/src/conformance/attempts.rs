@@ -1,17 +1,17 @@
 //! Attempts: leases, ends, retries, crashes and what a daemon remembers.
 
 use daemon_engine::{
-    Activation, ActivationState, AttemptEnd, AttemptOutcome, Blame, Gate, HostEnd, HostEpoch,
-    Missing, RunLease, StateChange, TRIP_AFTER,
+    Activation, ActivationState, AttemptEnd, AttemptOutcome, Gate, Missing, RunLease, StateChange,
+    TRIP_AFTER,
 };
 use jiff::SignedDuration;
 
 use super::scene::{
-    HOST, activation_id, at, claim, claimed, crashed, daemon, done, ending, enqueue, fail_one,
-    failed, planned, read, registered, registration, row, run, state_of, woken,
+    activation_id, at, claim, claimed, crashed, daemon, done, ending, enqueue, fail_one, failed,
+    planned, read, registered, registration, row, run, state_of, woken,
 };
 use crate::error::StoreError;
-use crate::rows::{ClaimRequest, DaemonRow, Ended, Reclaimed};
+use crate::rows::{DaemonRow, Ended};
 use crate::traits::Store;
 
 /// Registers daemon `a`, wakes it once and claims it.
@@ -33,7 +33,7 @@ fn is_lost<T: std::fmt::Debug>(result: &Result<T, StoreError>) -> bool {
 }
 
 /// Checks that nothing can be written under a lease.
-async fn check_fenced(store: &dyn Store, stale: &Activation) {
+pub(super) async fn check_fenced(store: &dyn Store, stale: &Activation) {
     let before = read(store, &stale.id).await;
     let (id, lease) = (&stale.id, stale.run_lease);
     let row = run("late", stale, at(50));
@@ -204,7 +204,7 @@ pub(super) async fn usage_adds_up_over_attempts(store: &dyn Store) {
     );
 }
 
-async fn conduct(store: &dyn Store) -> (Gate, u32) {
+pub(super) async fn conduct(store: &dyn Store) -> (Gate, u32) {
     let rows = store.daemons().await.expect("reads");
     let row = rows.first().expect("one is registered");
     (row.gate, row.failures)
@@ -272,159 +272,6 @@ pub(super) async fn a_new_revision_or_a_person_opens_a_tripped_gate(store: &dyn 
         .await
         .expect("opens");
     assert_eq!(conduct(store).await, (Gate::Open, 0));
-}
-
-pub(super) async fn an_earlier_epoch_is_reclaimed(store: &dyn Store) {
-    let activation = begun(store).await;
-    store
-        .start_run(
-            &activation.id,
-            activation.run_lease,
-            run("r-1", &activation, at(3)),
-            at(3),
-        )
-        .await
-        .expect("starts");
-    assert_eq!(store.reclaimable(HOST, at(4)).await.expect("reads"), []);
-    let running = read(store, &activation.id).await;
-    let next_epoch = HostEpoch(2);
-    assert_eq!(
-        store.reclaimable(next_epoch, at(4)).await.expect("reads"),
-        std::slice::from_ref(&running)
-    );
-    assert_eq!(
-        store.reclaim(next_epoch, at(4)).await.expect("reclaims"),
-        [Reclaimed {
-            id: activation.id.clone(),
-            lease: RunLease(1),
-            state: ActivationState::Pending,
-        }]
-    );
-    assert_eq!(
-        read(store, &activation.id).await,
-        Activation {
-            state: ActivationState::Pending,
-            reason: Some("slot".to_owned()),
-            attempts: 0,
-            owner: None,
-            lease_until: None,
-            not_before: at(4),
-            ..running
-        }
-    );
-    let abandoned = store.run("r-1").await.expect("reads").expect("is there");
-    assert_eq!(
-        (abandoned.state.as_str(), abandoned.finished_at),
-        ("unknown", Some(at(4)))
-    );
-    check_fenced(store, &activation).await;
-    assert_eq!(
-        store.reclaim(next_epoch, at(5)).await.expect("reclaims"),
-        []
-    );
-}
-
-pub(super) async fn an_expired_lease_is_reclaimed(store: &dyn Store) {
-    let activation = begun(store).await;
-    assert_eq!(store.reclaim(HOST, at(61)).await.expect("reclaims"), []);
-    let reclaimed = store.reclaim(HOST, at(62)).await.expect("reclaims");
-    assert_eq!(reclaimed.len(), 1);
-    check_fenced(store, &activation).await;
-}
-
-/// Begins a host after one that ended as given, and takes back what that left.
-async fn restart(store: &dyn Store, end: HostEnd, second: i64) -> Vec<Reclaimed> {
-    let epoch = store.begin_epoch(end, at(second)).await.expect("begins");
-    store.reclaim(epoch, at(second)).await.expect("reclaims")
-}
-
-/// Leases the next activation to the newest host and starts its run.
-async fn begun_again(store: &dyn Store, second: i64) -> Activation {
-    let owner = store.epoch().await.expect("reads");
-    let request = ClaimRequest {
-        owner,
-        ..claim(at(second))
-    };
-    let claimed = store.claim(&request).await.expect("claims");
-    let claimed = claimed.expect("one is ready");
-    let run = run(&format!("r-{second}"), &claimed, at(second));
-    store
-        .start_run(&claimed.id, claimed.run_lease, run, at(second))
-        .await
-        .expect("starts");
-    claimed
-}
-
-pub(super) async fn three_faults_of_the_host_are_poison_and_trip_nothing(store: &dyn Store) {
-    registered(store, &["a"]).await;
-    enqueue(store, woken("a", 1, at(0))).await;
-    restart(store, HostEnd::Stopped, 1).await;
-    // However often it is killed, that says nothing about what it ran.
-    for second in 2..12 {
-        begun_again(store, second).await;
-        let end = if second < 9 {
-            HostEnd::Killed
-        } else {
-            HostEnd::Aborted
-        };
-        let states: Vec<ActivationState> = restart(store, end, second)
-            .await
-            .iter()
-            .map(|one| one.state)
-            .collect();
-        let expected = if second < 11 {
-            ActivationState::Pending
-        } else {
-            ActivationState::Dead
-        };
-        assert_eq!(states, [expected], "crash {second}");
-    }
-    let dead = read(store, &activation_id(1)).await;
-    let blame = Blame {
-        alone: 3,
-        in_row: 3,
-    };
-    assert_eq!(
-        (dead.blame, dead.attempts, dead.reason.as_deref()),
-        (blame, 3, Some("poison: 3 host crashes while it ran"))
-    );
-    assert_eq!(dead.finished_at, Some(at(11)));
-    assert_eq!(conduct(store).await, (Gate::Open, 0));
-    let revived = store.retry(&dead.id, at(12)).await.expect("it revives");
-    assert_eq!(revived.blame, Blame::default());
-}
-
-pub(super) async fn one_suspect_runs_at_a_time(store: &dyn Store) {
-    registered(store, &["a", "b", "c"]).await;
-    enqueue(store, woken("a", 1, at(0))).await;
-    enqueue(store, woken("b", 2, at(0))).await;
-    restart(store, HostEnd::Stopped, 1).await;
-    begun_again(store, 2).await;
-    begun_again(store, 2).await;
-    restart(store, HostEnd::Aborted, 3).await;
-    enqueue(store, woken("c", 3, at(3))).await;
-    let first = begun_again(store, 4).await;
-    let innocent = begun_again(store, 5).await;
-    assert!(first.blame.is_suspect() && !innocent.blame.is_suspect());
-    let request = claim(at(6));
-    assert_eq!(store.claim(&request).await.expect("claims"), None);
-    let other = activation_id(if first.id == activation_id(1) { 2 } else { 1 });
-    let asked = store.claim_one(&other, &request).await.expect("claims");
-    assert_eq!(asked, None);
-    store
-        .end_attempt(&first.id, first.run_lease, done(at(7)))
-        .await
-        .expect("ends");
-    let second = begun_again(store, 8).await;
-    assert_eq!(second.id, other);
-    // The crash that follows had nothing of the one that ended, and clears nobody who was there.
-    restart(store, HostEnd::Aborted, 9).await;
-    let left = read(store, &other).await;
-    let in_both = Blame {
-        alone: 0,
-        in_row: 2,
-    };
-    assert_eq!(left.blame, in_both);
 }
 
 pub(super) async fn what_waits_too_long_expires(store: &dyn Store) {

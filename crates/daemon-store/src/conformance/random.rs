@@ -1,5 +1,8 @@
 //! Random operations on two stores: the same answers, always.
 
+mod content;
+mod dice;
+
 use daemon_engine::{
     Activation, AttemptEnd, AttemptOutcome, Chain, Fact, FactError, FactErrorKind, FactOrigin,
     Gate, HostEnd, HostEpoch, Joining, NewTrigger, Output, OutputState, RemoteId, Settlement,
@@ -9,13 +12,13 @@ use daemon_event::{Enrichment, Need, Source, TriggerKey};
 use daemon_schedule::{Cancels, TickOutcome, TickRow};
 use jiff::{SignedDuration, Timestamp};
 
+use self::content::{recent, show, whole};
+use self::dice::Dice;
 use super::scene::{
     activation_id, at, claim, daemon, ending, event_id, first, forever, new_event, planned,
     registration, repo, row, run, scheduled, subject, tick, trigger, within,
 };
-use crate::rows::{
-    ClaimRequest, FoundFact, Matched, Query, RefCursor, TickCommit, TriedFact, Validity,
-};
+use crate::rows::{ClaimRequest, FoundFact, Matched, RefCursor, TickCommit, TriedFact, Validity};
 use crate::traits::Store;
 
 const DAEMONS: [&str; 3] = ["a", "b", "c"];
@@ -46,37 +49,6 @@ pub async fn compare(one: &dyn Store, other: &dyn Store, seed: u64, n_steps: u32
             let (first, second) = (whole(one, world.now).await, whole(other, world.now).await);
             assert_eq!(first, second, "seed {seed}, content after step {step}");
         }
-    }
-}
-
-/// A generator that needs no crate: SplitMix64.
-#[derive(Clone, Copy)]
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.roll() % n
-    }
-
-    fn of<T: Clone>(&mut self, items: &[T]) -> Option<T> {
-        let n = u64::try_from(items.len()).expect("a length fits");
-        if n == 0 {
-            return None;
-        }
-        let place = usize::try_from(self.below(n)).expect("below a length");
-        items.get(place).cloned()
-    }
-
-    fn daemon(&mut self) -> &'static str {
-        self.of(&DAEMONS).expect("there are some")
     }
 }
 
@@ -486,57 +458,4 @@ impl World {
 fn wanted(dice: &mut Dice) -> Vec<Need> {
     let any = Need::ALL.into_iter();
     any.filter(|_| dice.below(3) == 0).collect()
-}
-
-async fn recent(store: &dyn Store) -> Vec<Activation> {
-    store.activations(&first(30)).await.expect("lists").rows
-}
-
-/// Everything that can be read from a store.
-async fn whole(store: &dyn Store, now: Timestamp) -> String {
-    let mut lines = vec![
-        show(&store.counts().await),
-        show(&store.daemons().await),
-        show(&store.coverages().await),
-        show(&store.host_gate().await),
-        show(&store.epoch().await),
-        show(&store.ref_cursors(&repo()).await),
-        show(&store.next_claim_at(now).await),
-        show(&store.next_output_at(now).await),
-        show(&store.next_fact_at().await),
-        show(&store.activation(&activation_id(1)).await),
-    ];
-    for id in DAEMONS {
-        lines.push(show(&store.state(&daemon(id), now).await));
-    }
-    for query in queries() {
-        lines.push(show(&store.events(&query).await));
-        lines.push(show(&store.ticks(&query).await));
-        lines.push(show(&store.activations(&query).await));
-        lines.push(show(&store.runs(&query).await));
-        lines.push(show(&store.outputs(&query).await));
-    }
-    lines.join("\n")
-}
-
-fn queries() -> Vec<Query> {
-    let of_a = Query {
-        daemon: Some("a".to_owned()),
-        since: Some(at(500)),
-        ..first(40)
-    };
-    let failed = Query {
-        state: Some("failed".to_owned()),
-        ..first(10)
-    };
-    let here = Query {
-        repo: Some(repo()),
-        until: Some(at(50_000)),
-        ..first(500)
-    };
-    vec![first(500), first(7), of_a, failed, here]
-}
-
-fn show<T: std::fmt::Debug>(value: &T) -> String {
-    format!("{value:?}")
 }
