@@ -5,13 +5,23 @@ use daemon_event::ActivationId;
 use daemon_store::decide::{DAY, HOUR};
 use daemon_store::{ClaimRequest, Rates, StoreError};
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, named_params, params};
 
 use crate::activation::{self, Numbered};
 use crate::column::{instant, micros};
 use crate::failure::Outcome;
 use crate::hosting;
 use crate::lane;
+
+/// Whether the rate of its subject lets the activation `a` begin at `:now`: fewer than `:subject_rate` of the same subject began
+/// after `:hour_ago`.
+macro_rules! is_within_subject_rate {
+    () => {
+        "(:subject_rate IS NULL OR a.subject IS NULL OR a.has_tick OR :subject_rate > ( \
+           SELECT count(*) FROM activation AS c WHERE c.lane = a.lane AND c.subject IS a.subject \
+           AND c.started_at > :hour_ago AND c.started_at <= :now))"
+    };
+}
 
 /// Whether an activation that may have crashed a host may be leased; one at a time may.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,24 +83,25 @@ pub(crate) fn claim_one(
     }
     let found: Option<(i64, i64)> = tx
         .prepare_cached(
-            "SELECT a.number, a.lane FROM activation AS a JOIN lane AS l ON l.id = a.lane WHERE a.id = ?1 \
-             AND a.state = 'pending' AND a.not_before <= ?2 AND (?6 OR NOT (a.host_crashes > 0 OR a.crashes_alone > 0)) \
-             AND l.ready = 1 AND l.busy < ?3 AND NOT EXISTS ( \
-               SELECT 1 FROM activation AS b WHERE b.lane = a.lane AND b.subject IS a.subject \
-               AND b.state IN ('claimed', 'running', 'delivering')) \
-             AND (?4 IS NULL OR a.subject IS NULL OR a.has_tick OR ?4 > ( \
-               SELECT count(*) FROM activation AS c WHERE c.lane = a.lane AND c.subject IS a.subject \
-               AND c.started_at > ?5 AND c.started_at <= ?2))",
+            concat!(
+                "SELECT a.number, a.lane FROM activation AS a JOIN lane AS l ON l.id = a.lane WHERE a.id = :id \
+                 AND a.state = 'pending' AND a.not_before <= :now \
+                 AND (:suspects OR NOT (a.host_crashes > 0 OR a.crashes_alone > 0)) \
+                 AND l.ready = 1 AND l.busy < :slots AND NOT EXISTS ( \
+                   SELECT 1 FROM activation AS b WHERE b.lane = a.lane AND b.subject IS a.subject \
+                   AND b.state IN ('claimed', 'running', 'delivering')) AND ",
+                is_within_subject_rate!()
+            ),
         )?
         .query_row(
-            params![
-                id.as_str(),
-                micros(request.now),
-                request.daemon_slots,
-                request.rates.subject,
-                micros(request.now - HOUR),
-                Suspects::of(tx)? == Suspects::MayStart
-            ],
+            named_params! {
+                ":id": id.as_str(),
+                ":now": micros(request.now),
+                ":slots": request.daemon_slots,
+                ":subject_rate": request.rates.subject,
+                ":hour_ago": micros(request.now - HOUR),
+                ":suspects": Suspects::of(tx)? == Suspects::MayStart,
+            },
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .optional()?;
@@ -163,13 +174,18 @@ pub(crate) fn is_over_rate(
     now: Timestamp,
 ) -> Outcome<bool> {
     let found: Option<(i64, bool)> = tx
-        .prepare_cached(
-            "SELECT a.lane, ?2 IS NULL OR a.subject IS NULL OR a.has_tick OR ?2 > ( \
-               SELECT count(*) FROM activation AS c WHERE c.lane = a.lane AND c.subject IS a.subject \
-               AND c.started_at > ?3 AND c.started_at <= ?4) FROM activation AS a WHERE a.id = ?1",
-        )?
+        .prepare_cached(concat!(
+            "SELECT a.lane, ",
+            is_within_subject_rate!(),
+            " FROM activation AS a WHERE a.id = :id"
+        ))?
         .query_row(
-            params![id.as_str(), rates.subject, micros(now - HOUR), micros(now)],
+            named_params! {
+                ":id": id.as_str(),
+                ":subject_rate": rates.subject,
+                ":hour_ago": micros(now - HOUR),
+                ":now": micros(now),
+            },
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .optional()?;
@@ -199,25 +215,26 @@ fn oldest_ready(
     }
     let found = tx
         .prepare_cached(
-            "SELECT a.number FROM activation AS a WHERE a.lane = ?1 AND a.state = 'pending' AND a.has_person = ?2 \
-             AND a.not_before <= ?3 AND (?7 OR NOT (a.host_crashes > 0 OR a.crashes_alone > 0)) AND (?4 = 0 OR NOT EXISTS ( \
-               SELECT 1 FROM activation AS b WHERE b.lane = ?1 AND b.subject IS a.subject \
-               AND b.state IN ('claimed', 'running', 'delivering'))) \
-             AND (?5 IS NULL OR a.subject IS NULL OR a.has_tick OR ?5 > ( \
-               SELECT count(*) FROM activation AS c WHERE c.lane = ?1 AND c.subject IS a.subject \
-               AND c.started_at > ?6 AND c.started_at <= ?3)) \
-             ORDER BY a.number LIMIT 1",
+            concat!(
+                "SELECT a.number FROM activation AS a WHERE a.lane = :lane AND a.state = 'pending' \
+                 AND a.has_person = :persons AND a.not_before <= :now \
+                 AND (:suspects OR NOT (a.host_crashes > 0 OR a.crashes_alone > 0)) AND (:busy = 0 OR NOT EXISTS ( \
+                   SELECT 1 FROM activation AS b WHERE b.lane = a.lane AND b.subject IS a.subject \
+                   AND b.state IN ('claimed', 'running', 'delivering'))) AND ",
+                is_within_subject_rate!(),
+                " ORDER BY a.number LIMIT 1"
+            ),
         )?
         .query_row(
-            params![
-                lane,
-                persons,
-                micros(request.now),
-                busy,
-                request.rates.subject,
-                micros(request.now - HOUR),
-                suspects == Suspects::MayStart
-            ],
+            named_params! {
+                ":lane": lane,
+                ":persons": persons,
+                ":now": micros(request.now),
+                ":busy": busy,
+                ":subject_rate": request.rates.subject,
+                ":hour_ago": micros(request.now - HOUR),
+                ":suspects": suspects == Suspects::MayStart,
+            },
             |row| row.get(0),
         )
         .optional()?;
