@@ -23,8 +23,8 @@
 //! ```
 //!
 //! [`SqliteStore`] implements every trait of `daemon-store`. Writes queue for one thread, which commits whatever queued
-//! while the last commit was being synced, up to 256 operations, each under a savepoint of its own; nobody is answered
-//! before the commit has returned. Reads go to a few connections that see the last commit.
+//! while the last commit was being synced, up to 256 operations, each under a savepoint of its own; no operation returns
+//! before the commit has. Reads go to a few connections that see the last commit.
 //!
 //! # What this crate does not do
 //! It decides nothing: what a claim or an end means is `daemon-engine`'s and `daemon-store`'s. It does not keep two
@@ -33,8 +33,9 @@
 //! # Guarantees
 //! The log is written ahead and synced with every commit (`synchronous=FULL`). A sync that fails is never tried again:
 //! the store then refuses every write, and the process should end. A file that is empty, truncated, of another program,
-//! of a newer version or without its log is refused, never begun anew. So is one whose log lost commits that were
-//! acknowledged: a frame in its middle is spoilt, or it ends before a mark that is kept beside the store.
+//! of a newer version or without its log is refused, never begun anew. So is a file that is missing while its log or its
+//! mark is there, and one whose log lost commits that were acknowledged: a frame in its middle is spoilt, or it ends
+//! before the position in the mark, a small file in the same directory.
 
 mod activation;
 mod admission;
