@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -161,10 +161,7 @@ impl Manifest {
 
 /// Reports whether a `package.json` names a file as one of the programs of its package.
 fn is_named(manifest: &Path, directory: &Path, file: &Path) -> bool {
-    let Ok(opened) = File::open(manifest) else {
-        return false;
-    };
-    let Ok(manifest) = serde_json::from_reader::<_, Value>(opened.take(MOST_MANIFEST)) else {
+    let Some(manifest) = File::open(manifest).ok().and_then(read_json) else {
         return false;
     };
     let bin = manifest.get("bin");
@@ -177,6 +174,14 @@ fn is_named(manifest: &Path, directory: &Path, file: &Path) -> bool {
         let path = directory.join(path).canonicalize();
         path.is_ok_and(|path| path == file)
     })
+}
+
+/// Reads JSON that is no longer than a manifest; `None` for anything else.
+fn read_json(source: impl Read) -> Option<Value> {
+    let mut bytes = Vec::new();
+    // `serde_json::from_reader` asks its source for one byte at a time, which is a system call each.
+    source.take(MOST_MANIFEST).read_to_end(&mut bytes).ok()?;
+    serde_json::from_slice(&bytes).ok()
 }
 
 /// What version managers call the directory in which they keep versions, or kinds of programs with versions in each.

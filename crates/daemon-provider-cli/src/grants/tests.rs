@@ -1,7 +1,8 @@
+use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::*;
 
@@ -38,6 +39,32 @@ impl Place {
             .filter_map(|path| path.strip_prefix(&self.root).ok());
         own.map(|path| path.display().to_string()).collect()
     }
+}
+
+/// A source that counts how often it is read.
+struct Counted<'a> {
+    text: &'a [u8],
+    n_reads: &'a Cell<u32>,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.n_reads.set(self.n_reads.get() + 1);
+        self.text.read(buffer)
+    }
+}
+
+#[test]
+fn a_manifest_is_read_in_a_few_pieces() {
+    let n_reads = Cell::new(0);
+    let text = format!(r#"{{"bin": "{}"}}"#, "x".repeat(5_000));
+    let text = text.as_bytes();
+    let read = read_json(Counted {
+        text,
+        n_reads: &n_reads,
+    });
+    assert_eq!(read, serde_json::from_slice(text).ok());
+    assert!(n_reads.get() < 20, "it is read {} times", n_reads.get());
 }
 
 #[test]
