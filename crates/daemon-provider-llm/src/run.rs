@@ -31,7 +31,7 @@ impl FollowUps {
         self.0.lock().expect("no holder panics").is_over
     }
 
-    /// Takes a message. Nothing comes between [`FollowUps::is_over`] and this: the task that polls the loop also sends messages.
+    /// Takes a message. One task polls the loop and sends messages, so nothing runs between [`FollowUps::is_over`] and this.
     fn add(&self, message: &str) {
         let mut waiting = self.0.lock().expect("no holder panics");
         waiting.messages.push(message.to_owned());

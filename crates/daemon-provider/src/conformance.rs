@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 
 use crate::{
-    CancelReason, ChildProcess, Class, FailureKind, Outcome, Provider, ProviderError, Run,
+    Asked, CancelReason, ChildProcess, Class, FailureKind, Outcome, Provider, ProviderError, Run,
     RunEvent, RunRequest,
 };
 
@@ -40,6 +40,7 @@ pub async fn check(fixture: &dyn Fixture) {
     a_failed_run_is_classed(fixture).await;
     the_first_reason_to_cancel_wins(fixture).await;
     a_late_cancel_changes_nothing(fixture).await;
+    a_message_that_joins_is_part_of_the_run(fixture).await;
     what_cannot_start_is_an_error(fixture).await;
 }
 
@@ -186,6 +187,25 @@ async fn a_late_cancel_changes_nothing(fixture: &dyn Fixture) {
         .await
         .expect("an ended run can be cancelled in vain");
     assert_eq!(run.next().await.expect("an ended run is not lost"), None);
+}
+
+async fn a_message_that_joins_is_part_of_the_run(fixture: &dyn Fixture) {
+    const MESSAGE: &str = "and what else?";
+    let Some(mut run) = start(fixture, Behaviour::Done).await else {
+        return;
+    };
+    let expected = run.would_take();
+    let asked = run.ask(MESSAGE).await.expect("a message can be sent");
+    assert_eq!(asked, expected, "`ask` answers what `would_take` did");
+    let events = play(&mut *run).await;
+    let is_it =
+        |event: &RunEvent| matches!(event, RunEvent::Message { text, .. } if text == MESSAGE);
+    assert_eq!(
+        events.iter().any(is_it),
+        asked == Asked::Joined,
+        "what joins a run is one of its messages: {events:?}"
+    );
+    assert_ne!(run.would_take(), Asked::Joined, "the run has ended");
 }
 
 async fn what_cannot_start_is_an_error(fixture: &dyn Fixture) {

@@ -117,15 +117,23 @@ pub trait Run: Send {
 
     /// Returns what [`Run::ask`] would return before the next call of [`Run::next`] or [`Run::cancel`]; hands nothing over.
     ///
-    /// A message is stored between the two, so that no run has one that is not.
+    /// A message is stored between the two calls, so that every message that a run receives is stored.
     fn would_take(&self) -> Asked;
 
-    /// Hands a message to the run; only one that can return [`Asked::Joined`] needs an implementation.
+    /// Hands a message to the run. A run that can answer [`Asked::Joined`] implements it; others take no messages.
     ///
     /// # Errors
     /// The message did not arrive.
+    ///
+    /// # Panics
+    /// If the run can answer [`Asked::Joined`] and does not implement it: the message would be lost.
     async fn ask(&mut self, _message: &str) -> Result<Asked, ProviderError> {
-        Ok(self.would_take())
+        let answer = self.would_take();
+        assert!(
+            answer != Asked::Joined,
+            "a run that messages join implements `ask`"
+        );
+        Ok(answer)
     }
 
     /// Begins to stop the run and returns; `next` tells the end.
