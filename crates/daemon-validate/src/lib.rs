@@ -58,8 +58,8 @@ pub use repository::validate_repository;
 pub use rules::hidden_text::is_hidden;
 pub use rules::placement::is_daemon_path;
 pub use rules::secrets::{
-    find_secret, is_open_key_in_base64, may_begin_secret, secret_at_start, secret_ranges,
-    without_secrets,
+    MAX_KEY_BYTES, ends_in_key_beginning, find_secret, is_base64, is_open_key_in_base64,
+    may_begin_secret, open_key, secret_at_start, secret_ranges, without_secrets,
 };
 pub use rules::support::{
     MAX_SUPPORT_BYTES, MAX_SUPPORT_DEPTH, MAX_SUPPORT_FILE_BYTES, MAX_SUPPORT_FILES,

@@ -1,10 +1,9 @@
-//! Texts that follow one another, each of which is told at once.
+//! Texts that follow one another, each of which is returned at once.
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use memchr::memmem::FinderRev;
+use daemon_validate::{MAX_KEY_BYTES, ends_in_key_beginning, is_base64, open_key};
 
 use super::stream::border;
 use super::{Redactor, Seen, merged, views, written};
@@ -19,13 +18,11 @@ const MAX_BEGINNING: usize = 40;
 const MAX_TOKEN: usize = 8 * 1024;
 /// How many of the newest texts a token is looked for from the beginning of.
 const MAX_EDGES: usize = 4;
-/// How much of a private key whose end has not come is remembered.
-const MAX_KEY: usize = 16 * 1024;
 
 /// Takes secrets out of texts that follow one another, also those that lie across an edge between two texts.
 ///
-/// Unlike [`Stream`](super::Stream) it holds nothing back: each text is told when it comes. Of a secret that is cut at the end of
-/// a text, at most 7 bytes are told there, and nothing of what follows them in the next. A private key ends with its last line,
+/// Unlike [`Stream`](super::Stream) it holds nothing back: each text is returned when it comes. Of a secret that is cut at the end of
+/// a text, at most 7 bytes are returned there, and nothing of what follows them in the next. A private key ends with its last line,
 /// in base64 also with the first text that is not base64 alone, at the latest after 16 KiB.
 ///
 /// ```
@@ -71,7 +68,13 @@ impl Sequence {
     fn indentation(&self, text: &str) -> usize {
         let rest = text.trim_start_matches([' ', '\t']);
         let n_blank = text.len() - rest.len();
-        if n_blank == 0 || !self.before.as_bytes().last().is_some_and(views::is_base64) {
+        if n_blank == 0
+            || !self
+                .before
+                .as_bytes()
+                .last()
+                .is_some_and(|byte| is_base64(*byte))
+        {
             return 0;
         }
         let n_before = self.before.len();
@@ -146,11 +149,14 @@ impl Sequence {
     fn tokens(&self, edge: usize) -> impl Iterator<Item = Range<usize>> + '_ {
         let (before, text) = self.before.split_at(edge);
         let is_key_open =
-            self.open_key.is_some() || open_key(before).is_some() || ends_in_begin(before);
+            self.open_key.is_some() || open_key(before).is_some() || ends_in_key_beginning(before);
         let most = border(
             text,
-            text.len()
-                .min(if is_key_open { MAX_KEY } else { MAX_TOKEN }),
+            text.len().min(if is_key_open {
+                MAX_KEY_BYTES
+            } else {
+                MAX_TOKEN
+            }),
         );
         let text = text.get(..most).unwrap_or_default();
         // Only private keys contain whitespace.
@@ -183,7 +189,7 @@ impl Sequence {
             kept -= 1;
         }
         self.before.drain(..kept);
-        self.before.shrink_to(MAX_KEY + 2 * MAX_TOKEN);
+        self.before.shrink_to(MAX_KEY_BYTES + 2 * MAX_TOKEN);
         while self.edges.len() > MAX_EDGES || self.edges.front().is_some_and(|edge| *edge < kept) {
             self.edges.pop_front();
         }
@@ -191,22 +197,4 @@ impl Sequence {
             *place -= kept;
         }
     }
-}
-
-const KEY_BEGIN: &str = "-----BEGIN ";
-
-/// Reports whether a text ends within the beginning of a private key.
-fn ends_in_begin(text: &str) -> bool {
-    let parts = KEY_BEGIN.char_indices().skip(1);
-    parts
-        .filter_map(|(at, _)| KEY_BEGIN.get(..at))
-        .any(|part| text.ends_with(part))
-}
-
-/// Returns the start of a private key whose last line is missing, unless it is longer than a key can be.
-fn open_key(text: &str) -> Option<usize> {
-    static FINDER: LazyLock<FinderRev<'_>> = LazyLock::new(|| FinderRev::new(KEY_BEGIN));
-    let begin = FINDER.rfind(text)?;
-    let key = text.get(begin..).unwrap_or_default();
-    (key.len() <= MAX_KEY && !key.contains("-----END ")).then_some(begin)
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use daemon_validate::is_base64;
 use memchr::{memchr_iter, memchr2, memchr2_iter};
 
 /// How many levels of JSON inside JSON are undone.
@@ -156,13 +157,13 @@ impl<'t> View<'t> {
         let mut copied = 0;
         for at in memchr2_iter(b'\n', b'\r', &self.bytes) {
             let before = at.checked_sub(1).and_then(|last| self.bytes.get(last));
-            if at < copied || !before.is_some_and(is_base64) {
+            if at < copied || !before.is_some_and(|byte| is_base64(*byte)) {
                 continue;
             }
             let rest = self.bytes.get(at..).unwrap_or_default();
             let is_blank = |byte: &u8| matches!(byte, b'\n' | b'\r' | b' ' | b'\t');
             let n_blank = rest.iter().take_while(|byte| is_blank(byte)).count();
-            if !rest.get(n_blank).is_none_or(is_base64) {
+            if !rest.get(n_blank).is_none_or(|byte| is_base64(*byte)) {
                 continue;
             }
             made.copy(self, copied..at);
@@ -238,7 +239,7 @@ impl Made {
         let n_run = bytes
             .iter()
             .rev()
-            .take_while(|byte| is_base64(byte))
+            .take_while(|byte| is_base64(**byte))
             .count();
         self.runs.push(end - n_run..end);
         self.breaks.push((end, place));
@@ -363,11 +364,6 @@ fn unicode(bytes: &[u8]) -> Option<Undone> {
         what: What::Char(c),
         n_read: 12,
     })
-}
-
-/// Reports whether a byte is a character of base64 in either alphabet.
-pub(super) fn is_base64(byte: &u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
 fn hex(digit: u8) -> Option<u32> {

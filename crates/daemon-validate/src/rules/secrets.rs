@@ -1,6 +1,7 @@
 //! D700: tokens and private keys.
 
 mod encoded;
+mod private_key;
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -9,9 +10,15 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use daemon_spec::{Diagnostic, Span};
 
 use self::encoded::encoded_tokens;
+use self::private_key::{KEY_BEGIN, end_of_key};
 use crate::Subject;
 use crate::prose::leading;
 use crate::report::report;
+
+pub use self::encoded::is_base64;
+pub use self::private_key::{
+    MAX_KEY_BYTES, ends_in_key_beginning, is_open_key_in_base64, open_key,
+};
 
 /// How the text after a known beginning has to go on to be a token.
 #[derive(Clone, Copy)]
@@ -74,11 +81,6 @@ const SHAPES: &[(&str, &str, Shape)] = &[
     ("eyJ", "a JSON Web Token", Shape::Jwt),
     (KEY_BEGIN, "a private key", Shape::Pem),
 ];
-
-/// What the first line of a private key begins with.
-const KEY_BEGIN: &str = "-----BEGIN ";
-/// What its last line begins with.
-const KEY_END: &str = "-----END ";
 
 static BEGINNINGS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::builder()
@@ -144,9 +146,6 @@ pub fn without_secrets(text: &str) -> Option<String> {
     Some(acc)
 }
 
-/// Most bytes of a private key that are looked through for its end.
-const MAX_KEY_BYTES: usize = 16 * 1024;
-
 /// Returns where in a text something looks like a token or a private key, in the order of the places.
 ///
 /// A private key reaches to the line that ends it, or over the 16 KiB in which that line was not found. What looks like one
@@ -200,43 +199,12 @@ pub fn may_begin_secret(text: &str) -> bool {
     BEGINNINGS.is_match(text) || encoded::may_begin(text)
 }
 
-/// Reports whether a text is base64 that begins with a private key whose last line is missing.
-///
-/// A caller that reads a text line by line keeps such a text: the next line belongs to the key. One that is longer than a key can
-/// be is none.
-///
-/// ```
-/// // `-----BEGIN PRIVATE KEY-----`, and the same with its last line.
-/// let begun = "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t";
-/// assert!(daemon_validate::is_open_key_in_base64(begun));
-/// assert!(!daemon_validate::is_open_key_in_base64(&format!("{begun}Ci0tLS0tRU5EIFBSSVZBVEUgS0VZLS0tLS0K")));
-/// ```
-pub fn is_open_key_in_base64(text: &str) -> bool {
-    encoded::is_open_key(text)
-}
-
 /// Returns the range of a token; a private key reaches to the line that ends it.
 fn whole(text: &str, token: &Token) -> Range<usize> {
     match token.what {
         "a private key" => token.range.start..end_of_key(text, token.range.end),
         _ => token.range.clone(),
     }
-}
-
-/// Returns where a private key whose first line ends at `from` is over.
-fn end_of_key(text: &str, from: usize) -> usize {
-    let rest = text.get(from..).unwrap_or_default();
-    let mut most = rest.len().min(MAX_KEY_BYTES);
-    while !rest.is_char_boundary(most) {
-        most -= 1;
-    }
-    let near = rest.get(..most).unwrap_or_default();
-    let footer = near.find(KEY_END).and_then(|at| {
-        let after = at + KEY_END.len();
-        let line = near.get(after..)?;
-        line.find("-----").map(|end| after + end + "-----".len())
-    });
-    from + footer.unwrap_or(near.len())
 }
 
 pub(crate) fn secret(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {

@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use super::private_key::{KEY_BEGIN, KEY_END, MAX_KEY_BYTES};
 use super::{SHAPES, Shape, Token, tokens};
 
 const LINE_BREAK: u8 = 64;
@@ -37,6 +38,11 @@ static KINDS: [u8; 256] = {
     kinds[b'\\' as usize] = BACKSLASH;
     kinds
 };
+
+/// Reports whether a byte is a character of base64, in the standard or the URL-safe alphabet.
+pub fn is_base64(byte: u8) -> bool {
+    KINDS[usize::from(byte)] < LINE_BREAK
+}
 
 /// Bits of the filter's key: three characters, which is what a beginning of three bytes determines at its worst alignment.
 const FILTER_BITS: u32 = 18;
@@ -119,10 +125,10 @@ pub(super) fn is_open_key(text: &str) -> bool {
     let run = Run::read(text.as_bytes(), 0..end);
     [0, 2, 4].into_iter().any(|first| {
         let decoded = run.decoded(first);
-        let rest = decoded.strip_prefix(super::KEY_BEGIN);
+        let rest = decoded.strip_prefix(KEY_BEGIN);
         rest.and_then(|rest| Shape::Pem.length(rest)).is_some()
-            && decoded.len() <= super::MAX_KEY_BYTES
-            && !decoded.contains(super::KEY_END)
+            && decoded.len() <= MAX_KEY_BYTES
+            && !decoded.contains(KEY_END)
     })
 }
 
