@@ -60,5 +60,6 @@ pub mod strays;
 pub mod token;
 pub mod unseen;
 pub mod wire;
+pub mod zones;
 
 pub use built::built_at;

@@ -10,7 +10,6 @@ use daemon_repo::DaemonSource;
 use daemon_store::{DaemonRow, Validity};
 use daemon_watch::{Interpretation, MatchIndex, Verdict};
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -18,6 +17,7 @@ use crate::explain::{Decided, indexed};
 use crate::ops::{OpError, OpErrorKind};
 use crate::readings::Readings;
 use crate::wire::VerdictObject;
+use crate::zones::Zones;
 
 /// What the store keeps of a daemon beside its row, as JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub struct SupportEntry {
 /// One registered daemon.
 #[derive(Clone, Debug)]
 pub struct Registered {
-    /// What the store keeps of it.
+    /// What the store keeps of it, without the text of its definition, which is parsed in `definition`.
     pub row: DaemonRow,
     /// Its conditions and support tree.
     pub definition: Definition,
@@ -59,20 +59,18 @@ pub struct Registered {
 impl Registered {
     /// Compiles a row.
     pub fn new(row: DaemonRow) -> Self {
-        Self::read_with(row, &Readings::default())
+        Self::read_with(row, &Readings::default(), &Zones::default())
     }
 
-    /// Compiles a row whose lines may have been read for other daemons.
-    pub fn read_with(row: DaemonRow, known: &Readings) -> Self {
-        let definition: Definition = serde_json::from_str(&row.definition).unwrap_or_default();
+    /// Compiles a row whose lines and zone may have been read for other daemons.
+    pub fn read_with(mut row: DaemonRow, known: &Readings, zones: &Zones) -> Self {
+        let text = std::mem::take(&mut row.definition);
+        let definition: Definition = serde_json::from_str(&text).unwrap_or_default();
         let lines = definition.watch.iter();
         let readings = lines.map(|line| known.of(line)).collect();
         let schedule = row.schedule.as_ref().and_then(|text| {
-            let zone = TimeZone::get(&text.zone).ok()?;
-            Some(Schedule::new(
-                text.expression.parse().ok()?,
-                daemon_cron::Zone::new(zone),
-            ))
+            let zone = zones.get(&text.zone)?;
+            Some(Schedule::new(text.expression.parse().ok()?, zone))
         });
         Self {
             row,
@@ -309,6 +307,7 @@ pub struct SharedRegistry {
     current: Arc<RwLock<Arc<Registry>>>,
     index: Arc<RwLock<MatchIndex<DaemonKey>>>,
     readings: Arc<Readings>,
+    zones: Arc<Zones>,
 }
 
 impl SharedRegistry {
@@ -322,14 +321,17 @@ impl SharedRegistry {
 
     /// Compiles a row; a line that a registered daemon has is not read again.
     pub fn compile(&self, row: DaemonRow) -> Registered {
-        Registered::read_with(row, &self.readings)
+        Registered::read_with(row, &self.readings, &self.zones)
     }
 
     /// Compiles a row, or takes over what is known of it where it wakes as before.
     pub(crate) fn renew(&self, known: &Registry, row: DaemonRow) -> Registered {
         match known.find_key(&row.key) {
             Some(old) if old.row.rev == row.rev && old.row.schedule == row.schedule => Registered {
-                row,
+                row: DaemonRow {
+                    definition: String::new(),
+                    ..row
+                },
                 ..Registered::clone(old)
             },
             _ => self.compile(row),

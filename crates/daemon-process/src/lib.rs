@@ -40,7 +40,7 @@ mod supervisor;
 mod tool;
 
 pub use abort::AbortNote;
-pub use allocator::return_large_allocations;
+pub use allocator::{limit_kept_memory, return_freed_memory};
 pub use mark::end_strays;
 pub use process_table::{Orphans, ProcessId, RUN_MARKER, boot_id, end_orphans};
 pub use program::{ProgramError, resolve_program};

@@ -29,7 +29,7 @@ pub(crate) async fn run(
     // From here on a stop ends the host in order, whatever its start waits for.
     let signals = Signals::new()?;
     // Webhooks may be large, and are held only until they are stored.
-    daemon_process::return_large_allocations();
+    daemon_process::limit_kept_memory();
     let home = Home::open(place.home()?).map_err(home_failure)?;
     let owner = own(&home)?;
     let overrides = Overrides {

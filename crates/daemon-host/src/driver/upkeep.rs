@@ -76,6 +76,8 @@ async fn sweep(inner: &Arc<Inner>, sweeps: u32) -> Result<(), StoreError> {
         if let Retention::For(_) = retain.runs {
             crate::runs::forget(inner, before(retain.runs)).await?;
         }
+        // The first round comes soon after the repositories were read, which takes more memory than their daemons keep.
+        daemon_process::return_freed_memory();
     }
     Ok(())
 }

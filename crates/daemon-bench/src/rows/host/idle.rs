@@ -13,8 +13,8 @@ const N_REPOSITORIES: usize = 100;
 const SELDOM: &str = "0 9 29 2 *";
 const MOST_MEMORY_KIB: u64 = 150 * 1024;
 const MOST_OF_A_CORE: f64 = 0.02;
-/// Until what began with the start is over.
-const SETTLE: Duration = Duration::from_secs(10);
+/// Until what began with the start is over, and the first round of upkeep, 15 seconds later.
+const SETTLE: Duration = Duration::from_secs(20);
 /// Two rounds of looking at every repository.
 const WATCHED: Duration = Duration::from_secs(60);
 
