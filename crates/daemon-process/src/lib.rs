@@ -17,7 +17,7 @@
 //! ```
 //!
 //! # What this crate does not do
-//! It knows no protocol, no provider and no folder. It has no wall clock: deadlines are durations, and whoever needs the
+//! It knows no protocol, no provider and no folder. It has no wall clock: deadlines are durations, and a caller that needs the
 //! time of an event reads its own clock. It runs on Linux only.
 //!
 //! # Guarantees
