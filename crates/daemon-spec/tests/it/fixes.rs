@@ -2,9 +2,11 @@
 
 use daemon_spec::{Code, Edit, Fix, Severity, Span, apply_fixes, parse};
 
+use crate::kit::parsed;
+
 /// Applies every fix of `input` and returns the text after it.
 fn fixed(input: &str) -> String {
-    let parsed = parse(input.as_bytes().to_vec());
+    let parsed = parsed(input);
     let fixes: Vec<_> = parsed
         .diagnostics
         .iter()
@@ -54,7 +56,7 @@ fn each_marked_fix_removes_its_finding_and_keeps_the_words() {
         let output = fixed(input);
         assert_eq!(output, expected);
         assert_eq!(
-            parse(output.into_bytes()).diagnostics,
+            parsed(&output).diagnostics,
             [],
             "nothing is left of {input:?}"
         );
@@ -65,7 +67,7 @@ fn each_marked_fix_removes_its_finding_and_keeps_the_words() {
 fn the_text_meant_is_the_text_the_fix_gives() {
     let broken = parse(b"---\nwatch:\n- a: b: c\n- `d` e\n- f: g\n    h: i\n---\n".to_vec());
     let after = fixed(broken.file.source().text().unwrap());
-    let mended = parse(after.into_bytes());
+    let mended = parsed(&after);
     let words = |parsed: &daemon_spec::Parse| -> Vec<String> {
         parsed
             .file

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod fixes;
+mod kit;
 mod oracles;
 mod places;
 mod properties;

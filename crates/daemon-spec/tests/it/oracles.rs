@@ -1,9 +1,10 @@
 //! What other readers make of the same files, and where they are wrong.
 
-use daemon_spec::{DaemonFile, Entry, Field, List, Text, parse};
+use daemon_spec::{DaemonFile, Entry, Field, List, Text};
 use gray_matter::{Matter, ParsedEntity, engine::YAML};
 use serde_yaml::Value;
 
+use crate::kit::{file, parsed};
 use crate::schema::CORPUS;
 
 fn gray_matter(text: &str) -> Option<ParsedEntity> {
@@ -40,7 +41,7 @@ fn typed(file: &DaemonFile) -> [(&'static str, Option<Value>); 6] {
 #[test]
 fn fields_read_as_serde_yaml_reads_them() {
     for yaml in CORPUS {
-        let file = parse(format!("---\n{yaml}\n---\n").into_bytes()).file;
+        let file = file(yaml);
         let oracle: Value = serde_yaml::from_str(&format!("{yaml}\n")).unwrap();
         for (name, ours) in typed(&file) {
             let is_strings = |value: &Value| match value {
@@ -63,7 +64,7 @@ fn serde_yaml_takes_words_for_text_that_others_do_not() {
     for word in ["no", "Yes", "on", "1_000", "2026-01-31"] {
         let oracle: Value = serde_yaml::from_str(&format!("id: {word}")).unwrap();
         assert_eq!(oracle.get("id"), Some(&Value::String(word.to_owned())));
-        let file = parse(format!("---\nid: {word}\n---\n").into_bytes()).file;
+        let file = file(&format!("id: {word}"));
         assert_eq!(file.id().value(), None, "{word}");
     }
 }
@@ -73,7 +74,7 @@ fn serde_yaml_takes_words_for_text_that_others_do_not() {
 fn serde_yaml_stops_where_reading_goes_on() {
     let yaml = "id: a: b\nid: twice\npurpose: fine\n";
     assert!(serde_yaml::from_str::<Value>(yaml).is_err());
-    let file = parse(format!("---\n{yaml}---\n").into_bytes()).file;
+    let file = file(yaml.trim_end());
     assert_eq!(
         file.purpose().value().map(|text| text.value.as_str()),
         Some("fine")
@@ -85,7 +86,7 @@ fn frames_are_cut_where_gray_matter_cuts_them() {
     for yaml in CORPUS {
         let text = format!("---\n{yaml}\n---\nbody with --- dashes\n\n- a list");
         let oracle = gray_matter(&text).unwrap();
-        let file = parse(text.clone().into_bytes()).file;
+        let file = parsed(&text).file;
         assert_eq!(
             file.source().slice(file.front_matter().unwrap()).trim_end(),
             oracle.matter.trim_end()
@@ -99,10 +100,7 @@ fn frames_are_cut_where_gray_matter_cuts_them() {
 fn gray_matter_trims_bodies() {
     let text = "---\nid: x\n---\n\n  indented\n\n";
     assert_eq!(gray_matter(text).unwrap().content, "  indented\n");
-    assert_eq!(
-        parse(text.as_bytes().to_vec()).file.body_text(),
-        "\n  indented\n\n"
-    );
+    assert_eq!(parsed(text).file.body_text(), "\n  indented\n\n");
 }
 
 /// `gray_matter` rewrites every line break of the body.
@@ -110,10 +108,7 @@ fn gray_matter_trims_bodies() {
 fn gray_matter_rewrites_line_breaks() {
     let text = "---\r\nid: x\r\n---\r\na\r\nb\r\n";
     assert_eq!(gray_matter(text).unwrap().content, "a\nb");
-    assert_eq!(
-        parse(text.as_bytes().to_vec()).file.body_text(),
-        "a\r\nb\r\n"
-    );
+    assert_eq!(parsed(text).file.body_text(), "a\r\nb\r\n");
 }
 
 /// `gray_matter` sees no front matter after a byte order mark, and says nothing.
@@ -121,7 +116,7 @@ fn gray_matter_rewrites_line_breaks() {
 fn gray_matter_misses_front_matter_after_a_byte_order_mark() {
     let text = "\u{FEFF}---\nid: x\n---\nbody\n";
     assert_eq!(gray_matter(text).unwrap().matter, "");
-    let parsed = parse(text.as_bytes().to_vec());
+    let parsed = parsed(text);
     assert_eq!(
         parsed.file.id().value().map(|id| id.value.as_str()),
         Some("x")
@@ -138,7 +133,7 @@ fn gray_matter_makes_front_matter_without_an_end_a_body() {
         (oracle.matter.as_str(), oracle.content.as_str()),
         ("", "id: x")
     );
-    let codes: Vec<_> = parse(text.as_bytes().to_vec())
+    let codes: Vec<_> = parsed(text)
         .diagnostics
         .iter()
         .map(|found| found.code.number())

@@ -1,11 +1,9 @@
 //! Spans, places inside strings, and what to delete.
 
-use daemon_spec::{DaemonFile, Entry, Field, Layout, Span, Style, Text, parse, quoted};
+use daemon_spec::{DaemonFile, Entry, Field, Layout, Span, Style, Text, quoted};
 use expect_test::{Expect, expect};
 
-fn file(yaml: &str) -> DaemonFile {
-    parse(format!("---\n{yaml}\n---\nbody\n").into_bytes()).file
-}
+use crate::kit::{file, parsed};
 
 /// Shows each field, member and entry as the text its span covers.
 fn check(yaml: &str, expected: Expect) {
@@ -123,7 +121,7 @@ fn a_place_outside_a_string_is_the_string() {
 
 #[test]
 fn lines_and_columns_count_from_one_in_code_points() {
-    let file = parse("---\r\nid: é🙂x\rpurpose: a\n---\n".as_bytes().to_vec()).file;
+    let file = parsed("---\r\nid: é🙂x\rpurpose: a\n---\n").file;
     let place = |at| {
         let place = file.source().position(at);
         (place.line, place.column, place.byte)

@@ -7,6 +7,8 @@ use daemon_spec::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use crate::kit::{file, parsed};
+
 /// Text that looks like front matter often enough to reach every branch.
 fn yaml_like() -> impl Strategy<Value = String> {
     let part = prop_oneof![
@@ -153,7 +155,7 @@ fn check_any(input: &[u8]) -> Result<(), TestCaseError> {
 
 /// Each fix removes its own finding and leaves the body as it was.
 fn check_fixes(input: &str) -> Result<(), TestCaseError> {
-    let parsed = parse(input.as_bytes().to_vec());
+    let parsed = parsed(input);
     for found in parsed
         .diagnostics
         .iter()
@@ -218,7 +220,7 @@ proptest! {
     fn quoted_text_reads_back(purpose in text(), entries in vec(text(), 1..4), body in text()) {
         let list: String = entries.iter().map(|entry| format!("  - {}\n", quoted(entry))).collect();
         let input = format!("---\npurpose: {}\nwatch:\n{list}---\n{body}", quoted(&purpose));
-        let parsed = parse(input.into_bytes());
+        let parsed = parsed(&input);
         prop_assert_eq!(&parsed.diagnostics, &[]);
         prop_assert_eq!(parsed.file.purpose().value().map(|text| text.value.clone()), Some(purpose));
         let read = parsed.file.watch().value().map(|list| list.entries.clone()).unwrap_or_default();
@@ -234,7 +236,7 @@ proptest! {
             c if at == escape => format!("\\U{:08x}", u32::from(c)),
             c => c.to_string(),
         }).collect();
-        let file = parse(format!("---\nschedule: \"{written}\"\n---\n").into_bytes()).file;
+        let file = file(&format!("schedule: \"{written}\""));
         let text = file.schedule().value().cloned().unwrap();
         prop_assert_eq!(&text.value, &value);
         let mut acc = String::new();
@@ -257,7 +259,7 @@ fn bytes_come_back_with_any_line_break_mark_emoji_and_size() {
         let fill = "🙂 line\r\n \t\r\u{2028}".repeat(MAX_FILE_BYTES / 19);
         let mut input = format!("{head}{fill}");
         input.extend(std::iter::repeat_n('x', MAX_FILE_BYTES - input.len()));
-        let parsed = parse(input.clone().into_bytes());
+        let parsed = parsed(&input);
         assert_eq!(parsed.file.reading(), Reading::Whole, "{head:?}");
         assert_eq!(parsed.file.body_text(), &input[head.len()..]);
         assert_eq!(parsed.file.into_source().into_bytes(), input.into_bytes());

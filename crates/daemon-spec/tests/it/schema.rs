@@ -1,6 +1,8 @@
 //! The JSON Schema and the typed view say the same about the same front matter.
 
-use daemon_spec::{Entry, Field, List, Text, parse, schema};
+use daemon_spec::{Entry, Field, List, Text, schema};
+
+use crate::kit::file;
 
 /// Front matter that other readers read alike: valid and invalid, without errors of syntax.
 pub(crate) const CORPUS: [&str; 36] = [
@@ -44,7 +46,7 @@ pub(crate) const CORPUS: [&str; 36] = [
 
 /// What a schema can say about the typed view: presence, types and emptiness.
 fn is_well_typed(yaml: &str) -> bool {
-    let file = parse(format!("---\n{yaml}\n---\n").into_bytes()).file;
+    let file = file(yaml);
     let is_required =
         |field: &Field<Text>| field.value().is_some_and(|text| !text.value.is_empty());
     let is_texts = |list: &List| {
