@@ -107,6 +107,17 @@ impl Reader<'_> {
 
     /// Turns of phrase whose words mean something else together.
     pub(crate) fn try_special(&mut self, draft: &mut Draft) -> bool {
+        self.try_verb_phrase(draft)
+            || self.try_quantity()
+            || self.try_qualified()
+            || self.try_alert_list(draft)
+            || self.try_exclusion(draft)
+            || self.try_auto_merge(draft)
+            || self.try_role(draft)
+    }
+
+    /// `changes are requested`, `closed without being merged`, `reopened again`.
+    fn try_verb_phrase(&mut self, draft: &mut Draft) -> bool {
         let at = self.at;
         let text = |at: usize| self.unit(at).map_or("", |unit| unit.text.as_str());
         // `changes are requested`
@@ -147,6 +158,13 @@ impl Reader<'_> {
             self.at += 1;
             return true;
         }
+        false
+    }
+
+    /// `all checks`, `both reviews`.
+    fn try_quantity(&mut self) -> bool {
+        let at = self.at;
+        let text = |at: usize| self.unit(at).map_or("", |unit| unit.text.as_str());
         // `all checks`: each of many is no matter, all of some are.
         if matches!(text(at), "all" | "both") {
             let next = self.skip(at + 1, &[Class::Article, Class::Of, Class::New]);
@@ -171,6 +189,13 @@ impl Reader<'_> {
             self.at += 1;
             return true;
         }
+        false
+    }
+
+    /// `a protected branch`, `updated by a push`.
+    fn try_qualified(&mut self) -> bool {
+        let at = self.at;
+        let text = |at: usize| self.unit(at).map_or("", |unit| unit.text.as_str());
         // `a protected branch`: which branches are, no payload says.
         if crate::grammar::literals::NOT_A_BRANCH.contains(&text(at))
             && self
@@ -189,6 +214,13 @@ impl Reader<'_> {
             self.at = end;
             return true;
         }
+        false
+    }
+
+    /// Dependabot as the first of several kinds of alerts.
+    fn try_alert_list(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let text = |at: usize| self.unit(at).map_or("", |unit| unit.text.as_str());
         // `Dependabot, secret scanning or code scanning alert`
         if text(at) == "dependabot" && self.alerts_follow(at + 1) {
             draft.nouns.push(NounHit {
@@ -202,6 +234,12 @@ impl Reader<'_> {
             self.at += 1;
             return true;
         }
+        false
+    }
+
+    /// `(not a pull request)`: a noun that the condition is not about.
+    fn try_exclusion(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
         // `(not a pull request)`, `rather than a pull request`, `the target is an issue`
         if self.is_any(at, &[Class::Not, Class::Except]) {
             let noun = self.skip(at + 1, &[Class::Article, Class::On]);
@@ -225,6 +263,13 @@ impl Reader<'_> {
                 return true;
             }
         }
+        false
+    }
+
+    /// Auto-merge that is switched on or off.
+    fn try_auto_merge(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let text = |at: usize| self.unit(at).map_or("", |unit| unit.text.as_str());
         // `auto-merge is enabled`
         if self.part(at) == Some(Part::AutoMerge) {
             let be = self.skip(at + 1, &[Class::Be, Class::Get]);
@@ -247,6 +292,13 @@ impl Reader<'_> {
             self.push_verb(draft, vec![verb], at..at + 2);
             return true;
         }
+        false
+    }
+
+    /// The bot of the daemon, and lines of a diff.
+    fn try_role(&mut self, draft: &mut Draft) -> bool {
+        let at = self.at;
+        let text = |at: usize| self.unit(at).map_or("", |unit| unit.text.as_str());
         // `the daemon's bot user`, `the bot`, where the app itself is meant
         if matches!(text(at), "daemon")
             && self.is(at + 1, Class::Possessive)

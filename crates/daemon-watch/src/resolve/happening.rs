@@ -48,15 +48,40 @@ pub(super) fn happenings(
     draft: &Draft,
     primary: &[Noun],
 ) -> Vec<Happening> {
+    let found = stated(reader, draft, primary);
     let span = reader.span(&draft.range);
-    let implied = |verbs: Vec<Verb>, mark: Mark| {
-        vec![Happening {
-            verbs,
-            index: None,
-            span,
-            mark,
-        }]
+    let implied = |(verbs, mark)| Happening {
+        verbs,
+        index: None,
+        span,
+        mark,
     };
+    if found.is_empty() && draft.gains.is_some() {
+        let gained = gains_a_part(draft, primary).then(|| {
+            let verbs = vec![Verb::Add, Verb::Create, Verb::Push, Verb::StarIt];
+            implied((verbs, Mark::Exact))
+        });
+        return gained.into_iter().collect();
+    }
+    if draft.loses.is_some() {
+        // How it was before is not what happens: `a pinned issue loses its assignee`.
+        let verbs = draft.verbs.iter().filter(|hit| hit.forms.has(Forms::PAST));
+        verbs.for_each(|hit| reader.release(hit.range.clone()));
+        return vec![implied((vec![Verb::Remove], Mark::Exact))];
+    }
+    if !found.is_empty() {
+        return found;
+    }
+    by_novelty(draft, primary)
+        .or_else(|| by_value(draft, primary))
+        .or_else(|| by_noun(reader, draft, primary))
+        .map(implied)
+        .into_iter()
+        .collect()
+}
+
+/// The verbs of a draft, without those that only say how something was before; releases the words of these.
+fn stated(reader: &mut Reader<'_>, draft: &Draft, primary: &[Noun]) -> Vec<Happening> {
     let mut found: Vec<Happening> = Vec::new();
     let mut unread: Vec<usize> = Vec::new();
     for (index, hit) in draft.verbs.iter().enumerate() {
@@ -64,11 +89,7 @@ pub(super) fn happenings(
             unread.push(index);
             continue;
         }
-        let has_files = draft
-            .mods
-            .iter()
-            .any(|hit| matches!(hit.kind, Mod::Files(..)));
-        if hit.verbs == [Verb::Touch] && !has_files || tells_a_past(reader, draft, index) {
+        if hit.verbs == [Verb::Touch] && !has_files(draft) || tells_a_past(reader, draft, index) {
             unread.push(index);
             continue;
         }
@@ -90,6 +111,11 @@ pub(super) fn happenings(
     for index in unread {
         reader.release(draft.verbs[index].range.clone());
     }
+    found
+}
+
+/// Whether `gets` is followed by what the noun gains, as in `an issue gets a label`.
+fn gains_a_part(draft: &Draft, primary: &[Noun]) -> bool {
     let gains_itself = primary.iter().all(|noun| !is_dependent(*noun))
         && draft.parts.is_empty()
         && !primary.contains(&Noun::Release)
@@ -97,78 +123,51 @@ pub(super) fn happenings(
             .is_new
             .zip(draft.gains)
             .is_none_or(|(new, gains)| new < gains);
-    if draft.gains.is_some() && found.is_empty() && gains_itself {
-        return Vec::new();
-    }
     let gains_something = draft.gains.is_none_or(|gains| {
         draft.nouns.iter().any(|hit| hit.at > gains)
             || draft.parts.iter().any(|part| part.range.end > gains)
             || draft.is_new.is_some_and(|new| new > gains)
     });
-    if !gains_something && found.is_empty() {
-        return Vec::new();
-    }
-    if draft.gains.is_some()
-        && (found.is_empty()
-            || found
-                .iter()
-                .all(|happening| happening.verbs.contains(&Verb::RequestReview)))
-        && found.is_empty()
-    {
-        return implied(
-            vec![Verb::Add, Verb::Create, Verb::Push, Verb::StarIt],
-            Mark::Exact,
-        );
-    }
-    if draft.loses.is_some() {
-        // How it was before is not what happens: `a pinned issue loses its assignee`.
-        let verbs = draft.verbs.iter().filter(|hit| hit.forms.has(Forms::PAST));
-        verbs.for_each(|hit| reader.release(hit.range.clone()));
-        return implied(vec![Verb::Remove], Mark::Exact);
-    }
-    if !found.is_empty() {
-        return found;
-    }
+    !gains_itself && gains_something
+}
+
+/// Verbs that no word says, and how sure they are.
+type Implied = (Vec<Verb>, Mark);
+
+/// What an approval or `new` implies.
+fn by_novelty(draft: &Draft, primary: &[Noun]) -> Option<Implied> {
     if draft.parts.iter().any(|part| part.part == Part::Approval) {
-        return implied(vec![Verb::Create], Mark::Exact);
+        return Some((vec![Verb::Create], Mark::Exact));
     }
-    if draft.is_new.is_some() && primary == [Noun::Release] {
-        return implied(vec![Verb::Publish], Mark::Inferred);
+    draft.is_new?;
+    if primary == [Noun::Release] {
+        return Some((vec![Verb::Publish], Mark::Inferred));
     }
-    if draft.is_new.is_some() {
-        return implied(
-            vec![Verb::Create, Verb::Push, Verb::Fire, Verb::Publish],
-            Mark::Exact,
-        );
-    }
-    let has_files = draft
-        .mods
-        .iter()
-        .any(|hit| matches!(hit.kind, Mod::Files(..)));
-    if has_files && (primary.contains(&Noun::PullRequest) || draft.touches) {
+    let verbs = vec![Verb::Create, Verb::Push, Verb::Fire, Verb::Publish];
+    Some((verbs, Mark::Exact))
+}
+
+/// What files, a conclusion or a measured value imply.
+fn by_value(draft: &Draft, primary: &[Noun]) -> Option<Implied> {
+    if has_files(draft) && (primary.contains(&Noun::PullRequest) || draft.touches) {
         let verb = if primary == [Noun::Commit] {
             Verb::Push
         } else {
             Verb::Touch
         };
-        return implied(vec![verb], Mark::Exact);
+        return Some((vec![verb], Mark::Exact));
     }
-    if draft
-        .mods
-        .iter()
-        .any(|hit| matches!(hit.kind, Mod::Conclusion(_)))
-        || ends_in_value(draft, primary)
-    {
-        return implied(vec![Verb::Complete], Mark::Exact);
+    let mut mods = draft.mods.iter();
+    if mods.any(|hit| matches!(hit.kind, Mod::Conclusion(_))) || ends_in_value(draft, primary) {
+        return Some((vec![Verb::Complete], Mark::Exact));
     }
-    if draft
-        .mods
-        .iter()
-        .any(|hit| matches!(hit.kind, Mod::Value(..)))
-        && primary.contains(&Noun::MetricAlert)
-    {
-        return implied(vec![Verb::Fire], Mark::Inferred);
-    }
+    let mut mods = draft.mods.iter();
+    let has_value = mods.any(|hit| matches!(hit.kind, Mod::Value(..)));
+    (has_value && primary.contains(&Noun::MetricAlert)).then(|| (vec![Verb::Fire], Mark::Inferred))
+}
+
+/// What nouns imply that are events themselves: `a comment by a human`.
+fn by_noun(reader: &Reader<'_>, draft: &Draft, primary: &[Noun]) -> Option<Implied> {
     let happens = |noun: &Noun| {
         matches!(
             noun,
@@ -193,7 +192,7 @@ pub(super) fn happenings(
                 .is_some_and(|unit| unit.text.contains("code"))
     };
     let is_bare_code = primary == [Noun::Commit] && draft.nouns.iter().any(is_code);
-    // `a tweet mentions us`: a mention of nobody knows whom, nobody knows where.
+    // `a tweet mentions us`: neither whom it mentions nor where is known.
     let is_stray_mention = primary == [Noun::Mention]
         && draft.sources.is_empty()
         && !reader.units.iter().any(|unit| unit.is(Class::Bot))
@@ -202,15 +201,16 @@ pub(super) fn happenings(
             .iter()
             .any(|hit| matches!(hit.kind, Mod::Is(Field::Channel, _)));
     if primary.iter().any(happens) && !is_bare_code && !is_stray_mention {
-        return implied(
-            vec![Verb::Create, Verb::Post, Verb::Push, Verb::Add],
-            Mark::Inferred,
-        );
+        let verbs = vec![Verb::Create, Verb::Post, Verb::Push, Verb::Add];
+        return Some((verbs, Mark::Inferred));
     }
-    if primary.contains(&Noun::Alert) && !draft.sources.is_empty() {
-        return implied(vec![Verb::Fire], Mark::Inferred);
-    }
-    Vec::new()
+    (primary.contains(&Noun::Alert) && !draft.sources.is_empty())
+        .then(|| (vec![Verb::Fire], Mark::Inferred))
+}
+
+fn has_files(draft: &Draft) -> bool {
+    let mut mods = draft.mods.iter();
+    mods.any(|hit| matches!(hit.kind, Mod::Files(..)))
 }
 
 /// A conclusion as a value: `ends in failure or timed_out`.
