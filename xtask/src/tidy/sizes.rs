@@ -2,12 +2,11 @@
 
 use super::tree::{Problem, Tree, code_before_tests, is_test_source};
 
-const FAILS_ABOVE: usize = 800;
-const WARNS_ABOVE: usize = 500;
+const MAX_LINES: usize = 500;
 const MAIN_FAILS_ABOVE: usize = 60;
 const BANNED_NAMES: [&str; 3] = ["utils.rs", "common.rs", "helpers.rs"];
 
-/// Checks the length of every source, without its tests.
+/// Checks the length of every source without its tests, which fails, and of every file of tests, which warns.
 pub(crate) fn lengths(tree: &Tree) -> Vec<Problem> {
     tree.sources()
         .filter_map(|(path, text)| length(path, text))
@@ -17,16 +16,12 @@ pub(crate) fn lengths(tree: &Tree) -> Vec<Problem> {
 fn length(path: &str, text: &str) -> Option<Problem> {
     if is_test_source(path) {
         let n_lines = text.lines().count();
-        let message = format!("{n_lines} lines of tests; split by what they test");
-        return (n_lines > FAILS_ABOVE).then(|| Problem::warning(path, FAILS_ABOVE, message));
+        let message = format!("{n_lines} lines, over {MAX_LINES}; split by what they test");
+        return (n_lines > MAX_LINES).then(|| Problem::warning(path, MAX_LINES, message));
     }
     let n_lines = code_before_tests(text).count();
-    if n_lines > FAILS_ABOVE {
-        let message = format!("{n_lines} lines, the limit is {FAILS_ABOVE}; split by concept");
-        return Some(Problem::error(path, FAILS_ABOVE, message));
-    }
-    let message = format!("{n_lines} lines, over {WARNS_ABOVE}; split by concept");
-    (n_lines > WARNS_ABOVE).then(|| Problem::warning(path, WARNS_ABOVE, message))
+    let message = format!("{n_lines} lines, the limit is {MAX_LINES}; split by concept");
+    (n_lines > MAX_LINES).then(|| Problem::error(path, MAX_LINES, message))
 }
 
 /// Checks that a `main.rs` only starts its library.
@@ -64,22 +59,21 @@ mod tests {
     }
 
     #[test]
-    fn a_long_source_warns_then_fails_and_tests_do_not_count() {
+    fn a_long_source_fails_long_tests_warn_and_tests_inside_do_not_count() {
         let tests = format!(
             "fn a() {{}}\n#[cfg(test)]\nmod tests {{\n{}}}\n",
             "//\n".repeat(900)
         );
         let tree = Tree::from([
             ("a/src/fits.rs", "//\n".repeat(500).as_str()),
-            ("a/src/large.rs", "//\n".repeat(501).as_str()),
             ("a/src/mostly_tests.rs", tests.as_str()),
-            ("a/src/over.rs", "//\n".repeat(801).as_str()),
-            ("a/tests/it/main.rs", "//\n".repeat(801).as_str()),
+            ("a/src/over.rs", "//\n".repeat(501).as_str()),
+            ("a/tests/it/fits.rs", "//\n".repeat(500).as_str()),
+            ("a/tests/it/main.rs", "//\n".repeat(501).as_str()),
         ]);
         assert_eq!(
             weights(&lengths(&tree)),
             [
-                ("a/src/large.rs", Weight::Warning),
                 ("a/src/over.rs", Weight::Error),
                 ("a/tests/it/main.rs", Weight::Warning),
             ]
