@@ -26,7 +26,7 @@ const PACKAGE: [Manifest; 3] = [Manifest::Node, Manifest::Python, Manifest::Envi
 const INTERPRETER: [Manifest; 1] = [Manifest::Environment];
 /// More than a manifest has.
 const MOST_MANIFEST: u64 = 1 << 20;
-/// Where npm and its like install packages beside each other.
+/// The directory in which npm and similar programs install packages.
 const SIBLINGS: &str = "node_modules";
 /// As much of a first line as the kernel reads.
 const MOST_LINE: u64 = 256;
@@ -85,7 +85,7 @@ pub(crate) fn grants(
     Ok(acc)
 }
 
-/// Refuses paths that hold something guarded, and directories that are somebody's home.
+/// Refuses paths that hold something guarded, and directories that are a user's home.
 ///
 /// # Errors
 /// Names the first of them.
@@ -101,7 +101,7 @@ pub(crate) fn refuse(granted: &[PathBuf], guarded: &[Guarded]) -> Result<(), Gra
         let held = held.cloned().or_else(|| {
             keys.is_dir().then(|| Guarded {
                 path: keys,
-                what: "somebody's keys".to_owned(),
+                what: "a user's SSH keys".to_owned(),
             })
         });
         if let Some(Guarded { path, what }) = held {
@@ -115,7 +115,7 @@ pub(crate) fn refuse(granted: &[PathBuf], guarded: &[Guarded]) -> Result<(), Gra
     Ok(())
 }
 
-/// Returns the directory of the package that a file is installed with: the packages beside each other among which it is, else the
+/// Returns the directory of the package that a file is installed with: the `node_modules` that holds it, else the
 /// nearest directory whose manifest it belongs to, else the directory of its version.
 fn installation(file: &Path, manifests: &[Manifest]) -> Option<PathBuf> {
     let above = || file.ancestors().skip(1);
@@ -124,7 +124,7 @@ fn installation(file: &Path, manifests: &[Manifest]) -> Option<PathBuf> {
         return Some(siblings.to_owned());
     }
     let is_package = |path: &&Path| {
-        // What anybody may write, such as `/tmp`, belongs to no package whatever somebody puts there.
+        // A directory that every user may write, such as `/tmp`, belongs to no package, whatever is put there.
         let is_own = |path: &Path| {
             path.metadata()
                 .is_ok_and(|meta| meta.permissions().mode() & 0o002 == 0)

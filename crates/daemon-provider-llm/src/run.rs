@@ -1,4 +1,4 @@
-//! A run: the loop of turns, driven by whoever reads its events.
+//! A run: the loop of turns, driven by the task that reads its events.
 
 use std::fmt;
 use std::future::Future;
@@ -55,7 +55,7 @@ impl FollowUps {
 pub(crate) struct Stopped(watch::Receiver<bool>);
 
 impl Stopped {
-    /// Waits until the run is to stop; for ever, if nobody can say so any more.
+    /// Waits until the run is to stop; for ever, if the sender is gone.
     pub(crate) async fn wait(&mut self) {
         if self.0.wait_for(|is_stopped| *is_stopped).await.is_err() {
             std::future::pending::<()>().await;

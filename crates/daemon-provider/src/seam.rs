@@ -27,7 +27,7 @@ pub trait Provider: Send + Sync {
 
     /// Returns those of the limits that hold for its runs from their start; one that nothing enforces is `None`.
     ///
-    /// A provider whose program may tell what it costs says so with [`RunEvent::Priced`].
+    /// A provider whose program may report what it costs does so with [`RunEvent::Priced`].
     fn enforced(&self, limits: &Limits) -> Limits {
         Limits {
             max_turns: None,
@@ -76,9 +76,9 @@ pub enum McpUse {
     Nobody,
     /// The provider itself, so that what the servers are given stays with it.
     ByProvider,
-    /// The provider's program, which is told of them and starts them.
+    /// The provider's program, which is given them and starts them.
     ByProgram,
-    /// Whoever in the provider's program reads the file that tells of them: nobody else knows whether one does.
+    /// Any part of the provider's program that reads the file that names them: the provider does not know whether one does.
     ByFile,
 }
 
@@ -108,7 +108,7 @@ pub trait Run: Send {
     /// An error ends the run like a terminal event does: `None` follows.
     async fn next(&mut self) -> Result<Option<RunEvent>, ProviderError>;
 
-    /// Returns whether the run has told its outcome and only its process has yet to leave.
+    /// Returns whether the run has reported its outcome and only its process has yet to end.
     ///
     /// No deadline applies to it any more.
     fn has_outcome(&self) -> bool {
@@ -136,14 +136,14 @@ pub trait Run: Send {
         Ok(answer)
     }
 
-    /// Begins to stop the run and returns; `next` tells the end.
+    /// Begins to stop the run and returns; `next` returns the end.
     ///
     /// The first reason wins, also over an end of the run that was on its way. Later calls change nothing, and neither does
     /// a call after the terminal event. Where [`Run::has_outcome`] holds, every reason but [`CancelReason::Reclaim`] ends the
     /// process alone, and the outcome stays.
     ///
     /// # Errors
-    /// The run could not be told; it may go on.
+    /// The run could not be stopped; it may go on.
     async fn cancel(&mut self, why: CancelReason) -> Result<(), ProviderError>;
 }
 

@@ -6,7 +6,7 @@
 //! clears the mark; only a log that was lost leaves it.
 //!
 //! Nor does SQLite say that a log lost its end: it takes what it can read for all there was. [`Found`] looks at the log
-//! before SQLite does, and at a mark beside the store of how far the log had come.
+//! before SQLite does, and at a mark, a file next to the store, of how far the log had come.
 
 use std::fs::File;
 use std::io;
@@ -25,7 +25,7 @@ use crate::wal::{self, Damage, Survey, Tail};
 /// How many pages the log may have before it is merged: 8 MiB. A log that has reached its length is only overwritten,
 /// and syncs of it cost a fraction of those of a growing file, so it should reach it soon.
 const MERGE_AT: u64 = 2_000;
-/// The size of a page where a database does not tell.
+/// The size of a page if the header of a database cannot be read.
 const USUAL_PAGE: usize = 4_096;
 
 /// Returns the path of the log of a database.

@@ -18,7 +18,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/0009.sql"),
 ];
 
-/// `DMNS`: tells our files from other programs'.
+/// `DMNS`: distinguishes our files from other programs'.
 const APPLICATION_ID: i64 = 0x444D_4E53;
 
 /// The newest version known.
@@ -134,6 +134,19 @@ mod tests {
         assert_eq!((epoch, version), (7, newest()));
     }
 
+    /// Stores an event as version 8 did.
+    fn insert_event(conn: &Connection, seq: i64, what: (&str, &str, &str), facts: &str) {
+        let (source, kind, subject) = what;
+        conn.execute(
+            "INSERT INTO event (seq, id, source, kind, subject, happened_at, received_at, delivery, due) \
+             VALUES (?1, ?1, ?2, ?3, ?4, 0, 0, '', 0)",
+            (seq, source, kind, subject),
+        )
+        .unwrap();
+        conn.execute("INSERT INTO payload VALUES (?1, ?2, x'')", (seq, facts))
+            .unwrap();
+    }
+
     #[test]
     fn the_branches_of_pull_requests_are_read_from_stored_facts() {
         let mut conn = Connection::open_in_memory().unwrap();
@@ -143,60 +156,16 @@ mod tests {
         let facts = |head: &str, fork: bool| {
             format!(r#"{{"v":1,"facts":[["number",7],["head","{head}"],["fork",{fork}]]}}"#)
         };
-        let said = [
-            (
-                1,
-                "github",
-                "pull_request",
-                "github:o/r#7",
-                facts("old", false),
-            ),
-            (
-                2,
-                "github",
-                "pull_request_review",
-                "github:o/r#7",
-                facts("new", false),
-            ),
-            (
-                3,
-                "github",
-                "issue_comment",
-                "github:o/r#7",
-                facts("none", false),
-            ),
-            (
-                4,
-                "github",
-                "pull_request",
-                "github:o/r#8",
-                facts("theirs", true),
-            ),
-            (
-                5,
-                "github",
-                "pull_request",
-                "github:o/r#9",
-                "damaged".to_owned(),
-            ),
-            (
-                6,
-                "git",
-                "merge",
-                "git:o/r:refs/heads/main",
-                facts("main", false),
-            ),
-        ];
-        for (seq, source, kind, subject, facts) in said {
-            conn.execute(
-                "INSERT INTO event (seq, id, source, kind, subject, happened_at, received_at, delivery, due) \
-                 VALUES (?1, ?1, ?2, ?3, ?4, 0, 0, '', 0)",
-                (seq, source, kind, subject),
-            )
-            .unwrap();
-            conn.execute("INSERT INTO payload VALUES (?1, ?2, x'')", (seq, facts))
-                .unwrap();
-        }
+        let request = |subject| ("github", "pull_request", subject);
+        let review = ("github", "pull_request_review", "github:o/r#7");
+        let comment = ("github", "issue_comment", "github:o/r#7");
+        let merge = ("git", "merge", "git:o/r:refs/heads/main");
+        insert_event(&conn, 1, request("github:o/r#7"), &facts("old", false));
+        insert_event(&conn, 2, review, &facts("new", false));
+        insert_event(&conn, 3, comment, &facts("none", false));
+        insert_event(&conn, 4, request("github:o/r#8"), &facts("theirs", true));
+        insert_event(&conn, 5, request("github:o/r#9"), "damaged");
+        insert_event(&conn, 6, merge, &facts("main", false));
         conn.execute(
             "INSERT INTO report (seq, source, kind, subject, happened_at, received_at, delivery, facts, body) \
              VALUES (6, 'github', 'pull_request', 'github:o/r#10', 0, 0, '', ?1, x'')",
@@ -204,18 +173,14 @@ mod tests {
         )
         .unwrap();
         migrate(&mut conn).unwrap();
-        let mut find = conn.prepare("SELECT * FROM pull_request").unwrap();
-        let rows = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
-        let found: Vec<(String, Option<String>)> = rows.unwrap().map(Result::unwrap).collect();
-        let head =
-            |subject: &str, head: Option<&str>| (subject.to_owned(), head.map(str::to_owned));
+        let mut find = conn
+            .prepare("SELECT subject || ' ' || ifnull(head, '-') FROM pull_request")
+            .unwrap();
+        let rows = find.query_map([], |row| row.get(0)).unwrap();
+        let found: Vec<String> = rows.map(Result::unwrap).collect();
         assert_eq!(
             found,
-            [
-                head("github:o/r#10", Some("topic")),
-                head("github:o/r#7", Some("new")),
-                head("github:o/r#8", None),
-            ]
+            ["github:o/r#10 topic", "github:o/r#7 new", "github:o/r#8 -"]
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Payloads: stored once beside their event, and forgotten when they are old.
+//! Payloads: stored once, in a table of their own, and forgotten when they are old.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ pub(crate) fn of_row(
         };
     }
     let mut payload: Arc<[u8]> = std::iter::repeat_n(0, n_bytes).collect();
-    let bytes = Arc::get_mut(&mut payload).expect("nobody shares it yet");
+    let bytes = Arc::get_mut(&mut payload).expect("it has no other owner yet");
     let blob = conn.blob_open(MAIN_DB, table, "body", number, true)?;
     blob.read_at_exact(bytes, 0)?;
     blob.close()?;

@@ -200,7 +200,7 @@ pub fn unrecorded_ticks(
     }
 }
 
-/// Works out the trigger of the rows that are left of a commit; `None` where none of them wakes anybody.
+/// Works out the trigger of the rows that are left of a commit; `None` if none of them wakes a daemon.
 ///
 /// Where the trigger's own tick is recorded already, the newest of those that were to join it stands for it. Without any,
 /// what was to give way to it has nothing to give way to unless something is `unfinished`: then its newest tick is to run.

@@ -24,7 +24,7 @@ pub trait Events: Send + Sync {
     /// Stores events in one transaction and says of each whether it was new.
     ///
     /// An event is a duplicate if any of its identities is stored and still counts; then only the count of the first
-    /// rises. Two events of one call may be duplicates of each other. A sender told `Ok` never needs to repeat.
+    /// rises. Two events of one call may be duplicates of each other. A sender that got `Ok` never needs to repeat.
     ///
     /// A report of a happening that another source reported, or the same source as another kind, is kept under the first
     /// event and answered as a `Report`: those of its keys that name no other event any more name the first from then on,
@@ -154,9 +154,9 @@ pub trait Ticks: Send + Sync {
 
     /// Records ticks, moves cursors and admits activations in one transaction.
     ///
-    /// Each commit stands for itself: one whose cursor had moved, or whose coverage has ended, writes nothing and does
+    /// Each commit is independent: one whose cursor had moved, or whose coverage has ended, writes nothing and does
     /// not hinder the others. What is recorded already is cut off its rows, and a trigger whose tick is recorded wakes
-    /// nobody. What the trigger was admitted as corrects the outcome of its rows: a tick that was to make an activation
+    /// no daemon. What the trigger was admitted as corrects the outcome of its rows: a tick that was to make an activation
     /// and joined one is `coalesced`, one that was to join what has been claimed meanwhile is `enqueued`, and a full
     /// queue makes it `refused`.
     async fn commit_ticks(&self, commits: Vec<TickCommit>) -> Result<Vec<TickResult>, StoreError>;
@@ -228,7 +228,7 @@ pub trait Activations: Send + Sync {
     /// Marks a claimed activation as running and stores its run.
     ///
     /// # Errors
-    /// `LeaseLost` if another attempt, or nobody, holds it.
+    /// `LeaseLost` if another attempt, or none, holds it.
     async fn start_run(
         &self,
         id: &ActivationId,
@@ -237,7 +237,7 @@ pub trait Activations: Send + Sync {
         now: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// Stores a run as it stands. A run of an activation is written under that activation's lease.
+    /// Stores the current state of a run. A run of an activation is written under that activation's lease.
     ///
     /// # Errors
     /// `LeaseLost` as above.
@@ -256,7 +256,7 @@ pub trait Activations: Send + Sync {
     /// Ends an attempt: the activation's next state, outputs, state changes, the daemon's failures and gate, together.
     ///
     /// # Errors
-    /// `LeaseLost` if another attempt, or nobody, holds it; then nothing of the attempt is kept. `State` if the changes of
+    /// `LeaseLost` if another attempt, or none, holds it; then nothing of the attempt is kept. `State` if the changes of
     /// state do not fit; then nothing was written and the lease is still held.
     async fn end_attempt(
         &self,
@@ -375,7 +375,7 @@ pub trait Hosting: Send + Sync {
 
     /// Forgets payloads, identities and ticks that are older than the given instants.
     ///
-    /// With its payload goes what was read from it, except [`Events::head_of`], and what was wanted beside it. Payloads of events still to be matched, or
+    /// With its payload goes what was read from it, except [`Events::head_of`], and the facts that were wanted in addition. Payloads of events still to be matched, or
     /// waiting for a fact, stay. Identities that begin with `body:` are kept as long as ticks.
     async fn retain(
         &self,

@@ -211,8 +211,8 @@ fn a_package_that_holds_something_guarded_or_somebodys_keys_is_refused() {
     assert_eq!(refused(&secret), Some(message));
     assert_eq!(refused(&place.root), None);
     place.file("u/.ssh/id", "");
-    let told = refused(&place.root).unwrap();
-    assert!(told.contains("holds somebody's keys `"), "{told}");
+    let error = refused(&place.root).unwrap();
+    assert!(error.contains("holds a user's SSH keys `"), "{error}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn event(n: u64) -> NewEvent {
 #[test]
 #[expect(
     clippy::disallowed_methods,
-    reason = "the parent tells the child through its environment, which is otherwise empty"
+    reason = "the parent names the store in the environment of the child, which is otherwise empty"
 )]
 fn child_that_is_killed() {
     let Ok(path) = std::env::var(CHILD) else {
@@ -110,7 +110,7 @@ pub(crate) fn killed_after(path: &Path, before: &str, n_lines: usize) -> Vec<u64
     // SIGKILL: nothing of the child's own runs any more.
     child.kill().unwrap();
     child.wait().unwrap();
-    // What was still in the pipe was acknowledged as well; a torn last line was not read by anybody.
+    // What was still in the pipe was acknowledged as well; a torn last line counts for nothing.
     acknowledged.extend(lines.map_while(Result::ok).filter_map(|line| number(&line)));
     acknowledged
 }
@@ -127,10 +127,11 @@ fn every_acknowledged_event_survives_a_kill() {
     let path = folder.path().join("store.db");
     let mut acknowledged = BTreeSet::new();
     for kill in 0..KILLS {
-        let told = killed_after(&path, "", usize::try_from(5 + 60 * kill).unwrap());
-        let length = told.iter().map(|n| n.to_string().len()).max();
+        let of_child = killed_after(&path, "", usize::try_from(5 + 60 * kill).unwrap());
+        let length = of_child.iter().map(|n| n.to_string().len()).max();
         acknowledged.extend(
-            told.into_iter()
+            of_child
+                .into_iter()
                 .filter(|n| Some(n.to_string().len()) == length),
         );
     }

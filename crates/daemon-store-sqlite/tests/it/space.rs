@@ -97,12 +97,15 @@ fn a_payload_is_stored_once_and_read_back_whole() {
         );
     }
     let conn = Connection::open(&path).unwrap();
-    let beside: i64 = conn
+    let longest_facts: i64 = conn
         .query_row("SELECT max(length(facts)) FROM payload", [], |row| {
             row.get(0)
         })
         .unwrap();
-    assert!(beside < 1_000, "{beside} bytes are stored beside a payload");
+    assert!(
+        longest_facts < 1_000,
+        "the facts take {longest_facts} bytes"
+    );
 }
 
 #[test]

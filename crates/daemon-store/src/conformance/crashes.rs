@@ -150,7 +150,7 @@ pub(super) async fn one_suspect_runs_at_a_time(store: &dyn Store) {
         .expect("ends");
     let second = begun_again(store, 8).await;
     assert_eq!(second.id, other);
-    // The crash that follows had nothing of the one that ended, and clears nobody who was there.
+    // The crash that follows had nothing of the one that ended, and clears none of those that were.
     restart(store, HostEnd::Aborted, 9).await;
     let left = read(store, &other).await;
     let in_both = Blame {

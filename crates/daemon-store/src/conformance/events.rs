@@ -109,11 +109,11 @@ pub(super) async fn a_second_delivery_is_a_duplicate_by_any_identity(store: &dyn
 
 pub(super) async fn a_duplicate_stores_none_of_its_identities(store: &dyn Store) {
     accept(store, vec![new_event(1, "body:x")]).await;
-    let told_again = NewEvent {
+    let again = NewEvent {
         identities: vec![forever("id:2"), forever("body:x")],
         ..new_event(2, "")
     };
-    assert_eq!(accept(store, vec![told_again]).await, [duplicate_of(1)]);
+    assert_eq!(accept(store, vec![again]).await, [duplicate_of(1)]);
     assert_eq!(accept(store, vec![new_event(3, "id:2")]).await, [new(3)]);
 }
 
@@ -191,7 +191,7 @@ pub(super) async fn moves_and_cursors_are_stored_together(store: &dyn Store) {
 }
 
 pub(super) async fn unmatched_events_come_oldest_first(store: &dyn Store) {
-    let told = NewEvent {
+    let done = NewEvent {
         matching: Matching::Done,
         ..new_event(2, "id:2")
     };
@@ -199,7 +199,7 @@ pub(super) async fn unmatched_events_come_oldest_first(store: &dyn Store) {
         store,
         vec![
             new_event(3, "id:3"),
-            told,
+            done,
             new_event(1, "id:1"),
             new_event(4, "id:4"),
         ],

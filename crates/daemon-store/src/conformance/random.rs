@@ -181,7 +181,7 @@ impl World {
                 .expect("there are two"),
             "no answer",
         );
-        let told = Fact {
+        let fetched = Fact {
             found: Enrichment::default(),
             origin: FactOrigin::LocalGit,
             note: None,
@@ -196,7 +196,7 @@ impl World {
         };
         let tried = TriedFact {
             event: row.event.id.clone(),
-            fact: fact.after_try(if is_found { Ok(&told) } else { Err(&error) }, self.now),
+            fact: fact.after_try(if is_found { Ok(&fetched) } else { Err(&error) }, self.now),
             found: is_found.then_some(found),
         };
         let settled = store.settle_fact(tried, self.now).await;

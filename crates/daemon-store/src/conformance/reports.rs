@@ -7,7 +7,7 @@ use super::events::{accept, duplicate_of, new, report_to, row_of};
 use super::scene::{
     activation_id, at, event, event_id, forever, new_event, registered, within, woken,
 };
-use crate::rows::{Matched, Matching, NewEvent};
+use crate::rows::{EventRow, Matched, Matching, NewEvent};
 use crate::traits::Store;
 
 /// Returns an event of a source and a kind, known by an id of its own and by what happened.
@@ -91,13 +91,13 @@ pub(super) async fn a_move_that_is_made_again_later_is_one_event_again(store: &d
         }
         new
     };
-    let told = vec![
+    let moves = vec![
         moved(1, Source::Github, 0),
         moved(2, Source::Git, 4000),
         moved(3, Source::Github, 4001),
         moved(4, Source::Github, 4002),
     ];
-    let ids: Vec<EventId> = accept(store, told)
+    let ids: Vec<EventId> = accept(store, moves)
         .await
         .into_iter()
         .map(|one| one.id)
@@ -185,6 +185,18 @@ pub(super) async fn a_report_names_the_branch_of_a_pull_request(store: &dyn Stor
     assert_eq!(head.as_deref(), Some("topic"));
 }
 
+/// Returns the kind, title and label of each report of an event.
+fn titles(row: &EventRow) -> Vec<String> {
+    let reports = row.reports().into_iter();
+    reports
+        .map(|report| {
+            let text = |field| report.facts.text(field).unwrap_or_default();
+            let (title, label) = (text(Field::Title), text(Field::Labels));
+            format!("{}: {title}, {label}", report.kind)
+        })
+        .collect()
+}
+
 pub(super) async fn facts_of_all_reports_are_kept_and_matched(store: &dyn Store) {
     registered(store, &["a", "b"]).await;
     let mut first = report_of(1, MERGED, "merge:o/r:1");
@@ -210,23 +222,11 @@ pub(super) async fn facts_of_all_reports_are_kept_and_matched(store: &dyn Store)
     accept(store, vec![second]).await;
     let due = store.unmatched(0, 5).await.expect("reads");
     assert_eq!(due.len(), 1, "it is to be matched once more");
-    let titles: Vec<(String, Option<String>, Option<String>)> = due[0]
-        .reports()
-        .into_iter()
-        .map(|report| {
-            let text = |field| report.facts.text(field).map(str::to_owned);
-            (report.kind.clone(), text(Field::Title), text(Field::Labels))
-        })
-        .collect();
-    let report_of = |kind: &str, title: &str| {
-        let labels = Some("docs".to_owned());
-        (kind.to_owned(), Some(title.to_owned()), labels)
-    };
     assert_eq!(
-        titles,
+        titles(&due[0]),
         [
-            report_of("pull_request", "as GitHub says"),
-            report_of("merge", "as git says")
+            "pull_request: as GitHub says, docs",
+            "merge: as git says, docs"
         ]
     );
     let stale = store.commit_matches(vec![wakes("b", 31)], at(6)).await;

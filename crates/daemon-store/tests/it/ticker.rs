@@ -38,16 +38,16 @@ fn a_trigger_tells_of_every_tick_that_it_stands_for() {
     let activation = machine.store.activation(&pending[0]).unwrap();
     let trigger = &activation.triggers[0];
     assert_eq!(trigger.key, TriggerKey::Tick(at("2026-01-09T08:00:00Z")));
-    let told = trigger.occasion.as_ref().unwrap();
+    let occasion = trigger.occasion.as_ref().unwrap();
     assert_eq!(
         (
-            told.expression.as_str(),
-            told.zone.as_str(),
-            told.local.as_str()
+            occasion.expression.as_str(),
+            occasion.zone.as_str(),
+            occasion.local.as_str()
         ),
         ("as written", "Europe/Berlin", "2026-01-09 09:00 +01:00")
     );
-    let missed = told.missed.as_ref().unwrap();
+    let missed = occasion.missed.as_ref().unwrap();
     assert_eq!((missed.count, missed.list.len()), (199, 100));
     assert_eq!(missed.first, at("2026-01-01T01:00:00Z"));
     assert_eq!(missed.last, at("2026-01-09T07:00:00Z"));

@@ -119,8 +119,8 @@ fn all_tokens(text: &str) -> Vec<Token> {
 ///
 /// ```
 /// let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
-/// let told = format!("push with {token} now");
-/// assert_eq!(daemon_validate::without_secrets(&told).as_deref(), Some("push with [a GitHub token, removed] now"));
+/// let text = format!("push with {token} now");
+/// assert_eq!(daemon_validate::without_secrets(&text).as_deref(), Some("push with [a GitHub token, removed] now"));
 /// assert_eq!(daemon_validate::without_secrets("push with your own"), None);
 /// ```
 pub fn without_secrets(text: &str) -> Option<String> {

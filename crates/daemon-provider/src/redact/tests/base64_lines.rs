@@ -42,15 +42,15 @@ fn a_known_secret_is_taken_out_of_base64_whose_lines_were_broken() {
                     "\n", "\r\n", "\n    ", "\\n", "\\r\\n", "\\n  ", "\\\\n", "%0A",
                 ] {
                     let text = format!("see:\n{}\nend", wrapped(&encoded, columns, line_break));
-                    let told = redactor.text(&text);
-                    let context = format!("{text} told as {told}");
-                    assert_eq!(told.matches(REDACTED).count(), 1, "{context}");
+                    let redacted = redactor.text(&text);
+                    let context = format!("{text} redacted to {redacted}");
+                    assert_eq!(redacted.matches(REDACTED).count(), 1, "{context}");
                     // What the secret's neighbours share characters with stays.
-                    let rest = told.replace(REDACTED, "").replace(line_break, "");
+                    let rest = redacted.replace(REDACTED, "").replace(line_break, "");
                     let most = "see:\n\nend".len() + (2 * before.len() + 6) * 4 / 3;
                     assert!(rest.len() <= most, "{context}");
                     assert!(
-                        told.starts_with("see:\n") && told.ends_with("\nend"),
+                        redacted.starts_with("see:\n") && redacted.ends_with("\nend"),
                         "{context}"
                     );
                 }
@@ -79,17 +79,20 @@ fn a_known_secret_in_broken_base64_is_taken_out_of_a_text_in_pieces() {
     let redactor = Redactor::of([secret]);
     for at in 0..text.len() {
         let mut stream = redactor.stream();
-        let told = [
+        let redacted = [
             stream.push(&text[..at]),
             stream.push(&text[at..]),
             stream.finish(),
         ]
         .concat();
-        assert_eq!(told, REDACTED, "{at}");
+        assert_eq!(redacted, REDACTED, "{at}");
         let mut texts = redactor.sequence();
-        let told = [texts.push(&text[..at]), texts.push(&text[at..])].concat();
-        let shown = told.replace(REDACTED, "");
-        assert!(told.contains(REDACTED) && shown.len() < 8, "{at}: {told}");
+        let redacted = [texts.push(&text[..at]), texts.push(&text[at..])].concat();
+        let shown = redacted.replace(REDACTED, "");
+        assert!(
+            redacted.contains(REDACTED) && shown.len() < 8,
+            "{at}: {redacted}"
+        );
     }
 }
 
@@ -100,7 +103,7 @@ fn private_key(n_lines: usize) -> String {
 }
 
 #[test]
-fn no_line_of_an_unknown_private_key_in_base64_is_told() {
+fn no_line_of_an_unknown_private_key_in_base64_is_returned() {
     let key = private_key(25);
     for before in ["", "x", "xy", "[[\"key\":\""] {
         for columns in [20, 64, 65, 76] {
@@ -109,15 +112,19 @@ fn no_line_of_an_unknown_private_key_in_base64_is_told() {
                 let lines = wrapped(&encoded, columns, "\n");
                 let mut texts = Redactor::default().sequence();
                 assert_eq!(texts.push("the key:"), "the key:");
-                let told: Vec<String> = lines
+                let redacted: Vec<String> = lines
                     .lines()
                     .map(|line| texts.push(&format!("{indentation}{line}")))
                     .collect();
                 // The head itself is no secret, nor is the end, whose characters a neighbour shares.
-                let secret = 4..told.len() - 3;
-                for (n, told) in told.iter().enumerate().filter(|(n, _)| secret.contains(n)) {
+                let secret = 4..redacted.len() - 3;
+                for (n, redacted) in redacted
+                    .iter()
+                    .enumerate()
+                    .filter(|(n, _)| secret.contains(n))
+                {
                     assert_eq!(
-                        told.trim(),
+                        redacted.trim(),
                         REDACTED,
                         "{columns} columns, line {n}, after {before:?}"
                     );
@@ -161,12 +168,15 @@ fn what_looks_like_a_token_is_taken_out_of_base64_at_every_alignment() {
         for before in ["", ":", "u:", "é~?>", "{\"key\":\""] {
             for (alphabet, after) in [(STANDARD, ""), (URL_SAFE, "\"}"), (STANDARD, "\n>>>")] {
                 let written = base64(&format!("{before}{token}{after}"), alphabet);
-                let told = Redactor::default().text(&written).into_owned();
+                let redacted = Redactor::default().text(&written).into_owned();
                 let n_left = written.len() - (token.len() * 8 / 6);
-                assert!(told.contains(REDACTED), "{token} as {written}: {told}");
                 assert!(
-                    told.len() <= n_left + REDACTED.len(),
-                    "{token} as {written}: {told}"
+                    redacted.contains(REDACTED),
+                    "{token} as {written}: {redacted}"
+                );
+                assert!(
+                    redacted.len() <= n_left + REDACTED.len(),
+                    "{token} as {written}: {redacted}"
                 );
                 // Where lines of it were broken, also in JSON, and behind an odd character.
                 let lines: Vec<&str> = (0..written.len().div_ceil(7))
@@ -174,10 +184,10 @@ fn what_looks_like_a_token_is_taken_out_of_base64_at_every_alignment() {
                     .collect();
                 for line_break in ["\n", "\r\n", "\n    ", "\\n", "\\r\\n"] {
                     let broken = format!("see A{}.", lines.join(line_break));
-                    let told = Redactor::default().text(&broken).into_owned();
-                    let words: Vec<&str> = told.split(REDACTED).collect();
-                    assert_eq!(words.len(), 2, "{token} as {broken}: {told}");
-                    assert!(words[0].len() < 6 + (before.len() + 3) * 4, "{told}");
+                    let redacted = Redactor::default().text(&broken).into_owned();
+                    let words: Vec<&str> = redacted.split(REDACTED).collect();
+                    assert_eq!(words.len(), 2, "{token} as {broken}: {redacted}");
+                    assert!(words[0].len() < 6 + (before.len() + 3) * 4, "{redacted}");
                 }
             }
         }
@@ -202,8 +212,11 @@ fn a_token_in_base64_across_an_edge_is_taken_out_of_the_rest() {
     let written = base64(&format!("key {token}."), STANDARD);
     for at in 0..50 {
         let mut texts = Redactor::default().sequence();
-        let told = [texts.push(&written[..at]), texts.push(&written[at..])].concat();
-        assert!(told.contains(REDACTED), "{at}: {told}");
-        assert!(!told.contains(&written[at.max(8)..56]), "{at}: {told}");
+        let redacted = [texts.push(&written[..at]), texts.push(&written[at..])].concat();
+        assert!(redacted.contains(REDACTED), "{at}: {redacted}");
+        assert!(
+            !redacted.contains(&written[at.max(8)..56]),
+            "{at}: {redacted}"
+        );
     }
 }
