@@ -8,7 +8,7 @@ use daemon_host::driver::{Inner, Runtime};
 use daemon_host::home::{Home, Ownership};
 use daemon_host::ops::Operations;
 use daemon_host::secrets::HostSecrets;
-use daemon_host::serve::{Compose as _, begin_epoch};
+use daemon_host::serve::{Compose as _, OpenFailure, begin_epoch};
 use daemon_store::Store;
 
 use crate::compose::{Composer, open_store};
@@ -37,7 +37,7 @@ impl Alone {
         composer: &Composer,
         config: Config,
     ) -> Result<Self, Failure> {
-        let parts = composer.parts(&config, Instant::now() + GIT)?;
+        let parts = composer.parts(&config, Instant::now() + GIT, OpenFailure::Refuse)?;
         if let Some(repo) = parts.unopened.first() {
             let message = format!("git did not open `{}` in time", repo.name);
             return Err(Failure::new(Exit::NoInput, "repository", message));

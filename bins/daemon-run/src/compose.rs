@@ -13,7 +13,7 @@ use daemon_host::driver::{Checked, Checker, Parts, Planner, Push, PushPermission
 use daemon_host::home::Home;
 use daemon_host::ops::{OpError, OpErrorKind, chain};
 use daemon_host::policy::{OFFLINE_LEVEL, is_offline};
-use daemon_host::serve::Compose;
+use daemon_host::serve::{Compose, OpenFailure};
 use daemon_process::{Enclosure, Network, ProcessLimit, SandboxLevel, Supervisor};
 use daemon_repo::{Discovery, Git, Problem as GitProblem, Remote, Repository, daemon_branch};
 use daemon_store::{Store, StoreError};
@@ -22,6 +22,7 @@ use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
 use crate::names;
 use crate::place::Place;
 use crate::services::services;
+use crate::watched::LateRepositories;
 
 /// What flags say over the configuration.
 #[derive(Clone, Debug, Default)]
@@ -39,8 +40,12 @@ pub(crate) struct Overrides {
 /// Reads configuration and composes parts from it.
 pub(crate) struct Composer {
     config: Option<PathBuf>,
-    /// Whether a configuration was read from the file, so that the file is not to be missing from then on.
-    was_read: AtomicBool,
+    /// Whether the configuration that was read last comes from the file.
+    is_from_file: AtomicBool,
+    /// Whether one that comes from the file was in force, so that the file is not to be missing from then on.
+    was_from_file: AtomicBool,
+    /// The repositories that git is opening past their deadline.
+    pub(crate) late: Mutex<LateRepositories>,
     pub(crate) directory: PathBuf,
     pub(crate) path: std::ffi::OsString,
     store: Option<String>,
@@ -53,7 +58,9 @@ impl Composer {
     pub(crate) fn new(place: &Place, overrides: Overrides) -> Self {
         Self {
             config: place.home.as_ref().map(|home| home.join("config.toml")),
-            was_read: AtomicBool::new(false),
+            is_from_file: AtomicBool::new(false),
+            was_from_file: AtomicBool::new(false),
+            late: Mutex::default(),
             directory: place.directory.clone(),
             path: place.path.clone(),
             store: place.store.clone(),
@@ -106,14 +113,12 @@ impl Compose for Composer {
             Some("") => Some("is empty"),
             Some(_) => None,
         };
-        if let Some(how) = lost.filter(|_| self.was_read.load(Ordering::Relaxed)) {
+        if let Some(how) = lost.filter(|_| self.was_from_file.load(Ordering::Relaxed)) {
             return Err(vanished(path, how));
         }
         let read = config::parse_with(&text.unwrap_or_default(), names::faults);
         let mut config = read.map_err(|error| invalid(path, &error))?;
-        if lost.is_none() {
-            self.was_read.store(true, Ordering::Relaxed);
-        }
+        self.is_from_file.store(lost.is_none(), Ordering::Relaxed);
         for path in &self.overrides.repos {
             if config
                 .repo
@@ -145,9 +150,19 @@ impl Compose for Composer {
         open_store(home, &config.host.store)
     }
 
-    fn parts(&self, config: &Config, until: Instant) -> Result<Parts, OpError> {
+    fn note_in_force(&self) {
+        let is_from_file = self.is_from_file.load(Ordering::Relaxed);
+        self.was_from_file.fetch_or(is_from_file, Ordering::Relaxed);
+    }
+
+    fn parts(
+        &self,
+        config: &Config,
+        until: Instant,
+        failure: OpenFailure,
+    ) -> Result<Parts, OpError> {
         let git = self.git()?;
-        let (repos, unopened) = self.watched(&git, config, until)?;
+        let (repos, unopened) = self.watched(&git, config, until, failure)?;
         self.check_system(config)?;
         let mut surfaces: BTreeMap<String, Arc<dyn Surface>> = BTreeMap::new();
         let branches = GitBranch::new(self.places(config, &repos)?);

@@ -1,5 +1,6 @@
 //! Opening the watched repositories: all at once, each on a thread of its own, since git may hang in any of them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -8,31 +9,44 @@ use std::time::{Duration, Instant};
 use daemon_event::RepoName;
 use daemon_host::config::{Config, Fault, Repo};
 use daemon_host::driver::repos::Watched;
-use daemon_host::driver::{Naming, Unopened};
+use daemon_host::driver::{Naming, NotOpen, Unopened};
 use daemon_host::ops::{OpError, OpErrorKind, chain};
-use daemon_host::serve::Compose as _;
-use daemon_repo::{Git, GitError, Repository};
+use daemon_host::serve::{Compose as _, OpenFailure};
+use daemon_repo::{Git, GitError, RemoteName, Repository};
 use tokio_util::sync::CancellationToken;
 
 use crate::compose::Composer;
 
 /// A repository that git is opening.
-struct Opening {
-    path: PathBuf,
+pub(crate) struct PendingRepository {
     opened: Receiver<Result<Repository, GitError>>,
     answered: CancellationToken,
 }
 
-impl Opening {
+/// The path and the configured name of a repository.
+type Key = (PathBuf, Option<RepoName>);
+
+/// The repositories that git had not opened by their deadline: what it answers later counts.
+pub(crate) type LateRepositories = BTreeMap<Key, PendingRepository>;
+
+/// What git answered.
+enum Answer {
+    Opened(Repository),
+    Refused(OpError),
+    /// Nothing yet; cancelled when it has.
+    Late(CancellationToken),
+}
+
+impl PendingRepository {
     /// Begins to open a repository.
-    fn begin(git: &Git, path: PathBuf) -> Result<Self, OpError> {
+    fn begin(git: &Git, path: &Path) -> Result<Self, OpError> {
         let (sender, opened) = sync_channel(1);
         let answered = CancellationToken::new();
-        let (git, on_thread, done) = (git.clone(), path.clone(), answered.clone());
+        let (git, path, done) = (git.clone(), path.to_owned(), answered.clone());
         let open = move || {
-            // Without a receiver the time is over, and what waits for the answer composes the parts again.
+            // Without a receiver the repository is configured no longer.
             sender
-                .send(Repository::open(&git, &on_thread))
+                .send(Repository::open(&git, &path))
                 .unwrap_or_default();
             done.cancel();
         };
@@ -41,25 +55,56 @@ impl Opening {
             let message = format!("no thread can be started: {error}");
             OpError::new(OpErrorKind::Unavailable, "no-thread", message)
         })?;
-        Ok(Self {
-            path,
-            opened,
-            answered,
-        })
+        Ok(Self { opened, answered })
     }
 
-    /// Waits for the repository; `None` where git has not answered by `until`.
-    fn wait(&self, until: Instant) -> Result<Option<Repository>, OpError> {
+    /// Waits for the answer until an instant.
+    fn wait(&self, path: &Path, until: Instant) -> Answer {
         let left = until.saturating_duration_since(Instant::now());
-        let failed = |error: &dyn std::error::Error| {
-            let message = format!("`{}`: {}", self.path.display(), chain(error));
-            OpError::new(OpErrorKind::NotFound, "repository", message)
+        let refused = |error: &dyn std::error::Error| {
+            let message = format!("`{}`: {}", path.display(), chain(error));
+            Answer::Refused(OpError::new(OpErrorKind::NotFound, "repository", message))
         };
         match self.opened.recv_timeout(left) {
-            Ok(Ok(repository)) => Ok(Some(repository)),
-            Ok(Err(error)) => Err(failed(&error)),
-            Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(error @ RecvTimeoutError::Disconnected) => Err(failed(&error)),
+            Ok(Ok(repository)) => Answer::Opened(repository),
+            Ok(Err(error)) => refused(&error),
+            Err(RecvTimeoutError::Timeout) => Answer::Late(self.answered.clone()),
+            Err(error @ RecvTimeoutError::Disconnected) => refused(&error),
+        }
+    }
+}
+
+/// A repository as it is configured.
+struct Entry<'a> {
+    repo: &'a Repo,
+    key: Key,
+    remote: Option<RemoteName>,
+}
+
+impl Entry<'_> {
+    /// Describes the repository while it is not open.
+    fn unopened(&self, why: NotOpen) -> Unopened {
+        let (path, name) = &self.key;
+        let (name, naming) = match name {
+            Some(name) => (name.clone(), Naming::Configured),
+            None => (folder(path), Naming::Guessed),
+        };
+        Unopened { name, naming, why }
+    }
+
+    /// Makes the repository one that is watched.
+    fn watched(self, opened: Repository) -> Watched {
+        let opened = match self.key {
+            (_, None) => opened,
+            (_, Some(name)) => opened.named(name),
+        };
+        Watched {
+            name: opened.name().clone(),
+            repository: opened,
+            branch: self.repo.branch.clone(),
+            remote: self.remote,
+            zone: self.repo.zone.clone(),
+            poll: self.repo.poll.unsigned().max(Duration::from_millis(100)),
         }
     }
 }
@@ -68,60 +113,78 @@ impl Composer {
     /// Opens the repositories of a configuration, as far as git answers by `until`.
     ///
     /// # Errors
-    /// If one cannot be opened, or its settings make no sense.
+    /// If the settings of one make no sense, or git refuses one and `failure` says so.
     pub(crate) fn watched(
         &self,
         git: &Git,
         config: &Config,
         until: Instant,
+        failure: OpenFailure,
     ) -> Result<(Vec<Arc<Watched>>, Vec<Unopened>), OpError> {
-        let open = |repo: &Repo| Opening::begin(git, self.directory.join(&repo.path));
-        let openings: Vec<Opening> = config.repo.iter().map(open).collect::<Result<_, _>>()?;
+        let entries = config.repo.iter().enumerate();
+        let entries = entries.map(|(index, repo)| self.entry(index, repo));
+        let entries: Vec<Entry<'_>> = entries.collect::<Result<_, _>>()?;
+        let answers = self.open(git, &entries, until)?;
         let mut watched: Vec<Arc<Watched>> = Vec::new();
         let mut unopened = Vec::new();
-        for (index, (repo, opening)) in config.repo.iter().zip(openings).enumerate() {
-            let index = index.to_string();
-            let wrong = |key: &str, message: String| {
-                self.refuse(&[Fault::of_value(&["repo", &index, key], message)])
-            };
-            let name = repo.name.as_deref().map(str::parse::<RepoName>).transpose();
-            let name = name.map_err(|error| wrong("name", format!("repo.name: {error}")))?;
-            let remote = repo.remote.as_deref().map(str::parse).transpose();
-            let remote = remote.map_err(|error: daemon_repo::InvalidName| {
-                wrong("remote", format!("repo.remote: {error}"))
-            })?;
-            let Some(opened) = opening.wait(until)? else {
-                unopened.push(late(name, opening));
-                continue;
-            };
-            let opened = match name {
-                None => opened,
-                Some(name) => opened.named(name),
-            };
-            refuse_twin(&watched, opened.name())?;
-            watched.push(Arc::new(Watched {
-                name: opened.name().clone(),
-                repository: opened,
-                branch: repo.branch.clone(),
-                remote,
-                zone: repo.zone.clone(),
-                poll: repo.poll.unsigned().max(Duration::from_millis(100)),
-            }));
+        for (entry, answer) in entries.into_iter().zip(answers) {
+            match answer {
+                Answer::Opened(repository) => {
+                    let repo = entry.watched(repository);
+                    refuse_twin(&watched, &repo.name)?;
+                    watched.push(Arc::new(repo));
+                }
+                Answer::Late(answered) => unopened.push(entry.unopened(NotOpen::Waiting(answered))),
+                Answer::Refused(error) => match failure {
+                    OpenFailure::Refuse => return Err(error),
+                    OpenFailure::Note => {
+                        unopened.push(entry.unopened(NotOpen::Refused(error.message)));
+                    }
+                },
+            }
         }
         Ok((watched, unopened))
     }
-}
 
-/// Describes a repository that git has not opened in time.
-fn late(name: Option<RepoName>, opening: Opening) -> Unopened {
-    let (name, naming) = match name {
-        Some(name) => (name, Naming::Configured),
-        None => (folder(&opening.path), Naming::Guessed),
-    };
-    Unopened {
-        name,
-        naming,
-        answered: opening.answered,
+    /// Reads the settings of a repository.
+    fn entry<'a>(&self, index: usize, repo: &'a Repo) -> Result<Entry<'a>, OpError> {
+        let index = index.to_string();
+        let wrong = |key: &str, message: String| {
+            self.refuse(&[Fault::of_value(&["repo", &index, key], message)])
+        };
+        let name = repo.name.as_deref().map(str::parse::<RepoName>).transpose();
+        let name = name.map_err(|error| wrong("name", format!("repo.name: {error}")))?;
+        let remote = repo.remote.as_deref().map(str::parse).transpose();
+        let remote = remote.map_err(|error: daemon_repo::InvalidName| {
+            wrong("remote", format!("repo.remote: {error}"))
+        })?;
+        let key = (self.directory.join(&repo.path), name);
+        Ok(Entry { repo, key, remote })
+    }
+
+    /// Opens repositories, and keeps what git has not answered by `until` for the next call.
+    fn open(
+        &self,
+        git: &Git,
+        entries: &[Entry<'_>],
+        until: Instant,
+    ) -> Result<Vec<Answer>, OpError> {
+        let mut late = self.late.lock().expect("no holder panics");
+        let mut known = std::mem::take(&mut *late);
+        let begin = |entry: &Entry<'_>| match known.remove(&entry.key) {
+            Some(pending) => Ok(pending),
+            None => PendingRepository::begin(git, &entry.key.0),
+        };
+        // Each has begun before the first is waited for.
+        let pending: Vec<_> = entries.iter().map(begin).collect::<Result<_, _>>()?;
+        let wait = |(entry, pending): (&Entry<'_>, PendingRepository)| {
+            let answer = pending.wait(&entry.key.0, until);
+            if let Answer::Late(_) = answer {
+                late.insert(entry.key.clone(), pending);
+            }
+            answer
+        };
+        Ok(entries.iter().zip(pending).map(wait).collect())
     }
 }
 

@@ -35,7 +35,8 @@ use crate::secrets::HostSecrets;
 pub use alone::run_one;
 pub use loops::start;
 pub use parts::{
-    Checked, Checker, Naming, Parts, Planner, Push, PushPermission, Runtime, Unopened, Wish,
+    Checked, Checker, Naming, NotOpen, Parts, Planner, Push, PushPermission, Runtime, Unopened,
+    Wish,
 };
 use repos::{Awaited, Watched};
 pub use sight::RepoState;
@@ -250,6 +251,13 @@ impl Inner {
             .iter()
             .find(|repo| repo.name.folded() == folded)
             .cloned()
+    }
+
+    /// Reports whether a repository is one of the current parts; after a reload, the same name may be another one.
+    pub(crate) fn is_watched(&self, repo: &Arc<Watched>) -> bool {
+        let runtime = self.runtime();
+        let mut watched = runtime.parts.repos.iter();
+        watched.any(|known| Arc::ptr_eq(known, repo))
     }
 
     /// Notes a run that begins, and returns what tells it to stop.

@@ -315,7 +315,7 @@ impl SharedRegistry {
     pub fn of(rows: Vec<DaemonRow>) -> Self {
         let shared = Self::default();
         let daemons = rows.into_iter().map(|row| shared.compile(row)).collect();
-        shared.change(|_| true, daemons);
+        shared.replace_all(daemons);
         shared
     }
 
@@ -346,6 +346,11 @@ impl SharedRegistry {
     /// Makes the daemons of one repository what they are now.
     pub fn replace(&self, repo: &RepoName, daemons: Vec<Registered>) {
         self.change(|key| key.repo == *repo, daemons);
+    }
+
+    /// Makes the daemons of all repositories what they are now.
+    pub(crate) fn replace_all(&self, daemons: Vec<Registered>) {
+        self.change(|_| true, daemons);
     }
 
     fn change(&self, is_replaced: impl Fn(&DaemonKey) -> bool, daemons: Vec<Registered>) {

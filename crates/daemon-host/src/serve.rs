@@ -46,15 +46,32 @@ pub trait Compose: Send + Sync {
     /// Says why it cannot be opened.
     fn open_store(&self, home: &Home, config: &Config) -> Result<Arc<dyn Store>, OpError>;
 
+    /// Notes that the configuration that was read last is in force.
+    fn note_in_force(&self);
+
     /// Makes the parts that a configuration names. It blocks. A repository that git has not opened by `until` is among the
-    /// unopened ones.
+    /// unopened ones; what git answers later counts for the next call.
     ///
     /// # Errors
     /// Says what cannot be made.
-    fn parts(&self, config: &Config, until: Instant) -> Result<Parts, OpError>;
+    fn parts(
+        &self,
+        config: &Config,
+        until: Instant,
+        failure: OpenFailure,
+    ) -> Result<Parts, OpError>;
 
     /// Makes an error of what is wrong with the configuration, with its places in the file.
     fn refuse(&self, faults: &[Fault]) -> OpError;
+}
+
+/// What is done about a repository that git refuses to open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenFailure {
+    /// The parts are refused.
+    Refuse,
+    /// It is among the unopened ones; the others do not depend on it.
+    Note,
 }
 
 /// What a host starts with.
@@ -107,7 +124,7 @@ pub enum Signal {
 /// # Errors
 /// If the configuration cannot be used, or the store, an address or the socket fails at the start.
 pub async fn serve<F: Future<Output = Signal>>(
-    start: Start,
+    mut start: Start,
     on_ready: impl FnOnce(Ready) -> Result<(), OpError>,
     mut signals: impl FnMut() -> F,
 ) -> Result<(), OpError> {
@@ -115,7 +132,8 @@ pub async fn serve<F: Future<Output = Signal>>(
     let (http, bound) = listen(listen_address(&start.config)?).await?;
     let mut asked = Asked::default();
     let begun = tokio::select! {
-        begun = begin(start, door, bound, &http.opening) => begun?,
+        // The home stays owned while a stop ends the start: the store may still be in work on its thread.
+        begun = begin(&mut start, door, bound, &http.opening) => begun?,
         () = asked.stop(&mut signals) => {
             tracing::info!("stopping before the host is ready");
             in_time(http.close()).await;

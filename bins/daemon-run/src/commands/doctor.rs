@@ -12,7 +12,7 @@ use daemon_host::ops::chain;
 use daemon_host::random;
 use daemon_host::rates::rate_checks;
 use daemon_host::registry::Registered;
-use daemon_host::serve::Compose as _;
+use daemon_host::serve::{Compose as _, OpenFailure};
 use daemon_host::servers;
 use daemon_store::Store;
 use daemon_store_sqlite::SqliteStore;
@@ -193,7 +193,7 @@ fn sandbox() -> Check {
 
 /// Says whether the configured providers and repositories can be used.
 async fn parts(composer: &Composer, config: &Config) -> Vec<Check> {
-    let parts = match composer.parts(config, Instant::now() + GIT) {
+    let parts = match composer.parts(config, Instant::now() + GIT, OpenFailure::Refuse) {
         Ok(parts) => parts,
         Err(error) => {
             let remedy = error.help.unwrap_or_else(|| "see config.toml".to_owned());

@@ -90,6 +90,21 @@ fn a_host_that_began_without_a_configuration_is_reloaded_without_one() {
 }
 
 #[test]
+fn a_configuration_that_a_reload_refused_is_not_missed() {
+    let world = World::pushed();
+    let config = world.home.join("config.toml");
+    fs::remove_file(&config).expect("a removal");
+    let repo = world.repo.display().to_string();
+    let _host = world.serve_with(&["--repo", &repo], &[]);
+    world.write_config("[policy.daemon.nosuch]\ncapability = \"read\"\n");
+    let (code, answer) = world.json(&["reload"]);
+    assert_eq!(code, 78, "{answer}");
+    fs::remove_file(&config).expect("a removal");
+    let (code, answer) = world.json(&["reload"]);
+    assert_eq!((code, &answer["changed"]), (0, &json!(false)), "{answer}");
+}
+
+#[test]
 fn a_log_level_that_is_none_is_refused_with_its_place() {
     let world = World::pushed();
     world.configure("[log]\nlevel = \"warning\"\n");

@@ -1,13 +1,16 @@
 //! What a start waits for: its store, and a git that does not even open a repository. The listener and a stop do not wait.
 
 use std::fs::{self, File};
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use rustix::fs::{FlockOperation, flock};
+use serde_json::{Value, json};
 
 use crate::http::{self, pull_request_opened};
-use crate::slow_git::SlowGit;
+use crate::slow_git::{GitEnd, SlowGit};
 use crate::world::{Host, World, cleared, daemon_file, eventually, watch};
 
 /// How soon a host is ready whose repository cannot be opened: 5 s, and more for a busy machine.
@@ -70,6 +73,33 @@ fn a_stop_ends_a_host_whose_store_is_being_opened() {
     let (code, took) = starting.stop();
     assert_eq!(code, Some(0), "{}", world.log());
     assert!(took < STOPPED, "the stop took {took:?}");
+}
+
+#[test]
+fn a_host_owns_its_home_as_long_as_a_stop_ends_its_start() {
+    let world = World::pushed();
+    let _store = ShutStore::new(&world);
+    let starting = world.starting(&[], &[]);
+    let address = world.listening();
+    // A request that is not whole yet holds the stop.
+    let mut client = TcpStream::connect(&address).expect("a connection");
+    client
+        .write_all(b"GET /healthz HTTP/1.1\r\n")
+        .expect("half a request");
+    let stopped = std::thread::scope(|scope| {
+        let stopping = scope.spawn(|| starting.stop());
+        eventually("the host stops", || {
+            let log = world.log();
+            log.contains("stopping before the host is ready")
+                .then_some(())
+        });
+        let lock = File::open(world.home.join("run/host.lock")).expect("the lock");
+        let own = flock(&lock, FlockOperation::NonBlockingLockExclusive);
+        assert_eq!(own, Err(rustix::io::Errno::WOULDBLOCK));
+        drop(client);
+        stopping.join().expect("it ends")
+    });
+    assert_eq!(stopped.0, Some(0), "{}", world.log());
 }
 
 fn opened() -> String {
@@ -196,4 +226,71 @@ fn policies_and_readings_wait_for_git_together_no_longer_than_one_of_them() {
         log.contains("a repository that cannot be read may have it"),
         "{log}"
     );
+}
+
+/// Serves a world beside whose repository is one that git opens only when the test lets it, each time anew.
+fn serve_late() -> (World, SlowGit, Host) {
+    let world = World::new(&[("opened", &watch(&["when a pull request is opened"]))]);
+    let slow = SlowGit::only_unopened(&world, "slow-opened", &opened());
+    watch_slow(&world, &slow, "name = \"o/slow\"");
+    let host = world.serve_with(&[], &[("PATH", &slow.search_path())]);
+    (world, slow, host)
+}
+
+/// Returns the repositories that are not read, each with the reason.
+fn unread(world: &World) -> Vec<(String, String)> {
+    let (_, listed) = world.json(&["list"]);
+    let unread = listed["unread"].as_array().expect("a list").iter();
+    let text = |one: &Value, key: &str| one[key].as_str().expect(key).to_owned();
+    unread
+        .map(|one| (text(one, "repo"), text(one, "problem")))
+        .collect()
+}
+
+#[test]
+fn a_repository_that_git_always_opens_late_is_taken_in_by_one_opening() {
+    let (world, slow, _host) = serve_late();
+    let (code, reloaded) = world.json(&["reload"]);
+    assert_eq!(
+        (code, &reloaded["generation"]),
+        (0, &json!(2)),
+        "{reloaded}"
+    );
+    slow.answer(GitEnd::Answers);
+    eventually("the repository is read", || {
+        unread(&world).is_empty().then_some(())
+    });
+    assert_eq!(
+        slow.n_asked(),
+        1,
+        "the reload and the answer begin no other"
+    );
+    let (_, reloaded) = world.json(&["reload"]);
+    assert_eq!(reloaded["generation"], 4, "the answer makes one generation");
+}
+
+#[test]
+fn a_repository_that_git_refuses_late_is_named_with_the_reason() {
+    let (world, slow, _host) = serve_late();
+    slow.answer(GitEnd::Fails);
+    let why = eventually("the refusal is named", || {
+        let unread = unread(&world);
+        let (_, why) = unread.into_iter().find(|(repo, _)| repo == "o/slow")?;
+        why.contains("fatal: refused").then_some(why)
+    });
+    assert!(why.contains("slow`"), "{why}");
+}
+
+#[test]
+fn a_repository_that_cannot_be_opened_any_more_holds_up_no_late_one() {
+    let (world, slow, _host) = serve_late();
+    fs::rename(world.repo.join(".git"), world.beside("moved")).expect("it is moved");
+    slow.answer(GitEnd::Answers);
+    eventually("the late repository is read", || {
+        let unread = unread(&world);
+        unread
+            .iter()
+            .all(|(repo, _)| repo != "o/slow")
+            .then_some(())
+    });
 }

@@ -1,10 +1,20 @@
 //! A `git` that hangs in one repository until a test lets it go on.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::world::{World, cleared};
+use rustix::fs::OFlags;
+
+use crate::world::{World, cleared, eventually};
+
+/// How a `git` at the gate goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GitEnd {
+    Answers,
+    Fails,
+}
 
 /// A repository beside that of a world, and a `git` that hangs whenever it reads objects there.
 pub(crate) struct SlowGit {
@@ -25,6 +35,11 @@ impl SlowGit {
     pub(crate) fn unopened(world: &World, daemon: &str, text: &str) -> Self {
         let condition = "\"$GIT_DIR\" = '{git}' ] || [ \"$PWD\" = '{repo}'";
         Self::hanging(world, daemon, text, condition)
+    }
+
+    /// Makes the same; its `git` hangs nowhere else.
+    pub(crate) fn only_unopened(world: &World, daemon: &str, text: &str) -> Self {
+        Self::hanging(world, daemon, text, "\"$PWD\" = '{repo}'")
     }
 
     fn hanging(world: &World, daemon: &str, text: &str, condition: &str) -> Self {
@@ -55,11 +70,12 @@ impl SlowGit {
         slow
     }
 
-    /// Writes a `git` that waits at the gate where a condition of the shell holds, unless it reads the configuration.
+    /// Writes a `git` that waits at the gate where a condition of the shell holds, unless it reads the configuration. It
+    /// fails if it reads `fail` there.
     fn write_program(&self, condition: &str) {
         let program = self.programs.join("git");
         let text = format!(
-            "#!/bin/sh\ncase \" $* \" in *' config '*) ;; *)\n  if {{ [ {condition} ]; }} && [ -e '{}' ]; then : > '{}'; read -r line < '{}'; fi\nesac\n\
+            "#!/bin/sh\ncase \" $* \" in *' config '*) ;; *)\n  if {{ [ {condition} ]; }} && [ -e '{}' ]; then echo >> '{}'; read -r line < '{}'; if [ \"$line\" = fail ]; then echo 'fatal: refused' >&2; exit 128; fi; fi\nesac\n\
              exec '{}' \"$@\"\n",
             self.is_shut.display(),
             self.asked.display(),
@@ -102,21 +118,35 @@ impl SlowGit {
 
     /// Reports whether a `git` has come to the gate.
     pub(crate) fn is_asked(&self) -> bool {
-        self.asked.exists()
+        self.n_asked() > 0
+    }
+
+    /// Counts how often a `git` has come to the gate.
+    pub(crate) fn n_asked(&self) -> usize {
+        let asked = fs::read_to_string(&self.asked).unwrap_or_default();
+        asked.lines().count()
+    }
+
+    /// Lets the `git` that waits go on, or fail; the next one hangs.
+    pub(crate) fn answer(&self, end: GitEnd) {
+        let mut gate = eventually("a git waits", || self.open_gate());
+        if end == GitEnd::Fails {
+            gate.write_all(b"fail\n").expect("a git reads");
+        }
     }
 
     /// Lets every `git` go on.
     pub(crate) fn release(&self) {
         self.open();
         // Those that wait are let go as the gate is opened and closed; with none waiting, opening fails, which is as good.
-        drop(
-            rustix::fs::open(
-                &self.gate,
-                rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::NONBLOCK,
-                rustix::fs::Mode::empty(),
-            )
-            .ok(),
-        );
+        drop(self.open_gate());
+    }
+
+    /// Opens the gate for writing, if a `git` waits there.
+    fn open_gate(&self) -> Option<File> {
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK;
+        let gate = rustix::fs::open(&self.gate, flags, rustix::fs::Mode::empty());
+        gate.ok().map(File::from)
     }
 }
 

@@ -87,15 +87,24 @@ pub trait Planner: Send + Sync {
     fn plan(&self, push: &Push) -> Result<Option<daemon_engine::NewOutput>, String>;
 }
 
-/// A configured repository that git did not open in time. Git goes on opening it.
+/// A configured repository that git did not open, or not in time. Git goes on opening it then.
 #[derive(Clone, Debug)]
 pub struct Unopened {
     /// Its configured name, else the name of its folder, which may differ from the name that git will give.
     pub name: RepoName,
     /// Where `name` comes from.
     pub naming: Naming,
-    /// Cancelled when git has answered: composing the parts again may succeed then.
-    pub answered: CancellationToken,
+    /// Why it is not open.
+    pub why: NotOpen,
+}
+
+/// Why a repository is not open.
+#[derive(Clone, Debug)]
+pub enum NotOpen {
+    /// Git has not answered. Cancelled when it has: composing the parts again may succeed then.
+    Waiting(CancellationToken),
+    /// Git refused it, for this reason.
+    Refused(String),
 }
 
 /// Where the name of an unopened repository comes from.

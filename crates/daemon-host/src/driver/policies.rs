@@ -78,7 +78,7 @@ struct Present {
     daemons: Vec<DaemonKey>,
     /// Those that cannot be read, by the names they are compared by.
     unread: BTreeSet<String>,
-    /// Whether git has not told the name of a repository yet.
+    /// Whether the name of a repository is not known yet.
     is_incomplete: bool,
 }
 

@@ -69,7 +69,7 @@ pub enum RepoError {
         /// What is the matter with the disk.
         why: String,
     },
-    /// The host stops, or reads its configuration again.
+    /// The host stops, or has replaced its configuration.
     #[error("reading `{repo}` was stopped")]
     Stopped {
         /// The repository.
@@ -209,6 +209,11 @@ pub(super) async fn sync(
         Some(_) => Some(inner.registering.write().await),
         None => None,
     };
+    // A reload may have replaced the parts since: what was found for the old ones would undo what belongs to the new ones.
+    if !inner.is_watched(repo) {
+        let repo = repo.name.clone();
+        return Err(RepoError::Stopped { repo });
+    }
     // The cursors of a first reading say that it is over: a host that dies before they are stored leaves the repository as
     // never read. Later, moves come first, so that a daemon that is new is not woken by those of the same push.
     let (first, then) = match told {

@@ -32,7 +32,7 @@ pub struct RepoState {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unread {
     repos: BTreeSet<String>,
-    /// While git has not told the name of a repository: the names of all others, whose events do not wait for it.
+    /// While the name of a repository is not known: the names of all others, whose events do not wait for it.
     others: Option<BTreeSet<String>>,
     /// Whether one of them is being read for the first time; events that name no repository concern it too.
     is_reading: bool,
@@ -55,10 +55,12 @@ impl Unread {
 /// What the store holds of the daemons of repositories.
 #[derive(Debug)]
 pub(crate) struct StoredRegistry {
-    /// Of each watched repository its daemons, and whether no host has ever read it.
-    watched: BTreeMap<RepoName, (Vec<DaemonRow>, bool)>,
-    /// Daemons of repositories that may be one whose name is not known yet.
-    kept: Vec<(RepoName, Vec<DaemonRow>)>,
+    /// The daemons of watched repositories, and of any that may be one whose name is not known yet.
+    rows: Vec<DaemonRow>,
+    /// The watched repositories, each with whether no host has ever read it.
+    watched: BTreeMap<RepoName, bool>,
+    /// The repositories that are registered and not watched.
+    unwatched: BTreeSet<RepoName>,
 }
 
 impl Inner {
@@ -148,50 +150,81 @@ impl Inner {
         unread
     }
 
-    /// Makes the registry what is stored, without repositories that are watched no longer; each of the others is to be
-    /// read then.
+    /// Makes the registry what is stored, without repositories that are watched no longer, and returns these; each of the
+    /// others is to be read then.
     ///
     /// # Errors
     /// If the store fails.
-    pub(crate) async fn load_registry(&self) -> Result<(), StoreError> {
+    pub(crate) async fn load_registry(&self) -> Result<BTreeSet<RepoName>, StoreError> {
         let stored = self.stored_registry(&self.runtime().parts).await?;
-        self.take_registry(stored);
-        Ok(())
+        Ok(self.take_registry(stored))
     }
 
-    /// Reads what is stored of the daemons of some parts, and ends the registrations of repositories that these do not
-    /// watch. As long as the name of a repository is not known, every registration may be its, and stays.
+    /// Reads what is stored of the daemons of some parts. As long as the name of a repository is not known, every
+    /// registration may be its.
     ///
     /// # Errors
-    /// If the store fails; what was registered before has to be registered again then.
+    /// If the store fails.
     pub(crate) async fn stored_registry(
         &self,
         parts: &Parts,
     ) -> Result<StoredRegistry, StoreError> {
-        let mut daemons: BTreeMap<RepoName, Vec<DaemonRow>> = BTreeMap::new();
-        for row in self.store.daemons().await? {
-            daemons.entry(row.key.repo.clone()).or_default().push(row);
+        let is_complete = !parts.names().any(|repo| parts.is_guessed(repo));
+        let names: BTreeSet<&RepoName> = parts.names().collect();
+        let mut rows = self.store.daemons().await?;
+        let mut unwatched = BTreeSet::new();
+        if is_complete {
+            let all = rows.iter().map(|row| &row.key.repo);
+            unwatched.extend(all.filter(|repo| !names.contains(repo)).cloned());
+            rows.retain(|row| !unwatched.contains(&row.key.repo));
         }
-        let mut stored = StoredRegistry {
-            watched: BTreeMap::new(),
-            kept: Vec::new(),
-        };
-        for repo in parts.names() {
-            // The guessed name of one may be the name of another.
-            if stored.watched.contains_key(repo) {
-                continue;
-            }
-            let rows = daemons.remove(repo).unwrap_or_default();
+        let mut watched = BTreeMap::new();
+        for repo in names {
             // They are stored after the daemons of a first reading, at its very end.
             let is_new = self.store.ref_cursors(repo).await?.is_empty();
-            stored.watched.insert(repo.clone(), (rows, is_new));
+            watched.insert(repo.clone(), is_new);
         }
-        if parts.names().any(|repo| parts.is_guessed(repo)) {
-            stored.kept.extend(daemons);
-            return Ok(stored);
-        }
+        Ok(StoredRegistry {
+            rows,
+            watched,
+            unwatched,
+        })
+    }
+
+    /// Makes the registry what was read of the store, and returns the repositories that are registered and not watched.
+    pub(crate) fn take_registry(&self, stored: StoredRegistry) -> BTreeSet<RepoName> {
+        let known = self.registry.get();
+        let rows = stored.rows.into_iter();
+        let daemons = rows.map(|row| self.registry.renew(&known, row)).collect();
+        self.registry.replace_all(daemons);
         let now = random::now();
-        for repo in daemons.into_keys() {
+        let mut state = self.state();
+        state
+            .repos
+            .retain(|repo, _| stored.watched.contains_key(repo));
+        for (repo, is_new) in stored.watched {
+            let state = state.repos.entry(repo).or_default();
+            state.reading_since = Some(now);
+            state.never_read_since = is_new.then(|| *state.never_read_since.get_or_insert(now));
+        }
+        stored.unwatched
+    }
+
+    /// Ends the registrations of repositories, unless they are watched by now. Their pending activations are cancelled, so
+    /// this is done last, after all that a reload or a start can be refused for.
+    ///
+    /// What the store fails to end is found again by the next reload or start.
+    pub(crate) async fn end_registrations(&self, unwatched: BTreeSet<RepoName>) {
+        // A reload that watches them again waits for this.
+        let registering = self.registering.write().await;
+        let runtime = self.runtime();
+        let names: BTreeSet<&RepoName> = runtime.parts.names().collect();
+        let is_incomplete = names.iter().any(|repo| runtime.parts.is_guessed(repo));
+        let now = random::now();
+        for repo in unwatched {
+            if is_incomplete || names.contains(&repo) {
+                continue;
+            }
             let none = Registration {
                 repo,
                 commit: String::new(),
@@ -199,40 +232,13 @@ impl Inner {
                 now,
                 since: None,
             };
-            self.store.register(none).await?;
-        }
-        Ok(stored)
-    }
-
-    /// Makes the registry what was read of the store.
-    pub(crate) fn take_registry(&self, stored: StoredRegistry) {
-        let known = self.registry.get();
-        let renew = |repo: &RepoName, rows: Vec<DaemonRow>| {
-            let daemons = rows.into_iter();
-            let daemons = daemons.map(|row| self.registry.renew(&known, row));
-            self.registry.replace(repo, daemons.collect());
-        };
-        for repo in known.iter().map(|daemon| &daemon.row.key.repo) {
-            let is_kept = stored.kept.iter().any(|(kept, _)| kept == repo);
-            if !is_kept && !stored.watched.contains_key(repo) {
-                self.registry.replace(repo, Vec::new());
+            if let Err(error) = self.store.register(none).await {
+                let what =
+                    "the registration of a repository that is watched no longer could not be ended";
+                self.trouble(what, &error);
             }
         }
-        let now = random::now();
-        let mut state = self.state();
-        state
-            .repos
-            .retain(|repo, _| stored.watched.contains_key(repo));
-        for (repo, (rows, is_new)) in stored.watched {
-            renew(&repo, rows);
-            let state = state.repos.entry(repo).or_default();
-            state.reading_since = Some(now);
-            state.never_read_since = is_new.then(|| *state.never_read_since.get_or_insert(now));
-        }
-        drop(state);
-        for (repo, rows) in stored.kept {
-            renew(&repo, rows);
-        }
+        drop(registering);
     }
 
     /// Waits until every repository was read or could not be, and no longer than `until`.
@@ -261,7 +267,8 @@ impl Inner {
     /// # Errors
     /// If the store fails. A repository that cannot be read is noted and does not hinder the others.
     pub async fn first_sight(&self) -> Result<(), StoreError> {
-        self.load_registry().await?;
+        let unwatched = self.load_registry().await?;
+        self.end_registrations(unwatched).await;
         self.read_repos().await
     }
 

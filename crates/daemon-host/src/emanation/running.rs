@@ -75,6 +75,7 @@ impl Begun {
             (document.state, document.error.clone())
         };
         let error = error.unwrap_or_else(unanswered);
+        let mut n_replied = 0;
         for (question, arrival) in &following.joined {
             let end = match (arrival, &ended.outcome, state) {
                 (Arrival::Missed, _, RunState::Done) => Err((RunState::Failed, unanswered())),
@@ -82,10 +83,13 @@ impl Begun {
                 _ => Err((state, error.clone())),
             };
             let written = self.record.replied(question.n, end, &inner.stop).await;
+            // The next start records and announces what is left; the end of the run is announced as it is.
             if written == Written::Stopped {
-                return None;
+                break;
             }
+            n_replied += 1;
         }
+        following.joined.truncate(n_replied);
         tracing::info!(run = %self.id, state = state.as_str(), "emanation");
         inner.signals.ended.notify_waiters();
         Some((following, ended.text))

@@ -13,11 +13,11 @@ use tokio_util::task::TaskTracker;
 
 use super::door::{Door, hosts};
 use super::seams::{HostHealth, HostLive, Intake};
-use super::{Compose, Start, begin_epoch, unusable, warn_without_model};
+use super::{Compose, OpenFailure, Start, begin_epoch, unusable, warn_without_model};
 use crate::config::Config;
 use crate::control::{self, Control};
 use crate::driver::{self, Inner, Parts, Runtime, policies};
-use crate::home::{Home, Ownership};
+use crate::home::Home;
 use crate::http::{self, Access, Doors, Hooks, Opening};
 use crate::ops::{Live, OpError, OpErrorKind, Operations};
 
@@ -53,8 +53,6 @@ pub(super) struct Begun {
     pub(super) control: (UnixListener, Control),
     pub(super) socket: BoundSocket,
     pub(super) tasks: TaskTracker,
-    /// Ends with the host.
-    _owner: Ownership,
 }
 
 /// The path of a bound socket, which is removed when this is dropped.
@@ -79,7 +77,7 @@ impl Drop for BoundSocket {
 /// # Errors
 /// If the configuration cannot be used, or the store or the socket fails.
 pub(super) async fn begin(
-    start: Start,
+    start: &mut Start,
     door: Door,
     bound: SocketAddr,
     opening: &Opening,
@@ -87,44 +85,63 @@ pub(super) async fn begin(
     let started = Instant::now();
     let Start {
         home,
-        mut owner,
+        owner,
         config,
         compose,
         secrets,
     } = start;
     opening.step("the store is being opened, and converted if an older version wrote it");
-    let store = open_store(&compose, &home, &config).await?;
+    let store = open_store(compose, home, config).await?;
     opening.step("the repositories are being read");
     let deadlines = Deadlines::begin();
-    let parts = parts(&compose, &config, deadlines.opened).await?;
+    let parts = parts(compose, config, deadlines.opened, OpenFailure::Refuse).await?;
     warn_if_held(&*store).await?;
-    warn_without_model(&config);
-    let epoch = begin_epoch(&*store, &mut owner).await?;
-    let config = Arc::new(config);
+    warn_without_model(config);
+    let epoch = begin_epoch(&*store, owner).await?;
+    let config = Arc::new(config.clone());
     let runtime = Runtime {
         config: Arc::clone(&config),
         parts,
         generation: 1,
     };
-    let inner = Inner::new(home, Arc::clone(&store), epoch, runtime, secrets);
+    let inner = Inner::new(
+        home.clone(),
+        Arc::clone(&store),
+        epoch,
+        runtime,
+        secrets.clone(),
+    );
     // Where the start fails or is stopped, what has begun ends.
     let stop = inner.stop.clone().drop_guard();
     crate::strays::end().await;
     inner.pause_claims_in_a_crash_loop(owner.previous()).await?;
     inner.take_back().await?;
-    inner.load_registry().await?;
+    let unwatched = inner.load_registry().await?;
     let runtime = inner.runtime();
-    judge_policies(&inner, &*compose, &config, &runtime.parts, deadlines.judged).await?;
+    judge_policies(
+        &inner,
+        &**compose,
+        &config,
+        &runtime.parts,
+        deadlines.judged,
+    )
+    .await?;
     let path = inner.home.below(&config.uds.path);
     let listener = control::bind(&path)
         .map_err(|error| unusable(&format!("cannot bind `{}`", path.display()), &error))?;
     let socket = BoundSocket(path);
-    // A start that is refused holds nothing.
+    // A start that is refused holds nothing, and ends no registration.
     if config.host.hold {
         store.set_host_gate(Gate::Held).await?;
     }
+    inner.end_registrations(unwatched).await;
+    compose.note_in_force();
     let tasks = driver::start(&inner, deadlines.read).await;
-    let live = Arc::new(HostLive::new(Arc::clone(&inner), compose, started));
+    let live = Arc::new(HostLive::new(
+        Arc::clone(&inner),
+        Arc::clone(compose),
+        started,
+    ));
     let live_operations = Arc::clone(&live) as Arc<dyn Live>;
     let operations = Operations::new(store, inner.registry().clone(), live_operations);
     let doors = doors(&live, door, bound, &operations);
@@ -136,7 +153,6 @@ pub(super) async fn begin(
         control: (listener, control),
         socket,
         tasks,
-        _owner: owner,
     })
 }
 
@@ -155,9 +171,10 @@ pub(super) async fn parts(
     compose: &Arc<dyn Compose>,
     config: &Config,
     until: Instant,
+    failure: OpenFailure,
 ) -> Result<Parts, OpError> {
     let (compose, config) = (Arc::clone(compose), config.clone());
-    blocking(move || compose.parts(&config, until)).await
+    blocking(move || compose.parts(&config, until, failure)).await
 }
 
 async fn blocking<T: Send + 'static>(

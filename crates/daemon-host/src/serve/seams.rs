@@ -1,5 +1,6 @@
 //! What the listeners are given of a host: where webhooks go, what is up, what it can do.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,11 +13,11 @@ use jiff::Timestamp;
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde_json::{Value, json};
 
-use super::Compose;
 use super::begin::{Deadlines, judge_policies, parts};
 use super::door::sources;
+use super::{Compose, OpenFailure};
 use crate::config::Config;
-use crate::driver::{Inner, Parts, Unopened};
+use crate::driver::{Inner, NotOpen, Parts, Unopened};
 use crate::http::{Admit, Condition, Doors, Health};
 use crate::ops::{Live, OpError, chain};
 use crate::random;
@@ -134,26 +135,23 @@ impl HostLive {
         }
     }
 
-    /// Replaces configuration and parts, with the registry that belongs to them.
+    /// Replaces configuration and parts, with the registry that belongs to them. Returns the generation, and the
+    /// repositories whose registrations are to be ended.
     ///
     /// # Errors
     /// If the store fails; nothing is replaced then.
-    async fn replace(&self, config: Config, parts: Parts) -> Result<u64, OpError> {
+    async fn replace(
+        &self,
+        config: Config,
+        parts: Parts,
+    ) -> Result<(u64, BTreeSet<RepoName>), OpError> {
         // What is registered meanwhile would be missing in what is read here.
         let registering = self.inner.registering.write().await;
-        let stored = match self.inner.stored_registry(&parts).await {
-            Ok(stored) => stored,
-            Err(error) => {
-                drop(registering);
-                // Registrations may have ended already that the old parts need.
-                self.inner.force_repos();
-                return Err(error.into());
-            }
-        };
+        let stored = self.inner.stored_registry(&parts).await?;
         let generation = self.inner.replace_runtime(config, parts);
-        self.inner.take_registry(stored);
+        let unwatched = self.inner.take_registry(stored);
         drop(registering);
-        Ok(generation)
+        Ok((generation, unwatched))
     }
 
     /// Reads the configuration again and takes it as a whole, or not at all.
@@ -162,7 +160,8 @@ impl HostLive {
         let config = self.compose.load()?;
         let sources = sources(&self.inner.home, &config)?;
         let deadlines = Deadlines::begin();
-        let parts = parts(&self.compose, &config, deadlines.opened).await?;
+        let failure = OpenFailure::Refuse;
+        let parts = parts(&self.compose, &config, deadlines.opened, failure).await?;
         let (inner, compose) = (&self.inner, &*self.compose);
         judge_policies(inner, compose, &config, &parts, deadlines.judged).await?;
         let old = self.inner.config();
@@ -181,70 +180,103 @@ impl HostLive {
                 needs_restart.push(key);
             }
         }
-        let generation = self.replace(config, parts).await?;
+        let (generation, unwatched) = self.replace(config, parts).await?;
+        self.compose.note_in_force();
         if let Some(doors) = self.hooks.get() {
             doors.hooks.replace(sources);
         }
         super::warn_without_model(&self.inner.config());
         drop(turn);
         self.inner.force_repos();
+        self.inner.end_registrations(unwatched).await;
         self.inner.first_reading(deadlines.read).await;
         self.inner.signals.ticks.notify_one();
         self.inner.signals.claims.notify_one();
         Ok(json!({"generation": generation, "changed": changed, "needs_restart": needs_restart}))
     }
 
-    /// Composes the parts again, as a repository that was not open in time may be now.
-    async fn compose_again(&self) -> Result<(), OpError> {
+    /// Composes the parts again, and takes them if they hold a repository that was not open before. Returns those that
+    /// are not open.
+    async fn compose_again(&self) -> Result<Vec<Unopened>, OpError> {
         let turn = self.replacing.lock().await;
-        let config = Config::clone(&self.inner.config());
-        let parts = parts(&self.compose, &config, Deadlines::begin().opened).await?;
-        self.replace(config, parts).await?;
+        let inner = &self.inner;
+        let old = inner.runtime();
+        let config = Config::clone(&old.config);
+        let until = Deadlines::begin().opened;
+        let parts = parts(&self.compose, &config, until, OpenFailure::Note).await?;
+        let unopened = parts.unopened.clone();
+        let was_open = |repo: &RepoName| old.parts.repos.iter().any(|old| old.name == *repo);
+        // New parts make every repository be read again.
+        if !parts.repos.iter().all(|repo| was_open(&repo.name)) {
+            let (_, unwatched) = self.replace(config, parts).await?;
+            inner.signals.repos.notify_waiters();
+            inner.signals.ticks.notify_one();
+            inner.signals.claims.notify_one();
+            inner.end_registrations(unwatched).await;
+        }
         drop(turn);
-        self.inner.signals.repos.notify_waiters();
-        self.inner.signals.ticks.notify_one();
-        self.inner.signals.claims.notify_one();
-        Ok(())
+        for repo in &unopened {
+            if let NotOpen::Refused(error) = &repo.why {
+                tracing::error!(repo = %repo.name, error, "a repository could not be opened");
+                inner.note_repo(&repo.name, Some(error.clone()));
+            }
+        }
+        Ok(unopened)
     }
 }
 
 /// Takes in repositories that git opens late, until the host stops.
 pub(super) async fn open_late(live: Arc<HostLive>) {
     let inner = &live.inner;
+    let current = || inner.runtime().parts.unopened.clone();
+    let mut unopened = current();
     loop {
-        let unopened = inner.runtime().parts.unopened.clone();
         tokio::select! {
             () = inner.stop.cancelled() => return,
-            () = inner.signals.replaced.notified() => continue,
-            () = any_answered(&unopened) => {}
+            () = inner.signals.replaced.notified() => {
+                unopened = current();
+                continue;
+            }
+            () = may_open(&unopened) => {}
         }
         let composed = tokio::select! {
             () = inner.stop.cancelled() => return,
             composed = live.compose_again() => composed,
         };
-        if let Err(error) = composed {
-            for repo in unopened {
-                let error = &error.message;
-                tracing::error!(repo = %repo.name, error, "a repository could not be opened");
-                inner.note_repo(&repo.name, Some(error.clone()));
-            }
-            tokio::select! {
-                () = inner.stop.cancelled() => return,
-                () = inner.signals.replaced.notified() => {}
-                () = tokio::time::sleep(OPEN_AGAIN) => {}
+        match composed {
+            Ok(now) => unopened = now,
+            Err(error) => {
+                let error = error.message;
+                tracing::error!(
+                    error,
+                    "repositories that are not open could not be taken in"
+                );
+                for repo in &unopened {
+                    inner.note_repo(&repo.name, Some(error.clone()));
+                }
+                tokio::select! {
+                    () = inner.stop.cancelled() => return,
+                    () = inner.signals.replaced.notified() => unopened = current(),
+                    () = tokio::time::sleep(OPEN_AGAIN) => {}
+                }
             }
         }
     }
 }
 
-/// Waits until git has answered for one of some repositories; for ever where there are none.
-async fn any_answered(unopened: &[Unopened]) {
-    let answers = unopened
-        .iter()
-        .map(|repo| Box::pin(repo.answered.cancelled()));
+/// Waits until one of some repositories may be opened; for ever where there are none.
+async fn may_open(unopened: &[Unopened]) {
+    let waits = unopened.iter().map(|repo| {
+        Box::pin(async {
+            match &repo.why {
+                NotOpen::Waiting(answered) => answered.cancelled().await,
+                NotOpen::Refused(_) => tokio::time::sleep(OPEN_AGAIN).await,
+            }
+        })
+    });
     match unopened.is_empty() {
         true => std::future::pending().await,
-        false => drop(futures_util::future::select_all(answers).await),
+        false => drop(futures_util::future::select_all(waits).await),
     }
 }
 
