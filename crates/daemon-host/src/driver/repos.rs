@@ -285,3 +285,6 @@ fn store_failed(repo: &Watched, source: daemon_store::StoreError) -> RepoError {
         source,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -92,4 +92,4 @@ async fn forget_ended(inner: &Inner, awaiting: Vec<ActivationId>) -> Result<(), 
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -38,7 +38,7 @@ fn git(dir: &Path, args: &[&str]) -> String {
 }
 
 /// Makes a repository with one commit, and returns it with that commit.
-fn repository(dir: &Path) -> (Watched, ObjectId) {
+pub(in crate::driver::repos) fn repository(dir: &Path) -> (Watched, ObjectId) {
     git(dir, &["init", "--quiet", "--initial-branch=main"]);
     git(
         dir,
