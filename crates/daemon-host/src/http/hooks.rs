@@ -15,7 +15,7 @@ use daemon_event::Source as SourceName;
 use daemon_ingest::{Challenge, Delivery, Headers, Malformed, Source};
 use daemon_store::{Accepted, Freshness, Matching, NewEvent, StoreError};
 use serde_json::{Map, json};
-use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::spawn_blocking;
 use tokio_util::task::TaskTracker;
 
@@ -53,12 +53,12 @@ pub trait Admit: Send + Sync {
 pub struct Hooks {
     sources: RwLock<BTreeMap<SourceName, Arc<dyn Source>>>,
     admit: Arc<dyn Admit>,
-    places: Semaphore,
-    large_places: Semaphore,
+    places: Arc<Semaphore>,
+    large_places: Arc<Semaphore>,
     /// Larger bodies are read and stored one after the other: reading one takes memory several times.
     large_turn: Arc<Semaphore>,
-    /// Those that are read or stored: at most one at a time.
-    large: TaskTracker,
+    /// Deliveries that are read or stored; each has its places.
+    tasks: TaskTracker,
     /// Bytes that authentic bodies may still take of the disk: looking at the disk does not show them yet.
     under_way: AtomicU64,
 }
@@ -80,16 +80,16 @@ impl std::fmt::Debug for Hooks {
 
 impl Hooks {
     /// Serves the given sources.
-    pub fn new(sources: BTreeMap<SourceName, Arc<dyn Source>>, admit: Arc<dyn Admit>) -> Self {
-        Self {
+    pub fn new(sources: BTreeMap<SourceName, Arc<dyn Source>>, admit: Arc<dyn Admit>) -> Arc<Self> {
+        Arc::new(Self {
             sources: RwLock::new(sources),
             admit,
-            places: Semaphore::new(IN_FLIGHT),
-            large_places: Semaphore::new(LARGE_IN_FLIGHT),
+            places: Arc::new(Semaphore::new(IN_FLIGHT)),
+            large_places: Arc::new(Semaphore::new(LARGE_IN_FLIGHT)),
             large_turn: Arc::new(Semaphore::new(1)),
-            large: TaskTracker::new(),
+            tasks: TaskTracker::new(),
             under_way: AtomicU64::new(0),
-        }
+        })
     }
 
     /// Serves other sources, or the same ones with other secrets, from now on.
@@ -99,21 +99,22 @@ impl Hooks {
 
     /// Waits for what is still read and stored, once no request comes any more.
     pub(super) async fn finish(&self) {
-        self.large.close();
-        self.large.wait().await;
+        self.tasks.close();
+        self.tasks.wait().await;
     }
 
-    /// Takes the place of a body that was received in full, and one among the large ones where it is large.
-    fn take_places(&self, is_large: bool) -> Result<Places<'_>, Refusal> {
-        let large = match is_large {
-            true => Some(self.large_places.try_acquire().or(Err(busy_with_large()))?),
+    /// Takes the place of a body that was received in full, and one among the large ones if it is large.
+    fn take_places(&self, n_bytes: u64) -> Result<Places, Refusal> {
+        let take = |places: &Arc<Semaphore>| Arc::clone(places).try_acquire_owned();
+        let large = match n_bytes > SMALL {
+            true => Some(take(&self.large_places).or(Err(busy_with_large()))?),
             false => None,
         };
-        let place = self.places.try_acquire().or(Err(busy()))?;
+        let place = take(&self.places).or(Err(busy()))?;
         Ok((place, large))
     }
 
-    /// Refuses a body of so many bytes that the disk has no room for, beside what is under way.
+    /// Refuses a body of so many bytes that the disk has no room for, in addition to the bodies that are being stored.
     fn check_room(&self, body: u64) -> Result<(), Refusal> {
         let under_way = self.under_way.load(Ordering::Relaxed);
         let refused = self.admit.refusal(under_way.saturating_add(COPIES * body));
@@ -142,7 +143,7 @@ impl Hooks {
 }
 
 /// The place of a webhook in flight, and the one among those with large bodies.
-type Places<'a> = (SemaphorePermit<'a>, Option<SemaphorePermit<'a>>);
+type Places = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 
 /// Takes one webhook.
 pub(super) async fn receive(
@@ -156,19 +157,18 @@ pub(super) async fn receive(
         return answer::status(StatusCode::NOT_FOUND);
     };
     crate::failpoint::hit("W1");
-    match accept(&doors, name, request, &connection).await {
+    match accept(&doors.hooks, name, request, &connection).await {
         Ok(answer) => answer,
         Err(refusal) => *refusal,
     }
 }
 
 async fn accept(
-    doors: &Arc<Doors>,
+    hooks: &Arc<Hooks>,
     name: SourceName,
     request: Request,
     connection: &Connection,
 ) -> Result<Response<Body>, Refusal> {
-    let hooks = &doors.hooks;
     if hooks.places.available_permits() == 0 {
         return Err(busy());
     }
@@ -189,29 +189,31 @@ async fn accept(
     let (body, _held) = bodies::read(body, length, cap, connection).await?;
     crate::failpoint::hit("W2");
     // A body takes a place once it has been received in full, so that slow senders hold a connection only.
-    let is_large = body.len() as u64 > SMALL;
-    let _places = hooks.take_places(is_large)?;
-    let headers = parts.headers;
-    if is_large {
-        let turn = Arc::clone(&hooks.large_turn).acquire_owned().await;
-        let turn = turn.expect("the semaphore is never closed");
-        let (answer, answered) = oneshot::channel();
-        let doors = Arc::clone(doors);
-        // Neither a sender that leaves nor an answer that comes too late ends the turn: the body is in memory until it is stored.
-        hooks.large.spawn(async move {
-            let _turn = turn;
+    let places = hooks.take_places(body.len() as u64)?;
+    let turn = match places.1 {
+        Some(_) => Some(Arc::clone(&hooks.large_turn).acquire_owned().await),
+        None => None,
+    };
+    let turn = turn.map(|turn| turn.expect("the semaphore is never closed"));
+    let (reply, response) = oneshot::channel();
+    let (storing, headers) = (Arc::clone(hooks), parts.headers);
+    // Neither a sender that leaves nor an answer before the commit ends this: what is committed has to be reported to
+    // matching, and a large body is in memory until it is stored.
+    hooks.tasks.spawn(async move {
+        let _places = places;
+        if turn.is_some() {
             let read = spawn_blocking(move || read(&*source, &headers, &body)).await;
             let read = read.unwrap_or_else(|error| resume_unwind(error.into_panic()));
-            doors.hooks.store_whole(read, answer).await;
-        });
-        answered
-            .await
-            .unwrap_or_else(|_| Err(refused(StatusCode::INTERNAL_SERVER_ERROR)))
-    } else {
-        let read = read(&*source, &headers, &body)?;
-        drop(body);
-        hooks.store(read).await
-    }
+            let _room = storing.store(read, reply).await;
+            storing.merge_log().await;
+        } else {
+            let read = read(&*source, &headers, &body);
+            drop(body);
+            storing.store(read, reply).await;
+        }
+    });
+    let response = response.await;
+    Ok(response.unwrap_or_else(|_| answer::status(StatusCode::INTERNAL_SERVER_ERROR)))
 }
 
 fn busy() -> Refusal {
@@ -273,46 +275,38 @@ fn read(source: &dyn Source, headers: &HeaderMap, body: &[u8]) -> Result<Read, R
 }
 
 impl Hooks {
-    async fn store(&self, read: Read) -> Result<Response<Body>, Refusal> {
-        let events = match read {
-            Read::Challenge(challenge) => return Ok(answer::plain(challenge.as_str())),
-            Read::Events(events) => events,
-        };
-        let _room = self.keep_room(&events)?;
-        let stored = tokio::time::timeout(COMMIT_TIME, self.admit.accept(events)).await;
-        stored.map_or_else(|_| Err(unavailable(SLOW)), acknowledged)
-    }
-
-    /// Stores what was read to the end, also where the answer has to be given before.
-    async fn store_whole(
+    /// Stores what was read, to the end even if the answer is due before; returns the room on the disk that the events take.
+    async fn store(
         &self,
         read: Result<Read, Refusal>,
-        answer: oneshot::Sender<Result<Response<Body>, Refusal>>,
-    ) {
-        let events = match read {
-            Ok(Read::Events(events)) => events,
-            Ok(Read::Challenge(challenge)) => {
-                // The sender may be gone, here and below.
-                return answer
-                    .send(Ok(answer::plain(challenge.as_str())))
-                    .unwrap_or_default();
+        reply: oneshot::Sender<Response<Body>>,
+    ) -> Option<Room<'_>> {
+        let kept = read.and_then(|read| match read {
+            Read::Challenge(challenge) => Err(Box::new(answer::plain(challenge.as_str()))),
+            Read::Events(events) => Ok((self.keep_room(&events)?, events)),
+        });
+        // The sender may be gone, here and below.
+        let (room, events) = match kept {
+            Ok(kept) => kept,
+            Err(response) => {
+                reply.send(*response).unwrap_or_default();
+                return None;
             }
-            Err(refusal) => return answer.send(Err(refusal)).unwrap_or_default(),
-        };
-        let _room = match self.keep_room(&events) {
-            Ok(room) => room,
-            Err(refusal) => return answer.send(Err(refusal)).unwrap_or_default(),
         };
         let mut storing = self.admit.accept(events);
         let stored = tokio::time::timeout(COMMIT_TIME, &mut storing).await;
         let is_late = stored.is_err();
-        let stored = stored.map_or_else(|_| Err(unavailable(SLOW)), acknowledged);
-        answer.send(stored).unwrap_or_default();
+        let response = stored.map_or_else(|_| answer::unavailable(SLOW), acknowledged);
+        reply.send(response).unwrap_or_default();
         if is_late {
             // A failure is logged; the sender was asked to come again.
             drop(acknowledged(storing.await));
         }
-        // The store merges its log before it writes anything else: once this is done, the disk shows both copies.
+        Some(room)
+    }
+
+    /// Waits for the store to merge its log, which it does before it writes anything else: the disk shows both copies then.
+    async fn merge_log(&self) {
         if let Err(error) = self.admit.accept(Vec::new()).await {
             tracing::debug!(%error, "the store could not be waited for");
         }
@@ -321,13 +315,13 @@ impl Hooks {
 
 const SLOW: &str = "the store is slow";
 
-fn acknowledged(stored: Result<Vec<Accepted>, StoreError>) -> Result<Response<Body>, Refusal> {
+fn acknowledged(stored: Result<Vec<Accepted>, StoreError>) -> Response<Body> {
     match stored {
-        Ok(accepted) => Ok(acknowledge(&accepted)),
+        Ok(accepted) => acknowledge(&accepted),
         Err(error) => {
             let error = crate::ops::chain(&error);
             tracing::error!(error, "a webhook could not be stored");
-            Err(unavailable("the store cannot be written"))
+            answer::unavailable("the store cannot be written")
         }
     }
 }
@@ -366,63 +360,4 @@ fn unauthorized() -> Refusal {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-    use std::sync::Arc;
-
-    use async_trait::async_trait;
-    use axum::body::{Body, to_bytes};
-    use axum::http::Response;
-    use daemon_store::{Accepted, NewEvent, StoreError};
-    use serde_json::Value;
-
-    use super::{Admit, Hooks, IN_FLIGHT, LARGE_IN_FLIGHT};
-
-    /// Stores nothing.
-    struct Nowhere;
-
-    #[async_trait]
-    impl Admit for Nowhere {
-        async fn accept(&self, _: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
-            Ok(Vec::new())
-        }
-
-        fn backlog(&self) -> u64 {
-            0
-        }
-
-        fn refusal(&self, _: u64) -> Option<String> {
-            None
-        }
-    }
-
-    async fn message(refusal: Response<Body>) -> String {
-        let body = to_bytes(refusal.into_body(), 4_096).await.expect("a body");
-        let answer: Value = serde_json::from_slice(&body).expect("an object");
-        answer["error"]["message"]
-            .as_str()
-            .expect("a message")
-            .to_owned()
-    }
-
-    #[tokio::test]
-    async fn a_refused_place_says_which_limit_was_reached() {
-        let hooks = Hooks::new(BTreeMap::new(), Arc::new(Nowhere));
-        let large: Vec<_> = (0..LARGE_IN_FLIGHT)
-            .map(|_| hooks.take_places(true).expect("a place"))
-            .collect();
-        let refused = hooks
-            .take_places(true)
-            .expect_err("no place for a large one");
-        assert_eq!(
-            message(*refused).await,
-            "32 webhooks with bodies over 1 MiB are in flight"
-        );
-        let small: Vec<_> = (large.len()..IN_FLIGHT)
-            .map(|_| hooks.take_places(false).expect("a place"))
-            .collect();
-        let refused = hooks.take_places(false).expect_err("no place at all");
-        assert_eq!(message(*refused).await, "128 webhooks are in flight");
-        drop((large, small));
-    }
-}
+mod tests;

@@ -94,7 +94,7 @@ pub struct Doors {
     /// What callers may ask.
     pub operations: Operations,
     /// Where webhooks go.
-    pub hooks: Hooks,
+    pub hooks: Arc<Hooks>,
     /// Which requests came with an `Idempotency-Key`.
     pub repeats: Repeats,
     /// What is up.

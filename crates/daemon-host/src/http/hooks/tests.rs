@@ -1,0 +1,142 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::Response;
+use daemon_event::{Enrichment, Event, Source as SourceName};
+use daemon_ingest::{Delivery, Malformed, Rejected, Source};
+use daemon_store::{Accepted, Freshness, NewEvent, StoreError};
+use serde_json::Value;
+use tokio::time::{sleep, timeout};
+
+use super::super::connections::Connections;
+use super::{Admit, Hooks, IN_FLIGHT, LARGE_IN_FLIGHT, SMALL, accept};
+use crate::fire::FiredEvent;
+use crate::random;
+
+/// Commits events after a while, and then notes the payloads for matching.
+#[derive(Default)]
+struct SlowStore {
+    commit_time: Duration,
+    committed: Mutex<Vec<usize>>,
+}
+
+#[async_trait]
+impl Admit for SlowStore {
+    async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
+        sleep(self.commit_time).await;
+        let sizes = events.iter().map(|new| new.event.payload.len());
+        self.committed
+            .lock()
+            .expect("no holder panics")
+            .extend(sizes);
+        let accepted = events.into_iter().map(|new| Accepted {
+            id: new.event.id,
+            freshness: Freshness::New,
+        });
+        Ok(accepted.collect())
+    }
+
+    fn backlog(&self) -> u64 {
+        0
+    }
+
+    fn refusal(&self, _: u64) -> Option<String> {
+        None
+    }
+}
+
+/// A service whose deliveries are all authentic and hold one event each.
+struct Trusted;
+
+impl Source for Trusted {
+    fn max_body(&self) -> usize {
+        25 << 20
+    }
+
+    fn verify(&self, _: &Delivery<'_>) -> Result<(), Rejected> {
+        Ok(())
+    }
+
+    fn events(&self, delivery: &Delivery<'_>) -> Result<Vec<Event>, Malformed> {
+        let fired = FiredEvent {
+            source: SourceName::Github,
+            kind: "ping".to_owned(),
+            body: delivery.body.to_vec(),
+            delivery: None,
+            enrichment: Enrichment::default(),
+        };
+        let event = fired.event(random::now());
+        Ok(vec![event.expect("the body is an object")])
+    }
+}
+
+fn hooks(commit_time: Duration) -> (Arc<Hooks>, Arc<SlowStore>) {
+    let store = Arc::new(SlowStore {
+        commit_time,
+        ..SlowStore::default()
+    });
+    let trusted: Arc<dyn Source> = Arc::new(Trusted);
+    let sources = BTreeMap::from([(SourceName::Github, trusted)]);
+    let admit: Arc<dyn Admit> = Arc::<SlowStore>::clone(&store);
+    (Hooks::new(sources, admit), store)
+}
+
+/// Sends an object of so many bytes, and returns the status, or nothing if the sender leaves before its answer.
+async fn send(hooks: &Arc<Hooks>, n_bytes: usize, leaves_after: Duration) -> Option<u16> {
+    let connections = Connections::new(1);
+    let connection = connections.open().await;
+    let object = "{\"hook_id\":1}";
+    let body = object.to_owned() + &" ".repeat(n_bytes - object.len());
+    let request = Request::new(Body::from(body));
+    let answer = accept(hooks, SourceName::Github, request, &connection);
+    let answer = timeout(leaves_after, answer).await.ok()?;
+    Some(answer.unwrap_or_else(|refusal| *refusal).status().as_u16())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_committed_after_its_answer_is_reported_to_matching() {
+    let (answered, left) = (Duration::from_secs(60), Duration::from_secs(1));
+    for n_bytes in [100, usize::try_from(SMALL).expect("it fits") + 1] {
+        for (leaves_after, status) in [(answered, Some(503)), (left, None)] {
+            let (hooks, store) = hooks(Duration::from_secs(3));
+            assert_eq!(send(&hooks, n_bytes, leaves_after).await, status);
+            hooks.finish().await;
+            let committed = store.committed.lock().expect("no holder panics");
+            assert_eq!(*committed, [n_bytes], "{status:?}");
+        }
+    }
+}
+
+async fn message(refusal: Response<Body>) -> String {
+    let body = to_bytes(refusal.into_body(), 4_096).await.expect("a body");
+    let answer: Value = serde_json::from_slice(&body).expect("an object");
+    answer["error"]["message"]
+        .as_str()
+        .expect("a message")
+        .to_owned()
+}
+
+#[tokio::test]
+async fn a_refused_place_says_which_limit_was_reached() {
+    let (hooks, _) = hooks(Duration::ZERO);
+    let large: Vec<_> = (0..LARGE_IN_FLIGHT)
+        .map(|_| hooks.take_places(SMALL + 1).expect("a place"))
+        .collect();
+    let refused = hooks
+        .take_places(SMALL + 1)
+        .expect_err("no place for a large one");
+    assert_eq!(
+        message(*refused).await,
+        "32 webhooks with bodies over 1 MiB are in flight"
+    );
+    let small: Vec<_> = (large.len()..IN_FLIGHT)
+        .map(|_| hooks.take_places(SMALL).expect("a place"))
+        .collect();
+    let refused = hooks.take_places(SMALL).expect_err("no place at all");
+    assert_eq!(message(*refused).await, "128 webhooks are in flight");
+    drop((large, small));
+}
