@@ -1,9 +1,11 @@
 //! Claims: lanes in turn, the oldest ready activation of each.
 
+use std::collections::BTreeSet;
+
 use daemon_engine::{Activation, ActivationState, Gate};
 use daemon_event::ActivationId;
 use daemon_store::decide::{DAY, HOUR};
-use daemon_store::{ClaimRequest, Rates, StoreError};
+use daemon_store::{ClaimRequest, Rates};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, named_params, params};
 
@@ -166,13 +168,32 @@ fn is_within_daemon_rate(
     Ok(began < limit)
 }
 
-/// Reports whether rates alone keep an activation from beginning.
-pub(crate) fn is_over_rate(
+/// Returns those of some activations that rates alone keep from beginning.
+pub(crate) fn over_rate(
+    tx: &Connection,
+    mut ids: Vec<ActivationId>,
+    rates: Rates,
+    now: Timestamp,
+) -> Outcome<BTreeSet<ActivationId>> {
+    let is_within_host_rate = is_within_host_rate(tx, rates, now)?;
+    let mut over = BTreeSet::new();
+    while let Some(id) = ids.pop() {
+        if let Some(is_within) = is_within_own_rates(tx, &id, rates, now)?
+            && !(is_within && is_within_host_rate)
+        {
+            over.insert(id);
+        }
+    }
+    Ok(over)
+}
+
+/// Reports whether the rates of its daemon and its subject let an activation begin; `None` if there is no such activation.
+fn is_within_own_rates(
     tx: &Connection,
     id: &ActivationId,
     rates: Rates,
     now: Timestamp,
-) -> Outcome<bool> {
+) -> Outcome<Option<bool>> {
     let found: Option<(i64, bool)> = tx
         .prepare_cached(concat!(
             "SELECT a.lane, ",
@@ -190,11 +211,26 @@ pub(crate) fn is_over_rate(
         )
         .optional()?;
     let Some((lane, is_within_subject_rate)) = found else {
-        return Err(StoreError::not_found("activation", id).into());
+        return Ok(None);
     };
-    Ok(!is_within_subject_rate
-        || !is_within_host_rate(tx, rates, now)?
-        || !is_within_daemon_rate(tx, lane, rates, now)?)
+    let is_within = is_within_subject_rate && is_within_daemon_rate(tx, lane, rates, now)?;
+    Ok(Some(is_within))
+}
+
+/// Returns those of some activations that have not ended.
+pub(crate) fn unfinished_among(
+    tx: &Connection,
+    mut ids: Vec<ActivationId>,
+) -> Outcome<BTreeSet<ActivationId>> {
+    let mut unfinished =
+        tx.prepare_cached("SELECT 1 FROM activation WHERE id = ?1 AND finished_at IS NULL")?;
+    let mut found = BTreeSet::new();
+    while let Some(id) = ids.pop() {
+        if unfinished.exists([id.as_str()])? {
+            found.insert(id);
+        }
+    }
+    Ok(found)
 }
 
 fn oldest_ready(

@@ -3,6 +3,8 @@
 //! After a crash *before* a method returns, all of its writes are there or none; after it has returned `Ok`, all of them
 //! survive any crash.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use daemon_engine::{
     Activation, Admission, AttemptEnd, DaemonState, Gate, HostEnd, HostEpoch, NewTrigger, Output,
@@ -207,16 +209,19 @@ pub trait Activations: Send + Sync {
         request: &ClaimRequest,
     ) -> Result<Option<Activation>, StoreError>;
 
-    /// Reports whether rates alone would keep an activation from beginning at `now`.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    async fn is_over_rate(
+    /// Returns those of some activations that rates alone would keep from beginning at `now`.
+    async fn over_rate(
         &self,
-        id: &ActivationId,
+        ids: &[ActivationId],
         rates: Rates,
         now: Timestamp,
-    ) -> Result<bool, StoreError>;
+    ) -> Result<BTreeSet<ActivationId>, StoreError>;
+
+    /// Returns those of some activations that have not ended.
+    async fn unfinished_among(
+        &self,
+        ids: &[ActivationId],
+    ) -> Result<BTreeSet<ActivationId>, StoreError>;
 
     /// Makes pending activations ready at `now` that were to wait longer; what they waited for is there. Others are passed
     /// over.

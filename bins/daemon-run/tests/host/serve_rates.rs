@@ -51,17 +51,36 @@ fn a_schedule_that_exceeds_its_rate_is_warned_of() {
 
 #[test]
 fn an_activation_that_a_rate_holds_back_says_so() {
-    let world = World::new(&[("opened", &watch(&["when a pull request is opened"]))]);
-    world.configure("[limits]\nrate_daemon = 1\n");
+    let world = World::new(&[
+        ("opened", &watch(&["when a pull request is opened"])),
+        ("settling", &watch(&["when a pull request is opened"])),
+    ]);
+    world.configure("[limits]\nrate_daemon = 1\n[policy.daemon.settling]\nsettle = \"2s\"\n");
     let host = world.serve();
+    let succeeded = |n: usize| {
+        eventually("the first have succeeded", || {
+            let all = host.list("activations");
+            let succeeded = all.iter().filter(|one| one["state"] == "succeeded");
+            (succeeded.count() == n).then_some(())
+        });
+    };
     let first = host.hook("pull_request", "d-1", &pull_request_opened(1));
     assert_eq!(first.status, 200);
-    host.activation_in("succeeded");
+    succeeded(2);
     let second = host.hook("pull_request", "d-2", &pull_request_opened(2));
     assert_eq!(second.status, 200);
-    let waiting = eventually("the second waits", || {
-        let all = host.list("activations");
-        all.into_iter().find(|one| one["state"] == "pending")
+    // The stored reason of the one that settles is `settle`, also once that is over.
+    let mut waiting = eventually("both wait for their rates", || {
+        let mut all = host.list("activations");
+        all.retain(|one| one["state"] == "pending");
+        (all.len() == 2 && all.iter().all(|one| one["reason"] == "rate")).then_some(all)
     });
-    assert_eq!(waiting["reason"], "rate", "{waiting}");
+    waiting.sort_by_key(|one| one["daemon_id"].to_string());
+    let list = host.list("daemons");
+    let last = list.iter().map(|one| &one["last_activation"]["reason"]);
+    assert_eq!(last.collect::<Vec<_>>(), ["rate", "rate"], "{list:#?}");
+    for one in &waiting {
+        let id = one["id"].as_str().expect("an id");
+        assert_eq!(host.get(&format!("activations/{id}"))["reason"], "rate");
+    }
 }

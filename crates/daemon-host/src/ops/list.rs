@@ -1,7 +1,11 @@
 //! Listings.
 
+use std::collections::BTreeSet;
+use std::slice;
+
 use daemon_engine::{Activation, ActivationState, Gate};
-use daemon_store::Page;
+use daemon_event::ActivationId;
+use daemon_store::{DaemonRow, Page, Query};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -44,10 +48,7 @@ impl Operations {
         let limit = usize::try_from(query.limit).expect("a limit fits");
         let next = rows.get(limit).map(|_| rows[limit - 1].key.to_string());
         rows.truncate(limit);
-        let mut objects = Vec::with_capacity(rows.len());
-        for row in &rows {
-            objects.push(self.daemon_object(row).await?);
-        }
+        let objects = self.daemon_objects(&rows).await?;
         let mut listing = page("daemons", &objects, next)?;
         let unread = self.live.unread().into_iter();
         let unread = unread.map(|(repo, why)| json!({"repo": repo.to_string(), "problem": why}));
@@ -57,34 +58,50 @@ impl Operations {
     }
 
     /// Builds a daemon's object with its next tick and its newest activation.
-    pub(super) async fn daemon_object(
-        &self,
-        row: &daemon_store::DaemonRow,
-    ) -> Result<DaemonObject, OpError> {
-        let next = self
-            .registry
-            .get()
-            .find_key(&row.key)
-            .and_then(|found| found.next_after(self.live.now()));
-        let newest = daemon_store::Query {
-            limit: 1,
-            daemon: Some(row.key.id.to_string()),
-            repo: Some(row.key.repo.clone()),
-            ..Default::default()
-        };
-        let last = match self.store.activations(&newest).await?.rows.first() {
-            Some(activation) => Some(self.activation_object(activation).await?),
-            None => None,
-        };
-        Ok(DaemonObject::new(row, next, last))
+    pub(super) async fn daemon_object(&self, row: &DaemonRow) -> Result<DaemonObject, OpError> {
+        let objects = self.daemon_objects(slice::from_ref(row)).await?;
+        Ok(objects.into_iter().next().expect("one for each row"))
+    }
+
+    async fn daemon_objects(&self, rows: &[DaemonRow]) -> Result<Vec<DaemonObject>, OpError> {
+        let mut newest = Vec::with_capacity(rows.len());
+        for row in rows {
+            let query = Query {
+                limit: 1,
+                daemon: Some(row.key.id.to_string()),
+                repo: Some(row.key.repo.clone()),
+                ..Default::default()
+            };
+            newest.push(self.store.activations(&query).await?.rows.pop());
+        }
+        let obstacles = self.obstacles(newest.iter().flatten()).await?;
+        let registry = self.registry.get();
+        let mut objects = Vec::with_capacity(rows.len());
+        for (row, newest) in rows.iter().zip(&newest) {
+            let last = match newest {
+                Some(activation) => Some(self.shown(activation, &obstacles).await?),
+                None => None,
+            };
+            let next = registry.find_key(&row.key);
+            let next = next.and_then(|found| found.next_after(self.live.now()));
+            objects.push(DaemonObject::new(row, next, last));
+        }
+        Ok(objects)
     }
 
     /// Builds an activation's object with the keys of its outputs.
-    ///
-    /// Gates, pauses and rates change without touching what waits for them, so that they are looked up here.
     pub(super) async fn activation_object(
         &self,
         activation: &Activation,
+    ) -> Result<ActivationObject, OpError> {
+        let obstacles = self.obstacles([activation]).await?;
+        self.shown(activation, &obstacles).await
+    }
+
+    async fn shown(
+        &self,
+        activation: &Activation,
+        obstacles: &Obstacles,
     ) -> Result<ActivationObject, OpError> {
         let outputs = self.store.outputs_of(&activation.id).await?;
         let mut object = ActivationObject::new(activation, &outputs);
@@ -94,30 +111,41 @@ impl Operations {
                 .last()
                 .is_some_and(|run| RunObject::from_row(run).reported);
         }
-        if activation.state == ActivationState::Pending {
-            if self.is_held(activation).await? {
-                object.reason = Some("hold".to_owned());
-            } else if let Some(why) = self.live.pause() {
-                object.reason = Some(why);
-            } else if object.reason.as_deref() == Some("slot")
-                && self.is_over_rate(activation).await?
-            {
-                object.reason = Some("rate".to_owned());
-            }
+        if let Some(reason) = obstacles.reason(activation) {
+            object.reason = Some(reason);
         }
         Ok(object)
     }
 
-    async fn is_over_rate(&self, activation: &Activation) -> Result<bool, OpError> {
-        let (rates, now) = (self.live.rates(), self.live.now());
-        Ok(self.store.is_over_rate(&activation.id, rates, now).await?)
-    }
-
-    async fn is_held(&self, activation: &Activation) -> Result<bool, OpError> {
+    /// Looks up what holds pending activations back, once for all that are shown.
+    async fn obstacles(
+        &self,
+        shown: impl IntoIterator<Item = &Activation>,
+    ) -> Result<Obstacles, OpError> {
+        let pending = shown.into_iter().filter(|one| is_pending(one));
+        let pending: Vec<&Activation> = pending.collect();
+        if pending.is_empty() {
+            return Ok(Obstacles::default());
+        }
+        let now = self.live.now();
+        let ready = pending.iter().filter(|one| one.not_before <= now);
+        let ready: Vec<ActivationId> = ready.map(|one| one.id.clone()).collect();
+        let over_rate = match ready.is_empty() {
+            true => BTreeSet::new(),
+            false => self.store.over_rate(&ready, self.live.rates(), now).await?,
+        };
         let registry = self.registry.get();
-        let own = registry.find_key(&activation.daemon);
-        Ok(own.is_some_and(|daemon| daemon.row.gate != Gate::Open)
-            || self.store.host_gate().await? != Gate::Open)
+        let is_host_held = self.store.host_gate().await? != Gate::Open;
+        let is_held = |one: &&&Activation| {
+            let daemon = registry.find_key(&one.daemon);
+            is_host_held || daemon.is_some_and(|daemon| daemon.row.gate != Gate::Open)
+        };
+        let held = pending.iter().filter(is_held);
+        Ok(Obstacles {
+            held: held.map(|one| one.id.clone()).collect(),
+            pause: self.live.pause(),
+            over_rate,
+        })
     }
 
     pub(super) async fn activation_list(
@@ -127,9 +155,10 @@ impl Operations {
         let query = params.query(self.live.now())?;
         params.finish()?;
         let found = self.store.activations(&query).await?;
+        let obstacles = self.obstacles(&found.rows).await?;
         let mut objects = Vec::with_capacity(found.rows.len());
         for activation in &found.rows {
-            objects.push(self.activation_object(activation).await?);
+            objects.push(self.shown(activation, &obstacles).await?);
         }
         page("activations", &objects, found.next)
     }
@@ -172,6 +201,37 @@ impl Operations {
             OutputObject::new,
         )
     }
+}
+
+/// What holds pending activations back, whatever reason is stored with them: gates, pauses and rates change without
+/// touching what waits for them.
+#[derive(Default)]
+struct Obstacles {
+    held: BTreeSet<ActivationId>,
+    /// Why no activation may start.
+    pause: Option<String>,
+    /// Those whose time has come, and which rates alone hold back.
+    over_rate: BTreeSet<ActivationId>,
+}
+
+impl Obstacles {
+    /// Returns what an activation waits for, if that is not the stored reason.
+    fn reason(&self, activation: &Activation) -> Option<String> {
+        if !is_pending(activation) {
+            return None;
+        }
+        if self.held.contains(&activation.id) {
+            return Some("hold".to_owned());
+        }
+        let is_over_rate = self.over_rate.contains(&activation.id);
+        self.pause
+            .clone()
+            .or_else(|| is_over_rate.then(|| "rate".to_owned()))
+    }
+}
+
+fn is_pending(activation: &Activation) -> bool {
+    activation.state == ActivationState::Pending
 }
 
 fn listing<R, T: Serialize>(

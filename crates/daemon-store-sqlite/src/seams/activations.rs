@@ -1,5 +1,7 @@
 //! Activations: leases, attempts and runs.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use daemon_engine::{
     Activation, Admission, AttemptEnd, DaemonState, HostEpoch, NewTrigger, RunLease,
@@ -51,15 +53,26 @@ impl Activations for SqliteStore {
         .await
     }
 
-    async fn is_over_rate(
+    async fn over_rate(
         &self,
-        id: &ActivationId,
+        ids: &[ActivationId],
         rates: Rates,
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let id = id.clone();
+    ) -> Result<BTreeSet<ActivationId>, StoreError> {
+        let ids = ids.to_vec();
         self.read("read what began", move |tx| {
-            claim::is_over_rate(tx, &id, rates, now)
+            claim::over_rate(tx, ids, rates, now)
+        })
+        .await
+    }
+
+    async fn unfinished_among(
+        &self,
+        ids: &[ActivationId],
+    ) -> Result<BTreeSet<ActivationId>, StoreError> {
+        let ids = ids.to_vec();
+        self.read("read what has not ended", move |tx| {
+            claim::unfinished_among(tx, ids)
         })
         .await
     }

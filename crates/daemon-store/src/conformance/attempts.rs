@@ -4,6 +4,7 @@ use daemon_engine::{
     Activation, ActivationState, AttemptEnd, AttemptOutcome, Gate, Missing, RunLease, StateChange,
     TRIP_AFTER,
 };
+use daemon_event::ActivationId;
 use jiff::SignedDuration;
 
 use super::scene::{
@@ -174,6 +175,7 @@ pub(super) async fn what_is_missing_waits_uncounted_until_it_is_there(store: &dy
     );
     assert_eq!(waiting.not_before, at(6));
     let ids = [activation_id(99), activation.id.clone()];
+    assert_eq!(unfinished_among(store, &ids).await, ids[1..]);
     store.hasten(&ids, at(5)).await.expect("hastens");
     // Given up, it counts for no gate, however often.
     for _ in 0..=TRIP_AFTER {
@@ -182,9 +184,15 @@ pub(super) async fn what_is_missing_waits_uncounted_until_it_is_there(store: &dy
         let ended = end(store, &activation, late).await;
         assert_eq!(ended.activation.state, ActivationState::Failed);
         assert_eq!(ended.gate, Gate::Open);
+        assert_eq!(unfinished_among(store, &ids).await, Vec::new());
         store.retry(&activation.id, at(5)).await.expect("revives");
     }
     assert_eq!(conduct(store).await, (Gate::Open, 0));
+}
+
+async fn unfinished_among(store: &dyn Store, ids: &[ActivationId]) -> Vec<ActivationId> {
+    let found = store.unfinished_among(ids).await.expect("reads");
+    found.into_iter().collect()
 }
 
 pub(super) async fn usage_adds_up_over_attempts(store: &dyn Store) {

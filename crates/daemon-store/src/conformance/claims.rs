@@ -1,5 +1,7 @@
 //! Claims: who runs next, and under which lease.
 
+use std::collections::BTreeSet;
+
 use daemon_engine::{ActivationState, Gate, HostEpoch, NewTrigger, RunLease};
 use daemon_event::ActivationId;
 
@@ -330,17 +332,19 @@ pub(super) async fn rates_and_spending_hold_claims_back(store: &dyn Store) {
     };
     assert_eq!(next(store, &held(host, None)).await, None);
     assert_eq!(next(store, &held(none, Some(2.0))).await, None);
-    let is_over = async |n, rates| {
-        let over = store.is_over_rate(&activation_id(n), rates, at(20)).await;
+    let some = [2, 4, 9].map(activation_id);
+    let over = async |rates| {
+        let over = store.over_rate(&some, rates, at(20)).await;
         over.expect("reads")
     };
-    assert!(is_over(2, host).await && is_over(4, host).await);
-    assert!(!is_over(2, none).await);
+    let (both, first) = ([2, 4].map(activation_id), [activation_id(2)]);
+    assert_eq!(over(host).await, both.into());
+    assert_eq!(over(none).await, BTreeSet::new());
     let daemon = Rates {
         daemon: Some(1),
         ..none
     };
-    assert!(is_over(2, daemon).await && !is_over(4, daemon).await);
+    assert_eq!(over(daemon).await, first.into());
     let other = next(store, &held(daemon, Some(2.5))).await;
     assert_eq!(other, Some(activation_id(4)));
     assert_eq!(next(store, &held(daemon, None)).await, None);

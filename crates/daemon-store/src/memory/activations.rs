@@ -1,6 +1,7 @@
 //! Activations in the model: claims, attempts and their ends.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 use daemon_engine::{
@@ -66,15 +67,22 @@ impl Model {
             .any(|other| other.state.is_leased() && other.blame.is_suspect())
     }
 
-    /// Reports whether rates hold an activation back; see [`Activations::is_over_rate`](crate::Activations::is_over_rate).
-    pub fn is_over_rate(
+    /// Returns what rates hold back; see [`Activations::over_rate`](crate::Activations::over_rate).
+    pub fn over_rate(
         &self,
-        id: &ActivationId,
+        ids: &[ActivationId],
         rates: Rates,
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let place = self.place(id)?;
-        Ok(!self.is_within_rates(&self.activations[place], rates, now))
+    ) -> BTreeSet<ActivationId> {
+        let asked = self.activations.iter().filter(|one| ids.contains(&one.id));
+        let over = asked.filter(|one| !self.is_within_rates(one, rates, now));
+        over.map(|one| one.id.clone()).collect()
+    }
+
+    /// Returns what has not ended; see [`Activations::unfinished_among`](crate::Activations::unfinished_among).
+    pub fn unfinished_among(&self, ids: &[ActivationId]) -> BTreeSet<ActivationId> {
+        let asked = self.unfinished().filter(|one| ids.contains(&one.id));
+        asked.map(|one| one.id.clone()).collect()
     }
 
     fn is_within_budget(&self, request: &ClaimRequest) -> bool {

@@ -1,5 +1,6 @@
 //! The model behind the store traits.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
@@ -192,13 +193,20 @@ impl Activations for MemoryStore {
         Ok(self.model().claim_one(id, request))
     }
 
-    async fn is_over_rate(
+    async fn over_rate(
         &self,
-        id: &ActivationId,
+        ids: &[ActivationId],
         rates: Rates,
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        self.model().is_over_rate(id, rates, now)
+    ) -> Result<BTreeSet<ActivationId>, StoreError> {
+        Ok(self.model().over_rate(ids, rates, now))
+    }
+
+    async fn unfinished_among(
+        &self,
+        ids: &[ActivationId],
+    ) -> Result<BTreeSet<ActivationId>, StoreError> {
+        Ok(self.model().unfinished_among(ids))
     }
 
     async fn hasten(&self, ids: &[ActivationId], now: Timestamp) -> Result<(), StoreError> {

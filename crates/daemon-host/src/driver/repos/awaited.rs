@@ -80,14 +80,12 @@ pub(super) async fn look(inner: &Inner, git: &Git<'_>) -> Result<(), RepoError> 
 
 /// Forgets the activations that ended otherwise: cancelled, expired, or with their daemon.
 async fn forget_ended(inner: &Inner, awaiting: Vec<ActivationId>) -> Result<(), StoreError> {
-    let mut ended = Vec::new();
-    for id in awaiting {
-        let stored = inner.store.activation(&id).await?;
-        if stored.is_none_or(|stored| stored.state.is_final()) {
-            ended.push(id);
-        }
+    let mut ended = awaiting;
+    if !ended.is_empty() {
+        let unfinished = inner.store.unfinished_among(&ended).await?;
+        ended.retain(|id| !unfinished.contains(id));
+        inner.forget_awaited(&ended);
     }
-    inner.forget_awaited(&ended);
     Ok(())
 }
 
