@@ -45,5 +45,8 @@ pub use ids::{
     ActivationId, DaemonId, DaemonKey, DeliveryId, EventId, InvalidId, RepoName, Subject, ulid,
 };
 pub use need::Need;
-pub use read::{Enrichment, Malformed, PullRequestFact, Reading, enriched, label_names, read};
+pub use read::{
+    Enrichment, Malformed, PullRequestFact, Reading, branch_ref, enriched, full_ref, label_names,
+    read,
+};
 pub use trigger::TriggerKey;

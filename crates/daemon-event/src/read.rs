@@ -19,6 +19,7 @@ use crate::vocabulary::{self, EventKind};
 use tree::{Found, Tree, walk};
 
 pub use labels::label_names;
+pub use subject::{branch_ref, full_ref};
 
 /// What the host found out beside the payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

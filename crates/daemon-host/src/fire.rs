@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use daemon_engine::{Admission, Gate, Joining, NewTrigger, Occasion, Trigger};
 use daemon_event::{
-    ActivationId, DaemonKey, DeliveryId, Enrichment, Event, RepoName, Source, TriggerKey, read,
+    ActivationId, DaemonKey, DeliveryId, Enrichment, Event, RepoName, Source, Subject, TriggerKey,
+    read,
 };
-use daemon_store::{Matching, Store};
+use daemon_store::{Matching, NewEvent, Store};
 use daemon_watch::corpus::EnvelopeFacts;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -188,6 +189,97 @@ impl FireTrigger {
     }
 }
 
+/// A request, with its event read from the body.
+enum Request {
+    Person(TriggerKey),
+    Tick(Timestamp),
+    Event(Box<NewEvent>),
+}
+
+impl Request {
+    fn read(trigger: &FireTrigger, now: Timestamp) -> Result<Self, OpError> {
+        Ok(match trigger {
+            FireTrigger::Person(request) => {
+                Self::Person(TriggerKey::Person(request.as_str().into()))
+            }
+            FireTrigger::Tick(at) => Self::Tick(*at),
+            FireTrigger::Event(fired) => {
+                let new = intake::new_event(fired.event(now)?, Matching::Done);
+                Self::Event(Box::new(new))
+            }
+        })
+    }
+
+    /// Returns the activation of the same request, if it was made before.
+    async fn known(
+        &self,
+        store: &dyn Store,
+        daemon: &DaemonKey,
+    ) -> Result<Option<ActivationId>, OpError> {
+        let key = match self {
+            Self::Person(key) => key.clone(),
+            Self::Tick(at) => TriggerKey::Tick(*at),
+            Self::Event(new) => match store.known(new).await? {
+                Some(id) => TriggerKey::Event(id),
+                None => return Ok(None),
+            },
+        };
+        Ok(store.triggered(daemon, &key).await?)
+    }
+
+    /// Stores the event of the request, and returns what wakes the daemon; `None` if the event meets no condition.
+    async fn wake(self, store: &dyn Store, daemon: &Registered) -> Result<Option<Wake>, OpError> {
+        let wake = match self {
+            Self::Person(key) => Wake {
+                key,
+                subject: None,
+                conditions: Vec::new(),
+                occasion: None,
+                joining: Joining::Separate,
+            },
+            Self::Tick(at) => {
+                has_schedule(daemon)?;
+                Wake {
+                    key: TriggerKey::Tick(at),
+                    subject: Some(daemon_store::tick_subject()),
+                    conditions: Vec::new(),
+                    occasion: occasion(daemon, at).map(Arc::new),
+                    joining: Joining::Separate,
+                }
+            }
+            Self::Event(new) => {
+                let conditions = daemon.met_by(&new.event);
+                if conditions.is_empty() {
+                    return Ok(None);
+                }
+                let subject = new.event.subject.clone();
+                let accepted = store.accept(vec![*new]).await?;
+                let stored = accepted.into_iter().next().ok_or_else(|| {
+                    let message = "the store answered for no event";
+                    OpError::new(OpErrorKind::Internal, "internal", message)
+                })?;
+                Wake {
+                    key: TriggerKey::Event(stored.id),
+                    subject,
+                    conditions,
+                    occasion: None,
+                    joining: Joining::Coalesce,
+                }
+            }
+        };
+        Ok(Some(wake))
+    }
+}
+
+/// What wakes a daemon.
+struct Wake {
+    key: TriggerKey,
+    subject: Option<Subject>,
+    conditions: Vec<u32>,
+    occasion: Option<Arc<Occasion>>,
+    joining: Joining,
+}
+
 /// Takes a request by the path that events and ticks take. A request that was taken before names its activation, whatever
 /// would keep a new one from being made.
 ///
@@ -201,87 +293,58 @@ pub async fn submit(
 ) -> Result<Fired, OpError> {
     let now = moment.now;
     let daemon = registry.find(&fire.daemon, fire.repo.as_ref())?;
-    if let Some(known) = taken(store, &daemon.row.key, &fire.trigger, now).await? {
+    let request = Request::read(&fire.trigger, now)?;
+    if let Some(known) = request.known(store, &daemon.row.key).await? {
         return Ok(Fired {
             activation: Some(known),
             is_duplicate: true,
         });
     }
-    may_start(daemon)?;
-    if store.host_gate().await? != Gate::Open {
-        return Err(
-            OpError::new(OpErrorKind::Busy, "held", "the host is held").with_help("daemon-run go")
-        );
-    }
-    if let Some(why) = moment.pause {
-        return Err(OpError::new(OpErrorKind::Busy, "paused", why));
-    }
-    let (key, subject, conditions, joining) = match &fire.trigger {
-        FireTrigger::Person(request) => (
-            TriggerKey::Person(request.as_str().into()),
-            None,
-            Vec::new(),
-            Joining::Separate,
-        ),
-        FireTrigger::Tick(at) => {
-            has_schedule(daemon)?;
-            let subject = daemon_store::tick_subject();
-            (
-                TriggerKey::Tick(*at),
-                Some(subject),
-                Vec::new(),
-                Joining::Separate,
-            )
-        }
-        FireTrigger::Event(fired) => {
-            let event = fired.event(now)?;
-            let conditions = daemon.met_by(&event);
-            if conditions.is_empty() {
-                return Ok(Fired {
-                    activation: None,
-                    is_duplicate: false,
-                });
-            }
-            let subject = event.subject.clone();
-            let accepted = store
-                .accept(vec![intake::new_event(event, Matching::Done)])
-                .await?;
-            let stored = accepted.into_iter().next().ok_or_else(|| {
-                OpError::new(
-                    OpErrorKind::Internal,
-                    "internal",
-                    "the store answered for no event",
-                )
-            })?;
-            (
-                TriggerKey::Event(stored.id),
-                subject,
-                conditions,
-                Joining::Coalesce,
-            )
-        }
-    };
-    let occasion = match key {
-        TriggerKey::Tick(at) => occasion(daemon, at).map(Arc::new),
-        TriggerKey::Event(_) | TriggerKey::Person(_) => None,
+    check_start(store, daemon, moment.pause).await?;
+    let Some(wake) = request.wake(store, daemon).await? else {
+        return Ok(Fired {
+            activation: None,
+            is_duplicate: false,
+        });
     };
     let trigger = NewTrigger {
         daemon: daemon.row.key.clone(),
         rev: daemon.row.rev.clone(),
-        subject,
+        subject: wake.subject,
         trigger: Trigger {
-            key,
-            conditions,
+            key: wake.key,
+            conditions: wake.conditions,
             by: fire.by.clone(),
-            occasion,
+            occasion: wake.occasion,
             recorded_at: now,
         },
         activation_id: random::activation_id(now),
         not_before: now,
-        joining,
+        joining: wake.joining,
         link: None,
     };
-    match store.enqueue(trigger).await? {
+    fired(store.enqueue(trigger).await?)
+}
+
+/// Refuses a request that would make an activation which may not start.
+async fn check_start(
+    store: &dyn Store,
+    daemon: &Registered,
+    pause: Option<String>,
+) -> Result<(), OpError> {
+    may_start(daemon)?;
+    if store.host_gate().await? != Gate::Open {
+        let held = OpError::new(OpErrorKind::Busy, "held", "the host is held");
+        return Err(held.with_help("daemon-run go"));
+    }
+    match pause {
+        Some(why) => Err(OpError::new(OpErrorKind::Busy, "paused", why)),
+        None => Ok(()),
+    }
+}
+
+fn fired(admission: Admission) -> Result<Fired, OpError> {
+    match admission {
         Admission::Enqueued(id) | Admission::Joined(id) => Ok(Fired {
             activation: Some(id),
             is_duplicate: false,
@@ -299,28 +362,7 @@ pub async fn submit(
     }
 }
 
-/// Returns the activation of a request that was taken before.
-async fn taken(
-    store: &dyn Store,
-    daemon: &DaemonKey,
-    trigger: &FireTrigger,
-    now: Timestamp,
-) -> Result<Option<ActivationId>, OpError> {
-    let key = match trigger {
-        FireTrigger::Person(request) => TriggerKey::Person(request.as_str().into()),
-        FireTrigger::Tick(at) => TriggerKey::Tick(*at),
-        FireTrigger::Event(fired) => {
-            let new = intake::new_event(fired.event(now)?, Matching::Done);
-            match store.known(&new).await? {
-                Some(id) => TriggerKey::Event(id),
-                None => return Ok(None),
-            }
-        }
-    };
-    Ok(store.triggered(daemon, &key).await?)
-}
-
-/// Tells what is known of a tick beside its instant.
+/// Returns what is known of a tick in addition to its instant.
 fn occasion(daemon: &Registered, at: Timestamp) -> Option<Occasion> {
     let (expression, _) = daemon.schedule_text()?;
     let zone = daemon.schedule.as_ref()?.zone();

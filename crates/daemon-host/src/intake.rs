@@ -1,6 +1,6 @@
 //! Events on their way in: the keys by which a repetition is known, and by which different sources name what happened.
 
-use daemon_event::{Event, Source};
+use daemon_event::{Event, Source, branch_ref, full_ref};
 use daemon_ingest::identities;
 use daemon_store::{Accepted, Freshness, Identity, Matching, NewEvent};
 use jiff::SignedDuration;
@@ -69,11 +69,11 @@ struct Happened {
     ref_type: Option<String>,
     before: Option<String>,
     after: Option<String>,
-    pull_request: Option<MergedPayload>,
+    pull_request: Option<PullRequestPayload>,
 }
 
 #[derive(Deserialize)]
-struct MergedPayload {
+struct PullRequestPayload {
     merged: Option<bool>,
     merge_commit_sha: Option<String>,
     base: Option<Base>,
@@ -83,6 +83,26 @@ struct MergedPayload {
 struct Base {
     #[serde(rename = "ref")]
     name: Option<String>,
+}
+
+impl Happened {
+    fn merged_request(self) -> Option<PullRequestPayload> {
+        self.pull_request.filter(|one| one.merged == Some(true))
+    }
+}
+
+/// Returns the commit that the pull request of an event was merged to.
+pub(crate) fn merge_commit(event: &Event) -> Option<String> {
+    if event.kind != "pull_request" {
+        return None;
+    }
+    let body: Happened = serde_json::from_slice(&event.payload).ok()?;
+    body.merged_request()?.merge_commit_sha
+}
+
+/// Reports whether a commit is written as zeros, as that of a ref is which is not there.
+pub(crate) fn is_zeros(commit: &str) -> bool {
+    matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte == b'0')
 }
 
 /// Names what happened to a ref, or what was merged, as every source that reports it does.
@@ -122,9 +142,9 @@ fn merged(kind: &str, body: Happened) -> Option<String> {
     let (name, commit) = if kind == "merge" {
         (body.name?, body.after?)
     } else {
-        let request = body.pull_request.filter(|one| one.merged == Some(true))?;
+        let request = body.merged_request()?;
         let base = request.base?.name?;
-        (format!("refs/heads/{base}"), request.merge_commit_sha?)
+        (branch_ref(&base), request.merge_commit_sha?)
     };
     Some(format!("{name}:{commit}"))
 }
@@ -134,23 +154,15 @@ fn moves(kind: &str, body: Happened) -> Vec<(&'static str, String)> {
     let Some(name) = body.name else {
         return Vec::new();
     };
-    let name = match body.ref_type.as_deref() {
-        Some("branch") if !name.starts_with("refs/heads/") => format!("refs/heads/{name}"),
-        Some("tag") if !name.starts_with("refs/tags/") => format!("refs/tags/{name}"),
-        Some(_) | None => name,
-    };
-    let is_zero = |commit: &Option<String>| {
-        commit
-            .as_ref()
-            .is_some_and(|commit| commit.bytes().all(|byte| byte == b'0'))
-    };
+    let name = full_ref(&name, body.ref_type.as_deref());
+    let is_none = |commit: &Option<String>| commit.as_deref().is_some_and(is_zeros);
     let mut keys = Vec::new();
     if let (Some(before), Some(after)) = (&body.before, &body.after) {
         keys.push(("move", format!("{name}:{before}:{after}")));
     }
-    if kind == "create" || is_zero(&body.before) {
+    if kind == "create" || is_none(&body.before) {
         keys.push(("born", name));
-    } else if kind == "delete" || is_zero(&body.after) {
+    } else if kind == "delete" || is_none(&body.after) {
         keys.push(("gone", name));
     }
     keys

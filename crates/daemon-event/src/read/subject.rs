@@ -15,9 +15,9 @@ pub(super) fn subject(
 ) -> Option<Subject> {
     let repo = facts.text(Field::Repo);
     let name = match source {
-        Source::Git => format!("git:{}:{}", repo?, full_ref(facts)?),
+        Source::Git => format!("git:{}:{}", repo?, moved_ref(facts)?),
         Source::Github if matches!(kind, "push" | "create" | "delete") => {
-            format!("git:{}:{}", repo?, full_ref(facts)?)
+            format!("git:{}:{}", repo?, moved_ref(facts)?)
         }
         Source::Github => {
             let repo = repo?;
@@ -63,17 +63,34 @@ pub(super) fn subject(
     name.parse().ok()
 }
 
-/// Returns the full name of the ref that an event is about; GitHub names new and deleted ones without their folder.
-fn full_ref(facts: &Facts) -> Option<String> {
+/// Returns the full name of the ref that an event is about.
+fn moved_ref(facts: &Facts) -> Option<String> {
     let name = facts.text(Field::Ref)?;
+    Some(full_ref(name, facts.text(Field::RefType)))
+}
+
+/// Returns the full name of a ref, which GitHub names without its folder where it is new or deleted.
+///
+/// ```
+/// use daemon_event::full_ref;
+///
+/// assert_eq!(full_ref("refs/heads/main", None), "refs/heads/main");
+/// assert_eq!(full_ref("v1", Some("tag")), "refs/tags/v1");
+/// assert_eq!(full_ref("main", Some("branch")), "refs/heads/main");
+/// ```
+pub fn full_ref(name: &str, ref_type: Option<&str>) -> String {
     if name.starts_with("refs/heads/") || name.starts_with("refs/tags/") {
-        return Some(name.to_owned());
+        return name.to_owned();
     }
-    let folder = match facts.text(Field::RefType) {
-        Some("tag") => "tags",
-        Some(_) | None => "heads",
-    };
-    Some(format!("refs/{folder}/{name}"))
+    match ref_type {
+        Some("tag") => format!("refs/tags/{name}"),
+        Some(_) | None => branch_ref(name),
+    }
+}
+
+/// Returns the full name of a branch.
+pub fn branch_ref(name: &str) -> String {
+    format!("refs/heads/{name}")
 }
 
 /// Whether things of a kind are counted apart from issues, pull requests and discussions.

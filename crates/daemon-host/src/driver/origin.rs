@@ -5,7 +5,7 @@
 //! Marks in texts and branch names that look like a daemon's do not count.
 
 use daemon_engine::{Link, Output};
-use daemon_event::{ActorKind, DaemonKey, Event, Field, RepoName, Source};
+use daemon_event::{ActorKind, DaemonKey, Event, Field, RepoName, Source, branch_ref};
 use daemon_store::{OutputPlace, StoreError};
 
 use super::Inner;
@@ -89,21 +89,7 @@ pub(super) async fn of(
     reports: &[Event],
     max_depth: u32,
 ) -> Result<Option<Origin>, StoreError> {
-    let mut tied = reports.iter().flat_map(|event| {
-        let places = places(event).into_iter();
-        places.map(move |place| (event, place))
-    });
-    let mut found = None;
-    while let (None, Some((event, place))) = (&found, tied.next()) {
-        found = find(inner, event, place).await?;
-    }
-    let mut by_number = reports.iter().filter(|event| is_by_program(event));
-    while let (None, Some(event)) = (&found, by_number.next()) {
-        if let Some(place) = head(inner, event).await? {
-            found = find(inner, event, place).await?;
-        }
-    }
-    let Some((output, tie)) = found else {
+    let Some((output, tie)) = tied_output(inner, reports).await? else {
         return Ok(None);
     };
     let activation = inner.store.activation(&output.activation).await?;
@@ -112,6 +98,28 @@ pub(super) async fn of(
         daemon: output.daemon,
         link: activation.chain.link(max_depth),
     }))
+}
+
+/// Returns the output behind an event, and how the event is tied to it.
+async fn tied_output(
+    inner: &Inner,
+    reports: &[Event],
+) -> Result<Option<(Output, Tie)>, StoreError> {
+    for event in reports {
+        for place in places(event) {
+            if let Some(found) = find(inner, event, place).await? {
+                return Ok(Some(found));
+            }
+        }
+    }
+    for event in reports.iter().filter(|event| is_by_program(event)) {
+        if let Some(place) = head(inner, event).await?
+            && let Some(found) = find(inner, event, place).await?
+        {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// Names the branch of the pull request that an event is about, if an event said which it is: a comment, and a check of
@@ -125,7 +133,7 @@ async fn head(inner: &Inner, event: &Event) -> Result<Option<Place>, StoreError>
         return Ok(None);
     };
     let head = inner.store.head_of(subject).await?;
-    Ok(head.map(|head| Place::follows_from_branch(branch(&head))))
+    Ok(head.map(|head| Place::follows_from_branch(branch_ref(&head))))
 }
 
 /// Returns the output of the event's repository at a place.
@@ -161,7 +169,7 @@ fn places(event: &Event) -> Vec<Place> {
         }
         // The service names the branch and no commit.
         (Source::Github, "create") => {
-            let target = facts.text(Field::Branch).map(branch);
+            let target = facts.text(Field::Branch).map(branch_ref);
             let created = target.map(|target| Place {
                 at: OutputPlace::Target(target),
                 target: None,
@@ -176,7 +184,7 @@ fn places(event: &Event) -> Vec<Place> {
         (Source::Github, kind) if is_about_commit(kind) => {
             let mut places: Vec<Place> = commit.map(Place::follows_from).into_iter().collect();
             if is_by_program(event) {
-                let branches = facts.texts(Field::Branch).map(branch);
+                let branches = facts.texts(Field::Branch).map(branch_ref);
                 places.extend(branches.map(Place::follows_from_branch));
             }
             places
@@ -194,11 +202,6 @@ fn is_by_program(event: &Event) -> bool {
     event.source != Source::Git && actor.is_some_and(|actor| actor.kind == ActorKind::Bot)
 }
 
-/// Returns the full name of a branch.
-fn branch(name: &str) -> String {
-    format!("refs/heads/{name}")
-}
-
 /// A pull request from the branch of an output, by what happened to it: asking for it is the daemon's own act, and so is
 /// moving its head to the output; anything else is done by who does it.
 fn pull_request(event: &Event, commit: Option<&str>) -> Vec<Place> {
@@ -207,7 +210,7 @@ fn pull_request(event: &Event, commit: Option<&str>) -> Vec<Place> {
     if facts.flag(Field::Fork) == Some(true) {
         return Vec::new();
     }
-    let head = facts.text(Field::Head).map(branch);
+    let head = facts.text(Field::Head).map(branch_ref);
     let is_request = event.kind == "pull_request"
         && matches!(event.action.as_deref(), Some("opened" | "synchronize"));
     let mut places = Vec::new();

@@ -9,7 +9,6 @@ use daemon_event::{Event, Field, RepoName, Source, TriggerKey};
 use daemon_provider::{FollowUps, Limits, MicroUsd, Provider, RunId, RunRequest};
 use daemon_repo::{GitError, ObjectId, Worktree};
 use daemon_store::{EventRow, StoreError};
-use serde::Deserialize;
 
 use super::Refusal;
 use super::grants::RunGrants;
@@ -17,6 +16,7 @@ use crate::config::{Capability, Config};
 use crate::context::Built;
 use crate::driver::repos::Watched;
 use crate::driver::{Inner, Parts};
+use crate::intake;
 use crate::policy::{RunPolicy, micros, permissions};
 use crate::random;
 use crate::registry::Registered;
@@ -109,13 +109,7 @@ pub(super) async fn prepare(
         .repo(&activation.daemon.repo)
         .ok_or_else(|| unwatched(&runtime.parts, &activation.daemon.repo))?;
     let policy = RunPolicy::of(config, &activation.daemon, provider);
-    let name = policy.provider.as_str();
-    let provider = runtime
-        .parts
-        .providers
-        .get(name)
-        .cloned()
-        .ok_or_else(|| Refusal::final_(format!("no provider `{name}` is configured")))?;
+    let provider = provider_of(&runtime.parts, &policy)?;
     let sandbox = runtime.parts.sandbox_of(&policy).clone();
     if let Some(reason) = policy.sandbox_refusal(&sandbox) {
         return Err(Refusal::final_(reason));
@@ -152,7 +146,7 @@ pub(super) async fn prepare(
         limits.max_turns.get_or_insert(USUAL_TURNS);
     }
     Ok(Prepared {
-        environment: environment(config, name),
+        environment: environment(config, &policy.provider),
         state: state.values,
         daemon_file,
         support,
@@ -160,10 +154,7 @@ pub(super) async fn prepare(
         repo,
         provider,
         capability: policy.capability,
-        money: limits.budget.map(|budget| {
-            let spent = micros(activation.cost_usd.unwrap_or(0.0));
-            MicroUsd(budget.0.saturating_sub(spent.0))
-        }),
+        money: money_left(limits, activation),
         limits,
         events,
         worktree,
@@ -171,6 +162,20 @@ pub(super) async fn prepare(
         sandbox,
         servers: policy.mcp,
     })
+}
+
+/// Returns the provider that a policy names.
+fn provider_of(parts: &Parts, policy: &RunPolicy) -> Result<Arc<dyn Provider>, Refusal> {
+    let name = policy.provider.as_str();
+    let provider = parts.providers.get(name).cloned();
+    provider.ok_or_else(|| Refusal::final_(format!("no provider `{name}` is configured")))
+}
+
+/// Returns what earlier attempts left of an activation's budget.
+fn money_left(limits: Limits, activation: &Activation) -> Option<MicroUsd> {
+    let spent = micros(activation.cost_usd.unwrap_or(0.0));
+    let budget = limits.budget?;
+    Some(MicroUsd(budget.0.saturating_sub(spent.0)))
 }
 
 /// Returns the daemon at the revision that was claimed.
@@ -269,8 +274,10 @@ async fn worktree(
     let named = events.iter().rev().map(|row| commits_of(&row.event));
     let named = named.into_iter().find(|named| !named.is_none());
     let named = match named {
-        Some(Named::Unclear(name)) => return Err(Refusal::unclear_commit(&repo.name, &name)),
-        Some(Named::Commits(commits)) => Some(commits),
+        Some(NamedCommits::Unclear(name)) => {
+            return Err(Refusal::unclear_commit(&repo.name, &name));
+        }
+        Some(NamedCommits::Commits(commits)) => Some(commits),
         None => None,
     };
     let fallback: ObjectId = daemon
@@ -311,29 +318,16 @@ fn present(repo: &Watched, commits: &[ObjectId]) -> Result<Option<ObjectId>, Git
     Ok(None)
 }
 
-#[derive(Deserialize)]
-struct MergePayload {
-    pull_request: Option<MergedPayload>,
-}
-
-#[derive(Deserialize)]
-struct MergedPayload {
-    #[serde(default)]
-    merged: Option<bool>,
-    #[serde(default)]
-    merge_commit_sha: Option<String>,
-}
-
 /// The commits that an event is about.
 #[derive(Debug, PartialEq, Eq)]
-enum Named {
+enum NamedCommits {
     /// The first of them that is there is worked at.
     Commits(Vec<ObjectId>),
     /// It names one by what is not the full name of a commit.
     Unclear(String),
 }
 
-impl Named {
+impl NamedCommits {
     fn is_none(&self) -> bool {
         matches!(self, Self::Commits(commits) if commits.is_empty())
     }
@@ -341,32 +335,22 @@ impl Named {
 
 /// Names the commits that an event is about, the first of which is worked at if it is there: the pull request's head, the
 /// pushed or checked commit; of a merged pull request also what it was merged to.
-fn commits_of(event: &Event) -> Named {
+fn commits_of(event: &Event) -> NamedCommits {
     // Hexadecimal digits are the same in either case.
     let name = |text: &str| text.to_ascii_lowercase();
     let head = event.facts.text(Field::After).map(name);
-    let head = head.filter(|head| !(removes_ref(event) && is_zeros(head)));
-    let merged = match event.kind.as_str() {
-        "pull_request" => serde_json::from_slice(&event.payload).ok(),
-        _ => None,
-    };
-    let merged = merged.and_then(|payload: MergePayload| payload.pull_request);
-    let merged = merged.filter(|merged| merged.merged == Some(true));
-    let merged = merged.and_then(|merged| merged.merge_commit_sha);
+    let head = head.filter(|head| !(removes_ref(event) && intake::is_zeros(head)));
+    let merged = intake::merge_commit(event);
     let merged = merged.as_deref().map(name);
     let named = head.iter().chain(&merged);
     let commits: Vec<ObjectId> = named.filter_map(|text| text.parse().ok()).collect();
     match head {
-        Some(head) if commits.is_empty() => Named::Unclear(head),
-        _ => Named::Commits(commits),
+        Some(head) if commits.is_empty() => NamedCommits::Unclear(head),
+        _ => NamedCommits::Commits(commits),
     }
 }
 
 /// Reports whether an event may be about a ref that is gone, whose commit is then written as zeros.
 fn removes_ref(event: &Event) -> bool {
     event.source == Source::Git || matches!(event.kind.as_str(), "push" | "delete")
-}
-
-fn is_zeros(name: &str) -> bool {
-    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte == b'0')
 }

@@ -29,7 +29,7 @@ use super::exchange::{Received, Sent};
 use super::framing::{Findings, Framing};
 use super::hooks::Hooks;
 use super::repeats::Repeats;
-use super::stall::{Impatient, READ_TIME};
+use super::stall::{READ_TIME, TimedStream};
 use super::stream::{Streams, is_stream};
 use super::{answer, api, hooks};
 use crate::ops::Operations;
@@ -214,7 +214,7 @@ async fn serve_connection(
     let asked = Arc::clone(&findings);
     // A sender that closed its writing side may still read an answer; the reader of a stream would hold its place for ever.
     let is_gone = move |stream: &TcpStream| asked.is_stream() && is_at_end(stream);
-    let stream = Impatient::new(stream, READ_TIME, on_read, is_gone);
+    let stream = TimedStream::new(stream, READ_TIME, on_read, is_gone);
     let service = service_fn(move |request| {
         let (opening, connection) = (opening.clone(), Arc::clone(&connection));
         exchange(request, opening, connection, Arc::clone(&findings))

@@ -13,9 +13,9 @@ pub(super) const READ_TIME: Duration = Duration::from_secs(10);
 
 /// A stream whose writes fail once the peer has taken nothing for some time or is gone, and whose reads are shown to a
 /// function.
-pub(super) struct Impatient<S, F, G> {
+pub(super) struct TimedStream<S, F, G> {
     stream: S,
-    patience: Duration,
+    limit: Duration,
     on_read: F,
     /// Reports whether the peer is gone; asked at each flush.
     is_gone: G,
@@ -23,11 +23,11 @@ pub(super) struct Impatient<S, F, G> {
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S, F, G> Impatient<S, F, G> {
-    pub(super) fn new(stream: S, patience: Duration, on_read: F, is_gone: G) -> Self {
+impl<S, F, G> TimedStream<S, F, G> {
+    pub(super) fn new(stream: S, limit: Duration, on_read: F, is_gone: G) -> Self {
         Self {
             stream,
-            patience,
+            limit,
             on_read,
             is_gone,
             waiting: None,
@@ -44,16 +44,16 @@ impl<S, F, G> Impatient<S, F, G> {
             self.waiting = None;
             return written;
         }
-        let patience = self.patience;
+        let limit = self.limit;
         let waiting = self
             .waiting
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
         ready!(waiting.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
-impl<S: AsyncRead + Unpin, F: FnMut(&[u8]) + Unpin, G: Unpin> AsyncRead for Impatient<S, F, G> {
+impl<S: AsyncRead + Unpin, F: FnMut(&[u8]) + Unpin, G: Unpin> AsyncRead for TimedStream<S, F, G> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -66,7 +66,9 @@ impl<S: AsyncRead + Unpin, F: FnMut(&[u8]) + Unpin, G: Unpin> AsyncRead for Impa
     }
 }
 
-impl<S: AsyncWrite + Unpin, F: Unpin, G: Fn(&S) -> bool + Unpin> AsyncWrite for Impatient<S, F, G> {
+impl<S: AsyncWrite + Unpin, F: Unpin, G: Fn(&S) -> bool + Unpin> AsyncWrite
+    for TimedStream<S, F, G>
+{
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -109,13 +111,13 @@ mod tests {
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-    use super::Impatient;
+    use super::TimedStream;
 
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_reads_nothing_is_given_up_and_a_slow_one_is_not() {
-        let patience = Duration::from_secs(10);
+        let limit = Duration::from_secs(10);
         let (ours, mut theirs) = tokio::io::duplex(4);
-        let mut ours = Impatient::new(ours, patience, |_: &[u8]| {}, |_: &_| false);
+        let mut ours = TimedStream::new(ours, limit, |_: &[u8]| {}, |_: &_| false);
         let slow = async move {
             for _ in 0..5 {
                 tokio::time::sleep(Duration::from_secs(9)).await;
@@ -130,7 +132,7 @@ mod tests {
         let refused = ours.write_all(&[0; 4]).await.unwrap_err();
         assert_eq!(
             (refused.kind(), begun.elapsed()),
-            (ErrorKind::TimedOut, patience)
+            (ErrorKind::TimedOut, limit)
         );
     }
 }
