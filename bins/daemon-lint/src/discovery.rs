@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use daemon_validate::is_daemon_path;
+use daemon_validate::{SupportKind, holds_daemons, is_daemon_path};
 
 /// A daemon file that was found, or a path that could not be read.
 #[derive(Debug)]
@@ -165,7 +165,7 @@ impl Search<'_> {
             };
             if is_daemon_file(&name) {
                 self.file(&path);
-            } else if let Some(refusal) = is_of_daemons(&path)
+            } else if let Some(refusal) = holds_daemons(text(&path).as_bytes())
                 .then(|| foreign(&self.root.join(&path)))
                 .flatten()
             {
@@ -200,22 +200,17 @@ fn is_daemon_file(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case("DAEMON.md")
 }
 
-/// Reports whether a path is that of the directory of all daemons, or of one.
-fn is_of_daemons(below: &Path) -> bool {
-    let daemons = Path::new(".agents/daemons");
-    below == daemons || below.parent() == Some(daemons)
-}
-
-/// Says why the host reads nothing behind a path: it is a link, or the root of another repository.
+/// Returns why the host reads nothing behind a path, if it is a link or the root of another repository.
 fn foreign(path: &Path) -> Option<io::Error> {
     let kind = fs::symlink_metadata(path).ok()?;
-    let why = if kind.is_symlink() {
-        "it is a symbolic link, which is not followed"
+    let kind = if kind.is_symlink() {
+        SupportKind::Symlink
     } else if kind.is_dir() && fs::symlink_metadata(path.join(".git")).is_ok() {
-        "it is another repository (a submodule), which is not read"
+        SupportKind::Submodule
     } else {
         return None;
     };
+    let why = format!("it is {}", kind.why_unread());
     Some(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 

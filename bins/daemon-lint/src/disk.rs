@@ -5,6 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use daemon_spec::limits::MAX_FILE_BYTES;
+use daemon_validate::SupportKind;
 
 /// Reads a daemon file, or another of its size, at most one byte more than it may have.
 ///
@@ -59,16 +60,17 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 fn check_kind(kind: FileType) -> io::Result<()> {
-    let what = if kind.is_file() {
+    let kind = if kind.is_file() {
         return Ok(());
     } else if kind.is_symlink() {
-        "it is a symbolic link, which is not followed"
+        SupportKind::Symlink
     } else if kind.is_dir() {
-        "it is a directory"
+        SupportKind::Directory
     } else {
-        "it is not a regular file"
+        SupportKind::Special
     };
-    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+    let why = format!("it is {}", kind.why_unread());
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
 /// Returns the permission bits, where the system keeps them.

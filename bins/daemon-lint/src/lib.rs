@@ -47,7 +47,6 @@ mod lint;
 mod own_output;
 mod report;
 mod run;
-mod seen;
 mod suggestions;
 mod support_tree;
 mod surroundings;

@@ -8,6 +8,7 @@ use clap::Parser as _;
 use clap::error::ErrorKind;
 use daemon_cron::Zone;
 use daemon_spec::limits::MAX_FILE_BYTES;
+use daemon_validate::{visible, visible_line};
 use daemon_watch::Grammar;
 use jiff::tz::TimeZone;
 
@@ -15,7 +16,6 @@ use crate::arguments::Cli;
 use crate::discovery::{self, Found};
 use crate::lint::{Given, Judge, Linted};
 use crate::report::{Report, Warnings, failure};
-use crate::seen::{visible, visible_line};
 use crate::suggestions::{Suggestions, Unclear};
 use crate::{CommonArguments, Format, LintArguments, Streams, Surroundings, disk, exit, fix};
 

@@ -4,6 +4,7 @@
 //! line and holds nothing that a terminal or a page would act on.
 
 use daemon_spec::List;
+use daemon_validate::is_unseen;
 use daemon_watch::{Clause, Interpretation, Status, interpret};
 
 use crate::lint::Linted;
@@ -92,10 +93,7 @@ const COMMANDS: [&str; 2] = ["::", "##["];
 
 /// Whether a character is only ever shown: no control, no direction, no invisible one.
 fn is_plain(c: char) -> bool {
-    !c.is_control()
-        && !matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    !c.is_control() && !is_unseen(c)
 }
 
 /// Another wording of a condition, read as `mapped`.

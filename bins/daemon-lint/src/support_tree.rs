@@ -164,9 +164,19 @@ fn entry(location: &Path, path: Vec<u8>) -> Option<SupportEntry> {
     })
 }
 
-/// Writes a path as repositories do.
+/// Writes a path as repositories do, with `/` between its parts.
 fn slashed(path: &Path) -> Vec<u8> {
-    path.as_os_str().as_encoded_bytes().to_vec()
+    let bytes = path.as_os_str().as_encoded_bytes().to_vec();
+    with_slashes(bytes, std::path::MAIN_SEPARATOR)
+}
+
+fn with_slashes(mut path: Vec<u8>, separator: char) -> Vec<u8> {
+    if separator == '\\' {
+        for byte in path.iter_mut().filter(|byte| **byte == b'\\') {
+            *byte = b'/';
+        }
+    }
+    path
 }
 
 fn joined(below: &[u8], name: &OsStr) -> Vec<u8> {
@@ -176,4 +186,21 @@ fn joined(below: &[u8], name: &OsStr) -> Vec<u8> {
     }
     acc.extend_from_slice(name.as_encoded_bytes());
     acc
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_slashes;
+
+    #[test]
+    fn the_separator_of_a_system_is_written_as_a_slash() {
+        let table = [
+            (r".agents\daemons\x", '\\', ".agents/daemons/x"),
+            (r"a\b/c", '/', r"a\b/c"),
+            ("a/b", '\\', "a/b"),
+        ];
+        for (path, separator, expected) in table {
+            assert_eq!(with_slashes(path.into(), separator), expected.as_bytes());
+        }
+    }
 }

@@ -107,13 +107,7 @@ fn unreadable(source: &DaemonSource) -> Option<Value> {
         Content::NotAFile(kind) => (
             "D000",
             "cannot read the file".to_owned(),
-            match kind {
-                EntryKind::Symlink => "it is a symbolic link, which is not followed".to_owned(),
-                EntryKind::Submodule => {
-                    "it is in another repository (a submodule), which is not read".to_owned()
-                }
-                kind => format!("it is {kind:?}, not a regular file"),
-            },
+            format!("it is {}", kind.why_unread()),
         ),
         Content::Unreadable(reason) => (
             "D000",

@@ -3,8 +3,8 @@
 use std::io::{self, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
-use daemon_host::unseen::{visible, visible_styled};
 use daemon_host::wire::{Envelope, FailureObject};
+use daemon_validate::{visible, visible_styled};
 use serde::Serialize;
 
 use crate::cli::{Color, Global};

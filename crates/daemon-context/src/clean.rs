@@ -151,6 +151,17 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn what_is_removed_is_shown_by_its_code_elsewhere() {
+        for c in ('\0'..=char::MAX).filter(|c| is_removed(*c)) {
+            assert!(
+                c.is_control() || daemon_validate::is_unseen(c),
+                "U+{:04X}",
+                u32::from(c)
+            );
+        }
+    }
+
+    #[test]
     fn hidden_characters_are_removed_and_counted() {
         for (source, expected, n_removed) in [
             ("plain\n\ttext é 🐞", "plain\n\ttext é 🐞", 0),

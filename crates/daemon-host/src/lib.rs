@@ -58,7 +58,6 @@ pub mod serve;
 pub mod servers;
 pub mod strays;
 pub mod token;
-pub mod unseen;
 pub mod wire;
 pub mod zones;
 

@@ -4,12 +4,12 @@ use daemon_engine::Gate;
 use daemon_event::{DaemonKey, RepoName};
 use daemon_repo::DaemonSource;
 use daemon_store::{DaemonRow, Modes, ScheduleText, Validity};
+use daemon_validate::visible;
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::driver::Checked;
 use crate::registry::{Definition, SupportEntry};
-use crate::unseen::visible;
 
 /// Where and when a daemon file was read, and the zone its schedule is in.
 #[derive(Clone, Debug)]

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use daemon_validate::holds_daemons;
+
 use crate::path::TreePath;
 use crate::support::{Candidate, Rev, SupportTree};
 use crate::tree::{EntryKind, RawEntry};
@@ -115,10 +117,19 @@ impl Plan {
                 }
                 Place::Elsewhere => {
                     // What is in place of a directory is not followed, and not passed over in silence.
-                    if let Some(path) = barred(&entry) {
-                        acc.barred = Some((path, entry.kind));
-                    } else if let Some(dir) = linked_directory(&entry) {
-                        dirs.entry(dir).or_default().0 = Some(entry);
+                    if !holds_daemons(&entry.path) || !is_elsewhere(entry.kind) {
+                        continue;
+                    }
+                    match daemon_directory(&entry.path) {
+                        Some(name) => {
+                            if let Ok(dir) = TreePath::from_bytes(name) {
+                                dirs.entry(dir).or_default().0 = Some(entry);
+                            }
+                        }
+                        None if entry.path == b".agents" => {
+                            acc.barred = Some((".agents", entry.kind));
+                        }
+                        None => acc.barred = Some((DAEMONS_DIR, entry.kind)),
                     }
                 }
             }
@@ -196,25 +207,15 @@ impl Planned {
     }
 }
 
-/// Names the directory of all daemons that an entry is in place of.
-fn barred(entry: &RawEntry) -> Option<&'static str> {
-    let names = [".agents", DAEMONS_DIR];
-    names
-        .into_iter()
-        .find(|name| entry.path == name.as_bytes() && is_elsewhere(entry.kind))
-}
-
 /// Reports whether the files behind an entry are not of its tree.
 fn is_elsewhere(kind: EntryKind) -> bool {
     matches!(kind, EntryKind::Symlink | EntryKind::Submodule)
 }
 
-/// Names the daemon whose directory is a link or another repository.
-fn linked_directory(entry: &RawEntry) -> Option<TreePath> {
-    let below = entry.path.strip_prefix(DAEMONS_DIR.as_bytes())?;
-    let name = below.strip_prefix(b"/")?;
-    let is_one = is_elsewhere(entry.kind) && !name.contains(&b'/');
-    TreePath::from_bytes(name).ok().filter(|_| is_one)
+/// Returns the name of the daemon whose directory a path is, or is below.
+fn daemon_directory(path: &[u8]) -> Option<&[u8]> {
+    path.strip_prefix(DAEMONS_DIR.as_bytes())?
+        .strip_prefix(b"/")
 }
 
 /// Reports whether a path is that of a daemon's `scripts` or `references`, or below.

@@ -1,5 +1,7 @@
 //! Entries of a tree, as git lists them.
 
+use daemon_validate::SupportKind;
+
 use crate::object::ObjectId;
 
 /// What an entry is, by its mode.
@@ -43,6 +45,18 @@ impl EntryKind {
             Self::Directory => "040000",
             Self::Special => "000000",
         }
+    }
+
+    /// Says what is in place of a file or directory that was to be read, and why that is not read.
+    pub fn why_unread(self) -> &'static str {
+        let kind = match self {
+            Self::File | Self::Executable => SupportKind::File,
+            Self::Symlink => SupportKind::Symlink,
+            Self::Submodule => SupportKind::Submodule,
+            Self::Directory => SupportKind::Directory,
+            Self::Special => SupportKind::Special,
+        };
+        kind.why_unread()
     }
 
     /// Whether it is a regular file, executable or not.

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use daemon_validate::holds_daemons;
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat,
 };
@@ -135,6 +136,10 @@ impl Walk {
     }
 
     fn list(&mut self, directory: OwnedFd, path: &[u8], depth: usize) {
+        let has_git = || statat(&directory, ".git", AtFlags::SYMLINK_NOFOLLOW).is_ok();
+        if holds_daemons(path) && has_git() {
+            return self.push(path, EntryKind::Submodule, 0);
+        }
         let Ok(entries) = Dir::read_from(&directory) else {
             return self.push(path, EntryKind::Directory, 0);
         };

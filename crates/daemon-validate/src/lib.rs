@@ -49,6 +49,7 @@ mod subject;
 mod support_entry;
 mod support_links;
 mod table;
+mod unseen;
 mod validate;
 mod verdict;
 
@@ -56,7 +57,7 @@ pub use pages::page;
 pub use profile::{Profile, ProfileError};
 pub use repository::validate_repository;
 pub use rules::hidden_text::is_hidden;
-pub use rules::placement::is_daemon_path;
+pub use rules::placement::{holds_daemons, is_daemon_path};
 pub use rules::secrets::{
     MAX_KEY_BYTES, ends_in_key_beginning, find_secret, is_base64, is_open_key_in_base64,
     may_begin_secret, open_key, secret_at_start, secret_ranges, without_secrets,
@@ -68,5 +69,6 @@ pub use subject::Subject;
 pub use support_entry::{SupportEntry, SupportKind};
 pub use support_links::{holds, resolve_link};
 pub use table::{Mend, RuleEntry, rule, rules};
+pub use unseen::{is_unseen, push_code, visible, visible_line, visible_styled};
 pub use validate::{MAX_PER_CODE, Rule, registrable, validate, weigh};
 pub use verdict::{ConditionStatus, ConditionVerdict, Correction};

@@ -15,6 +15,20 @@ pub enum SupportKind {
     Special,
 }
 
+impl SupportKind {
+    /// Says what is in place of a file or directory that was to be read, and why that is not read.
+    #[must_use]
+    pub fn why_unread(self) -> &'static str {
+        match self {
+            Self::File => "a file",
+            Self::Directory => "a directory",
+            Self::Symlink => "a symbolic link, which is not followed",
+            Self::Submodule => "another repository (a submodule), which is not read",
+            Self::Special => "not a regular file",
+        }
+    }
+}
+
 /// One entry below a daemon's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SupportEntry {

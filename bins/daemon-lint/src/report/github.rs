@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use daemon_spec::{Position, Severity};
+use daemon_validate::{visible, visible_line};
 
 use super::Report;
-use crate::seen::{visible, visible_line};
 use crate::suggestions::Suggestion;
 
 pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {

@@ -4,10 +4,9 @@ use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use daemon_spec::{Diagnostic, Severity, Source, Span};
-use daemon_validate::is_hidden;
+use daemon_validate::{visible_line, visible_styled};
 
 use super::Report;
-use crate::seen::visible_line;
 use crate::suggestions::Suggestion;
 
 /// Lines longer than this are named by their place alone.
@@ -26,7 +25,8 @@ pub(super) fn print(report: &Report<'_>, is_coloured: bool, out: &mut dyn Write)
                 Some(source) => with_source(found, &path, source),
                 None => without_lines(found, &path, 1, 1),
             };
-            writeln!(out, "{}\n", seen(&renderer.render(&[group])))?;
+            // What colours the finding stays; the renderer shows the author's escapes.
+            writeln!(out, "{}\n", visible_styled(&renderer.render(&[group])))?;
         }
     }
     let given = report.suggestions.map(|suggestions| &suggestions.given);
@@ -34,16 +34,6 @@ pub(super) fn print(report: &Report<'_>, is_coloured: bool, out: &mut dyn Write)
         .into_iter()
         .flatten()
         .try_for_each(|given| suggestion(given, out))
-}
-
-/// Shows in a rendered finding what would not be seen; what colours it stays, since the renderer shows the author's escapes.
-fn seen(rendered: &str) -> String {
-    let shown = |c| match c {
-        '\u{1b}' => c,
-        c if is_hidden(c) => char::REPLACEMENT_CHARACTER,
-        c => c,
-    };
-    rendered.chars().map(shown).collect()
 }
 
 /// Other wordings, each with the reading that it gets.

@@ -58,7 +58,7 @@ fn what_hides_in_a_line_is_seen_by_people() {
             ran.output
         );
         assert!(
-            ran.output.contains("K\u{fffd}e\u{fffd}e\u{fffd}p\u{fffd}s"),
+            ran.output.contains("e⟨U+200B⟩e⟨U+E0041⟩p⟨U+FEFF⟩s"),
             "{}",
             ran.output
         );
@@ -147,20 +147,22 @@ fn sarif_has_one_rule_for_each_code_and_results_that_name_them() {
 
 #[test]
 fn what_hides_in_a_path_is_seen_by_people() {
-    let directory = "b\u{1b}]0;owned\u{7}\u{9b}31m\n\u{202e}\u{200b}\u{e0041}";
+    let directory =
+        "b\u{1b}]0;owned\u{7}\u{9b}31m\n\u{202e}\u{200b}\u{e0041}\u{34f}\u{e0080}\u{e01f0}";
     let world = World::new("");
     world.write(
         &format!(".agents/daemons/{directory}/DAEMON.md"),
         TEXT.as_bytes(),
     );
-    let shown = "b⟨U+001B⟩]0;owned⟨U+0007⟩⟨U+009B⟩31m⟨U+000A⟩⟨U+202E⟩⟨U+200B⟩⟨U+E0041⟩";
+    let shown = "b⟨U+001B⟩]0;owned⟨U+0007⟩⟨U+009B⟩31m⟨U+000A⟩⟨U+202E⟩⟨U+200B⟩⟨U+E0041⟩⟨U+034F⟩⟨U+E0080⟩⟨U+E01F0⟩";
     let place = format!("--> .agents/daemons/{shown}/DAEMON.md:5:12");
     let file = format!("file=.agents/daemons/{shown}/DAEMON.md,line=5");
     for (format, expected) in [("human", place), ("github", file)] {
         let ran = world.run(&["--color", "never", "-v", "--format", format]);
         for text in [&ran.output, &ran.notes] {
             let raw = text.chars().find(|c| {
-                (c.is_control() && *c != '\n') || "\u{202e}\u{200b}\u{e0041}".contains(*c)
+                (c.is_control() && *c != '\n')
+                    || "\u{202e}\u{200b}\u{e0041}\u{34f}\u{e0080}\u{e01f0}".contains(*c)
             });
             assert_eq!(raw, None, "{format}: {}", text.escape_debug());
         }

@@ -3,7 +3,7 @@
 mod record;
 mod replay;
 
-use daemon_host::unseen::is_unseen;
+use daemon_validate::is_unseen;
 use serde_json::Value;
 
 use crate::cli::{Events, EventsVerb};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::unseen::{is_unseen, push_code};
+use daemon_validate::{is_unseen, push_code};
 use jiff::Timestamp;
 use serde_json::Value;
 

@@ -312,6 +312,39 @@ fn a_link_that_stays_in_the_repository_is_what_it_leads_to() {
 }
 
 #[test]
+fn a_working_tree_reads_nothing_of_another_repository() {
+    let daemons = |found: &daemon_repo::Discovery| -> Vec<(String, Content)> {
+        let daemons = found.daemons.iter();
+        let daemons =
+            daemons.map(|daemon| (daemon.dir.as_str().to_owned(), daemon.content.clone()));
+        daemons.collect()
+    };
+    let other = Content::NotAFile(EntryKind::Submodule);
+    let own = ("b".to_owned(), text("b"));
+    for (root, found, barred) in [
+        (
+            ".agents/daemons/a",
+            vec![("a".to_owned(), other), own],
+            None,
+        ),
+        (
+            ".agents/daemons",
+            vec![],
+            Some((".agents/daemons", EntryKind::Submodule)),
+        ),
+        (".agents", vec![], Some((".agents", EntryKind::Submodule))),
+    ] {
+        let scratch = Scratch::new();
+        scratch
+            .write(".agents/daemons/a/DAEMON.md", "a")
+            .write(".agents/daemons/b/DAEMON.md", "b")
+            .write(&format!("{root}/.git"), "gitdir: elsewhere");
+        let read = discover_working_tree(scratch.root(), ObjectFormat::Sha1).unwrap();
+        assert_eq!((daemons(&read), read.barred), (found, barred), "{root}");
+    }
+}
+
+#[test]
 fn a_huge_sparse_file_is_refused_by_its_size() {
     let dir = tempfile::tempdir().unwrap();
     let daemon = dir.path().join(".agents/daemons/a");

@@ -41,3 +41,25 @@ pub fn is_daemon_path(path: &str) -> bool {
         .and_then(|rest| rest.strip_suffix("/DAEMON.md"))
         .is_some_and(|name| !name.is_empty() && !name.contains('/') && name != "." && name != "..")
 }
+
+/// Reports whether a path is that of `.agents`, `.agents/daemons` or a daemon's directory: behind a symbolic link or
+/// another repository in place of one of these no daemon is read.
+///
+/// ```
+/// use daemon_validate::holds_daemons;
+///
+/// assert!(holds_daemons(b".agents") && holds_daemons(b".agents/daemons/pr-helper"));
+/// assert!(!holds_daemons(b".agents/skills") && !holds_daemons(b".agents/daemons/pr-helper/scripts"));
+/// ```
+#[must_use]
+pub fn holds_daemons(path: &[u8]) -> bool {
+    let Some(below) = path.strip_prefix(b".agents") else {
+        return false;
+    };
+    match below.strip_prefix(b"/daemons") {
+        Some(b"") => true,
+        Some([b'/', name @ ..]) => !name.is_empty() && !name.contains(&b'/'),
+        Some(_) => false,
+        None => below.is_empty(),
+    }
+}

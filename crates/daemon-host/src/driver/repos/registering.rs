@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use daemon_repo::{DaemonSource, Discovery, EntryKind, ObjectId};
+use daemon_repo::{DaemonSource, Discovery, ObjectId};
 use daemon_store::{DaemonRow, Registration};
+use daemon_validate::visible;
 
 use super::{Git, RepoError, Watched, store_failed};
 use crate::driver::Inner;
@@ -12,7 +13,6 @@ use crate::random;
 use crate::rates;
 use crate::registration::{self, Reading};
 use crate::registry::Registry;
-use crate::unseen::visible;
 
 /// What a commit holds, judged and ready to be stored.
 pub(super) struct Found {
@@ -38,11 +38,8 @@ pub(super) async fn discover(
     let now = random::now();
     let rows = daemon_rows(inner, repo, &discovery, tip, now);
     if let Some((path, kind)) = discovery.barred {
-        let what = match kind {
-            EntryKind::Symlink => "a symbolic link, which is not followed",
-            _ => "another repository (a submodule), which is not read",
-        };
-        tracing::warn!(repo = %repo.name, "no daemon is read: `{path}` is {what}");
+        let why = kind.why_unread();
+        tracing::warn!(repo = %repo.name, "no daemon is read: `{path}` is {why}");
     }
     crate::failpoint::hit("D2");
     Ok(Some(Found {

@@ -1,0 +1,94 @@
+//! Characters that people do not see: which they are, and what is shown in their place.
+
+use std::fmt::Write as _;
+
+use crate::rules::hidden_text::is_hidden;
+
+/// Reports whether a character that is no control has no width, hides text, or changes the direction of text.
+///
+/// Of a daemon file this is more than an error is made of ([`is_hidden`]): fillers, separators of lines and unassigned tags
+/// harm no file, and mislead a reader of a path or a message.
+#[must_use]
+pub fn is_unseen(c: char) -> bool {
+    let is_more = matches!(
+        c,
+        '\u{34f}' | '\u{2028}' | '\u{2029}' | '\u{e0080}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}'
+    );
+    is_more || is_hidden(c) && !c.is_control()
+}
+
+/// Shows what of a text would steer a terminal or not be seen; line ends and tabs stay.
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!(daemon_validate::visible("a\u{202e}b\n"), "a⟨U+202E⟩b\n");
+/// assert_eq!(daemon_validate::visible_line("a\u{202e}b\n"), "a⟨U+202E⟩b⟨U+000A⟩");
+/// ```
+#[must_use]
+pub fn visible(text: &str) -> String {
+    shown(text, |c| c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
+/// Shows what of one line of text, such as a path, would steer a terminal, end the line or not be seen.
+#[must_use]
+pub fn visible_line(text: &str) -> String {
+    shown(text, char::is_control)
+}
+
+/// Shows what of a text would not be seen, and leaves in it what colours it.
+#[must_use]
+pub fn visible_styled(text: &str) -> String {
+    shown(text, |c| {
+        c.is_control() && !matches!(c, '\n' | '\t' | '\u{1b}')
+    })
+}
+
+fn shown(text: &str, steers: impl Fn(char) -> bool) -> String {
+    let mut acc = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) || is_unseen(c) {
+            push_code(&mut acc, c);
+        } else {
+            acc.push(c);
+        }
+    }
+    acc
+}
+
+/// Appends what is shown in place of a character that would not be seen.
+pub fn push_code(acc: &mut String, c: char) {
+    write!(acc, "⟨U+{:04X}⟩", u32::from(c)).expect("writing to a string cannot fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hides_is_known_from_what_is_read() {
+        let hidden = "\u{202e}\u{2066}\u{200b}\u{200d}\u{200e}\u{feff}\u{ad}\u{e0041}\u{e0100}\u{2060}\u{61c}\u{3164}\
+                      \u{34f}\u{e0080}\u{e01f0}\u{2028}";
+        for c in hidden.chars() {
+            assert!(is_unseen(c), "U+{:04X}", u32::from(c));
+        }
+        for c in "a \n\t\u{1b}é✓⟨中\u{fe0f}👩\u{a0}".chars() {
+            assert!(!is_unseen(c), "U+{:04X}", u32::from(c));
+        }
+    }
+
+    #[test]
+    fn what_is_an_error_in_a_file_is_shown_by_its_code() {
+        for c in ('\0'..=char::MAX).filter(|c| is_hidden(*c)) {
+            let shown = format!("⟨U+{:04X}⟩", u32::from(c));
+            assert_eq!(visible(&c.to_string()), shown);
+        }
+    }
+
+    #[test]
+    fn colours_stay_only_where_they_are_asked_for() {
+        let text = "\u{1b}[31m\u{9b}a\tb\n\u{34f}";
+        assert_eq!(visible_styled(text), "\u{1b}[31m⟨U+009B⟩a\tb\n⟨U+034F⟩");
+        assert_eq!(visible(text), "⟨U+001B⟩[31m⟨U+009B⟩a\tb\n⟨U+034F⟩");
+    }
+}
