@@ -12,10 +12,15 @@ use daemon_store::Rates;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use crate::alone::unregistered;
 use crate::compose::{Composer, Overrides, is_absent, open_store};
 use crate::failure::{Exit, Failure};
+use crate::out::Out;
 use crate::place::Place;
 use daemon_host::serve::Compose as _;
+
+/// The code of the failure that there is neither a host nor a store.
+const NO_HOME: &str = "no-home";
 
 /// Whether a command changes something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +56,7 @@ impl Session {
                 "there is no store in `{}`, and no host is running for it",
                 root.display()
             );
-            let failure = Failure::new(Exit::Unavailable, "no-home", message);
+            let failure = Failure::new(Exit::Unavailable, NO_HOME, message);
             return Err(failure.help("start one with `daemon-run serve --repo .`, or wake a daemon with `daemon-run fire ID`"));
         };
         let owner = match intent {
@@ -68,6 +73,22 @@ impl Session {
             operations,
             _owner: owner,
         })
+    }
+
+    /// Finds the host, or opens the store; without either, reads the default branch of the enclosing repository into memory and
+    /// names the daemons that are in the working tree only.
+    pub(crate) async fn of_daemons(place: &Place, out: Out) -> Result<Self, Failure> {
+        match Self::open(place, Intent::Look).await {
+            Err(failure) if failure.code == NO_HOME => {
+                let read = Box::pin(unregistered(place, out)).await?;
+                let operations = read.ok_or(failure)?;
+                Ok(Self::Store {
+                    operations,
+                    _owner: None,
+                })
+            }
+            opened => opened,
+        }
     }
 
     /// Asks one operation.

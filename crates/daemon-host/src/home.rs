@@ -104,15 +104,20 @@ impl Home {
         Ok(Self { root })
     }
 
+    /// Names a home that need not be there, for what writes nothing.
+    pub fn named(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+        }
+    }
+
     /// Names a home without making anything, for reading.
     ///
     /// A home that has lost its store exists too, if the log or the mark of the store is left: opening it says what is missing.
     pub fn existing(root: &Path) -> Option<Self> {
         let parts = ["state.db", "state.db-wal", "state.db-mark"];
         let mut parts = parts.iter().map(|part| root.join(part));
-        parts.any(|part| part.is_file()).then(|| Self {
-            root: root.to_owned(),
-        })
+        parts.any(|part| part.is_file()).then(|| Self::named(root))
     }
 
     /// Returns its directory.

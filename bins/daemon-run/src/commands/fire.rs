@@ -181,8 +181,8 @@ fn uncommitted(failure: Failure, root: &Path, id: &str) -> Failure {
     failure
 }
 
-/// Restricts a configuration to the repository that is fired in.
-fn watch_only(
+/// Restricts a configuration to the repository around a directory.
+pub(crate) fn watch_only(
     config: &mut daemon_host::config::Config,
     composer: &Composer,
     place: &Place,

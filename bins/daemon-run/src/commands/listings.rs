@@ -130,7 +130,10 @@ pub(crate) async fn list(
             args.limit
         )));
     }
-    let mut session = Session::open(place, Intent::Look).await?;
+    let mut session = match kind.method {
+        "daemon/list" => Session::of_daemons(place, out).await?,
+        _ => Session::open(place, Intent::Look).await?,
+    };
     if args.follow {
         return follow(kind, params(args, place), &mut session, out).await;
     }

@@ -12,7 +12,7 @@ use crate::session::{Intent, Session, parameter};
 
 /// Shows one daemon.
 pub(crate) async fn daemon(args: &Show, place: &Place, out: Out) -> Result<(), Failure> {
-    let mut session = Session::open(place, Intent::Look).await?;
+    let mut session = Session::of_daemons(place, out).await?;
     let mut params = parameter("id", &args.id);
     if let Some(repo) = &args.repo {
         params.insert("repo".to_owned(), json!(super::repo_name(place, repo)));

@@ -477,8 +477,8 @@ fn an_invalid_file_is_listed_with_why_and_does_not_disturb_the_others() {
 
 #[test]
 fn without_a_store_there_is_nothing_to_list() {
-    let world = World::new();
-    for command in ["list", "activations", "runs", "events", "ticks", "outputs"] {
+    let world = World::of_daemon(TIDY);
+    for command in ["activations", "runs", "events", "ticks", "outputs"] {
         assert_eq!(
             world.run(&[command, "--json"]).failure(),
             (69, "no-home".to_owned()),

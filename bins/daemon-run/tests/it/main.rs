@@ -19,4 +19,5 @@ mod roles;
 mod streams;
 mod suggest;
 mod surroundings;
+mod unregistered;
 mod world;

@@ -164,7 +164,7 @@ fn an_unknown_key_is_named_with_its_place() {
 fn the_home_is_found_by_flag_then_environment_then_state_directory() {
     let world = World::of_daemon(TIDY);
     let home_of = |variables: &[(&str, &str)], arguments: &[&str]| {
-        let mut command = world.command(&[arguments, &["list", "--json"]].concat());
+        let mut command = world.command(&[arguments, &["runs", "--json"]].concat());
         command
             .env_remove("DAEMON_HOME")
             .env_remove("HOME")
