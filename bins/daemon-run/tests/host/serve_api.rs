@@ -15,7 +15,7 @@ fn health_is_open_and_everything_else_needs_the_token() {
         json!({"schema_version": 1, "ok": true})
     );
     let parts = json!({
-        "store": "ok", "disk": "ok", "clock": "ok", "loops": "ok", "repositories": "ok",
+        "store": "ok", "disk": "ok", "clock": "ok", "listeners": "ok", "loops": "ok", "repositories": "ok",
     });
     assert_eq!(
         open("/readyz").json(),
@@ -37,6 +37,21 @@ fn health_is_open_and_everything_else_needs_the_token() {
     }
     let metrics = host.ask("GET", "/metrics", &Value::Null).body;
     assert!(metrics.contains("daemon_events_unmatched 0"), "{metrics}");
+}
+
+#[test]
+fn a_host_without_its_control_socket_is_not_ready() {
+    let world = World::pushed();
+    let host = world.serve();
+    std::fs::remove_file(host.socket()).expect("the socket is there");
+    let answer = host.open("GET", "/readyz", &[]);
+    let listeners = answer.json()["parts"]["listeners"].clone();
+    let listeners = listeners.as_str().expect("a reason").to_owned();
+    assert_eq!(answer.status, 503, "{listeners}");
+    assert!(
+        listeners.starts_with("the control socket takes no connection: "),
+        "{listeners}"
+    );
 }
 
 #[test]

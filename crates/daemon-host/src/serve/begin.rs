@@ -144,7 +144,7 @@ pub(super) async fn begin(
     ));
     let live_operations = Arc::clone(&live) as Arc<dyn Live>;
     let operations = Operations::new(store, inner.registry().clone(), live_operations);
-    let doors = doors(&live, door, bound, &operations);
+    let doors = doors(&live, door, (bound, &socket), &operations);
     let control = control(&inner, operations, started);
     stop.disarm();
     Ok(Begun {
@@ -218,7 +218,7 @@ pub(super) async fn judge_policies(
 fn doors(
     live: &Arc<HostLive>,
     door: Door,
-    bound: SocketAddr,
+    (bound, socket): (SocketAddr, &BoundSocket),
     operations: &Operations,
 ) -> Arc<Doors> {
     let inner = &live.inner;
@@ -228,6 +228,7 @@ fn doors(
     let health = HostHealth {
         inner: Arc::clone(inner),
         metrics: recorder(),
+        socket: socket.path().to_owned(),
     };
     let doors = Arc::new(Doors {
         access: Access::new(&door.token, hosts(bound)),

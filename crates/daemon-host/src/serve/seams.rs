@@ -1,7 +1,7 @@
 //! What the listeners are given of a host: where webhooks go, what is up, what it can do.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use daemon_store::{Accepted, NewEvent, Rates, StoreError};
 use jiff::Timestamp;
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde_json::{Value, json};
+use tokio::net::UnixStream;
 
 use super::begin::{Deadlines, judge_policies, parts};
 use super::door::sources;
@@ -24,6 +25,9 @@ use crate::random;
 
 /// How long it is until a repository that could not be opened is tried again.
 const OPEN_AGAIN: Duration = Duration::from_secs(30);
+
+/// How long a connection to the control socket may take.
+const SOCKET_ANSWERS: Duration = Duration::from_secs(2);
 
 /// Where webhooks are stored.
 pub(super) struct Intake {
@@ -54,6 +58,8 @@ impl Admit for Intake {
 pub(super) struct HostHealth {
     pub(super) inner: Arc<Inner>,
     pub(super) metrics: PrometheusHandle,
+    /// The path of the control socket.
+    pub(super) socket: PathBuf,
 }
 
 #[async_trait]
@@ -74,6 +80,7 @@ impl Health for HostHealth {
                     .map_or(Condition::Up, Condition::Down),
             ),
             ("clock", crate::doctor::clock(random::now()).into()),
+            ("listeners", listeners(&self.socket).await.into()),
             ("loops", self.inner.loops().into()),
             ("repositories", repositories(&self.inner)),
         ]
@@ -84,6 +91,16 @@ impl Health for HostHealth {
             gauges(&counts);
         }
         self.metrics.render()
+    }
+}
+
+/// Asks whether the control socket takes connections; that of HTTP does, since it asks this.
+async fn listeners(socket: &Path) -> Result<(), String> {
+    let connected = tokio::time::timeout(SOCKET_ANSWERS, UnixStream::connect(socket)).await;
+    match connected {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(format!("the control socket takes no connection: {error}")),
+        Err(_) => Err("the control socket does not answer".to_owned()),
     }
 }
 
