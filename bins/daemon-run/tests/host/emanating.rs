@@ -53,6 +53,13 @@ impl World {
         reply
     }
 
+    /// Waits until the program of a run has printed something.
+    pub(crate) fn begun(&self, id: &str) {
+        eventually(&format!("{id} has begun"), || {
+            self.document(id)["last_output"].is_string().then_some(())
+        });
+    }
+
     /// Waits until a run was announced, and returns its reply to `check`.
     pub(crate) fn announced(&self, id: &str) -> Value {
         eventually(&format!("{id} was announced"), || {

@@ -56,6 +56,13 @@ fn check<'a>(doctor: &'a Value, name: &str) -> Option<&'a Value> {
     checks.iter().find(|check| check["name"] == name)
 }
 
+/// Checks that the next host ends the run well, and that it is the first attempt.
+fn check_first_attempt(world: &World) {
+    let activations = world.serve().settled(1);
+    assert_eq!(activations[0]["state"], "succeeded", "{activations:#?}");
+    assert_eq!(activations[0]["attempts"], 1, "{activations:#?}");
+}
+
 #[test]
 fn a_host_that_is_killed_counts_against_no_run() {
     let world = world();
@@ -69,10 +76,7 @@ fn a_host_that_is_killed_counts_against_no_run() {
         host.kill();
     }
     world.script(NOTE);
-    let host = world.serve();
-    let activations = host.settled(1);
-    assert_eq!(activations[0]["state"], "succeeded", "{activations:#?}");
-    assert_eq!(activations[0]["attempts"], 1, "{activations:#?}");
+    check_first_attempt(&world);
 }
 
 #[test]
@@ -89,9 +93,7 @@ fn a_host_that_another_process_aborts_counts_against_no_run() {
     world.script(NOTE);
     host.activation_in("running");
     host.kill();
-    let activations = world.serve().settled(1);
-    assert_eq!(activations[0]["state"], "succeeded", "{activations:#?}");
-    assert_eq!(activations[0]["attempts"], 1, "{activations:#?}");
+    check_first_attempt(&world);
 }
 
 #[test]

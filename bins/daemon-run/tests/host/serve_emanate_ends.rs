@@ -12,7 +12,7 @@ use crate::world::{World, eventually, processes_with};
 const STAYS: &str = r#"cat > /dev/null
 echo '{"daemon":"usage","input":5,"output":2}'
 echo '{"daemon":"result","ok":true,"text":"fixed"}'
-echo told
+echo reported
 while [ ! -e go ]; do sleep 0.02; done
 "#;
 
@@ -170,9 +170,9 @@ fn an_answer_that_cannot_be_written_is_kept_until_it_can() {
         world.log().contains("followup-1.txt").then_some(())
     });
     fs::remove_dir(&place).expect("it is empty");
-    let told = replied(&world, &run);
+    let announced = replied(&world, &run);
     assert_eq!(
-        json!([told["status"], told["result_path"]]),
+        json!([announced["status"], announced["result_path"]]),
         json!(["follow-up completed", place])
     );
     assert_eq!(fs::read_to_string(&place).expect("the reply"), "caf\\xe9");
@@ -192,12 +192,12 @@ fn an_answer_whose_folder_is_deleted_is_announced_with_its_text() {
     });
     fs::remove_dir_all(world.file(&run, "")).expect("the folder goes");
     fs::write(world.desk().join("go"), "").expect("a file");
-    let told = replied(&world, &run);
+    let announced = replied(&world, &run);
     assert_eq!(
-        json!([told["status"], told["result_path"]]),
+        json!([announced["status"], announced["result_path"]]),
         json!(["follow-up completed", null])
     );
-    let body = told["body"].as_str().expect("a body");
+    let body = announced["body"].as_str().expect("a body");
     assert!(body.ends_with("Preview:\ncaf\\xe9"), "{body}");
 }
 
@@ -207,7 +207,7 @@ fn a_run_that_is_reclaimed_while_it_is_asked_takes_no_message() {
     let _host = world.serve();
     let run = world.dispatch(&["begin"]).remove(0);
     world.announced(&run);
-    // Whoever holds the lock writes the folder: the host has looked at the run and waits for it.
+    // Only the owner of the lock writes the folder. The host has read the run and waits for the lock.
     let path = world.file(&run, ".lock");
     let lock = File::open(&path).expect("the lock");
     flock(&lock, FlockOperation::LockExclusive).expect("the run has ended");
@@ -221,9 +221,9 @@ fn a_run_that_is_reclaimed_while_it_is_asked_takes_no_message() {
     let mut document = world.document(&run);
     document["state"] = json!("cancelled");
     document["error"] = json!({"type": "reclaim", "message": "reclaimed", "class": "final"});
-    let beside = world.file(&run, "daemon.tmp");
-    fs::write(&beside, document.to_string()).expect("a file");
-    fs::rename(&beside, world.file(&run, "daemon.json")).expect("a file");
+    let new = world.file(&run, "daemon.tmp");
+    fs::write(&new, document.to_string()).expect("a file");
+    fs::rename(&new, world.file(&run, "daemon.json")).expect("a file");
     drop(lock);
     let (code, reply) = asking.json();
     assert_eq!(
@@ -298,9 +298,7 @@ fn a_run_whose_folder_is_deleted_ends_and_is_announced() {
     let _host = world.serve();
     let runs = world.dispatch(&["a", "b"]);
     for run in &runs {
-        eventually("it is up", || {
-            world.document(run)["last_output"].is_string().then_some(())
-        });
+        world.begun(run);
         fs::remove_dir_all(world.file(run, "")).expect("the folder goes");
     }
     // It can still be ended by its id, and the other one ends by itself.
@@ -370,11 +368,7 @@ fn orphans_are_announced_oldest_first() {
     let mut runs = Vec::new();
     for task in ["a", "b", "c"] {
         let run = world.dispatch(&[task]).remove(0);
-        eventually("it is up", || {
-            world.document(&run)["last_output"]
-                .is_string()
-                .then_some(())
-        });
+        world.begun(&run);
         runs.push(run);
     }
     host.kill();
@@ -382,7 +376,7 @@ fn orphans_are_announced_oldest_first() {
     for run in &runs {
         world.announced(run);
     }
-    let told: Vec<Value> = world
+    let announced: Vec<Value> = world
         .events()
         .iter()
         .map(|event| json!([event["seq"], event["run_id"]]))
@@ -391,5 +385,5 @@ fn orphans_are_announced_oldest_first() {
         .zip(&runs)
         .map(|(seq, run)| json!([seq, run]))
         .collect();
-    assert_eq!(told, expected);
+    assert_eq!(announced, expected);
 }

@@ -4,10 +4,10 @@ use std::fs;
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::http;
-use crate::world::{Host, SECRET, World};
+use crate::world::{Host, SECRET, World, eventually_within};
 
 const MIB: usize = 1024 * 1024;
 const N_LARGE: usize = 8;
@@ -54,35 +54,28 @@ fn sent(host: &Host, round: usize, secret: &str) -> Vec<u16> {
     })
 }
 
-/// Sends a body, and again where the host is busy: a debug build on a loaded machine reads eight slower than they may wait.
+/// Sends a body, and again while the host is busy: a debug build on a loaded machine reads eight slower than they may wait.
 fn send(host: &Host, number: usize, secret: &str) -> u16 {
     let body = issue(number);
     let (delivery, signature) = (format!("d-{number}"), http::signature(secret, &body));
     let headers = http::github("issues", &delivery, &signature);
     let request = http::request(host.address(), "POST", "/webhooks/github", &headers, &body);
-    let deadline = Instant::now() + BUSY;
-    loop {
+    eventually_within(BUSY, "the host is not busy", || {
         // A refusal can be lost with its connection, since the body is still on its way.
         let answer = http::try_raw(host.address(), &request);
-        if let Some(answer) = answer.filter(|answer| answer.status != 503) {
-            return answer.status;
-        }
-        assert!(Instant::now() < deadline, "the host is not busy for ever");
-        thread::sleep(Duration::from_millis(200));
-    }
+        let answer = answer.filter(|answer| answer.status != 503);
+        answer.map(|answer| answer.status).ok_or("it still is")
+    })
 }
 
 /// Waits until the host holds no more than may be left.
 fn given_back(host: &Host) {
-    let deadline = Instant::now() + LATER;
-    loop {
-        let left = memory(host, "VmRSS");
-        if left <= MOST_LEFT_KIB {
-            return;
+    eventually_within(LATER, "the memory is given back", || {
+        match memory(host, "VmRSS") {
+            left if left <= MOST_LEFT_KIB => Ok(()),
+            left => Err(format!("{left} KiB are left")),
         }
-        assert!(Instant::now() < deadline, "{left} KiB are left");
-        thread::sleep(Duration::from_millis(50));
-    }
+    });
 }
 
 /// Sends eight bodies, and leaves before they are answered.

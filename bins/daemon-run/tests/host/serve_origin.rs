@@ -1,4 +1,4 @@
-//! What daemons make, told by webhooks: it never wakes its maker, and a chain of daemons ends.
+//! What daemons make, reported by webhooks: it never wakes its maker, and a chain of daemons ends.
 
 use serde_json::{Value, json};
 
@@ -34,12 +34,12 @@ fn n_woken(activations: &[Value], daemon: &str) -> usize {
         .count()
 }
 
-/// Writes the body that tells of a created branch.
+/// Writes the body of a webhook about a created branch.
 fn created(branch: &str) -> Value {
     json!({"ref": branch, "ref_type": "branch", "master_branch": "main", "repository": repository("o/r"), "sender": sender()})
 }
 
-/// Writes the body that tells of the push that made a branch.
+/// Writes the body of a webhook about the push that made a branch.
 fn born(world: &World, made: &Delivered) -> Value {
     let field = |format: &str| {
         let format = format!("--format={format}");
@@ -59,7 +59,7 @@ fn born(world: &World, made: &Delivered) -> Value {
     })
 }
 
-/// Writes the body that tells of a pull request from a branch.
+/// Writes the body of a webhook about a pull request from a branch.
 fn requested(number: u32, made: &Delivered) -> Value {
     let mut body = pull_request_opened(number);
     body["pull_request"]["head"]["ref"] = json!(made.branch);
@@ -67,7 +67,7 @@ fn requested(number: u32, made: &Delivered) -> Value {
     body
 }
 
-/// Writes the body that tells of a failed check on a commit.
+/// Writes the body of a webhook about a failed check on a commit.
 fn check_failed(id: u32, commit: &str) -> Value {
     json!({
         "action": "completed",
@@ -79,7 +79,7 @@ fn check_failed(id: u32, commit: &str) -> Value {
     })
 }
 
-/// Writes the body that tells of a person's comment on a pull request.
+/// Writes the body of a webhook about a person's comment on a pull request.
 fn commented(number: u32) -> Value {
     json!({
         "action": "created",
@@ -93,14 +93,19 @@ fn commented(number: u32) -> Value {
 }
 
 /// Waits until a webhook was taken and what it wakes has ended.
-fn told(host: &Host, (kind, delivery): (&str, &str), body: &Value, at_least: usize) -> Vec<Value> {
+fn settled_after(
+    host: &Host,
+    (kind, delivery): (&str, &str),
+    body: &Value,
+    at_least: usize,
+) -> Vec<Value> {
     let answer = host.hook(kind, delivery, body);
     assert_eq!(answer.status, 200, "{kind}: {answer:?}");
     host.settled(at_least)
 }
 
 #[test]
-fn what_a_daemon_made_does_not_wake_it_when_a_webhook_tells_of_it() {
+fn what_a_daemon_made_does_not_wake_it_when_a_webhook_reports_it() {
     let world = World::new(&[
         (
             "maker",
@@ -118,32 +123,35 @@ fn what_a_daemon_made_does_not_wake_it_when_a_webhook_tells_of_it() {
     let host = world.serve();
     world.commit("wake it");
     let made = delivered(&world, "maker", &newest(&host.settled(1), "maker"));
-    told(&host, ("create", "d-1"), &created(&made.branch), 1);
-    told(&host, ("push", "d-2"), &born(&world, &made), 1);
-    let woken = told(&host, ("pull_request", "d-3"), &requested(7, &made), 2);
+    settled_after(&host, ("create", "d-1"), &created(&made.branch), 1);
+    settled_after(&host, ("push", "d-2"), &born(&world, &made), 1);
+    let woken = settled_after(&host, ("pull_request", "d-3"), &requested(7, &made), 2);
     assert_eq!(
         (n_woken(&woken, "maker"), n_woken(&woken, "other")),
         (1, 1),
         "its own output wakes the others alone: {woken:#?}"
     );
-    let woken = told(&host, ("issue_comment", "d-4"), &commented(7), 3);
+    let woken = settled_after(&host, ("issue_comment", "d-4"), &commented(7), 3);
     assert_eq!(n_woken(&woken, "maker"), 2, "a person's comment does");
+}
+
+/// Makes a world whose daemon wakes on what a delivered branch is reported by.
+fn maker() -> World {
+    let wakes = [
+        "when a commit is pushed to main",
+        "when a branch is created",
+        "when a pull request is opened",
+    ];
+    World::new(&[("maker", &watch(&wakes))])
 }
 
 #[test]
 fn what_only_looks_like_an_output_wakes() {
-    let world = World::new(&[(
-        "maker",
-        &watch(&[
-            "when a commit is pushed to main",
-            "when a branch is created",
-            "when a pull request is opened",
-        ]),
-    )]);
+    let world = maker();
     let host = world.serve();
     world.commit("wake it");
     let made = delivered(&world, "maker", &newest(&host.settled(1), "maker"));
-    told(
+    settled_after(
         &host,
         ("create", "d-1"),
         &created("daemon/maker/01ARZ3NDEKTSV4RRFFQ69G5FAV"),
@@ -151,11 +159,11 @@ fn what_only_looks_like_an_output_wakes() {
     );
     let mut fork = requested(8, &made);
     fork["pull_request"]["head"]["repo"] = json!({"id": 2, "full_name": "stranger/r"});
-    told(&host, ("pull_request", "d-2"), &fork, 3);
+    settled_after(&host, ("pull_request", "d-2"), &fork, 3);
     let mut copied = pull_request_opened(9);
     copied["pull_request"]["body"] =
         json!(format!("<!-- daemon:maker act:{} out:x -->", made.branch));
-    told(&host, ("pull_request", "d-3"), &copied, 4);
+    settled_after(&host, ("pull_request", "d-3"), &copied, 4);
     let message = world.git(&["log", "-1", "--format=%B", &made.commit]);
     world.commit(&message);
     assert_eq!(
@@ -167,14 +175,7 @@ fn what_only_looks_like_an_output_wakes() {
 
 #[test]
 fn a_person_who_moves_a_branch_to_an_output_begins_a_new_chain() {
-    let world = World::new(&[(
-        "maker",
-        &watch(&[
-            "when a commit is pushed to main",
-            "when a branch is created",
-            "when a pull request is opened",
-        ]),
-    )]);
+    let world = maker();
     let host = world.serve();
     world.commit("wake it");
     // More often than a chain is deep: every move is a root of its own.
@@ -192,10 +193,10 @@ fn a_person_who_moves_a_branch_to_an_output_begins_a_new_chain() {
     // What the webhook of such a push reports is the person's as well.
     let main = world.git(&["rev-parse", "main"]).trim().to_owned();
     let moved = crate::http::push("o/r", &main, &made.commit);
-    told(&host, ("push", "d-1"), &moved, 7);
+    settled_after(&host, ("push", "d-1"), &moved, 7);
     let mut asked = requested(9, &made);
     asked["pull_request"]["head"]["ref"] = json!("topic");
-    told(&host, ("pull_request", "d-2"), &asked, 8);
+    settled_after(&host, ("pull_request", "d-2"), &asked, 8);
 }
 
 #[test]
@@ -209,7 +210,7 @@ fn a_program_that_moves_a_branch_to_an_output_goes_on_with_its_chain() {
         let after = delivered(&world, "maker", &newest(&woken, "maker")).commit;
         let mut moved = crate::http::push("o/r", &before, &after);
         moved["sender"] = json!({"login": "merger[bot]", "type": "Bot"});
-        let woken = told(&host, ("push", &format!("d-{depth}")), &moved, depth + 1);
+        let woken = settled_after(&host, ("push", &format!("d-{depth}")), &moved, depth + 1);
         assert_eq!(woken.len(), depth + 1, "{woken:#?}");
         let state = match depth {
             4 => "cancelled",
@@ -220,16 +221,16 @@ fn a_program_that_moves_a_branch_to_an_output_goes_on_with_its_chain() {
     }
 }
 
-/// What services call a program that acts for nobody.
+/// The sender of a webhook about what a program did by itself.
 fn program() -> Value {
     json!({"login": "ci[bot]", "type": "Bot"})
 }
 
-/// Writes what a program tells of a delivered branch.
-type Door = fn(&World, &Delivered, u32) -> Value;
+/// Writes the webhook about what a program did to a delivered branch.
+type Report = fn(&World, &Delivered, u32) -> Value;
 
 /// What a program can do about a branch that a daemon delivered, without a commit that the host put there.
-const DOORS: [(&str, Door); 6] = [
+const REPORTS: [(&str, Report); 6] = [
     ("issue_comment", |_, _, n| commented(n)),
     ("commit_comment", |_, made, n| {
         json!({
@@ -292,7 +293,7 @@ fn a_program_that_answers_each_output_goes_on_with_its_chain() {
     )]);
     let host = world.serve();
     let mut expected = 0;
-    for (number, (kind, door)) in (1..).zip(DOORS) {
+    for (number, (kind, report)) in (1..).zip(REPORTS) {
         world.commit("wake it");
         expected += 1;
         for depth in 1..=4 {
@@ -302,10 +303,10 @@ fn a_program_that_answers_each_output_goes_on_with_its_chain() {
             // The pull request is known to the host before anything is said about it.
             let request = requested(n, &made);
             host.hook("pull_request", &format!("r-{n}"), &request);
-            let mut body = door(&world, &made, n);
+            let mut body = report(&world, &made, n);
             body["sender"] = program();
             expected += 1;
-            let woken = told(&host, (kind, &format!("d-{n}")), &body, expected);
+            let woken = settled_after(&host, (kind, &format!("d-{n}")), &body, expected);
             assert_eq!(woken.len(), expected, "{kind}: {woken:#?}");
             let newest = newest(&woken, "maker");
             let state = if depth == 4 { "cancelled" } else { "succeeded" };
@@ -321,7 +322,7 @@ fn a_chain_through_checks_ends_with_one_notice() {
     let main = world.git(&["rev-parse", "HEAD"]).trim().to_owned();
     let mut commit = main.clone();
     for depth in 0..=3 {
-        let woken = told(
+        let woken = settled_after(
             &host,
             ("check_run", &format!("d-{depth}")),
             &check_failed(depth, &commit),
@@ -335,8 +336,8 @@ fn a_chain_through_checks_ends_with_one_notice() {
         "id": 9, "sha": commit, "state": "failure", "context": "build", "branches": [],
         "repository": repository("o/r"), "sender": sender(),
     });
-    told(&host, ("check_run", "d-4"), &check_failed(4, &commit), 5);
-    let woken = told(&host, ("status", "d-5"), &status, 6);
+    settled_after(&host, ("check_run", "d-4"), &check_failed(4, &commit), 5);
+    let woken = settled_after(&host, ("status", "d-5"), &status, 6);
     let stopped: Vec<(&Value, &Value)> = woken
         .iter()
         .filter(|one| one["state"] != "succeeded")
@@ -349,7 +350,7 @@ fn a_chain_through_checks_ends_with_one_notice() {
         .lines()
         .filter(|line| line.contains("a chain of daemons ends"));
     assert_eq!(notices.count(), 1, "{}", world.log());
-    let woken = told(&host, ("check_run", "d-6"), &check_failed(6, &main), 7);
+    let woken = settled_after(&host, ("check_run", "d-6"), &check_failed(6, &main), 7);
     assert_eq!(
         newest(&woken, "fixer")["state"],
         "succeeded",

@@ -1,10 +1,11 @@
 //! Schedules: ticks are recorded once, whoever asks for them.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::world::{World, eventually};
+use crate::world::{World, eventually_within};
 
 #[test]
 fn a_tick_that_is_asked_for_twice_runs_once() {
@@ -68,14 +69,13 @@ fn a_tick_that_is_asked_for_twice_runs_once() {
 fn a_minute_that_passes_is_recorded_and_runs_once_across_restarts() {
     let world = World::new(&[("minutely", "schedule: \"* * * * *\"")]);
     let host = world.serve();
-    let mut ticks = Vec::new();
-    // A minute may take longer to come than anything else that tests wait for.
-    for _ in 0..2 {
-        ticks = host.list("ticks");
-        if ticks.is_empty() {
-            ticks = wait_for_tick(&host);
+    let ticks = eventually_within(Duration::from_secs(120), "a minute has passed", || {
+        let ticks = host.list("ticks");
+        match ticks.is_empty() {
+            true => Err("no tick is recorded"),
+            false => Ok(ticks),
         }
-    }
+    });
     assert_eq!(ticks[0]["outcome"], "enqueued", "{ticks:?}");
     host.kill();
     let host = world.serve();
@@ -99,18 +99,4 @@ fn a_minute_that_passes_is_recorded_and_runs_once_across_restarts() {
         assert!(recorded, "{ticks:?}");
     }
     assert_eq!(world.branches().len(), activations.len());
-}
-
-fn wait_for_tick(host: &crate::world::Host) -> Vec<Value> {
-    let started = std::time::Instant::now();
-    while started.elapsed() < std::time::Duration::from_secs(30) {
-        let ticks = host.list("ticks");
-        if !ticks.is_empty() {
-            return ticks;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
-    eventually("the minute has passed", || {
-        Some(host.list("ticks")).filter(|ticks| !ticks.is_empty())
-    })
 }
