@@ -26,7 +26,7 @@ pub(crate) fn presence(tree: &Tree) -> Vec<Problem> {
     REQUIRED
         .iter()
         .filter(|path| tree.text(path).is_none_or(|text| text.trim().is_empty()))
-        .map(|path| Problem::error(path, 1, "missing or empty"))
+        .map(|path| Problem::new(path, 1, "missing or empty"))
         .collect()
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn error_pages(tree: &Tree) -> Vec<Problem> {
         .filter_map(|(at, line)| Some((at + 1, code_of_row(line)?)))
         .collect();
     if codes.is_empty() {
-        return vec![Problem::error(
+        return vec![Problem::new(
             CODE_TABLE,
             1,
             "holds no row such as `201 \"field-count\"`",
@@ -57,7 +57,7 @@ pub(crate) fn error_pages(tree: &Tree) -> Vec<Problem> {
         .iter()
         .filter(|(_, code)| !pages.contains(code.as_str()))
     {
-        acc.push(Problem::error(
+        acc.push(Problem::new(
             CODE_TABLE,
             *line,
             format!("`{code}` has no page `{ERROR_PAGES}{code}.md`"),
@@ -67,7 +67,7 @@ pub(crate) fn error_pages(tree: &Tree) -> Vec<Problem> {
         .into_iter()
         .filter(|page| codes.iter().all(|(_, code)| code != page))
     {
-        acc.push(Problem::error(
+        acc.push(Problem::new(
             &format!("{ERROR_PAGES}{page}.md"),
             1,
             "no rule has this code",
@@ -96,7 +96,7 @@ pub(crate) fn architecture(tree: &Tree, packages: &[Package]) -> Vec<Problem> {
         .iter()
         .filter(|package| !text.contains(&format!("`{}`", package.name)))
         .map(|package| {
-            Problem::error(
+            Problem::new(
                 path,
                 1,
                 format!("does not name the crate `{}`", package.name),
@@ -142,7 +142,7 @@ pub(crate) fn dependencies(tree: &Tree, packages: &[Package]) -> Result<Vec<Prob
     let mut acc: Vec<Problem> = used
         .difference(&explained)
         .map(|name| {
-            Problem::error(
+            Problem::new(
                 path,
                 1,
                 format!("give `{name}` its line under \"## Dependencies\""),
@@ -151,12 +151,10 @@ pub(crate) fn dependencies(tree: &Tree, packages: &[Package]) -> Result<Vec<Prob
         .collect();
     let gone = reasons.iter().filter(|(_, name)| !used.contains(name));
     acc.extend(
-        gone.map(|(line, name)| {
-            Problem::error(path, *line, format!("`{name}` is not a dependency"))
-        }),
+        gone.map(|(line, name)| Problem::new(path, *line, format!("`{name}` is not a dependency"))),
     );
     let idle = shared.difference(&used);
-    acc.extend(idle.map(|name| Problem::error("Cargo.toml", 1, format!("no crate uses `{name}`"))));
+    acc.extend(idle.map(|name| Problem::new("Cargo.toml", 1, format!("no crate uses `{name}`"))));
     Ok(acc)
 }
 
@@ -193,7 +191,7 @@ pub(crate) fn links(tree: &Tree) -> Vec<Problem> {
     for (path, text) in tree.texts().filter(|(path, _)| is_document(path)) {
         for (at, line) in text.lines().enumerate() {
             for target in targets(line).filter(|target| !resolves(tree, path, target)) {
-                acc.push(Problem::error(
+                acc.push(Problem::new(
                     path,
                     at + 1,
                     format!("`{target}` leads nowhere"),

@@ -231,7 +231,7 @@ fn linter(by_name: &BTreeMap<&str, &Package>, acc: &mut Vec<Problem>) {
 }
 
 fn problem(package: &Package, message: impl Into<String>) -> Problem {
-    Problem::error(&package.manifest, 1, message)
+    Problem::new(&package.manifest, 1, message)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ fn crate_page(path: &str, text: &str) -> Vec<Problem> {
         .map(|line| line.strip_prefix(' ').unwrap_or(line))
         .collect();
     if page.is_empty() {
-        return vec![Problem::error(
+        return vec![Problem::new(
             path,
             1,
             "a library opens with its page (`//!`)",
@@ -27,7 +27,7 @@ fn crate_page(path: &str, text: &str) -> Vec<Problem> {
     }
     let mut acc = Vec::new();
     if !has_asserting_example(&page) {
-        acc.push(Problem::error(
+        acc.push(Problem::new(
             path,
             1,
             "the crate page needs a checked example that asserts something",
@@ -35,7 +35,7 @@ fn crate_page(path: &str, text: &str) -> Vec<Problem> {
     }
     for heading in HEADINGS {
         if !page.contains(&heading) {
-            acc.push(Problem::error(
+            acc.push(Problem::new(
                 path,
                 1,
                 format!("the crate page needs the part `{heading}`"),
@@ -65,7 +65,7 @@ pub(crate) fn roots(tree: &Tree) -> Vec<Problem> {
         .filter(|(path, _)| path.ends_with("/lib.rs") || path.ends_with("/mod.rs"))
         .filter_map(|(path, text)| {
             let line = first_other_item(text)?;
-            Some(Problem::error(
+            Some(Problem::new(
                 path,
                 line,
                 "holds more than documentation, `mod` and `use`; move it to a module",

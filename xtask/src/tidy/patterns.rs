@@ -129,7 +129,7 @@ pub(crate) fn machine_paths(tree: &Tree) -> Vec<Problem> {
 }
 
 fn found(path: &str, line: usize, text: &str, why: &str) -> Problem {
-    Problem::error(path, line, format!("`{text}`: {why}"))
+    Problem::new(path, line, format!("`{text}`: {why}"))
 }
 
 fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {

@@ -1,27 +1,20 @@
 //! How long a source may be, and what it may not be called.
 
-use super::tree::{Problem, Tree, code_before_tests, is_test_source};
+use super::tree::{Problem, Tree};
 
 const MAX_LINES: usize = 500;
 const MAIN_FAILS_ABOVE: usize = 60;
 const BANNED_NAMES: [&str; 3] = ["utils.rs", "common.rs", "helpers.rs"];
 
-/// Checks the length of every source without its tests, which fails, and of every file of tests, which warns.
+/// Checks the length of every source and of every file of tests.
 pub(crate) fn lengths(tree: &Tree) -> Vec<Problem> {
     tree.sources()
-        .filter_map(|(path, text)| length(path, text))
+        .filter_map(|(path, text)| {
+            let n_lines = text.lines().count();
+            let message = format!("{n_lines} lines, the limit is {MAX_LINES}; split by concept");
+            (n_lines > MAX_LINES).then(|| Problem::new(path, MAX_LINES, message))
+        })
         .collect()
-}
-
-fn length(path: &str, text: &str) -> Option<Problem> {
-    if is_test_source(path) {
-        let n_lines = text.lines().count();
-        let message = format!("{n_lines} lines, over {MAX_LINES}; split by what they test");
-        return (n_lines > MAX_LINES).then(|| Problem::warning(path, MAX_LINES, message));
-    }
-    let n_lines = code_before_tests(text).count();
-    let message = format!("{n_lines} lines, the limit is {MAX_LINES}; split by concept");
-    (n_lines > MAX_LINES).then(|| Problem::error(path, MAX_LINES, message))
 }
 
 /// Checks that a `main.rs` only starts its library.
@@ -33,7 +26,7 @@ pub(crate) fn mains(tree: &Tree) -> Vec<Problem> {
             let message = format!(
                 "{n_lines} lines, a main may have {MAIN_FAILS_ABOVE}; move code to the library"
             );
-            (n_lines > MAIN_FAILS_ABOVE).then(|| Problem::error(path, MAIN_FAILS_ABOVE, message))
+            (n_lines > MAIN_FAILS_ABOVE).then(|| Problem::new(path, MAIN_FAILS_ABOVE, message))
         })
         .collect()
 }
@@ -42,41 +35,33 @@ pub(crate) fn mains(tree: &Tree) -> Vec<Problem> {
 pub(crate) fn names(tree: &Tree) -> Vec<Problem> {
     tree.sources()
         .filter(|(path, _)| BANNED_NAMES.contains(&path.rsplit('/').next().unwrap_or(path)))
-        .map(|(path, _)| Problem::error(path, 1, "name the file after the concept it holds"))
+        .map(|(path, _)| Problem::new(path, 1, "name the file after the concept it holds"))
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree::Weight;
     use super::*;
 
-    fn weights(problems: &[Problem]) -> Vec<(&str, Weight)> {
+    fn paths(problems: &[Problem]) -> Vec<&str> {
         problems
             .iter()
-            .map(|problem| (problem.path.as_str(), problem.weight))
+            .map(|problem| problem.path.as_str())
             .collect()
     }
 
     #[test]
-    fn a_long_source_fails_long_tests_warn_and_tests_inside_do_not_count() {
-        let tests = format!(
-            "fn a() {{}}\n#[cfg(test)]\nmod tests {{\n{}}}\n",
-            "//\n".repeat(900)
-        );
+    fn a_long_file_fails_also_one_of_tests() {
+        let [fits, over] = [500, 501].map(|n_lines| "//\n".repeat(n_lines));
         let tree = Tree::from([
-            ("a/src/fits.rs", "//\n".repeat(500).as_str()),
-            ("a/src/mostly_tests.rs", tests.as_str()),
-            ("a/src/over.rs", "//\n".repeat(501).as_str()),
-            ("a/tests/it/fits.rs", "//\n".repeat(500).as_str()),
-            ("a/tests/it/main.rs", "//\n".repeat(501).as_str()),
+            ("a/src/fits.rs", fits.as_str()),
+            ("a/src/over.rs", over.as_str()),
+            ("a/tests/it/fits.rs", fits.as_str()),
+            ("a/tests/it/main.rs", over.as_str()),
         ]);
         assert_eq!(
-            weights(&lengths(&tree)),
-            [
-                ("a/src/over.rs", Weight::Error),
-                ("a/tests/it/main.rs", Weight::Warning),
-            ]
+            paths(&lengths(&tree)),
+            ["a/src/over.rs", "a/tests/it/main.rs"]
         );
     }
 
@@ -87,10 +72,7 @@ mod tests {
             ("bins/b/src/main.rs", "//\n".repeat(60).as_str()),
             ("bins/b/tests/it/main.rs", "//\n".repeat(61).as_str()),
         ]);
-        assert_eq!(
-            weights(&mains(&tree)),
-            [("bins/a/src/main.rs", Weight::Error)]
-        );
+        assert_eq!(paths(&mains(&tree)), ["bins/a/src/main.rs"]);
     }
 
     #[test]
@@ -101,11 +83,8 @@ mod tests {
             ("a/src/uncommon.rs", ""),
         ]);
         assert_eq!(
-            weights(&names(&tree)),
-            [
-                ("a/src/utils.rs", Weight::Error),
-                ("a/src/x/helpers.rs", Weight::Error)
-            ]
+            paths(&names(&tree)),
+            ["a/src/utils.rs", "a/src/x/helpers.rs"]
         );
     }
 }

@@ -89,15 +89,6 @@ impl<const N: usize> From<[(&str, &str); N]> for Tree {
     }
 }
 
-/// Whether a problem stops the check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Weight {
-    /// Tidy fails.
-    Error,
-    /// Tidy only says so.
-    Warning,
-}
-
 /// One finding at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
@@ -105,99 +96,30 @@ pub(crate) struct Problem {
     pub(crate) path: String,
     /// The line, from 1.
     pub(crate) line: usize,
-    /// Whether it stops the check.
-    pub(crate) weight: Weight,
     /// What is wrong and what to do.
     pub(crate) message: String,
 }
 
 impl Problem {
-    /// Creates a finding that fails the check.
-    pub(crate) fn error(path: &str, line: usize, message: impl Into<String>) -> Self {
+    /// Creates a finding.
+    pub(crate) fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
         Self {
             path: path.to_owned(),
             line,
-            weight: Weight::Error,
             message: message.into(),
-        }
-    }
-
-    /// Creates a finding that is only shown.
-    pub(crate) fn warning(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Self {
-            weight: Weight::Warning,
-            ..Self::error(path, line, message)
         }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = match self.weight {
-            Weight::Error => "error",
-            Weight::Warning => "warning",
-        };
-        write!(f, "{}:{}: {word}: {}", self.path, self.line, self.message)
+        write!(f, "{}:{}: error: {}", self.path, self.line, self.message)
     }
-}
-
-/// Reports whether a Rust source holds only tests, examples or benchmarks.
-pub(crate) fn is_test_source(path: &str) -> bool {
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    name == "tests.rs"
-        || folder.split('/').any(|part| {
-            matches!(
-                part,
-                "tests" | "examples" | "benches" | "fuzz" | "fuzz_targets"
-            )
-        })
-}
-
-/// Returns the lines before the first test module of a source.
-pub(crate) fn code_before_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let lines: Vec<&str> = text.lines().collect();
-    let end = lines
-        .iter()
-        .enumerate()
-        .find(|(at, line)| line.starts_with("#[cfg(test)]") && opens_module(&lines, at + 1))
-        .map_or(lines.len(), |(at, _)| at);
-    lines
-        .into_iter()
-        .take(end)
-        .enumerate()
-        .map(|(at, line)| (at + 1, line))
-}
-
-fn opens_module(lines: &[&str], from: usize) -> bool {
-    lines
-        .iter()
-        .skip(from)
-        .find(|line| !line.starts_with('#'))
-        .is_some_and(|line| line.starts_with("mod ") && line.trim_end().ends_with('{'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_test_module_ends_the_code_and_a_declaration_does_not() {
-        let inline = "fn a() {}\n#[cfg(test)]\nmod tests {\n}\n";
-        assert_eq!(
-            code_before_tests(inline).collect::<Vec<_>>(),
-            [(1, "fn a() {}")]
-        );
-        let declared = "#[cfg(test)]\nmod tests;\nfn a() {}\n";
-        assert_eq!(code_before_tests(declared).count(), 3);
-    }
-
-    #[test]
-    fn test_sources_are_told_by_their_place() {
-        assert!(is_test_source("crates/a/tests/it/main.rs"));
-        assert!(is_test_source("crates/a/src/parse/tests.rs"));
-        assert!(is_test_source("crates/a/examples/embed.rs"));
-        assert!(!is_test_source("crates/a/src/parse.rs"));
-    }
 
     #[test]
     fn a_folder_is_held_when_a_file_lies_in_it() {
