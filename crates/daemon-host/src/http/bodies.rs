@@ -8,7 +8,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tokio::time::{Instant, timeout_at};
 
 use super::answer;
-use super::connections::Connection;
+use super::connections::{Connection, Kept};
 
 /// The time that every body gets, however slow.
 const SHORTEST: Duration = Duration::from_secs(2);
@@ -19,6 +19,13 @@ const SLOWEST: usize = 1_024;
 
 /// The memory of a body, given back where this is dropped.
 pub(super) struct Held<'a>(&'a Connection);
+
+impl Held<'_> {
+    /// Counts the memory until the result is dropped, also after the connection has closed.
+    pub(super) fn keep(self) -> Kept {
+        self.0.keep()
+    }
+}
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {

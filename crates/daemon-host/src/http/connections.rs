@@ -16,8 +16,9 @@ use tokio_util::sync::CancellationToken;
 pub(super) const SMALL: u64 = 1024 * 1024;
 /// Bytes of bodies in memory.
 const BUFFERED: u64 = 256 * 1024 * 1024;
-/// Those of them that larger bodies may take; the rest is for small ones.
-const BUFFERED_LARGE: u64 = 224 * 1024 * 1024;
+/// Those of them that larger bodies may take; the rest is for small ones. Reading and storing one takes several times its size
+/// for a while, and all of it is to stay below 400 MiB.
+const BUFFERED_LARGE: u64 = 192 * 1024 * 1024;
 /// How long a peer must have been awaited before the memory of its body, or its descriptor, is given to another.
 const STALLED: Duration = Duration::from_secs(1);
 
@@ -148,15 +149,15 @@ impl Table {
             return;
         };
         let before = std::mem::replace(&mut entry.held, bytes);
-        for (bytes, is_added) in [(before, false), (bytes, true)] {
-            let sum = match bytes > SMALL {
-                true => &mut self.large,
-                false => &mut self.small,
-            };
-            match is_added {
-                true => *sum += bytes,
-                false => *sum -= bytes,
-            }
+        *self.sum_with(before) -= before;
+        *self.sum_with(bytes) += bytes;
+    }
+
+    /// Returns the sum that counts a body of so many bytes.
+    fn sum_with(&mut self, bytes: u64) -> &mut u64 {
+        match bytes > SMALL {
+            true => &mut self.large,
+            false => &mut self.small,
         }
     }
 
@@ -223,6 +224,32 @@ impl Connection {
     /// Gives back the memory of a body.
     pub(super) fn release(&self) {
         self.all.table().resize(self.number, 0);
+    }
+
+    /// Counts the memory of a body on its own, also after the connection has closed.
+    pub(super) fn keep(&self) -> Kept {
+        let mut table = self.all.table();
+        let bytes = table.open.get(&self.number).map_or(0, |entry| entry.held);
+        table.resize(self.number, 0);
+        *table.sum_with(bytes) += bytes;
+        drop(table);
+        Kept {
+            bytes,
+            all: Arc::clone(&self.all),
+        }
+    }
+}
+
+/// The memory of a body that may outlive its connection, given back when this is dropped.
+#[derive(Debug)]
+pub(super) struct Kept {
+    bytes: u64,
+    all: Arc<Connections>,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        *self.all.table().sum_with(self.bytes) -= self.bytes;
     }
 }
 

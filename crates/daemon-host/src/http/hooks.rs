@@ -186,7 +186,7 @@ async fn accept(
     }
     hooks.check_room(length.unwrap_or(0) as u64)?;
     let (parts, body) = request.into_parts();
-    let (body, _held) = bodies::read(body, length, cap, connection).await?;
+    let (body, held) = bodies::read(body, length, cap, connection).await?;
     crate::failpoint::hit("W2");
     // A body takes a place once it has been received in full, so that slow senders hold a connection only.
     let places = hooks.take_places(body.len() as u64)?;
@@ -196,11 +196,11 @@ async fn accept(
     };
     let turn = turn.map(|turn| turn.expect("the semaphore is never closed"));
     let (reply, response) = oneshot::channel();
-    let (storing, headers) = (Arc::clone(hooks), parts.headers);
+    let (storing, headers, kept) = (Arc::clone(hooks), parts.headers, held.keep());
     // Neither a sender that leaves nor an answer before the commit ends this: what is committed has to be reported to
     // matching, and a large body is in memory until it is stored.
     hooks.tasks.spawn(async move {
-        let _places = places;
+        let _held = (places, kept);
         if turn.is_some() {
             let read = spawn_blocking(move || read(&*source, &headers, &body)).await;
             let read = read.unwrap_or_else(|error| resume_unwind(error.into_panic()));

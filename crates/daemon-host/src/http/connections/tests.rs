@@ -102,6 +102,22 @@ async fn a_stalled_body_gives_its_memory_to_the_next_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_body_in_work_counts_after_its_connection_has_closed() {
+    let connections = Connections::new(64);
+    let one = connections.open().await;
+    one.hold(BUFFERED_LARGE - SMALL).unwrap();
+    let kept = one.keep();
+    drop(one);
+    let next = connections.open().await;
+    assert_eq!(next.hold(2 * SMALL), Err(Full));
+    drop(kept);
+    next.hold(2 * SMALL).unwrap();
+    next.release();
+    let table = connections.table();
+    assert_eq!((table.small, table.large), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn small_bodies_keep_memory_of_their_own() {
     let connections = Connections::new(1_024);
     let large = connections.open().await;
