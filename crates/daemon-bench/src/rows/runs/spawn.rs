@@ -21,17 +21,14 @@ const MOST_OVER: f64 = 5e6;
 const PROGRAM: &str = "/bin/true";
 /// About what a document takes.
 const DOCUMENT: usize = 2048;
-/// How long creating an empty file takes at most where the file system looks at no others.
-const CREATED: Duration = Duration::from_micros(100);
-const N_CREATED: u32 = 10;
-/// How long it is waited for that.
-const FORGOTTEN: Duration = Duration::from_secs(120);
-const LOOK_EVERY: Duration = Duration::from_secs(3);
+/// How long ext4 uses no inode again that was deleted. It passes over all of them at each creation of a file, which takes up to
+/// 30 times as long after the thousands of files that this row, or another, made and deleted.
+const DELETED: Duration = Duration::from_secs(60);
 
 pub(crate) fn measure() -> Result<Row> {
     settle()?;
+    std::thread::sleep(DELETED);
     let scratch = tempfile::tempdir()?;
-    let waited = wait_for_deleted_inodes(scratch.path())?;
     let supervisor = Supervisor::start()?;
     let mut times: [Vec<f64>; 3] = [const { Vec::new() }; 3];
     for _ in 0..N_STARTS {
@@ -64,30 +61,10 @@ pub(crate) fn measure() -> Result<Row> {
     )
     .note(format!(
         "All three on the disk of the temporary directory, one after another in each round, with a pause between rounds. \
-         ext4 uses no inode again that was deleted less than about a minute ago, and passes over all of them at each \
-         creation of a file: the row began {} s late, when creating one took less than {} again.",
-        waited.as_secs(),
-        duration(CREATED.as_secs_f64() * 1e9),
+         The row waits for {} s first: after thousands of files were deleted, ext4 creates others more slowly for about that \
+         long.",
+        DELETED.as_secs(),
     )))
-}
-
-/// Waits until creating a file takes as long as usual: what other rows, and the row before, deleted makes it up to 30 times
-/// slower for a while.
-fn wait_for_deleted_inodes(scratch: &Path) -> Result<Duration> {
-    let began = Instant::now();
-    for round in 0.. {
-        let folder = scratch.join(format!("created-{round}"));
-        fs::create_dir(&folder)?;
-        let creating = Instant::now();
-        for n in 0..N_CREATED {
-            File::create(folder.join(n.to_string()))?;
-        }
-        if creating.elapsed() < CREATED * N_CREATED || began.elapsed() > FORGOTTEN {
-            break;
-        }
-        std::thread::sleep(LOOK_EVERY);
-    }
-    Ok(began.elapsed())
 }
 
 fn supervised(supervisor: &Supervisor, runs: &Path) -> Result<Duration> {
