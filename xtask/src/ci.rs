@@ -11,7 +11,7 @@ use crate::{shell, test, tidy};
 /// Runs formatting, tidy, lints and tests; stops at the first that fails.
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     shell::run(&mut shell::cargo(root, &["fmt", "--all", "--check"]))?;
-    let code = tidy::run(root)?;
+    let code = tidy::run(root, tidy::Mode::Check)?;
     if code != ExitCode::SUCCESS {
         return Ok(code);
     }

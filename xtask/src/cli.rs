@@ -3,11 +3,20 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use crate::tidy::Mode;
+
 /// The text of `cargo xtask help`.
 pub(crate) const HELP: &str = "\
 usage: cargo xtask TASK
 
-  tidy                 check layers, sizes, names, pages, documents and forbidden patterns
+  tidy                 check layers, sizes, names, pages, documents, words and forbidden
+                       patterns, and print the layers and the rates of words
+  tidy --list          print also what the ceilings of xtask/tidy/ceilings.toml permit
+  tidy --rates         print the rates of each crate, folder and document
+  tidy --lower         lower the ceilings to what is reached, and remove type names
+                       that are no longer shared
+  samples [--seed N]   print 100 doc comments of ten crates and 50 other comments,
+                       drawn at random from the same ones each time
   test [--tier TIER]   run every test, documentation example and example program
                        TIER is change (default), merge or night; a later tier tries
                        more cases of each property test
@@ -47,7 +56,9 @@ pub(crate) enum Task {
     /// Print the help.
     Help,
     /// Check the shape of the repository.
-    Tidy,
+    Tidy(Mode),
+    /// Print comments drawn with this seed.
+    Samples(u64),
     /// Run the tests of a tier.
     Test(Tier),
     /// Measure the named rows, or all.
@@ -94,7 +105,12 @@ impl Task {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         match args.as_slice() {
             [] | ["help" | "-h" | "--help"] => Ok(Self::Help),
-            ["tidy"] => Ok(Self::Tidy),
+            ["tidy"] => Ok(Self::Tidy(Mode::Check)),
+            ["tidy", "--list"] => Ok(Self::Tidy(Mode::List)),
+            ["tidy", "--rates"] => Ok(Self::Tidy(Mode::Rates)),
+            ["tidy", "--lower"] => Ok(Self::Tidy(Mode::Lower)),
+            ["samples"] => Ok(Self::Samples(0)),
+            ["samples", "--seed", seed] => parse_seed(seed).map(Self::Samples),
             ["docs"] => Ok(Self::Docs),
             ["ci"] => Ok(Self::Ci),
             ["inspector"] => Ok(Self::Inspector),
@@ -133,6 +149,11 @@ fn are_flags(args: &[&str]) -> bool {
     args.chunks(2).all(is_pair)
 }
 
+fn parse_seed(seed: &str) -> Result<u64, Usage> {
+    seed.parse()
+        .map_err(|_not_a_number| Usage::Seed(seed.to_owned()))
+}
+
 fn parse_tier(tier: &str) -> Result<Tier, Usage> {
     match tier {
         "change" => Ok(Tier::Change),
@@ -149,6 +170,8 @@ pub(crate) enum Usage {
     Unknown(String),
     /// No tier has this name.
     Tier(String),
+    /// A seed is a number of 64 bits.
+    Seed(String),
 }
 
 impl fmt::Display for Usage {
@@ -156,6 +179,7 @@ impl fmt::Display for Usage {
         match self {
             Self::Unknown(args) => write!(f, "no task `{args}`"),
             Self::Tier(tier) => write!(f, "no tier `{tier}`"),
+            Self::Seed(seed) => write!(f, "the seed `{seed}` is not a whole number"),
         }
     }
 }
@@ -172,7 +196,10 @@ mod tests {
     #[test]
     fn every_task_is_read_from_its_words() {
         assert_eq!(parse(""), Ok(Task::Help));
-        assert_eq!(parse("tidy"), Ok(Task::Tidy));
+        assert_eq!(parse("tidy"), Ok(Task::Tidy(Mode::Check)));
+        assert_eq!(parse("tidy --lower"), Ok(Task::Tidy(Mode::Lower)));
+        assert_eq!(parse("samples"), Ok(Task::Samples(0)));
+        assert_eq!(parse("samples --seed 7"), Ok(Task::Samples(7)));
         assert_eq!(parse("test"), Ok(Task::Test(Tier::Change)));
         assert_eq!(parse("test --tier night"), Ok(Task::Test(Tier::Night)));
         assert_eq!(
@@ -201,6 +228,10 @@ mod tests {
         assert_eq!(
             parse("tidy now"),
             Err(Usage::Unknown("tidy now".to_owned()))
+        );
+        assert_eq!(
+            parse("samples --seed -1"),
+            Err(Usage::Seed("-1".to_owned()))
         );
         assert_eq!(
             parse("simulate --seeds many"),

@@ -1,4 +1,4 @@
-//! Workspace tasks: `cargo xtask tidy|test|bench|agents|inspector|docs|simulate|kills|ci|help`.
+//! Workspace tasks: `cargo xtask tidy|samples|test|bench|agents|inspector|docs|simulate|kills|ci|help`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -46,7 +46,8 @@ fn run(task: Task) -> Result<ExitCode> {
         .context("the folder of xtask has no parent")?;
     match task {
         Task::Help => Ok(cli::print_help()),
-        Task::Tidy => tidy::run(root),
+        Task::Tidy(mode) => tidy::run(root, mode),
+        Task::Samples(seed) => tidy::samples(root, seed),
         Task::Test(tier) => test::run(root, tier),
         Task::Bench(names) => bench::run(root, &names),
         Task::Agents(names) => agents::run(root, &names),

@@ -230,8 +230,66 @@ fn linter(by_name: &BTreeMap<&str, &Package>, acc: &mut Vec<Problem>) {
     }
 }
 
+/// The lines of code that the `src` of a crate may have.
+const MAX_CODE_LINES: usize = 16_000;
+
+/// Crates that are larger until they are divided, and what they may grow to meanwhile.
+const LARGER: [(&str, usize); 2] = [("daemon-host", 23_000), ("daemon-watch", 29_500)];
+
+/// Checks that no crate has more code than one person can know.
+pub(crate) fn sizes(packages: &[Package], code_lines: &BTreeMap<&str, usize>) -> Vec<Problem> {
+    let mut acc = Vec::new();
+    for package in packages {
+        let n_lines = code_lines.get(package.name.as_str()).copied().unwrap_or(0);
+        let larger = LARGER.iter().find(|(name, _)| *name == package.name);
+        let max = larger.map_or(MAX_CODE_LINES, |&(_, max)| max);
+        if n_lines > max {
+            let message =
+                format!("{n_lines} lines of code in `src`, the limit is {max}; divide the crate");
+            acc.push(problem(package, message));
+        } else if larger.is_some() && n_lines <= MAX_CODE_LINES {
+            let message = format!(
+                "{n_lines} lines of code, so it needs no exemption: remove it from `LARGER` in tidy"
+            );
+            acc.push(problem(package, message));
+        }
+    }
+    acc
+}
+
+/// Prints each layer with its crates and their lines of code, the lowest last.
+pub(crate) fn table(packages: &[Package], code_lines: &BTreeMap<&str, usize>) -> String {
+    let mut by_layer: BTreeMap<u8, Vec<String>> = BTreeMap::new();
+    for package in packages {
+        let n_lines = code_lines.get(package.name.as_str()).copied().unwrap_or(0);
+        let layer = by_layer
+            .entry(package.layer.unwrap_or(u8::MAX))
+            .or_default();
+        layer.push(format!("{} {n_lines}", package.name));
+    }
+    let lines = by_layer
+        .iter()
+        .rev()
+        .map(|(layer, crates)| format!("layer {layer}: {}\n", crates.join(", ")));
+    lines.collect()
+}
+
 fn problem(package: &Package, message: impl Into<String>) -> Problem {
     Problem::new(&package.manifest, 1, message)
+}
+
+#[cfg(test)]
+impl Package {
+    /// Returns a crate that uses no other.
+    pub(crate) fn named(name: &str, manifest: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            manifest: manifest.to_owned(),
+            layer: Some(0),
+            links: BTreeSet::new(),
+            tests_with: BTreeSet::new(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -321,6 +379,42 @@ mod tests {
         assert_eq!(
             messages(&[package("daemon-lint", 5, &["tokio"])]),
             ["may not use `tokio`: no runtime, HTTP, SQL or git here"]
+        );
+    }
+
+    #[test]
+    fn a_crate_over_its_limit_fails_and_an_exemption_that_is_not_needed() {
+        let packages = [package("a", 0, &[]), package("daemon-host", 0, &[])];
+        let found = |lines: [usize; 2]| {
+            let code_lines = [("a", lines[0]), ("daemon-host", lines[1])];
+            let problems = sizes(&packages, &code_lines.into()).into_iter();
+            problems.map(|problem| problem.message).collect::<Vec<_>>()
+        };
+        assert_eq!(found([16_000, 23_000]), Vec::<String>::new());
+        assert_eq!(
+            found([16_001, 23_001]),
+            [
+                "16001 lines of code in `src`, the limit is 16000; divide the crate",
+                "23001 lines of code in `src`, the limit is 23000; divide the crate",
+            ]
+        );
+        assert_eq!(
+            found([0, 16_000]),
+            ["16000 lines of code, so it needs no exemption: remove it from `LARGER` in tidy"]
+        );
+    }
+
+    #[test]
+    fn the_table_lists_the_layers_from_the_top() {
+        let packages = [
+            package("a", 0, &[]),
+            package("b", 1, &["a"]),
+            package("c", 0, &[]),
+        ];
+        let code_lines = [("a", 1), ("b", 2), ("c", 3)];
+        assert_eq!(
+            table(&packages, &code_lines.into()),
+            "layer 1: b 2\nlayer 0: a 1, c 3\n"
         );
     }
 }
