@@ -7,7 +7,7 @@ use daemon_event::{ActivationId, RepoName};
 use daemon_host::control::{CallError, Client, ErrorBody};
 use daemon_host::home::{Home, HomeError, Ownership};
 use daemon_host::ops::{Live, OpError, OpErrorKind, Operations};
-use daemon_host::registry::SharedRegistry;
+use daemon_registry::SharedRegistry;
 use daemon_store::Rates;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};

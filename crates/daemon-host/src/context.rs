@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::config::Capability;
 use crate::random;
-use crate::registry::Registered;
+use daemon_registry::Registered;
 
 /// What goes into a context.
 pub struct Ingredients<'a> {

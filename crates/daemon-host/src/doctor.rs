@@ -16,9 +16,9 @@ use crate::ops::chain;
 use crate::policy::RunPolicy;
 use crate::random;
 use crate::rates::rate_checks;
-use crate::registry::Registered;
 use crate::servers;
 use crate::token::{self, service_token};
+use daemon_registry::Registered;
 
 /// How long ticks that did not run are warned of.
 const RECENT: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);

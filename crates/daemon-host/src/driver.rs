@@ -30,9 +30,9 @@ use crate::config::Config;
 use crate::control::RunTokens;
 use crate::emanation::Emanations;
 use crate::home::Home;
-use crate::registry::SharedRegistry;
 use crate::secrets::HostSecrets;
 pub use alone::run_one;
+use daemon_registry::SharedRegistry;
 pub use loops::start;
 pub use parts::{
     Checked, Checker, Naming, NotOpen, Parts, Planner, Push, PushPermission, Runtime, Unopened,

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::intake;
 use crate::ops::{OpError, OpErrorKind, Params};
 use crate::random;
-use crate::registry::{Registered, Registry};
+use daemon_registry::{Registered, Registry};
 
 /// What a person asks for.
 #[derive(Clone, Debug)]

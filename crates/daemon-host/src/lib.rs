@@ -49,9 +49,7 @@ mod pages;
 pub mod policy;
 pub mod random;
 pub mod rates;
-pub mod readings;
 pub mod registration;
-pub mod registry;
 mod runs;
 pub mod secrets;
 pub mod serve;
@@ -59,6 +57,5 @@ pub mod servers;
 pub mod strays;
 pub mod token;
 pub mod wire;
-pub mod zones;
 
 pub use built::built_at;

@@ -25,7 +25,7 @@ pub use params::{Params, parse_instant};
 pub(crate) use runs::{RunView, log_place};
 pub use table::{OPERATIONS, Operation, Scope, Verb};
 
-use crate::registry::SharedRegistry;
+use daemon_registry::SharedRegistry;
 
 /// What only a running host, or the binary in its place, can do.
 #[async_trait]

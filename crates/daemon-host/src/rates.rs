@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::config::Limits;
 use crate::doctor::Check;
-use crate::registry::Registered;
+use daemon_registry::Registered;
 
 impl Limits {
     /// Returns how many activations may begin within an hour.

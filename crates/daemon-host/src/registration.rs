@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::driver::Checked;
-use crate::registry::{Definition, SupportEntry};
+use daemon_registry::{Definition, SupportEntry};
 
 /// Where and when a daemon file was read, and the zone its schedule is in.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use daemon_host::fire::{FireTrigger, FiredEvent, has_schedule};
 use daemon_host::policy::RunPolicy;
 use daemon_host::random;
 use daemon_host::registration::{self, Reading};
-use daemon_host::registry::Registered;
+use daemon_registry::Registered;
 use daemon_repo::{Content, Git, Repository};
 use daemon_store::{EventRow, Matching};
 use jiff::Timestamp;

@@ -197,7 +197,9 @@ async fn try_one(
 fn waiting(inner: &Inner, row: &EventRow, need: Need) -> BTreeSet<DaemonKey> {
     let registry = inner.registry.get();
     let lacking = row.reports();
-    let lacking = lacking.iter().flat_map(|report| registry.lacking(report));
+    let lacking = lacking
+        .iter()
+        .flat_map(|report| registry.missing_facts(report));
     let lacking = lacking.filter(|(_, needs)| needs.contains(&need));
     let keys = lacking.map(|(daemon, _)| daemon.row.key.clone());
     keys.filter(|key| row.triggers.iter().all(|known| known.daemon != *key))
@@ -208,7 +210,7 @@ fn waiting(inner: &Inner, row: &EventRow, need: Need) -> BTreeSet<DaemonKey> {
 fn lacking(inner: &Inner, row: &EventRow, need: Need) -> Option<Event> {
     let registry = inner.registry.get();
     let needs = |report: &Event| {
-        let mut lacking = registry.lacking(report).into_iter();
+        let mut lacking = registry.missing_facts(report).into_iter();
         lacking.any(|(_, needs)| needs.contains(&need))
     };
     row.reports().into_iter().find(needs)

@@ -11,7 +11,7 @@ use daemon_store::{EventRow, Matched, Matching, StoreError};
 use super::sight::Unread;
 use super::{Inner, origin};
 use crate::random;
-use crate::registry::Registered;
+use daemon_registry::Registered;
 
 /// How many events one transaction matches.
 const BATCH: u32 = 256;
@@ -190,7 +190,7 @@ pub(crate) async fn decide(
     let woken = woken_by(inner, &reports);
     let mut lacking: Vec<_> = reports
         .iter()
-        .flat_map(|report| registry.lacking(report))
+        .flat_map(|report| registry.missing_facts(report))
         .collect();
     lacking.retain(|(daemon, _)| !woken.contains_key(&daemon.row.key));
     if woken.is_empty() && lacking.is_empty() {

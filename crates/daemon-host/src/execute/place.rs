@@ -19,8 +19,8 @@ use crate::driver::{Inner, Parts};
 use crate::intake;
 use crate::policy::{RunPolicy, micros, permissions};
 use crate::random;
-use crate::registry::Registered;
 use crate::runs::Record;
+use daemon_registry::Registered;
 
 /// How many turns a model may take that nobody gave a number.
 const USUAL_TURNS: u32 = 100;

@@ -1,5 +1,6 @@
 //! Why an operation was not done, with one spelling for every door.
 
+use daemon_registry::FindDaemonError;
 use daemon_store::StoreError;
 
 /// What kind of failure it is; each door has its own number for it.
@@ -146,4 +147,20 @@ pub fn chain(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+impl From<FindDaemonError> for OpError {
+    fn from(error: FindDaemonError) -> Self {
+        match &error {
+            FindDaemonError::Unknown { id } => Self::not_found("daemon", id),
+            FindDaemonError::Ambiguous { .. } => Self::new(
+                OpErrorKind::InvalidParams,
+                "ambiguous-daemon",
+                error.to_string(),
+            )
+            .with_help(
+                "name the repository too: `--repo DIR` for a command, `?repo=NAME` for a route",
+            ),
+        }
+    }
 }

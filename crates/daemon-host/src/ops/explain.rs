@@ -9,8 +9,8 @@ use super::error::{OpError, OpErrorKind};
 use super::{Operations, Params};
 use crate::explain::{Decided, Standing, daemon_json, event_json};
 use crate::fire::FiredEvent;
-use crate::registry::Registered;
 use crate::wire::FactObject;
+use daemon_registry::Registered;
 
 impl Operations {
     /// Explains one condition, one daemon, or all of them.

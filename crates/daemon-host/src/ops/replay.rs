@@ -5,6 +5,7 @@ use daemon_store::{EventRow, Freshness, Matching};
 use serde_json::{Map, Value, json};
 
 use super::error::{OpError, OpErrorKind};
+use super::show::complete_verdicts;
 use super::{Operations, Params, members};
 use crate::fire::FiredEvent;
 use crate::wire::{EventObject, VerdictObject};
@@ -148,7 +149,7 @@ impl Operations {
                 activation_id: None,
             }));
         }
-        registry.complete_verdicts(event, &mut verdicts);
+        complete_verdicts(&registry, event, &mut verdicts);
         verdicts
     }
 }

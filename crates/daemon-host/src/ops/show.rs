@@ -1,12 +1,14 @@
 //! Operations that show one thing.
 
 use daemon_event::{Event, Field};
+use daemon_registry::{Registered, Registry};
 use serde_json::{Map, Value, json};
 
 use super::act::activation_id;
 use super::error::OpError;
 use super::{Operations, Params, members, value};
-use crate::wire::{EventObject, FactObject, instant};
+use crate::explain::{Decided, indexed};
+use crate::wire::{EventObject, FactObject, VerdictObject, instant};
 
 /// How many instants `daemon/next` tells where nothing else is asked.
 const DEFAULT_NEXT: u64 = 5;
@@ -28,7 +30,7 @@ impl Operations {
             "daemon".to_owned(),
             value(&self.daemon_object(&found.row).await?)?,
         );
-        map.insert("conditions".to_owned(), found.conditions_json());
+        map.insert("conditions".to_owned(), conditions(found));
         map.insert("support".to_owned(), value(&found.definition.support)?);
         Ok(map)
     }
@@ -94,9 +96,7 @@ impl Operations {
             .await?
             .ok_or_else(|| OpError::not_found("event", &id))?;
         let mut object = EventObject::new(&row);
-        self.registry
-            .get()
-            .complete_verdicts(&row.event, &mut object.verdicts);
+        complete_verdicts(&self.registry.get(), &row.event, &mut object.verdicts);
         let mut map = members(&object)?;
         map.insert("payload".to_owned(), payload(&row.event.payload));
         let known = enrichment(&row.event);
@@ -106,6 +106,42 @@ impl Operations {
         map.insert("facts".to_owned(), value(&facts)?);
         Ok(map)
     }
+}
+
+/// Adds to an event's verdicts one for every condition that did not wake its daemon.
+pub(super) fn complete_verdicts(
+    registry: &Registry,
+    event: &Event,
+    verdicts: &mut Vec<VerdictObject>,
+) {
+    for daemon in registry.iter() {
+        let concerns = match &event.repo {
+            None => true,
+            Some(repo) => repo.folded() == daemon.row.key.repo.folded(),
+        };
+        if !concerns {
+            continue;
+        }
+        for index in 0..daemon.readings.len() {
+            let condition = u32::try_from(index).expect("a list has few entries");
+            let id = daemon.row.key.id.as_str();
+            let is_known =
+                |known: &VerdictObject| known.daemon_id == id && known.condition == condition;
+            if !verdicts.iter().any(is_known) {
+                verdicts.push(VerdictObject {
+                    daemon_id: id.to_owned(),
+                    condition,
+                    wakes: false,
+                    activation_id: None,
+                });
+            }
+        }
+    }
+}
+
+/// Returns how the conditions of a daemon are read, as an array.
+fn conditions(daemon: &Registered) -> Value {
+    Value::Array(indexed(&Decided::all(&daemon.definition.watch, None)))
 }
 
 /// Writes what is known beside a payload, as an envelope holds it.

@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::driver::{Checked, Checker, Parts, Planner, Push, Runtime};
 use crate::fire::FiredEvent;
 use crate::home::Home;
-use crate::registry::{Definition, Registered};
+use daemon_registry::{Definition, Registered};
 
 pub(in crate::driver) type Scripted = Result<Enrichment, FactErrorKind>;
 

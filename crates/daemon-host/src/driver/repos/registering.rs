@@ -12,7 +12,7 @@ use crate::driver::Inner;
 use crate::random;
 use crate::rates;
 use crate::registration::{self, Reading};
-use crate::registry::Registry;
+use daemon_registry::Registry;
 
 /// What a commit holds, judged and ready to be stored.
 pub(super) struct Found {

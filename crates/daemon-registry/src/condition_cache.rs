@@ -1,0 +1,61 @@
+//! Interpretations of conditions, shared by the daemons that have the same line.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
+
+use daemon_watch::{Interpretation, interpret};
+
+/// The number of lines below which unused ones are not searched for.
+const PRUNE_FROM: usize = 64;
+
+/// Interpretations that are in use, by their lines.
+///
+/// Lines repeat from repository to repository, and an interpretation with its compiled patterns takes kilobytes.
+#[derive(Debug, Default)]
+pub(crate) struct ConditionCache {
+    known: Mutex<HashMap<Box<str>, Weak<Interpretation>>>,
+}
+
+impl ConditionCache {
+    /// Returns the interpretation of a line that another daemon holds, or interprets the line.
+    pub(crate) fn get(&self, line: &str) -> Arc<Interpretation> {
+        let mut known = self.known.lock().expect("no holder panics");
+        if let Some(interpretation) = known.get(line).and_then(Weak::upgrade) {
+            return interpretation;
+        }
+        let interpretation = Arc::new(interpret(line));
+        // Pruning only where the map would grow keeps the cost of an insertion constant on average.
+        if known.len() >= PRUNE_FROM && known.len() == known.capacity() {
+            known.retain(|_, interpretation| interpretation.strong_count() > 0);
+        }
+        known.insert(line.into(), Arc::downgrade(&interpretation));
+        interpretation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_interpreted_once_while_a_daemon_holds_it() {
+        let cache = ConditionCache::default();
+        let line = "when a pull request is opened";
+        let first = cache.get(line);
+        assert!(Arc::ptr_eq(&first, &cache.get(line)));
+        assert_eq!(*first, interpret(line));
+        assert_ne!(*first, *cache.get("when an issue is opened"));
+    }
+
+    #[test]
+    fn lines_that_no_daemon_holds_are_pruned() {
+        let cache = ConditionCache::default();
+        let held = cache.get("when a pull request is opened");
+        for n in 0..4 * PRUNE_FROM {
+            cache.get(&format!("when files matching src/{n}/** are changed"));
+        }
+        let known = cache.known.lock().unwrap();
+        assert!(known.len() <= 2 * PRUNE_FROM, "{}", known.len());
+        assert_eq!(Arc::strong_count(&held), 1);
+    }
+}
