@@ -1,4 +1,4 @@
-//! The event: something that happened, normalised.
+//! The normalised event and its source.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::facts::Facts;
 use crate::ids::{DeliveryId, EventId, InvalidId, RepoName, Subject};
 
-/// Where events come from.
+/// A service or repository that emits events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Source {
     /// GitHub webhooks.
@@ -63,49 +63,49 @@ impl FromStr for Source {
     }
 }
 
-/// Who did it, as the source names them.
+/// The person or program that caused an event, as the source names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
-    /// The login or display name.
+    /// The login, or the display name where the source has no logins.
     pub name: String,
-    /// Whether the source says that a program acted.
+    /// Whether the source marks the actor as a program.
     pub kind: ActorKind,
 }
 
 /// Whether an actor is a person or a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActorKind {
-    /// A person, or nothing says otherwise.
+    /// A person, or an actor that the source does not mark as a program.
     Human,
     /// A bot or an application.
     Bot,
 }
 
-/// One thing that happened, with what is needed to decide whom it wakes.
+/// A normalised event, with the facts that conditions are matched against.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Our id, made when it was received.
+    /// The id given on receipt; sorts by time of receipt.
     pub id: EventId,
-    /// Where it came from.
+    /// The service or repository that sent it.
     pub source: Source,
     /// The source's name for the kind: `pull_request`, `Issue`, `push`.
     pub kind: String,
-    /// The source's name for what was done: `opened`, `create`.
+    /// The source's name for the action: `opened`, `create`; `None` for kinds without actions.
     pub action: Option<String>,
-    /// What it is about, for coalescing.
+    /// The subject by which activations are coalesced; `None` if the payload names none.
     pub subject: Option<Subject>,
-    /// Who did it.
+    /// The person or program that caused it; `None` if the payload names none.
     pub actor: Option<Actor>,
-    /// The repository that it names.
+    /// The repository named in the payload.
     pub repo: Option<RepoName>,
-    /// When it happened, by the source's clock; else when it was received.
+    /// The time of the event by the source's clock, or the time of receipt if the payload has none.
     pub time: Timestamp,
-    /// When it was received, by ours.
+    /// The time of receipt by this host's clock.
     pub received_at: Timestamp,
-    /// The sender's id for this delivery.
+    /// The sender's id for this delivery, by which duplicates are detected.
     pub delivery: DeliveryId,
-    /// The typed fields that decide conditions.
+    /// The typed fields that conditions are matched against.
     pub facts: Facts,
-    /// The body as received.
+    /// The body as received, byte for byte.
     pub payload: Arc<[u8]>,
 }

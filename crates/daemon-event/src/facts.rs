@@ -1,17 +1,20 @@
-//! The typed fields of an event that decide conditions.
+//! The typed fields of an event that conditions are matched against.
 
 use crate::field::{Field, FieldValue};
 
 /// The typed fields of one event, ordered by field.
 ///
-/// A field that is not there is unknown; a list that is there and empty is known to be empty.
+/// A missing field is unknown. A list that is present and empty is known to be empty: a condition on it is
+/// decided, not left open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
+    // A vector sorted by field: an event has a few dozen facts at most, and equality and iteration do not
+    // depend on the order in which a payload lists them.
     entries: Vec<(Field, FieldValue)>,
 }
 
 impl Facts {
-    /// Returns the value of a field, if it is known.
+    /// Returns the value of a field, or `None` if it is unknown.
     pub fn get(&self, field: Field) -> Option<&FieldValue> {
         let at = self
             .entries
@@ -19,17 +22,17 @@ impl Facts {
         at.ok().map(|index| &self.entries[index].1)
     }
 
-    /// Returns a field's text, or the first of its texts.
+    /// Returns the string of a field, or the first one of a list.
     pub fn text(&self, field: Field) -> Option<&str> {
         self.get(field)?.texts().next()
     }
 
-    /// Returns all texts of a field; none if it is unknown.
+    /// Returns all strings of a field; empty if the field is unknown.
     pub fn texts(&self, field: Field) -> impl Iterator<Item = &str> {
         self.get(field).into_iter().flat_map(FieldValue::texts)
     }
 
-    /// Returns a flag, if it is known.
+    /// Returns the value of a flag, or `None` if it is unknown.
     pub fn flag(&self, field: Field) -> Option<bool> {
         match self.get(field)? {
             FieldValue::Flag(flag) => Some(*flag),
@@ -37,7 +40,7 @@ impl Facts {
         }
     }
 
-    /// Returns a number, if it is known.
+    /// Returns the value of a number, or `None` if it is unknown.
     pub fn number(&self, field: Field) -> Option<u64> {
         match self.get(field)? {
             FieldValue::Number(number) => Some(*number),
@@ -45,7 +48,7 @@ impl Facts {
         }
     }
 
-    /// Sets a field, replacing what was known of it.
+    /// Sets a field, replacing its value.
     pub fn set(&mut self, field: Field, value: FieldValue) {
         match self
             .entries
@@ -56,23 +59,23 @@ impl Facts {
         }
     }
 
-    /// Sets a field to one text.
+    /// Sets a field to one string.
     pub fn set_text(&mut self, field: Field, text: &str) {
         self.set(field, FieldValue::Text(text.into()));
     }
 
-    /// Sets a field to a list of texts.
+    /// Sets a field to a list of strings.
     pub fn set_texts<'a>(&mut self, field: Field, texts: impl IntoIterator<Item = &'a str>) {
         let texts = texts.into_iter().map(Into::into).collect();
         self.set(field, FieldValue::Texts(texts));
     }
 
-    /// Makes a field unknown.
+    /// Removes a field, which makes it unknown.
     pub fn forget(&mut self, field: Field) {
         self.entries.retain(|(known, _)| *known != field);
     }
 
-    /// Adds a text to a list, which begins empty if it was unknown.
+    /// Appends a string to a list field; an unknown list starts empty.
     pub fn push(&mut self, field: Field, text: &str) {
         self.know(field);
         if let Ok(index) = self
@@ -84,7 +87,7 @@ impl Facts {
         }
     }
 
-    /// Makes a list known: empty, unless it holds something already.
+    /// Makes a list field known: an unknown list becomes empty, a known one keeps its values.
     pub fn know(&mut self, field: Field) {
         if let Err(index) = self
             .entries
@@ -95,7 +98,7 @@ impl Facts {
         }
     }
 
-    /// Adds what others know and this does not.
+    /// Copies the fields of `others` that are unknown here.
     pub fn complete(&mut self, others: &Self) {
         for (field, value) in &others.entries {
             if self.get(*field).is_none() {

@@ -1,24 +1,24 @@
-//! The fields that decide conditions, and their values.
+//! The fields that conditions are matched against, and their values.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::ids::InvalidId;
 
-/// What kind of value a field holds.
+/// The type of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum FieldShape {
     /// True or false.
     Flag,
     /// A whole number.
     Number,
-    /// One text.
+    /// One string.
     Text,
-    /// Any number of texts.
+    /// A list of strings.
     Texts,
 }
 
-/// Declares the fields, each with its printed name, its shape and its meaning.
+/// Declares the fields with their printed name, type and description.
 macro_rules! fields {
     ($($(#[$doc:meta])* $name:ident = $text:literal: $shape:ident),+ $(,)?) => {
         /// A typed fact of an event.
@@ -29,7 +29,7 @@ macro_rules! fields {
         }
 
         impl Field {
-            /// Every field, in the order in which facts are kept.
+            /// Every field, in the order in which [`Facts`](crate::Facts) keeps them.
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
             /// Returns the printed name.
@@ -37,9 +37,9 @@ macro_rules! fields {
                 match self { $(Self::$name => $text,)+ }
             }
 
-            /// Returns what kind of value the field holds.
-            pub fn shape(self) -> Shape {
-                match self { $(Self::$name => Shape::$shape,)+ }
+            /// Returns the type of the field's value.
+            pub fn shape(self) -> FieldShape {
+                match self { $(Self::$name => FieldShape::$shape,)+ }
             }
         }
     };
@@ -50,73 +50,73 @@ fields! {
     Number = "number": Number,
     /// The source's own key for the subject: `ENG-12`, an issue id.
     Key = "key": Text,
-    /// The title.
+    /// The title of the pull request, issue, discussion or document.
     Title = "title": Text,
-    /// The description.
+    /// The description of the pull request, issue or discussion.
     Body = "body": Text,
-    /// The text of the comment, review or message.
+    /// The body of the comment, review or message.
     Comment = "comment": Text,
-    /// The messages of the commits pushed.
+    /// The messages of the pushed commits.
     Message = "message": Texts,
-    /// Who wrote the thing that the event is about.
+    /// The author of the pull request, issue, comment or message.
     Author = "author": Text,
-    /// `human` or `bot`, of the author.
+    /// The author's kind: `human` or `bot`.
     AuthorKind = "author_kind": Text,
-    /// How the author stands to the repository: `OWNER`, `MEMBER`, `CONTRIBUTOR`.
+    /// The author's association with the repository: `OWNER`, `MEMBER`, `CONTRIBUTOR`.
     AuthorAssociation = "author_association": Text,
-    /// Who wrote the pull request or issue that a comment, review or thread is on.
+    /// The author of the pull request or issue that a comment, review or thread belongs to.
     ParentAuthor = "parent_author": Text,
-    /// `human` or `bot`, of the parent's author.
+    /// The parent author's kind: `human` or `bot`.
     ParentAuthorKind = "parent_author_kind": Text,
-    /// How the parent's author stands to the repository.
+    /// The parent author's association with the repository.
     ParentAuthorAssociation = "parent_author_association": Text,
-    /// Who acted.
+    /// The person or program that caused the event.
     Actor = "actor": Text,
-    /// `human` or `bot`, of the actor.
+    /// The actor's kind: `human` or `bot`.
     ActorKind = "actor_kind": Text,
-    /// Whether who acted also wrote the pull request, issue or discussion.
+    /// Whether the actor is also the author of the pull request, issue or discussion.
     ByAuthor = "by_author": Flag,
-    /// The labels present.
+    /// The labels present after the event.
     Labels = "labels": Texts,
-    /// The labels that this event added.
+    /// The labels added by this event.
     LabelAdded = "label_added": Texts,
-    /// The labels that this event removed.
+    /// The labels removed by this event.
     LabelRemoved = "label_removed": Texts,
-    /// The ids of the labels that this event removed, where the payload gives no names.
+    /// The ids of the labels removed by this event, where the payload has no names.
     LabelRemovedId = "label_removed_id": Texts,
-    /// Whether it is a draft.
+    /// Whether the pull request is a draft.
     Draft = "draft": Flag,
-    /// Whether it is merged.
+    /// Whether the pull request is merged.
     Merged = "merged": Flag,
     /// `open`, `closed`, or the name of a workflow state.
     State = "state": Text,
-    /// The class of a workflow state: `started`, `completed`.
+    /// The category of a workflow state: `started`, `completed`.
     StateType = "state_type": Text,
-    /// Why it is in its state: `not_planned`, `completed`.
+    /// The reason for a state: `not_planned`, `completed`.
     StateReason = "state_reason": Text,
-    /// Whether the change comes from a fork.
+    /// Whether the head branch belongs to a fork.
     Fork = "fork": Flag,
     /// The branch that a pull request targets.
     Base = "base": Text,
     /// The branch that a pull request comes from.
     Head = "head": Text,
-    /// The branch that moved, or on which a check ran.
+    /// The branches that moved, or that a check ran on.
     Branch = "branch": Texts,
-    /// The tag.
+    /// The tag's short name.
     Tag = "tag": Text,
-    /// `branch` or `tag`.
+    /// The type of a ref: `branch` or `tag`.
     RefType = "ref_type": Text,
-    /// The full name of the ref, as the source writes it.
+    /// The ref as the source spells it: full (`refs/heads/main`) or short.
     Ref = "ref": Text,
-    /// The repository's default branch.
+    /// The repository's default branch at the time of the event.
     DefaultBranch = "default_branch": Text,
-    /// Whether the branch, or the base, is the default one.
+    /// Whether the branch, or a pull request's base, is the default branch.
     OnDefaultBranch = "on_default_branch": Flag,
-    /// `pull_request`, `issue`, `discussion` or `commit`: what a comment is on.
+    /// The parent of a comment: `pull_request`, `issue`, `discussion` or `commit`.
     CommentOn = "comment_on": Text,
     /// `approved`, `changes_requested`, `commented` or `dismissed`.
     ReviewState = "review_state": Text,
-    /// How a check, a run, a status or a deployment ended.
+    /// The conclusion of a check, run, status or deployment.
     Conclusion = "conclusion": Text,
     /// The name of a check, a job or a status context.
     Check = "check": Text,
@@ -126,25 +126,25 @@ fields! {
     Environment = "environment": Text,
     /// The numbers of the pull requests whose head a check ran on.
     PullRequests = "pull_requests": Texts,
-    /// Whether the checked commit is the current head of its pull request.
+    /// Whether the checked commit is the head of an open pull request.
     CurrentHead = "current_head": Flag,
-    /// The paths that changed.
+    /// The paths changed by a push or a pull request.
     ChangedFiles = "changed_files": Texts,
-    /// The path of the file that an inline comment stands on.
+    /// The path of the file that an inline comment refers to.
     CommentPath = "comment_path": Text,
-    /// The paths that were added.
+    /// The paths added by a push.
     AddedFiles = "added_files": Texts,
-    /// The paths that were removed.
+    /// The paths removed by a push.
     RemovedFiles = "removed_files": Texts,
     /// The name of a channel, without its `#`.
     Channel = "channel": Text,
-    /// The id of a channel.
+    /// The service's id of a channel.
     ChannelId = "channel_id": Text,
     /// `channel`, `group`, `im` or `mpim`.
     ChannelKind = "channel_kind": Text,
-    /// The thread's first message.
+    /// The id of a thread: the timestamp of its first message.
     Thread = "thread": Text,
-    /// Whether a message or comment answers another.
+    /// Whether a message or comment replies to another.
     Reply = "reply": Flag,
     /// The source's subtype of a message.
     Subtype = "subtype": Text,
@@ -156,27 +156,27 @@ fields! {
     Priority = "priority": Text,
     /// The team: its name or key.
     Team = "team": Texts,
-    /// Who is assigned now.
+    /// The assignees after the event.
     Assignees = "assignees": Texts,
-    /// Who was assigned or unassigned by this event.
+    /// The people assigned or unassigned by this event.
     Assignee = "assignee": Texts,
-    /// Whose review was requested by this event.
+    /// The person whose review this event requests.
     Reviewer = "reviewer": Text,
-    /// The team whose review was requested by this event.
+    /// The team whose review this event requests.
     ReviewerTeam = "reviewer_team": Texts,
-    /// The milestone.
+    /// The milestone's title.
     Milestone = "milestone": Text,
     /// The project: its name or slug.
     Project = "project": Texts,
-    /// Whether it is put away.
+    /// Whether the issue or project is archived.
     Archived = "archived": Flag,
-    /// How much work it is said to be.
+    /// The estimate, in the unit of the team.
     Estimate = "estimate": Text,
-    /// The day on which it is due.
+    /// The due date, `YYYY-MM-DD`.
     DueDate = "due_date": Text,
     /// The cycle's name.
     Cycle = "cycle": Text,
-    /// Which attributes this event changed.
+    /// The attributes changed by this event.
     Changed = "changed": Texts,
     /// Whether the push rewrote history.
     Forced = "forced": Flag,
@@ -192,15 +192,15 @@ fields! {
     Reaction = "reaction": Text,
     /// The health that a project update reports.
     Health = "health": Text,
-    /// Why an error's status changed: `regressed`, `escalating`.
+    /// The detail of an error's status: `regressed`, `escalating`.
     Substatus = "substatus": Text,
-    /// The name of the label, package, page, document, alert rule or other thing.
+    /// The name of a label, package, page, document, alert rule or similar object.
     Name = "name": Text,
-    /// The repository.
+    /// The repository's full name.
     Repo = "repo": Text,
-    /// The source's id for the revision that moved in.
+    /// The commit that a ref moved to, or that a check ran on.
     After = "after": Text,
-    /// What a message is: `posted`, `reply`, `edited`, `deleted`, or a `notice` that nobody wrote.
+    /// The kind of a message: `posted`, `reply`, `edited`, `deleted`, or `notice` for messages of the service.
     MessageKind = "message_kind": Text,
 }
 
@@ -229,14 +229,14 @@ pub enum FieldValue {
     Flag(bool),
     /// A whole number.
     Number(u64),
-    /// One text.
+    /// One string.
     Text(Box<str>),
-    /// Any number of texts, in the order of the payload.
+    /// A list of strings, in the order of the payload.
     Texts(Vec<Box<str>>),
 }
 
 impl FieldValue {
-    /// Returns the value's texts: one, several, or none for a flag or a number.
+    /// Returns the value's strings: one, several, or none for a flag or a number.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let (one, many): (Option<&str>, &[Box<str>]) = match self {
             Self::Text(text) => (Some(text), &[]),

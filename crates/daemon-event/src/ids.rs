@@ -1,10 +1,10 @@
-//! Identifiers of events and of what they are about.
+//! Identifiers of events, subjects, repositories and daemons.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Reports that a text is not a valid identifier.
+/// The error of parsing a string that is not a valid identifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {expected}")]
 pub struct InvalidId {
@@ -13,7 +13,7 @@ pub struct InvalidId {
 }
 
 impl InvalidId {
-    /// Names the refused text (its first 80 characters) and what was expected of it.
+    /// Creates the error from the rejected string (its first 80 characters are kept) and the expected form.
     pub fn new(text: &str, expected: &'static str) -> Self {
         Self {
             text: text.chars().take(80).collect(),
@@ -24,11 +24,11 @@ impl InvalidId {
 
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// Writes a millisecond instant and 80 random bits as a 26-character ULID.
+/// Formats a millisecond timestamp and 80 random bits as a 26-character ULID.
 ///
-/// ULIDs made later sort later, to the millisecond. The instant and the randomness are the caller's, so
-/// that this crate reads neither a clock nor a generator.
+/// A ULID with a later timestamp sorts later. The caller supplies the timestamp and the random bits.
 pub fn ulid(unix_millis: u64, random: [u8; 10]) -> String {
+    // The format has 48 bits for the timestamp; the rest of the 128 bits is random.
     let mut wide = u128::from(unix_millis & 0xFFFF_FFFF_FFFF) << 80;
     for (index, byte) in random.iter().enumerate() {
         wide |= u128::from(*byte) << (72 - 8 * index);
@@ -42,10 +42,11 @@ pub fn ulid(unix_millis: u64, random: [u8; 10]) -> String {
 }
 
 fn is_ulid(text: &str) -> bool {
+    // 26 digits of five bits are 130 bits; a first digit above 7 would not fit into the 128 of a ULID.
     text.len() == 26 && text.bytes().all(|b| ALPHABET.contains(&b)) && text.as_bytes()[0] <= b'7'
 }
 
-/// Declares a newtype over a checked ULID text.
+/// Declares a newtype over a checked ULID.
 macro_rules! ulid_newtype {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
@@ -53,7 +54,7 @@ macro_rules! ulid_newtype {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Makes an identifier from a millisecond instant and 80 random bits.
+            /// Creates an identifier from a millisecond timestamp and 80 random bits.
             pub fn new(unix_millis: u64, random: [u8; 10]) -> Self {
                 Self(ulid(unix_millis, random).into())
             }
@@ -91,7 +92,7 @@ ulid_newtype!(
     "an activation id (26 characters of Crockford base 32)"
 );
 
-/// Declares a newtype over a non-empty text without control characters, of bounded length in bytes.
+/// Declares a newtype over a non-empty string without control characters, of bounded length in bytes.
 macro_rules! text_newtype {
     ($(#[$doc:meta])* $name:ident, $max:literal, $what:literal) => {
         $(#[$doc])*
@@ -99,7 +100,7 @@ macro_rules! text_newtype {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Returns the text.
+            /// Returns the identifier as a string.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -123,43 +124,43 @@ macro_rules! text_newtype {
 }
 
 text_newtype!(
-    /// The sender's name for one delivery; a second delivery of the same name is a duplicate.
+    /// The sender's id of a delivery; a second delivery with the same id is a duplicate.
     DeliveryId,
     512,
     "a delivery id (1 to 512 bytes without control characters)"
 );
 text_newtype!(
-    /// What an event is about, for coalescing: `github:o/r#42`, `git:<repo>:refs/heads/main`.
+    /// The subject of an event, by which activations are coalesced: `github:o/r#42`, `git:<repo>:refs/heads/main`.
     Subject,
     1024,
     "a subject (1 to 1024 bytes without control characters)"
 );
 text_newtype!(
-    /// The name of a repository: `owner/name`, or a folder's name.
+    /// The name of a repository: `owner/name`, or a directory's name.
     RepoName,
     512,
     "a repository name (1 to 512 bytes without control characters)"
 );
 text_newtype!(
-    /// The `id` of a daemon, as its file spells it.
+    /// The `id` of a daemon, as spelled in its file.
     DaemonId,
     256,
     "a daemon id (1 to 256 bytes without control characters)"
 );
 
 impl RepoName {
-    /// Returns the form by which names are compared: services ignore case in repository names.
+    /// Returns the lower-case form by which names are compared: services ignore case in repository names.
     pub fn folded(&self) -> String {
         self.0.to_lowercase()
     }
 }
 
-/// A daemon: its repository and its `id`, whatever its revision.
+/// The identity of a daemon across revisions: its repository and its `id`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DaemonKey {
-    /// The repository that holds the daemon file.
+    /// The repository that contains the daemon file.
     pub repo: RepoName,
-    /// The daemon's `id`.
+    /// The `id` in the daemon file.
     pub id: DaemonId,
 }
 

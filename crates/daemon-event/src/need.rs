@@ -1,4 +1,4 @@
-//! What conditions may ask of an event and its payload may lack.
+//! Facts that are missing from some payloads and can be fetched.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::field::Field;
 use crate::ids::InvalidId;
 
-/// A fact that a payload may lack and the host can fetch.
+/// A fact that may be missing from a payload and that the host can fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Need {
     /// The paths that a pull request changes.
@@ -15,7 +15,7 @@ pub enum Need {
     PullRequests,
     /// The name of a channel.
     ChannelName,
-    /// The name of a label that is gone, of which the payload gives the id only.
+    /// The name of a removed label; the payload contains only its id.
     LabelName,
 }
 
@@ -38,7 +38,7 @@ impl Need {
         }
     }
 
-    /// Returns the field that is known where the payload says it.
+    /// Returns the field that is set if the payload contains the fact.
     pub fn field(self) -> Field {
         match self {
             Self::ChangedFiles => Field::ChangedFiles,
@@ -48,7 +48,7 @@ impl Need {
         }
     }
 
-    /// Returns what must be fetched to know a field of a kind of event, if its payload can lack it.
+    /// Returns the fact to fetch for a field that payloads of this kind may omit.
     pub fn of(field: Field, kind: &str) -> Option<Self> {
         match field {
             Field::ChangedFiles | Field::AddedFiles | Field::RemovedFiles => {
@@ -76,13 +76,13 @@ impl Need {
     }
 }
 
-/// The kind of comments that may be on a pull request without saying more of it.
+/// The kind of comments on issues and pull requests; its payload contains little of the pull request.
 pub(crate) const COMMENT: &str = "issue_comment";
 
-/// The kind whose removed labels are known by their ids only.
+/// The kind whose payloads contain only the ids of removed labels.
 const BY_ID: &str = "Issue";
 
-/// Whether events of a kind are about a commit, and name its pull requests late or never.
+/// Whether events of a kind are about a commit; their payloads may omit its pull requests.
 pub(crate) fn is_check(kind: &str) -> bool {
     matches!(
         kind,

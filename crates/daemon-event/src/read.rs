@@ -1,4 +1,4 @@
-//! Reads a payload into the facts that decide conditions.
+//! Reads a payload into typed facts.
 
 mod derive;
 mod labels;
@@ -13,15 +13,15 @@ use jiff::Timestamp;
 
 use crate::event::{Actor, ActorKind, Event, Source};
 use crate::facts::Facts;
-use crate::field::{Field, FieldValue, Shape};
+use crate::field::{Field, FieldShape, FieldValue};
 use crate::ids::{RepoName, Subject};
 use crate::vocabulary::{self, EventKind};
-use tree::{Found, Tree, walk};
+use tree::{PathTree, PathValue, walk};
 
 pub use labels::label_names;
 pub use subject::{branch_ref, full_ref};
 
-/// What the host found out beside the payload.
+/// Facts that the host fetched because the payload does not contain them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Enrichment {
     /// The paths changed by a push or a pull request.
@@ -30,20 +30,20 @@ pub struct Enrichment {
     pub pull_requests: Option<Vec<PullRequestFact>>,
     /// The name of the channel, without its `#`.
     pub channel_name: Option<String>,
-    /// The names of labels by their ids; Linear tells of a label that is gone by its id only.
+    /// Label names by id; Linear's payloads contain only the id of a removed label.
     pub label_names: Option<BTreeMap<String, String>>,
 }
 
-/// A pull request that a check or a status belongs to, or that a comment is on.
+/// A pull request that a commit's check or status belongs to, or that a comment was made on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PullRequestFact {
-    /// Its number.
+    /// The number within its repository.
     pub number: u64,
-    /// Whether it is a draft.
+    /// Whether it is a draft; `None` if the service did not say.
     pub draft: Option<bool>,
     /// `open` or `closed`.
     pub state: Option<String>,
-    /// Whether the commit is its current head.
+    /// Whether the checked commit is its current head.
     pub is_current_head: Option<bool>,
     /// The branch that it targets.
     pub base: Option<String>,
@@ -55,74 +55,74 @@ pub struct PullRequestFact {
     pub is_merged: Option<bool>,
 }
 
-/// What a payload says.
+/// The parts of an [`Event`] that a payload determines.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reading {
-    /// The source's name for what was done.
+pub struct ParsedEvent {
+    /// The source's name for the action; `None` for kinds without actions.
     pub action: Option<String>,
-    /// What it is about, for coalescing.
+    /// The subject by which activations are coalesced.
     pub subject: Option<Subject>,
-    /// Who did it.
+    /// The person or program that caused the event.
     pub actor: Option<Actor>,
-    /// The repository that it names.
+    /// The repository named in the payload.
     pub repo: Option<RepoName>,
-    /// When it happened, by the source's clock.
+    /// The time of the event, by the source's clock.
     pub time: Option<Timestamp>,
-    /// The typed fields that decide conditions.
+    /// The typed fields that conditions are matched against.
     pub facts: Facts,
 }
 
-/// Reports that a body is not what its source and kind promise.
+/// The error of reading a body that does not fit its source and kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Malformed {
+pub enum MalformedPayload {
     /// The body is not UTF-8.
     #[error("the body is not UTF-8 after byte {valid_up_to}")]
     Encoding {
-        /// How many bytes are valid.
+        /// The length of the valid prefix, in bytes.
         valid_up_to: usize,
     },
     /// The body is not one JSON object.
     #[error("the body is not one JSON object: line {line}, column {column}")]
     Json {
-        /// The line, from 1; 0 when the body is no object at all.
+        /// The line, from 1; 0 if the body is not an object.
         line: usize,
-        /// The column, from 1; 0 when the body is no object at all.
+        /// The column, from 1; 0 if the body is not an object.
         column: usize,
     },
-    /// The body lacks what its kind promises.
+    /// A path that the kind requires is missing or `null`.
     #[error("a `{kind}` event has no `{place}`")]
     Missing {
-        /// The kind that was claimed.
+        /// The announced kind.
         kind: Box<str>,
-        /// The path that holds nothing.
+        /// The missing path.
         place: Box<str>,
     },
-    /// The body says that it is of another kind.
+    /// The body names another kind than the one announced.
     #[error("`{place}` is `{got}`, the event was announced as `{kind}`")]
     Mismatch {
-        /// The kind that was claimed.
+        /// The announced kind.
         kind: Box<str>,
-        /// Where the body names its kind.
+        /// The path at which the body names its kind.
         place: Box<str>,
-        /// What the body says.
+        /// The kind in the body.
         got: Box<str>,
     },
 }
 
-/// The paths of one kind, ready to walk.
-struct Plan {
+/// The paths to read for one kind.
+struct KindPaths {
     kind: &'static EventKind,
-    tree: Tree,
-    /// By leaf: the path, and the field that it fills.
+    tree: PathTree,
+    /// The path and the field that it fills, by leaf index.
     leaves: Vec<(&'static str, Option<Field>)>,
 }
 
-impl Plan {
+impl KindPaths {
     fn new(kind: &'static EventKind) -> Self {
         let mut plan = Self {
             kind,
-            tree: Tree::default(),
+            tree: PathTree::default(),
             leaves: Vec::new(),
         };
         plan.add("action", None);
@@ -141,21 +141,22 @@ impl Plan {
     }
 }
 
-static PLANS: LazyLock<HashMap<(Source, &'static str), Plan>> = LazyLock::new(|| {
+static PLANS: LazyLock<HashMap<(Source, &'static str), KindPaths>> = LazyLock::new(|| {
+    // Built once per process: building a path tree for each event would cost more than reading the event.
     vocabulary::kinds()
         .iter()
-        .map(|kind| ((kind.source, kind.name), Plan::new(kind)))
+        .map(|kind| ((kind.source, kind.name), KindPaths::new(kind)))
         .collect()
 });
 
-/// What was found, by path.
-struct Raw<'p, 'de> {
+/// The values found in a body, by path.
+struct PathValues<'p, 'de> {
     leaves: &'p [(&'static str, Option<Field>)],
-    found: Vec<(usize, Found<'de>)>,
+    found: Vec<(usize, PathValue<'de>)>,
 }
 
-impl<'de> Raw<'_, 'de> {
-    fn at<'a>(&'a self, path: &str) -> impl Iterator<Item = &'a Found<'de>> {
+impl<'de> PathValues<'_, 'de> {
+    fn at<'a>(&'a self, path: &str) -> impl Iterator<Item = &'a PathValue<'de>> {
         self.found
             .iter()
             .filter(move |(leaf, _)| self.leaves[*leaf].0 == path)
@@ -164,62 +165,77 @@ impl<'de> Raw<'_, 'de> {
 
     fn text<'a>(&'a self, path: &str) -> Option<&'a str> {
         self.at(path).find_map(|value| match value {
-            Found::Text(text) => Some(&**text),
-            Found::Number(_) | Found::Flag(_) | Found::Null | Found::Container => None,
+            PathValue::Text(text) => Some(&**text),
+            PathValue::Number(_) | PathValue::Flag(_) | PathValue::Null | PathValue::Container => {
+                None
+            }
         })
     }
 
     fn texts<'a>(&'a self, path: &str) -> impl Iterator<Item = &'a str> {
         self.at(path).filter_map(|value| match value {
-            Found::Text(text) => Some(&**text),
-            Found::Number(_) | Found::Flag(_) | Found::Null | Found::Container => None,
+            PathValue::Text(text) => Some(&**text),
+            PathValue::Number(_) | PathValue::Flag(_) | PathValue::Null | PathValue::Container => {
+                None
+            }
         })
     }
 
     fn number(&self, path: &str) -> Option<u64> {
         self.at(path).find_map(|value| match value {
-            Found::Number(number) => Some(*number),
-            Found::Text(_) | Found::Flag(_) | Found::Null | Found::Container => None,
+            PathValue::Number(number) => Some(*number),
+            PathValue::Text(_) | PathValue::Flag(_) | PathValue::Null | PathValue::Container => {
+                None
+            }
         })
     }
 
-    /// Whether the path holds anything but `null`.
+    /// Whether the path has a value other than `null`.
     fn has(&self, path: &str) -> bool {
-        self.at(path).any(|value| !matches!(value, Found::Null))
+        self.at(path).any(|value| !matches!(value, PathValue::Null))
     }
 
-    /// Whether the path was seen at all, `null` included.
+    /// Whether the path is present, be it `null`.
     fn seen(&self, path: &str) -> bool {
         self.at(path).next().is_some()
     }
 }
 
-/// Reads the body of an event into the facts that decide conditions.
+/// Reads the body of an event into the facts that conditions are matched against.
 ///
-/// Only the fields that the vocabulary names for this kind are kept; the rest is skipped unread. A kind that
-/// the vocabulary does not know gives its action, actor and repository where they stand in the usual place,
-/// and no condition meets it.
+/// Reads only the paths that the vocabulary lists for the kind. For a kind that is not in the vocabulary, reads the
+/// action, actor and repository from the usual paths; no condition matches such an event.
+///
+/// # Examples
+/// ```
+/// use daemon_event::{Enrichment, Field, Source, read};
+///
+/// let body = br#"{"ref":"refs/heads/main","repository":{"full_name":"acme/pump","default_branch":"main"}}"#;
+/// let push = read(Source::Github, "push", body, &Enrichment::default())?;
+/// assert_eq!(push.facts.flag(Field::OnDefaultBranch), Some(true));
+/// # Ok::<(), daemon_event::MalformedPayload>(())
+/// ```
 ///
 /// # Errors
-/// [`Malformed`] when the body is not one JSON object of the shape that the kind promises.
+/// Returns [`MalformedPayload`] if the body is not one JSON object of the shape that the kind requires.
 pub fn read(
     source: Source,
     kind: &str,
     body: &[u8],
     enrichment: &Enrichment,
-) -> Result<Reading, Malformed> {
-    read_beside(source, kind, body, (enrichment, &Facts::default()))
+) -> Result<ParsedEvent, MalformedPayload> {
+    read_with_known(source, kind, body, (enrichment, &Facts::default()))
 }
 
-/// Reads an event again with what was found out since; what was known before stays known.
+/// Reads an event again with facts fetched since; facts that were known stay known.
 ///
-/// The subject may become more precise: a check whose pull request is found is about that pull request.
+/// The subject may become more precise: the subject of a check becomes its pull request once that is known.
 ///
 /// # Errors
-/// [`Malformed`] when the payload is gone, or was never one.
-pub fn enriched(event: &Event, enrichment: &Enrichment) -> Result<Event, Malformed> {
+/// Returns [`MalformedPayload`] if the payload is malformed or was deleted by retention.
+pub fn enriched(event: &Event, enrichment: &Enrichment) -> Result<Event, MalformedPayload> {
     let known = (enrichment, &event.facts);
-    let reading = read_beside(event.source, &event.kind, &event.payload, known)?;
+    let reading = read_with_known(event.source, &event.kind, &event.payload, known)?;
     Ok(Event {
         facts: reading.facts,
         subject: reading.subject,
@@ -227,24 +243,24 @@ pub fn enriched(event: &Event, enrichment: &Enrichment) -> Result<Event, Malform
     })
 }
 
-fn read_beside(
+fn read_with_known(
     source: Source,
     kind: &str,
     body: &[u8],
     (enrichment, known): (&Enrichment, &Facts),
-) -> Result<Reading, Malformed> {
-    let body = std::str::from_utf8(body).map_err(|error| Malformed::Encoding {
+) -> Result<ParsedEvent, MalformedPayload> {
+    let body = std::str::from_utf8(body).map_err(|error| MalformedPayload::Encoding {
         valid_up_to: error.valid_up_to(),
     })?;
     let plan = PLANS
         .get(&(source, kind))
         .or_else(|| PLANS.get(&fallback(source)));
     let plan = plan.expect("every source has a plan for kinds that it does not know");
-    let found = walk(&plan.tree, body).map_err(|error| Malformed::Json {
+    let found = walk(&plan.tree, body).map_err(|error| MalformedPayload::Json {
         line: error.line(),
         column: error.column(),
     })?;
-    let raw = Raw {
+    let raw = PathValues {
         leaves: &plan.leaves,
         found,
     };
@@ -265,7 +281,7 @@ fn read_beside(
             Some(_) | None => ActorKind::Human,
         },
     });
-    Ok(Reading {
+    Ok(ParsedEvent {
         action: raw.text("action").map(str::to_owned),
         subject: subject::subject(source, kind, &raw, &facts),
         actor,
@@ -275,7 +291,7 @@ fn read_beside(
     })
 }
 
-/// The kind whose common paths serve kinds that the vocabulary does not know.
+/// Returns the kind whose common paths are read for kinds that are not in the vocabulary.
 fn fallback(source: Source) -> (Source, &'static str) {
     let name = match source {
         Source::Github => "ping",
@@ -287,10 +303,11 @@ fn fallback(source: Source) -> (Source, &'static str) {
     (source, name)
 }
 
-fn check_shape(kind: &EventKind, raw: &Raw<'_, '_>) -> Result<(), Malformed> {
+/// Fails if a path that the kind requires is missing.
+fn check_shape(kind: &EventKind, raw: &PathValues<'_, '_>) -> Result<(), MalformedPayload> {
     for place in kind.required {
         if !raw.has(place) {
-            return Err(Malformed::Missing {
+            return Err(MalformedPayload::Missing {
                 kind: kind.name.into(),
                 place: (*place).into(),
             });
@@ -299,8 +316,12 @@ fn check_shape(kind: &EventKind, raw: &Raw<'_, '_>) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// Compares the kind with the body's own word for it, where the source writes one.
-fn check_kind(source: Source, kind: &str, raw: &Raw<'_, '_>) -> Result<(), Malformed> {
+/// Compares the announced kind with the kind in the body.
+fn check_kind(
+    source: Source,
+    kind: &str,
+    raw: &PathValues<'_, '_>,
+) -> Result<(), MalformedPayload> {
     let place = match source {
         Source::Linear => "type",
         Source::Slack => "event.type",
@@ -308,43 +329,47 @@ fn check_kind(source: Source, kind: &str, raw: &Raw<'_, '_>) -> Result<(), Malfo
     };
     match raw.text(place) {
         Some(got) if got == kind => Ok(()),
-        Some(got) => Err(Malformed::Mismatch {
+        Some(got) => Err(MalformedPayload::Mismatch {
             kind: kind.into(),
             place: place.into(),
             got: got.into(),
         }),
-        None => Err(Malformed::Missing {
+        None => Err(MalformedPayload::Missing {
             kind: kind.into(),
             place: place.into(),
         }),
     }
 }
 
-/// Turns what stands at fields' paths into values of the fields' shapes.
-fn collect(raw: &Raw<'_, '_>) -> Facts {
+/// Converts the values at fields' paths into values of the fields' types.
+fn collect(raw: &PathValues<'_, '_>) -> Facts {
     let mut facts = Facts::default();
     for (leaf, value) in &raw.found {
         let Some(field) = raw.leaves[*leaf].1 else {
             continue;
         };
         match (field.shape(), value) {
-            (Shape::Flag, Found::Flag(flag)) => facts.set(field, FieldValue::Flag(*flag)),
-            (Shape::Number, Found::Number(number)) => {
+            (FieldShape::Flag, PathValue::Flag(flag)) => facts.set(field, FieldValue::Flag(*flag)),
+            (FieldShape::Number, PathValue::Number(number)) => {
                 facts.set(field, FieldValue::Number(*number));
             }
-            (Shape::Text, Found::Text(text)) => facts.set_text(field, text),
-            (Shape::Text, Found::Number(number)) => facts.set_text(field, &number.to_string()),
-            (Shape::Texts, Found::Text(text)) => facts.push(field, text),
-            (Shape::Texts, Found::Number(number)) => facts.push(field, &number.to_string()),
-            (Shape::Texts, Found::Container) => facts.know(field),
-            (Shape::Flag | Shape::Number | Shape::Text | Shape::Texts, _) => {}
+            (FieldShape::Text, PathValue::Text(text)) => facts.set_text(field, text),
+            (FieldShape::Text, PathValue::Number(number)) => {
+                facts.set_text(field, &number.to_string());
+            }
+            (FieldShape::Texts, PathValue::Text(text)) => facts.push(field, text),
+            (FieldShape::Texts, PathValue::Number(number)) => {
+                facts.push(field, &number.to_string());
+            }
+            (FieldShape::Texts, PathValue::Container) => facts.know(field),
+            (FieldShape::Flag | FieldShape::Number | FieldShape::Text | FieldShape::Texts, _) => {}
         }
     }
     facts
 }
 
-/// Reads RFC 3339 text, seconds, or seconds with a fraction in text.
-fn time(raw: &Raw<'_, '_>, path: &str) -> Option<Timestamp> {
+/// Reads an RFC 3339 timestamp, seconds, or a string of seconds with a fraction.
+fn time(raw: &PathValues<'_, '_>, path: &str) -> Option<Timestamp> {
     let seconds = |number: u64| Timestamp::from_second(i64::try_from(number).ok()?).ok();
     if let Some(number) = raw.number(path) {
         return seconds(number);

@@ -1,4 +1,4 @@
-//! Why a daemon woke.
+//! The reason for an activation.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,9 +7,9 @@ use jiff::Timestamp;
 
 use crate::ids::{EventId, InvalidId};
 
-/// The unique name of one reason to wake one daemon.
+/// The unique name of one reason to wake a daemon.
 ///
-/// Together with the daemon it names exactly one activation.
+/// A daemon and a trigger key identify exactly one activation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TriggerKey {
     /// An event: `event:<id>`.

@@ -1,8 +1,9 @@
-//! What the sources emit, as data: one row per source, kind and action.
+//! The events of every source as data: kinds, actions, the fields they carry and the English words for them.
 //!
-//! A row says which noun and verbs name the event in English, and which fields beyond the action decide
-//! it; its kind says where in a payload the facts stand. Adding a source is adding rows.
+//! A row maps an action to a noun, verbs and further conditions on fields. Its kind lists the paths of the
+//! payload that hold those fields. A new source is new rows.
 
+mod fields;
 mod git;
 mod github;
 mod github_account;
@@ -19,7 +20,7 @@ mod slack_apps;
 mod slack_channels;
 mod slack_people;
 mod slack_workspace;
-mod tells;
+
 mod verbs;
 
 use std::collections::HashMap;
@@ -34,61 +35,61 @@ pub use verbs::Verb;
 /// One kind of event of one source.
 #[derive(Debug)]
 pub struct EventKind {
-    /// Who emits it.
+    /// The source that emits it.
     pub source: Source,
     /// The source's name for it: `pull_request`.
     pub name: &'static str,
-    /// Paths that must hold something in every payload of this kind.
+    /// Paths that must have a value in every payload of this kind.
     pub required: &'static [&'static str],
-    /// Where its facts stand.
-    pub reads: &'static [&'static [Read]],
-    /// Where the time of the event may stand, best first.
+    /// The paths to read, in groups that several kinds share.
+    pub reads: &'static [&'static [FieldPath]],
+    /// The paths at which the time of the event may be, best first.
     pub times: &'static [&'static str],
-    /// Its actions, as conditions name them.
-    pub rows: &'static [Row],
+    /// The actions, as conditions name them.
+    pub rows: &'static [ActionRow],
 }
 
-/// One fact and its place in a payload.
+/// A path in a payload and the field that it fills.
 #[derive(Debug)]
-pub struct Read {
-    /// The path: `issue.labels[].name`, `changes.*` for the keys of an object.
+pub struct FieldPath {
+    /// The path: `issue.labels[].name`, or `changes.*` for the keys of an object.
     pub path: &'static str,
-    /// The field that it fills; none when it only helps to derive others.
+    /// The field; `None` if the path is only used to derive other fields.
     pub field: Option<Field>,
 }
 
-/// One way to name one action in English.
+/// One way to name an action in English.
 #[derive(Debug)]
-pub struct Row {
-    /// The source's name for the action; none if the kind has no actions.
+pub struct ActionRow {
+    /// The source's name for the action; `None` if the kind has no actions.
     pub action: Option<&'static str>,
-    /// What the event is about.
+    /// The subject of the sentence.
     pub noun: Noun,
-    /// What happens to it.
+    /// The verbs that name the action.
     pub verbs: &'static [Verb],
-    /// What else must hold for the verb to be true.
-    pub guards: &'static [Guard],
-    /// Whether other runtimes are expected to read it alike.
+    /// Conditions on fields that must hold in addition to the action.
+    pub guards: &'static [RowGuard],
+    /// Whether other runtimes can be expected to read the phrase the same way.
     pub portability: Portability,
 }
 
-/// A fact that must hold for a row to apply.
+/// A condition on a field under which a row applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Guard {
+pub enum RowGuard {
     /// The field has one of these values.
     Is(Field, &'static [&'static str]),
     /// The field is known and has none of these values.
     IsNot(Field, &'static [&'static str]),
-    /// The field holds something.
+    /// The field is known and not empty.
     Present(Field),
-    /// The field is known to hold nothing.
+    /// The field is known and empty.
     Absent(Field),
 }
 
-/// How far a phrase travels between runtimes.
+/// How far a phrase is portable between runtimes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Portability {
-    /// The format's own examples name it.
+    /// The format's own examples contain it.
     Common,
     /// The service documents the event; a runtime of that service can be expected to read it.
     Service,
@@ -96,27 +97,27 @@ pub enum Portability {
     Local,
 }
 
-/// Reads a field at a path.
-const fn at(path: &'static str, field: Field) -> Read {
-    Read {
+/// Returns a path that fills a field.
+const fn at(path: &'static str, field: Field) -> FieldPath {
+    FieldPath {
         path,
         field: Some(field),
     }
 }
 
-/// Reads a path that only helps to derive fields.
-const fn raw(path: &'static str) -> Read {
-    Read { path, field: None }
+/// Returns a path that is only used to derive fields.
+const fn raw(path: &'static str) -> FieldPath {
+    FieldPath { path, field: None }
 }
 
-/// A row of the format's own phrasings.
+/// Returns a row for a phrasing of the format's own examples.
 const fn common(
     action: &'static str,
     noun: Noun,
     verbs: &'static [Verb],
-    guards: &'static [Guard],
-) -> Row {
-    Row {
+    guards: &'static [RowGuard],
+) -> ActionRow {
+    ActionRow {
         action: Some(action),
         noun,
         verbs,
@@ -125,14 +126,14 @@ const fn common(
     }
 }
 
-/// A row that its service documents.
+/// Returns a row for an action that the service documents.
 const fn row(
     action: &'static str,
     noun: Noun,
     verbs: &'static [Verb],
-    guards: &'static [Guard],
-) -> Row {
-    Row {
+    guards: &'static [RowGuard],
+) -> ActionRow {
+    ActionRow {
         action: Some(action),
         noun,
         verbs,
@@ -141,9 +142,9 @@ const fn row(
     }
 }
 
-/// A row of a kind without actions.
-const fn plain(noun: Noun, verbs: &'static [Verb], guards: &'static [Guard]) -> Row {
-    Row {
+/// Returns a row of a kind without actions.
+const fn plain(noun: Noun, verbs: &'static [Verb], guards: &'static [RowGuard]) -> ActionRow {
+    ActionRow {
         action: None,
         noun,
         verbs,
@@ -152,7 +153,7 @@ const fn plain(noun: Noun, verbs: &'static [Verb], guards: &'static [Guard]) -> 
     }
 }
 
-/// Every kind of every source.
+/// Every kind of every source, in the order of [`Source::ALL`].
 static KINDS: LazyLock<Vec<&'static EventKind>> = LazyLock::new(|| {
     [
         github::KINDS,
@@ -182,8 +183,8 @@ pub fn kinds() -> &'static [&'static EventKind] {
     &KINDS
 }
 
-/// By noun: the rows that name it, with their kinds.
-static ROWS: LazyLock<HashMap<Noun, Vec<(&'static EventKind, &'static Row)>>> =
+/// The rows of each noun, with their kinds.
+static ROWS: LazyLock<HashMap<Noun, Vec<(&'static EventKind, &'static ActionRow)>>> =
     LazyLock::new(|| {
         let mut rows: HashMap<Noun, Vec<_>> = HashMap::new();
         for kind in KINDS.iter().copied() {
@@ -194,12 +195,12 @@ static ROWS: LazyLock<HashMap<Noun, Vec<(&'static EventKind, &'static Row)>>> =
         rows
     });
 
-/// Returns the rows that name a noun, in the order of the vocabulary.
-pub fn rows(noun: Noun) -> &'static [(&'static EventKind, &'static Row)] {
+/// Returns the rows that name a noun, in the order of [`kinds`].
+pub fn rows(noun: Noun) -> &'static [(&'static EventKind, &'static ActionRow)] {
     ROWS.get(&noun).map_or(&[], Vec::as_slice)
 }
 
-/// Returns the kind that a source emits under a name.
+/// Returns the kind that a source emits under this name.
 pub fn kind(source: Source, name: &str) -> Option<&'static EventKind> {
     KINDS
         .iter()

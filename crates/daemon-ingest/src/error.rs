@@ -96,7 +96,7 @@ pub enum Malformed {
     Depth(usize),
     /// The body is not the event that its headers announce.
     #[error("the body is not the announced event")]
-    Body(#[from] daemon_event::Malformed),
+    Body(#[from] daemon_event::MalformedPayload),
     /// The delivery has no usable id.
     #[error("the delivery has no usable id")]
     Id(#[from] InvalidId),

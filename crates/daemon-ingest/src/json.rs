@@ -1,6 +1,6 @@
 //! The bounds of a JSON body that the reader of events does not check itself.
 
-use daemon_event::{Enrichment, Event, Reading, Source};
+use daemon_event::{Enrichment, Event, ParsedEvent, Source};
 
 use crate::delivery::Delivery;
 use crate::error::Malformed;
@@ -20,7 +20,7 @@ pub(crate) fn event(
     payload: &[u8],
 ) -> Result<Event, Malformed> {
     check_depth(payload)?;
-    let Reading {
+    let ParsedEvent {
         action,
         subject,
         actor,

@@ -102,7 +102,7 @@ impl Source for Slack {
         if envelope.kind == "url_verification" {
             return Ok(Vec::new());
         }
-        let missing = |place: &str| daemon_event::Malformed::Missing {
+        let missing = |place: &str| daemon_event::MalformedPayload::Missing {
             kind: envelope.kind.chars().take(80).collect(),
             place: place.into(),
         };
@@ -122,7 +122,7 @@ fn envelope<'a>(delivery: &Delivery<'a>) -> Result<Envelope<'a>, Malformed> {
     delivery::json_media(delivery)?;
     json::check_depth(delivery.body)?;
     serde_json::from_slice(delivery.body).map_err(|error| {
-        Malformed::Body(daemon_event::Malformed::Json {
+        Malformed::Body(daemon_event::MalformedPayload::Json {
             line: error.line(),
             column: error.column(),
         })

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use daemon_event::{DeliveryId, Enrichment, Event, EventId, Malformed, Source};
+use daemon_event::{DeliveryId, Enrichment, Event, EventId, MalformedPayload, Source};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -37,8 +37,12 @@ impl GitEvent {
     /// Types the payload as an event.
     ///
     /// # Errors
-    /// [`Malformed`] when the vocabulary expects another shape of the payload.
-    pub fn into_event(self, id: EventId, received_at: Timestamp) -> Result<Event, Malformed> {
+    /// [`MalformedPayload`] when the vocabulary expects another shape of the payload.
+    pub fn into_event(
+        self,
+        id: EventId,
+        received_at: Timestamp,
+    ) -> Result<Event, MalformedPayload> {
         let reading =
             daemon_event::read(Source::Git, self.kind, &self.body, &Enrichment::default())?;
         Ok(Event {

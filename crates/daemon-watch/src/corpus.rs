@@ -142,7 +142,7 @@ pub enum CorpusError {
         /// The envelope's name.
         id: String,
         /// Why.
-        source: daemon_event::Malformed,
+        source: daemon_event::MalformedPayload,
     },
 }
 

@@ -1,6 +1,6 @@
 //! What filters say of each other: one may follow from another, or exclude it.
 
-use daemon_event::{Field, Shape};
+use daemon_event::{Field, FieldShape};
 
 use crate::compare::{Folding, contains_folded, same};
 use crate::filter::{Op, Test};
@@ -104,7 +104,7 @@ fn values_of(field: Field) -> Option<[&'static str; 2]> {
     match field {
         Field::ActorKind | Field::AuthorKind | Field::ParentAuthorKind => Some(["human", "bot"]),
         Field::RefType => Some(["branch", "tag"]),
-        _ if field.shape() == Shape::Flag => Some(["true", "false"]),
+        _ if field.shape() == FieldShape::Flag => Some(["true", "false"]),
         _ => None,
     }
 }
@@ -211,7 +211,7 @@ impl Test {
 
     /// Whether an event has at most one value of the field.
     fn is_single(&self) -> bool {
-        self.field().shape() != Shape::Texts
+        self.field().shape() != FieldShape::Texts
     }
 }
 

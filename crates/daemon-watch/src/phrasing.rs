@@ -4,7 +4,7 @@ mod said;
 
 use std::sync::LazyLock;
 
-use daemon_event::vocabulary::{self, EventKind, Guard, Portability, Row, Verb};
+use daemon_event::vocabulary::{self, ActionRow, EventKind, Portability, RowGuard, Verb};
 
 use crate::interpret::interpret;
 use crate::interpretation::{EventPattern, Status};
@@ -16,7 +16,7 @@ pub struct Phrasing {
     /// The source, kind and action.
     pub event: EventPattern,
     /// What else must hold of the event for the phrases to be true.
-    pub guards: &'static [Guard],
+    pub guards: &'static [RowGuard],
     /// Whether the phrases say which files have to change.
     pub names_files: bool,
     /// Whole conditions, the usual one first, all of which are read as `mapped` to this event and these guards.
@@ -75,7 +75,7 @@ static PHRASINGS: LazyLock<Vec<Phrasing>> = LazyLock::new(|| {
 });
 
 /// Whether the format names the event of a row, perhaps less narrowly.
-fn is_of_the_format(kind: &EventKind, row: &Row) -> bool {
+fn is_of_the_format(kind: &EventKind, row: &ActionRow) -> bool {
     kind.rows.iter().any(|wider| {
         wider.portability == Portability::Common
             && wider.action == row.action
@@ -102,13 +102,13 @@ impl Phrasing {
                         .iter()
                         .map(|index| &meaning.filters[*index].test)
                 };
-                let holds = |guard: &Guard| tests().any(|test| says(test, guard));
+                let holds = |guard: &RowGuard| tests().any(|test| says(test, guard));
                 clause.events.contains(&self.event) && self.guards.iter().all(holds)
             })
     }
 }
 
 /// Whether a row speaks of the files that an event changes.
-pub(crate) fn names_files(row: &Row) -> bool {
+pub(crate) fn names_files(row: &ActionRow) -> bool {
     row.verbs.contains(&Verb::Touch)
 }

@@ -1,7 +1,7 @@
 //! Which events of a condition the format itself gives no example of.
 
 use daemon_event::Field;
-use daemon_event::vocabulary::{self, Guard, Portability};
+use daemon_event::vocabulary::{self, Portability, RowGuard};
 
 use crate::filter::{Op, Test};
 use crate::interpretation::{EventPattern, Interpretation};
@@ -45,12 +45,12 @@ fn is_of_the_format(event: &EventPattern, tests: &[&Test]) -> bool {
 const FILES: [Field; 3] = [Field::ChangedFiles, Field::AddedFiles, Field::RemovedFiles];
 
 /// Whether a filter says what a guard says.
-pub(crate) fn says(test: &Test, guard: &Guard) -> bool {
+pub(crate) fn says(test: &Test, guard: &RowGuard) -> bool {
     let (field, op, values): (_, _, &[&str]) = match guard {
-        Guard::Is(field, values) => (field, Op::Is, values),
-        Guard::IsNot(field, values) => (field, Op::IsNot, values),
-        Guard::Present(field) => (field, Op::Present, &[]),
-        Guard::Absent(field) => (field, Op::Absent, &[]),
+        RowGuard::Is(field, values) => (field, Op::Is, values),
+        RowGuard::IsNot(field, values) => (field, Op::IsNot, values),
+        RowGuard::Present(field) => (field, Op::Present, &[]),
+        RowGuard::Absent(field) => (field, Op::Absent, &[]),
     };
     test.field() == *field && test.op() == op && test.values() == values
 }

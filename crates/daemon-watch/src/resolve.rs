@@ -8,7 +8,7 @@ mod nouns;
 mod parts;
 mod subject;
 
-use daemon_event::vocabulary::{self, Guard, Noun, Row, Verb};
+use daemon_event::vocabulary::{self, ActionRow, Noun, RowGuard, Verb};
 use daemon_event::{Field, Source};
 
 use crate::filter::{Filter, Mark, Op, Test};
@@ -155,17 +155,17 @@ fn meanings(draft: &Draft, subject: &Subject) -> Vec<Meaning> {
     meanings
 }
 
-fn guards(row: &Row, subject: &Subject, ends_otherwise: bool) -> Vec<Filter> {
+fn guards(row: &ActionRow, subject: &Subject, ends_otherwise: bool) -> Vec<Filter> {
     row.guards
         .iter()
-        .filter(|guard| !(ends_otherwise && matches!(guard, Guard::Is(Field::Conclusion, _))))
+        .filter(|guard| !(ends_otherwise && matches!(guard, RowGuard::Is(Field::Conclusion, _))))
         .map(|guard| {
             let owned = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect();
             let test = match guard {
-                Guard::Is(field, values) => Test::new(*field, Op::Is, owned(values)),
-                Guard::IsNot(field, values) => Test::new(*field, Op::IsNot, owned(values)),
-                Guard::Present(field) => Test::new(*field, Op::Present, Vec::new()),
-                Guard::Absent(field) => Test::new(*field, Op::Absent, Vec::new()),
+                RowGuard::Is(field, values) => Test::new(*field, Op::Is, owned(values)),
+                RowGuard::IsNot(field, values) => Test::new(*field, Op::IsNot, owned(values)),
+                RowGuard::Present(field) => Test::new(*field, Op::Present, Vec::new()),
+                RowGuard::Absent(field) => Test::new(*field, Op::Absent, Vec::new()),
             };
             Filter {
                 test,
@@ -256,7 +256,7 @@ fn add_clauses(
 /// Whether one of the events can hold a fact.
 fn tells(events: &[EventPattern], field: Field) -> bool {
     events.iter().any(|event| {
-        vocabulary::kind(event.source, event.kind).is_some_and(|kind| kind.tells(field))
+        vocabulary::kind(event.source, event.kind).is_some_and(|kind| kind.can_hold(field))
     })
 }
 

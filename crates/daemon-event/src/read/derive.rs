@@ -1,17 +1,17 @@
-//! Facts that follow from several places of a payload, or from the enrichment.
+//! Facts derived from several paths of a payload, or from fetched facts.
 
 use super::slack::slack;
-use super::{Enrichment, PullRequestFact, Raw};
+use super::{Enrichment, PathValues, PullRequestFact};
 use crate::event::Source;
 use crate::facts::Facts;
 use crate::field::{Field, FieldValue};
 use crate::need::{COMMENT, is_check};
 
-/// Adds what follows from the raw paths and the enrichment.
+/// Adds the facts derived from the payload's values and from the enrichment.
 pub(super) fn derive(
     source: Source,
     kind: &str,
-    raw: &Raw<'_, '_>,
+    raw: &PathValues<'_, '_>,
     enrichment: &Enrichment,
     facts: &mut Facts,
 ) {
@@ -22,6 +22,7 @@ pub(super) fn derive(
         Source::Slack => slack(kind, raw, facts),
         Source::Sentry => sentry(kind, raw, facts),
     }
+    // After the source's own step, which may set names; before `enrich`, whose values replace derived ones.
     name_kind(facts, Field::Author, Field::AuthorKind);
     name_kind(facts, Field::ParentAuthor, Field::ParentAuthorKind);
     name_kind(facts, Field::Actor, Field::ActorKind);
@@ -29,9 +30,10 @@ pub(super) fn derive(
     enrich(kind, enrichment, facts);
 }
 
-/// Says `human` or `bot` whenever somebody is named: a service's own word for the type, else the login.
+/// Sets a kind field to `human` or `bot` if the name is known, by the service's own type or by the login.
 fn name_kind(facts: &mut Facts, name: Field, kind: Field) {
     let is_bot = match facts.text(kind) {
+        // `organization` and `mannequin` are account types of GitHub; a mannequin represents an imported user.
         Some(word) => !matches!(
             word.to_ascii_lowercase().as_str(),
             "user" | "human" | "organization" | "mannequin"
@@ -41,6 +43,7 @@ fn name_kind(facts: &mut Facts, name: Field, kind: Field) {
             None => return,
         },
     };
+    // Every app's login ends with `[bot]`, which also decides payloads without a type.
     let is_bot = is_bot
         || facts
             .text(name)
@@ -48,8 +51,9 @@ fn name_kind(facts: &mut Facts, name: Field, kind: Field) {
     facts.set_text(kind, if is_bot { "bot" } else { "human" });
 }
 
-/// Says whether the actor wrote what the event is about, where a payload names both.
+/// Sets `by_author` if a payload names both the actor and the author.
 fn by_author(source: Source, kind: &str, facts: &mut Facts) {
+    // Only GitHub's payloads identify both by login; elsewhere the author is taken from the actor.
     if source != Source::Github {
         return;
     }
@@ -76,6 +80,7 @@ fn enrich(kind: &str, enrichment: &Enrichment, facts: &mut Facts) {
             .get(Field::LabelRemovedId)
             .into_iter()
             .flat_map(FieldValue::texts);
+        // All or nothing: a partial list would make a condition on the missing name decidably false.
         let named: Option<Vec<&str>> = removed
             .map(|id| names.get(id).map(String::as_str))
             .collect();
@@ -99,7 +104,7 @@ fn enrich(kind: &str, enrichment: &Enrichment, facts: &mut Facts) {
     }
 }
 
-/// Adds what is known of the pull requests of a check.
+/// Adds the facts of the pull requests that a check belongs to.
 fn checked(found: &[PullRequestFact], facts: &mut Facts) {
     for number in found.iter().map(|fact| fact.number.to_string()) {
         if !facts
@@ -112,7 +117,8 @@ fn checked(found: &[PullRequestFact], facts: &mut Facts) {
     facts.know(Field::PullRequests);
     let Some(first) = found.first() else { return };
     facts.set(Field::Number, FieldValue::Number(first.number));
-    // A filter on the pull request must hold for one of them; the one that is most alive answers.
+    // A condition on the pull request has to hold for one of several: an open one is preferred to closed
+    // ones, a ready one to drafts.
     if found.iter().all(|fact| fact.draft.is_some()) {
         let all_drafts = found.iter().all(|fact| fact.draft == Some(true));
         facts.set(Field::Draft, FieldValue::Flag(all_drafts));
@@ -134,7 +140,7 @@ fn checked(found: &[PullRequestFact], facts: &mut Facts) {
     branches(found.iter().find(open).unwrap_or(first), facts);
 }
 
-/// Adds where a pull request comes from and goes to.
+/// Adds the base and head of a pull request, and whether it is merged or from a fork.
 fn branches(fact: &PullRequestFact, facts: &mut Facts) {
     for (field, name) in [(Field::Base, &fact.base), (Field::Head, &fact.head)] {
         if let Some(name) = name {
@@ -149,7 +155,7 @@ fn branches(fact: &PullRequestFact, facts: &mut Facts) {
     }
 }
 
-fn github(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
+fn github(kind: &str, raw: &PathValues<'_, '_>, facts: &mut Facts) {
     match kind {
         "push" | "create" | "delete" | "workflow_dispatch" => refs(kind, raw, facts),
         "pull_request" => {
@@ -175,7 +181,7 @@ fn github(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
         "commit_comment" => facts.set_text(Field::CommentOn, "commit"),
         "discussion_comment" => facts.set_text(Field::CommentOn, "discussion"),
         "check_run" | "check_suite" | "workflow_run" | "deployment_review" => {
-            // An empty list proves nothing: the service leaves it empty for forks.
+            // An empty list is not evidence: GitHub leaves it empty for pull requests from forks.
             if facts.texts(Field::PullRequests).next().is_none() {
                 facts.forget(Field::PullRequests);
             }
@@ -210,7 +216,7 @@ fn github(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
     }
 }
 
-fn changed_label(raw: &Raw<'_, '_>, facts: &mut Facts) {
+fn changed_label(raw: &PathValues<'_, '_>, facts: &mut Facts) {
     let label = match raw.text("action") {
         Some("labeled") => Field::LabelAdded,
         Some("unlabeled") => Field::LabelRemoved,
@@ -225,10 +231,10 @@ fn lower(facts: &mut Facts, field: Field) {
     }
 }
 
-fn pull_request(raw: &Raw<'_, '_>, facts: &mut Facts) {
+fn pull_request(raw: &PathValues<'_, '_>, facts: &mut Facts) {
     let base = raw.text("pull_request.base.repo.full_name");
     let head = raw.text("pull_request.head.repo.full_name");
-    // A head whose repository is gone was a fork: branches of the same repository keep theirs.
+    // Without a head repository the head was a deleted fork: a branch of the same repository keeps its own.
     if base.is_some() {
         facts.set(Field::Fork, FieldValue::Flag(head != base));
     }
@@ -236,6 +242,7 @@ fn pull_request(raw: &Raw<'_, '_>, facts: &mut Facts) {
 }
 
 fn on_default_branch(facts: &mut Facts, branch: Field) {
+    // Without the default branch's name the answer stays unknown, so that conditions are left undecided.
     let Some(default) = facts.text(Field::DefaultBranch).map(str::to_owned) else {
         return;
     };
@@ -245,8 +252,8 @@ fn on_default_branch(facts: &mut Facts, branch: Field) {
     }
 }
 
-/// Splits a ref into branch or tag, and gathers the files of its commits.
-fn refs(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
+/// Splits a ref into its type and short name, and collects the files of a push.
+fn refs(kind: &str, raw: &PathValues<'_, '_>, facts: &mut Facts) {
     let name = facts.text(Field::Ref).unwrap_or_default().to_owned();
     let said = facts.text(Field::RefType).map(str::to_owned);
     let (ref_type, short) = if let Some(short) = name.strip_prefix("refs/heads/") {
@@ -259,6 +266,7 @@ fn refs(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
     facts.set_text(Field::RefType, ref_type);
     if ref_type == "tag" {
         facts.set_text(Field::Tag, short);
+        // A tag is on no branch, even if its commit is also on the default branch.
         facts.set(Field::OnDefaultBranch, FieldValue::Flag(false));
     } else {
         facts.set_texts(Field::Branch, [short]);
@@ -267,6 +275,7 @@ fn refs(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
     if kind != "push" && kind != "merge" {
         return;
     }
+    // Pushes of watched repositories list all paths; lists per commit are GitHub's.
     let listed: Vec<&str> = raw.texts("changed_files[]").collect();
     if raw.seen("changed_files[]") {
         facts.set_texts(Field::ChangedFiles, listed);
@@ -285,7 +294,7 @@ fn refs(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
     facts.set_texts(Field::ChangedFiles, files);
 }
 
-fn git(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
+fn git(kind: &str, raw: &PathValues<'_, '_>, facts: &mut Facts) {
     refs(kind, raw, facts);
     if kind == "merge" {
         let branch = facts.text(Field::Branch).unwrap_or_default().to_owned();
@@ -297,7 +306,7 @@ fn git(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
     }
 }
 
-/// The attributes of Linear's `updatedFrom`, under the names that conditions use.
+/// The attributes in Linear's `updatedFrom`, with the names that conditions use.
 const LINEAR_ATTRIBUTES: &[(&str, &str)] = &[
     ("stateId", "state"),
     ("statusId", "state"),
@@ -325,13 +334,14 @@ const LINEAR_ATTRIBUTES: &[(&str, &str)] = &[
     ("status", "state"),
 ];
 
-fn linear(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
+fn linear(kind: &str, raw: &PathValues<'_, '_>, facts: &mut Facts) {
     let actor = raw.text("actor.name").or_else(|| raw.text("actor.service"));
     if let Some(actor) = actor.or_else(|| raw.text("actor.id")) {
         facts.set_text(Field::Actor, actor);
     }
     let changed: Vec<String> = facts
         .texts(Field::Changed)
+        // Every update changes `updatedAt`, so it says nothing about what was edited.
         .filter(|name| *name != "updatedAt")
         .map(|name| {
             let known = LINEAR_ATTRIBUTES.iter().find(|(raw, _)| *raw == name);
@@ -363,23 +373,24 @@ fn linear(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
     }
 }
 
-/// What was not put away before is now, and the other way round.
-fn archived(raw: &Raw<'_, '_>, facts: &mut Facts) {
+/// Sets `archived` if the update archived or restored the object: it is the opposite of the former state.
+fn archived(raw: &PathValues<'_, '_>, facts: &mut Facts) {
     if raw.seen("updatedFrom.archivedAt") {
         let is_archived = !raw.has("updatedFrom.archivedAt");
         facts.set(Field::Archived, FieldValue::Flag(is_archived));
     }
 }
 
-/// Where the creator acts, the author is of the actor's kind.
+/// Sets the author's kind to the actor's, where the actor is the author.
 pub(super) fn copy_kind(facts: &mut Facts) {
     if let Some(kind) = facts.text(Field::ActorKind).map(str::to_owned) {
         facts.set_text(Field::AuthorKind, &kind);
     }
 }
 
-fn linear_issue(raw: &Raw<'_, '_>, facts: &mut Facts) {
+fn linear_issue(raw: &PathValues<'_, '_>, facts: &mut Facts) {
     archived(raw, facts);
+    // Linear counts priorities from 1, the most urgent; 0 is no priority.
     let priority = match raw.number("data.priority") {
         Some(0) => "none",
         Some(1) => "urgent",
@@ -413,7 +424,7 @@ fn linear_issue(raw: &Raw<'_, '_>, facts: &mut Facts) {
         .zip(&names)
         .filter(|(id, _)| !before.contains(id));
     facts.set_texts(Field::LabelAdded, added.map(|(_, name)| *name));
-    // The payload gives a removed label's id only; its name is a fact to be had elsewhere.
+    // The payload contains only the id of a removed label; its name has to be fetched.
     let removed: Vec<&str> = before
         .iter()
         .filter(|id| !ids.contains(id))
@@ -425,7 +436,7 @@ fn linear_issue(raw: &Raw<'_, '_>, facts: &mut Facts) {
     }
 }
 
-fn sentry(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
+fn sentry(kind: &str, raw: &PathValues<'_, '_>, facts: &mut Facts) {
     if let Some(actor) = raw.text("actor.name") {
         facts.set_text(Field::Actor, actor);
     }

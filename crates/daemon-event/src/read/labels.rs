@@ -1,12 +1,12 @@
-//! The names of labels, as payloads of Linear happen to tell them.
+//! Names of labels in payloads of Linear.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Returns the labels that a payload of Linear names, by their ids: those of an issue, or the label it is about.
+/// Returns the labels that a payload of Linear names, by id: those of an issue, or the label that the event is about.
 ///
-/// A body that is no JSON names none.
+/// Returns an empty map if the body is not JSON.
 pub fn label_names(body: &[u8]) -> BTreeMap<String, String> {
     let Ok(body) = serde_json::from_slice::<Value>(body) else {
         return BTreeMap::new();

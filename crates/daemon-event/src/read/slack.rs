@@ -1,11 +1,11 @@
-//! Facts of Slack's events.
+//! Facts derived from Slack's events.
 
-use super::Raw;
+use super::PathValues;
 use super::derive::copy_kind;
 use crate::facts::Facts;
 use crate::field::{Field, FieldValue};
 
-/// Subtypes of messages that no user wrote: they report a change of a channel or of an older message.
+/// Subtypes of messages that the service writes to report a change of a channel or of an older message.
 const NOTICES: &[&str] = &[
     "channel_join",
     "channel_leave",
@@ -39,7 +39,7 @@ const NOTICES: &[&str] = &[
     "file_comment",
 ];
 
-/// What a Slack message is, by its subtype and its thread.
+/// Classifies a Slack message by its subtype and its thread.
 fn message_kind(subtype: Option<&str>, is_reply: bool) -> &'static str {
     match subtype {
         Some("message_changed") => "edited",
@@ -50,8 +50,8 @@ fn message_kind(subtype: Option<&str>, is_reply: bool) -> &'static str {
     }
 }
 
-/// Adds what follows from the parts of a Slack event.
-pub(super) fn slack(kind: &str, raw: &Raw<'_, '_>, facts: &mut Facts) {
+/// Adds the facts derived from several parts of a Slack event.
+pub(super) fn slack(kind: &str, raw: &PathValues<'_, '_>, facts: &mut Facts) {
     let is_bot = raw.has("event.bot_id") || facts.text(Field::Subtype) == Some("bot_message");
     if facts.text(Field::Actor).is_none()
         && let Some(name) = raw

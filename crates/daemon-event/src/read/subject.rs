@@ -1,16 +1,16 @@
-//! What events are about.
+//! The subject of an event.
 
-use super::Raw;
+use super::PathValues;
 use crate::event::Source;
 use crate::facts::Facts;
 use crate::field::Field;
 use crate::ids::Subject;
 
-/// Names what an event is about, so that its later events can join it.
+/// Names the subject of an event, so that later events with the same subject can be coalesced with it.
 pub(super) fn subject(
     source: Source,
     kind: &str,
-    raw: &Raw<'_, '_>,
+    raw: &PathValues<'_, '_>,
     facts: &Facts,
 ) -> Option<Subject> {
     let repo = facts.text(Field::Repo);
@@ -63,13 +63,13 @@ pub(super) fn subject(
     name.parse().ok()
 }
 
-/// Returns the full name of the ref that an event is about.
+/// Returns the full name of the ref that the event moved, created or deleted.
 fn moved_ref(facts: &Facts) -> Option<String> {
     let name = facts.text(Field::Ref)?;
     Some(full_ref(name, facts.text(Field::RefType)))
 }
 
-/// Returns the full name of a ref, which GitHub names without its folder where it is new or deleted.
+/// Returns the full name of a ref; GitHub sends the short name when a ref is created or deleted.
 ///
 /// ```
 /// use daemon_event::full_ref;
@@ -88,12 +88,12 @@ pub fn full_ref(name: &str, ref_type: Option<&str>) -> String {
     }
 }
 
-/// Returns the full name of a branch.
+/// Returns the full name of a branch: `refs/heads/` and the short name.
 pub fn branch_ref(name: &str) -> String {
     format!("refs/heads/{name}")
 }
 
-/// Whether things of a kind are counted apart from issues, pull requests and discussions.
+/// Whether objects of this kind are numbered apart from issues, pull requests and discussions.
 fn has_own_numbers(kind: &str) -> bool {
     kind.contains("alert") || matches!(kind, "milestone" | "project" | "projects_v2")
 }

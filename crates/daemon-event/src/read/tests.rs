@@ -23,7 +23,7 @@ fn facts(source: Source, kind: &str, body: &str) -> String {
 }
 
 #[test]
-fn a_pull_request_from_a_fork_gives_its_branches_labels_and_author() {
+fn a_pull_request_from_a_fork_has_branches_labels_and_author() {
     expect_test::expect![[r#"
         action Some("labeled")
         subject Some("github:acme/pump#7")
@@ -55,7 +55,7 @@ fn a_pull_request_from_a_fork_gives_its_branches_labels_and_author() {
 }
 
 #[test]
-fn a_push_of_a_local_repository_gives_its_branch_and_files() {
+fn a_push_of_a_local_repository_has_branch_and_files() {
     expect_test::expect![[r#"
         action None
         subject Some("git:pump:refs/heads/trunk")
@@ -87,7 +87,7 @@ fn a_push_of_a_local_repository_gives_its_branch_and_files() {
 }
 
 #[test]
-fn a_linear_update_names_what_changed_and_which_labels_came() {
+fn a_linear_update_lists_changed_attributes_and_added_labels() {
     expect_test::expect![[r#"
         action Some("update")
         subject Some("linear:PMP-3")
@@ -113,7 +113,7 @@ fn a_linear_update_names_what_changed_and_which_labels_came() {
 }
 
 #[test]
-fn whether_the_actor_is_the_author_is_said_where_a_payload_names_both() {
+fn by_author_is_set_if_a_payload_names_actor_and_author() {
     let by_author = |kind: &str, body: &str| {
         let reading = read(
             Source::Github,
@@ -157,7 +157,7 @@ fn whether_the_actor_is_the_author_is_said_where_a_payload_names_both() {
 }
 
 #[test]
-fn a_reply_in_a_thread_belongs_to_the_thread() {
+fn the_subject_of_a_reply_is_its_thread() {
     expect_test::expect![[r#"
         action None
         subject Some("slack:C1/1.0")
@@ -181,7 +181,7 @@ fn a_reply_in_a_thread_belongs_to_the_thread() {
 }
 
 #[test]
-fn a_body_of_another_shape_is_malformed_with_a_place() {
+fn a_body_of_another_shape_is_rejected_with_its_path() {
     let cases = [
         (
             Source::Github,
@@ -235,11 +235,11 @@ fn a_body_of_another_shape_is_malformed_with_a_place() {
         b"{\"ref\":\"\xe9\"}",
         &Enrichment::default(),
     );
-    assert_eq!(latin, Err(Malformed::Encoding { valid_up_to: 8 }));
+    assert_eq!(latin, Err(MalformedPayload::Encoding { valid_up_to: 8 }));
 }
 
 #[test]
-fn an_unknown_kind_still_names_actor_and_repository() {
+fn an_unknown_kind_has_actor_and_repository() {
     expect_test::expect![[r#"
         action Some("woven")
         subject Some("github:acme/pump")
@@ -254,7 +254,7 @@ fn an_unknown_kind_still_names_actor_and_repository() {
 }
 
 #[test]
-fn what_the_host_found_out_is_a_fact() {
+fn fetched_pull_requests_become_facts() {
     let enrichment = Enrichment {
         changed_files: None,
         pull_requests: Some(vec![PullRequestFact {
@@ -291,7 +291,7 @@ fn what_the_host_found_out_is_a_fact() {
 }
 
 #[test]
-fn every_report_of_a_ref_is_about_the_same() {
+fn every_event_about_a_ref_has_the_same_subject() {
     let repository = r#""repository":{"full_name":"acme/pump","default_branch":"trunk"}"#;
     let about = |source, kind: &str, more: &str| {
         let body = format!("{{{more},{repository}}}");
@@ -322,7 +322,7 @@ fn every_report_of_a_ref_is_about_the_same() {
 }
 
 #[test]
-fn what_is_found_out_later_stands_beside_what_was_known_and_sharpens_the_subject() {
+fn later_facts_are_added_to_earlier_ones_and_refine_the_subject() {
     let body = r#"{"state":"failure","context":"ci/pump","sha":"b2","repository":{"full_name":"acme/pump"}}"#;
     let first = Enrichment {
         changed_files: Some(vec!["docs/a.md".to_owned()]),
@@ -364,7 +364,7 @@ fn what_is_found_out_later_stands_beside_what_was_known_and_sharpens_the_subject
 }
 
 #[test]
-fn a_comment_learns_the_branches_of_its_pull_request() {
+fn a_comment_receives_the_branches_of_its_pull_request() {
     let body = r#"{"action":"created","issue":{"number":7,"pull_request":{"url":"u"}},"comment":{"body":"x"},
         "repository":{"full_name":"acme/pump","default_branch":"trunk"}}"#;
     let found = Enrichment {
@@ -378,10 +378,10 @@ fn a_comment_learns_the_branches_of_its_pull_request() {
         ..Enrichment::default()
     };
     let event = enriched(&event("issue_comment", body), &found).expect("the body is a comment");
-    let told = [Field::Base, Field::Head].map(|field| event.facts.text(field));
-    assert_eq!(told, [Some("trunk"), Some("seal")]);
-    let told = [Field::OnDefaultBranch, Field::Merged].map(|field| event.facts.flag(field));
-    assert_eq!(told, [Some(true), Some(false)]);
+    let found = [Field::Base, Field::Head].map(|field| event.facts.text(field));
+    assert_eq!(found, [Some("trunk"), Some("seal")]);
+    let found = [Field::OnDefaultBranch, Field::Merged].map(|field| event.facts.flag(field));
+    assert_eq!(found, [Some(true), Some(false)]);
 }
 
 fn event(kind: &str, body: &str) -> Event {
@@ -410,7 +410,7 @@ fn event(kind: &str, body: &str) -> Event {
 
 proptest::proptest! {
     #[test]
-    fn no_body_makes_the_reader_panic(body in ".{0,200}", kind in "[a-z_]{0,20}") {
+    fn reading_any_body_does_not_panic(body in ".{0,200}", kind in "[a-z_]{0,20}") {
         for source in Source::ALL {
             std::hint::black_box(read(source, &kind, body.as_bytes(), &Enrichment::default()).is_ok());
         }

@@ -1,4 +1,4 @@
-//! Walks a JSON body once, borrowing, and stops only at the paths that a kind names.
+//! Reads selected paths of a JSON body in one pass, without building a document.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,28 +7,29 @@ use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 
-/// A value found at a named path.
+/// A value found at one of the paths.
 #[derive(Clone, Debug)]
-pub(crate) enum Found<'de> {
+pub(crate) enum PathValue<'de> {
+    // Negative numbers and fractions are kept as text: no field counts below zero, and ids must not be rounded.
     Text(Cow<'de, str>),
     Number(u64),
     Flag(bool),
     /// A JSON `null`.
     Null,
-    /// An object or a list began here.
+    /// The start of an object or a list.
     Container,
 }
 
-/// The paths of one kind, as a tree; leaves carry the index of their path.
+/// The paths of one kind as a tree; leaves carry the index of their path.
 #[derive(Debug, Default)]
-pub(crate) struct Tree {
+pub(crate) struct PathTree {
     children: Vec<(&'static str, Self)>,
     element: Option<Box<Self>>,
     leaves: Vec<usize>,
     keys: Option<usize>,
 }
 
-impl Tree {
+impl PathTree {
     /// Adds a path such as `issue.labels[].name`, or `changes.*` for the keys of an object.
     pub(crate) fn insert(&mut self, path: &'static str, leaf: usize) {
         let mut node = self;
@@ -59,21 +60,21 @@ impl Tree {
     }
 }
 
-/// Reads one JSON value, reporting what stands at the tree's paths.
-pub(crate) struct Walk<'t, 'f, 'de> {
-    pub(crate) tree: &'t Tree,
-    pub(crate) found: &'f mut Vec<(usize, Found<'de>)>,
+/// Visits one JSON value and records the values at the tree's paths.
+pub(crate) struct PathVisitor<'t, 'f, 'de> {
+    pub(crate) tree: &'t PathTree,
+    pub(crate) found: &'f mut Vec<(usize, PathValue<'de>)>,
 }
 
-impl<'de> Walk<'_, '_, 'de> {
-    fn report(&mut self, value: &Found<'de>) {
+impl<'de> PathVisitor<'_, '_, 'de> {
+    fn report(&mut self, value: &PathValue<'de>) {
         for leaf in &self.tree.leaves {
             self.found.push((*leaf, value.clone()));
         }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Walk<'_, '_, 'de> {
+impl<'de> DeserializeSeed<'de> for PathVisitor<'_, '_, 'de> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -81,10 +82,10 @@ impl<'de> DeserializeSeed<'de> for Walk<'_, '_, 'de> {
     }
 }
 
-/// An object's key, borrowed where it holds no escape.
-struct Key;
+/// Reads an object's key, borrowing it from the body unless it contains an escape.
+struct KeySeed;
 
-impl<'de> DeserializeSeed<'de> for Key {
+impl<'de> DeserializeSeed<'de> for KeySeed {
     type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -92,7 +93,7 @@ impl<'de> DeserializeSeed<'de> for Key {
     }
 }
 
-impl<'de> Visitor<'de> for Key {
+impl<'de> Visitor<'de> for KeySeed {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -108,7 +109,7 @@ impl<'de> Visitor<'de> for Key {
     }
 }
 
-impl<'de> Visitor<'de> for Walk<'_, '_, 'de> {
+impl<'de> Visitor<'de> for PathVisitor<'_, '_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,47 +117,47 @@ impl<'de> Visitor<'de> for Walk<'_, '_, 'de> {
     }
 
     fn visit_borrowed_str<E>(mut self, text: &'de str) -> Result<(), E> {
-        self.report(&Found::Text(Cow::Borrowed(text)));
+        self.report(&PathValue::Text(Cow::Borrowed(text)));
         Ok(())
     }
 
     fn visit_str<E>(mut self, text: &str) -> Result<(), E> {
         if !self.tree.leaves.is_empty() {
-            self.report(&Found::Text(Cow::Owned(text.to_owned())));
+            self.report(&PathValue::Text(Cow::Owned(text.to_owned())));
         }
         Ok(())
     }
 
     fn visit_u64<E>(mut self, number: u64) -> Result<(), E> {
-        self.report(&Found::Number(number));
+        self.report(&PathValue::Number(number));
         Ok(())
     }
 
     fn visit_i64<E>(mut self, number: i64) -> Result<(), E> {
-        self.report(&Found::Text(Cow::Owned(number.to_string())));
+        self.report(&PathValue::Text(Cow::Owned(number.to_string())));
         Ok(())
     }
 
     fn visit_f64<E>(mut self, number: f64) -> Result<(), E> {
-        self.report(&Found::Text(Cow::Owned(number.to_string())));
+        self.report(&PathValue::Text(Cow::Owned(number.to_string())));
         Ok(())
     }
 
     fn visit_bool<E>(mut self, flag: bool) -> Result<(), E> {
-        self.report(&Found::Flag(flag));
+        self.report(&PathValue::Flag(flag));
         Ok(())
     }
 
     fn visit_unit<E>(mut self) -> Result<(), E> {
-        self.report(&Found::Null);
+        self.report(&PathValue::Null);
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        self.report(&Found::Container);
-        while let Some(key) = map.next_key_seed(Key)? {
+        self.report(&PathValue::Container);
+        while let Some(key) = map.next_key_seed(KeySeed)? {
             match self.tree.child(&key) {
-                Some(tree) => map.next_value_seed(Walk {
+                Some(tree) => map.next_value_seed(PathVisitor {
                     tree,
                     found: &mut *self.found,
                 })?,
@@ -165,22 +166,22 @@ impl<'de> Visitor<'de> for Walk<'_, '_, 'de> {
                 }
             }
             if let Some(leaf) = self.tree.keys {
-                self.found.push((leaf, Found::Text(key)));
+                self.found.push((leaf, PathValue::Text(key)));
             }
         }
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
-        self.report(&Found::Container);
+        self.report(&PathValue::Container);
         let Some(tree) = &self.tree.element else {
             while seq.next_element::<IgnoredAny>()?.is_some() {}
             return Ok(());
         };
-        // A list that is there and empty is a fact: every path through it is reported as known.
+        // A list that is present and empty is a fact: every path through it is recorded as known.
         mark_known(tree, self.found);
         while seq
-            .next_element_seed(Walk {
+            .next_element_seed(PathVisitor {
                 tree,
                 found: &mut *self.found,
             })?
@@ -190,24 +191,26 @@ impl<'de> Visitor<'de> for Walk<'_, '_, 'de> {
     }
 }
 
-fn mark_known(tree: &Tree, found: &mut Vec<(usize, Found<'_>)>) {
-    found.extend(tree.leaves.iter().map(|leaf| (*leaf, Found::Container)));
+/// Records an empty list at every path below `tree`.
+fn mark_known(tree: &PathTree, found: &mut Vec<(usize, PathValue<'_>)>) {
+    found.extend(tree.leaves.iter().map(|leaf| (*leaf, PathValue::Container)));
     for (_, child) in &tree.children {
         mark_known(child, found);
     }
 }
 
-/// Reads a whole body, which must be one JSON object and nothing after it.
+/// Reads a whole body, which must be one JSON object without trailing data.
 pub(crate) fn walk<'de>(
-    tree: &Tree,
+    tree: &PathTree,
     body: &'de str,
-) -> Result<Vec<(usize, Found<'de>)>, serde_json::Error> {
+) -> Result<Vec<(usize, PathValue<'de>)>, serde_json::Error> {
+    // Checked first because the visitor accepts any JSON value at any depth, the root included.
     if !body.trim_start().starts_with('{') {
         return Err(serde_json::Error::custom("not a JSON object"));
     }
     let mut found = Vec::with_capacity(32);
     let mut deserializer = serde_json::Deserializer::from_str(body);
-    Walk {
+    PathVisitor {
         tree,
         found: &mut found,
     }

@@ -1,15 +1,15 @@
 //! Git: the branches and tags of a watched repository.
 
-use super::Guard::Is;
 use super::Noun as N;
+use super::RowGuard::Is;
 use super::Verb as V;
 use super::github::COMMON;
 use super::github_repository::{PUSH, PUSH_ROWS};
-use super::{EventKind, Portability, Read, Row, at, plain};
+use super::{ActionRow, EventKind, FieldPath, Portability, at, plain};
 use crate::event::Source;
 use crate::field::Field as F;
 
-const REF: &[Read] = &[
+const REF: &[FieldPath] = &[
     at("ref", F::Ref),
     at("ref_type", F::RefType),
     at("after", F::After),
@@ -19,8 +19,8 @@ const REF: &[Read] = &[
 
 const fn kind(
     name: &'static str,
-    reads: &'static [&'static [Read]],
-    rows: &'static [Row],
+    reads: &'static [&'static [FieldPath]],
+    rows: &'static [ActionRow],
 ) -> EventKind {
     EventKind {
         source: Source::Git,
@@ -33,8 +33,8 @@ const fn kind(
 }
 
 /// A row that the format's own examples name.
-const fn common(row: Row) -> Row {
-    Row {
+const fn common(row: ActionRow) -> ActionRow {
+    ActionRow {
         portability: Portability::Common,
         ..row
     }

@@ -1,20 +1,20 @@
 //! GitHub: pull requests, issues, comments, reviews and discussions.
 
-use super::Guard::Is;
 use super::Noun as N;
+use super::RowGuard::Is;
 use super::Verb as V;
-use super::{EventKind, Read, Row, at, common, raw, row};
+use super::{ActionRow, EventKind, FieldPath, at, common, raw, row};
 use crate::event::Source;
 use crate::field::Field as F;
 
-pub(super) const COMMON: &[Read] = &[
+pub(super) const COMMON: &[FieldPath] = &[
     at("repository.full_name", F::Repo),
     at("repository.default_branch", F::DefaultBranch),
     at("sender.login", F::Actor),
     at("sender.type", F::ActorKind),
 ];
 
-const PULL_REQUEST: &[Read] = &[
+const PULL_REQUEST: &[FieldPath] = &[
     at("pull_request.number", F::Number),
     at("pull_request.title", F::Title),
     at("pull_request.body", F::Body),
@@ -30,12 +30,12 @@ const PULL_REQUEST: &[Read] = &[
     at("pull_request.assignees[].login", F::Assignees),
     at("pull_request.milestone.title", F::Milestone),
 ];
-const PULL_REQUEST_AUTHOR: &[Read] = &[
+const PULL_REQUEST_AUTHOR: &[FieldPath] = &[
     at("pull_request.user.login", F::Author),
     at("pull_request.user.type", F::AuthorKind),
     at("pull_request.author_association", F::AuthorAssociation),
 ];
-const PULL_REQUEST_PARENT: &[Read] = &[
+const PULL_REQUEST_PARENT: &[FieldPath] = &[
     at("pull_request.user.login", F::ParentAuthor),
     at("pull_request.user.type", F::ParentAuthorKind),
     at(
@@ -43,13 +43,13 @@ const PULL_REQUEST_PARENT: &[Read] = &[
         F::ParentAuthorAssociation,
     ),
 ];
-const LABELLED: &[Read] = &[
+const LABELLED: &[FieldPath] = &[
     raw("label.name"),
     at("assignee.login", F::Assignee),
     at("milestone.title", F::Milestone),
     at("changes.*", F::Changed),
 ];
-const ISSUE: &[Read] = &[
+const ISSUE: &[FieldPath] = &[
     at("issue.number", F::Number),
     at("issue.title", F::Title),
     at("issue.body", F::Body),
@@ -61,24 +61,24 @@ const ISSUE: &[Read] = &[
     at("issue.milestone.title", F::Milestone),
     raw("issue.pull_request.url"),
 ];
-const ISSUE_AUTHOR: &[Read] = &[
+const ISSUE_AUTHOR: &[FieldPath] = &[
     at("issue.user.login", F::Author),
     at("issue.user.type", F::AuthorKind),
     at("issue.author_association", F::AuthorAssociation),
 ];
-const ISSUE_PARENT: &[Read] = &[
+const ISSUE_PARENT: &[FieldPath] = &[
     at("issue.user.login", F::ParentAuthor),
     at("issue.user.type", F::ParentAuthorKind),
     at("issue.author_association", F::ParentAuthorAssociation),
 ];
-const COMMENT: &[Read] = &[
+const COMMENT: &[FieldPath] = &[
     at("comment.body", F::Comment),
     at("comment.user.login", F::Author),
     at("comment.user.type", F::AuthorKind),
     at("comment.author_association", F::AuthorAssociation),
     at("changes.*", F::Changed),
 ];
-const DISCUSSION: &[Read] = &[
+const DISCUSSION: &[FieldPath] = &[
     at("discussion.number", F::Number),
     at("discussion.title", F::Title),
     at("discussion.body", F::Body),
@@ -86,13 +86,13 @@ const DISCUSSION: &[Read] = &[
     at("discussion.labels[].name", F::Labels),
 ];
 
-/// A kind of event that GitHub sends.
+/// Returns a kind of GitHub's.
 pub(super) const fn kind(
     name: &'static str,
     required: &'static [&'static str],
-    reads: &'static [&'static [Read]],
+    reads: &'static [&'static [FieldPath]],
     times: &'static [&'static str],
-    rows: &'static [Row],
+    rows: &'static [ActionRow],
 ) -> EventKind {
     EventKind {
         source: Source::Github,

@@ -1,19 +1,19 @@
 //! GitHub: checks, workflows, deployments and the merge queue.
 
-use super::Guard::Is;
 use super::Noun as N;
+use super::RowGuard::Is;
 use super::Verb as V;
 use super::github::{COMMON, kind};
-use super::{EventKind, Guard, Portability, Row, at, common, plain, raw, row};
+use super::{ActionRow, EventKind, Portability, RowGuard, at, common, plain, raw, row};
 use crate::field::Field as F;
 
-const FAILED: &[Guard] = &[Is(F::Conclusion, &["failure", "timed_out"])];
-const TIMED_OUT: &[Guard] = &[Is(F::Conclusion, &["timed_out"])];
-const PASSED: &[Guard] = &[Is(F::Conclusion, &["success"])];
-const CANCELLED: &[Guard] = &[Is(F::Conclusion, &["cancelled"])];
-const STATUS_FAILED: &[Guard] = &[Is(F::Conclusion, &["failure", "error"])];
-const STATUS_ENDED: &[Guard] = &[Is(F::Conclusion, &["success", "failure", "error"])];
-const DEPLOY_FAILED: &[Guard] = &[Is(F::Conclusion, &["failure", "error"])];
+const FAILED: &[RowGuard] = &[Is(F::Conclusion, &["failure", "timed_out"])];
+const TIMED_OUT: &[RowGuard] = &[Is(F::Conclusion, &["timed_out"])];
+const PASSED: &[RowGuard] = &[Is(F::Conclusion, &["success"])];
+const CANCELLED: &[RowGuard] = &[Is(F::Conclusion, &["cancelled"])];
+const STATUS_FAILED: &[RowGuard] = &[Is(F::Conclusion, &["failure", "error"])];
+const STATUS_ENDED: &[RowGuard] = &[Is(F::Conclusion, &["success", "failure", "error"])];
+const DEPLOY_FAILED: &[RowGuard] = &[Is(F::Conclusion, &["failure", "error"])];
 
 pub(super) static KINDS: &[&EventKind] = &[
     &kind(
@@ -119,7 +119,7 @@ pub(super) static KINDS: &[&EventKind] = &[
         ],
         &["updated_at"],
         &[
-            Row {
+            ActionRow {
                 portability: Portability::Common,
                 ..plain(
                     N::Status,

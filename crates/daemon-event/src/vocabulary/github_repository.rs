@@ -1,13 +1,13 @@
 //! GitHub: refs, releases and the repository itself.
 
-use super::Guard::{Is, Present};
 use super::Noun as N;
+use super::RowGuard::{Is, Present};
 use super::Verb as V;
 use super::github::{COMMON, kind};
-use super::{EventKind, Guard, Portability, Read, Row, at, plain, raw, row};
+use super::{ActionRow, EventKind, FieldPath, Portability, RowGuard, at, plain, raw, row};
 use crate::field::Field as F;
 
-pub(super) const PUSH: &[Read] = &[
+pub(super) const PUSH: &[FieldPath] = &[
     at("ref", F::Ref),
     at("after", F::After),
     at("created", F::Created),
@@ -23,14 +23,14 @@ pub(super) const PUSH: &[Read] = &[
 ];
 
 /// A branch moved: neither a tag, nor a deletion.
-const BRANCH_MOVED: &[Guard] = &[Is(F::Deleted, &["false"]), Is(F::RefType, &["branch"])];
-const REWRITTEN: &[Guard] = &[
+const BRANCH_MOVED: &[RowGuard] = &[Is(F::Deleted, &["false"]), Is(F::RefType, &["branch"])];
+const REWRITTEN: &[RowGuard] = &[
     Is(F::Deleted, &["false"]),
     Is(F::RefType, &["branch"]),
     Is(F::Forced, &["true"]),
 ];
-pub(super) const PUSH_ROWS: &[Row] = &[
-    Row {
+pub(super) const PUSH_ROWS: &[ActionRow] = &[
+    ActionRow {
         portability: Portability::Common,
         ..plain(N::Commit, &[V::Push, V::Create, V::Add], BRANCH_MOVED)
     },
@@ -46,7 +46,7 @@ pub(super) const PUSH_ROWS: &[Row] = &[
         &[V::Push],
         &[Is(F::Deleted, &["false"]), Is(F::RefType, &["tag"])],
     ),
-    Row {
+    ActionRow {
         portability: Portability::Common,
         ..plain(
             N::File,

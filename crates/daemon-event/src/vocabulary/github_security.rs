@@ -1,4 +1,4 @@
-//! GitHub: security alerts, advisories and the settings that guard a repository.
+//! GitHub: security alerts, advisories and security settings.
 
 use super::Noun as N;
 use super::Verb as V;

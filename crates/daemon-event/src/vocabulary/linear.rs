@@ -1,13 +1,13 @@
-//! Linear: issues, comments, projects, cycles and what surrounds them.
+//! Linear: issues, comments, projects, cycles and related objects.
 
-use super::Guard::{Absent, Is, Present};
 use super::Noun as N;
+use super::RowGuard::{Absent, Is, Present};
 use super::Verb as V;
-use super::{EventKind, Read, Row, at, common, raw, row};
+use super::{ActionRow, EventKind, FieldPath, at, common, raw, row};
 use crate::event::Source;
 use crate::field::Field as F;
 
-pub(super) const COMMON: &[Read] = &[
+pub(super) const COMMON: &[FieldPath] = &[
     raw("type"),
     raw("actor.name"),
     raw("actor.service"),
@@ -17,12 +17,12 @@ pub(super) const COMMON: &[Read] = &[
     at("updatedFrom.*", F::Changed),
 ];
 
-/// A kind of event that Linear sends.
+/// Returns a kind of Linear's.
 pub(super) const fn kind(
     name: &'static str,
     required: &'static [&'static str],
-    reads: &'static [&'static [Read]],
-    rows: &'static [Row],
+    reads: &'static [&'static [FieldPath]],
+    rows: &'static [ActionRow],
 ) -> EventKind {
     EventKind {
         source: Source::Linear,
@@ -34,9 +34,9 @@ pub(super) const fn kind(
     }
 }
 
-const NAMED: &[Read] = &[at("data.name", F::Name)];
-const TITLED: &[Read] = &[at("data.title", F::Title)];
-const ENDED: &[super::Guard] = &[
+const NAMED: &[FieldPath] = &[at("data.name", F::Name)];
+const TITLED: &[FieldPath] = &[at("data.title", F::Title)];
+const ENDED: &[super::RowGuard] = &[
     Is(F::Changed, &["state"]),
     Is(F::StateType, &["completed", "canceled"]),
 ];
@@ -169,7 +169,7 @@ pub(super) static KINDS: &[&EventKind] = &[
                 &[
                     Is(F::Changed, &["state"]),
                     Is(F::Changed, &["completed", "canceled"]),
-                    super::Guard::IsNot(F::StateType, &["completed", "canceled"]),
+                    super::RowGuard::IsNot(F::StateType, &["completed", "canceled"]),
                 ],
             ),
             row(

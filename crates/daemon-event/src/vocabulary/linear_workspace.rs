@@ -1,4 +1,4 @@
-//! Linear: customers, people, agents and what surrounds issues and projects.
+//! Linear: customers, people, agents and related objects.
 
 use super::Noun as N;
 use super::Verb as V;

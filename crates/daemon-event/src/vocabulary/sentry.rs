@@ -1,20 +1,20 @@
 //! Sentry: issues, alerts, errors and comments.
 
-use super::Guard::Is;
 use super::Noun as N;
+use super::RowGuard::Is;
 use super::Verb as V;
-use super::{EventKind, Guard, Portability, Read, Row, at, common, raw, row};
+use super::{ActionRow, EventKind, FieldPath, Portability, RowGuard, at, common, raw, row};
 use crate::event::Source;
 use crate::field::Field as F;
 
-const COMMON: &[Read] = &[raw("actor.name"), at("actor.type", F::ActorKind)];
+const COMMON: &[FieldPath] = &[raw("actor.name"), at("actor.type", F::ActorKind)];
 
 const fn kind(
     name: &'static str,
     required: &'static [&'static str],
-    reads: &'static [&'static [Read]],
+    reads: &'static [&'static [FieldPath]],
     times: &'static [&'static str],
-    rows: &'static [Row],
+    rows: &'static [ActionRow],
 ) -> EventKind {
     EventKind {
         source: Source::Sentry,
@@ -26,9 +26,9 @@ const fn kind(
     }
 }
 
-/// A row that holds for each of the two thresholds of a metric alert.
-const fn threshold(action: &'static str, noun: N, guards: &'static [Guard]) -> Row {
-    Row {
+/// Returns a row for a threshold of a metric alert.
+const fn threshold(action: &'static str, noun: N, guards: &'static [RowGuard]) -> ActionRow {
+    ActionRow {
         action: Some(action),
         noun,
         verbs: &[V::Fire, V::Create],

@@ -1,13 +1,13 @@
 //! Slack: messages, replies, mentions, reactions, channels and members.
 
-use super::Guard::Is;
 use super::Noun as N;
+use super::RowGuard::Is;
 use super::Verb as V;
-use super::{EventKind, Read, Row, at, plain, raw};
+use super::{ActionRow, EventKind, FieldPath, at, plain, raw};
 use crate::event::Source;
 use crate::field::Field as F;
 
-pub(super) const COMMON: &[Read] = &[
+pub(super) const COMMON: &[FieldPath] = &[
     raw("type"),
     raw("event.type"),
     at("event.user", F::Actor),
@@ -16,14 +16,14 @@ pub(super) const COMMON: &[Read] = &[
     at("event.channel_type", F::ChannelKind),
     at("event.subtype", F::Subtype),
 ];
-pub(super) const CHANNEL_OBJECT: &[Read] = &[
+pub(super) const CHANNEL_OBJECT: &[FieldPath] = &[
     raw("event.type"),
     at("event.user", F::Actor),
     at("event.channel.id", F::ChannelId),
     at("event.channel.name", F::Channel),
     at("event.channel.creator", F::Actor),
 ];
-const TEXT: &[Read] = &[
+const TEXT: &[FieldPath] = &[
     at("event.text", F::Comment),
     at("event.ts", F::Key),
     at("event.thread_ts", F::Thread),
@@ -32,12 +32,12 @@ const TEXT: &[Read] = &[
     raw("event.files[].id"),
 ];
 
-/// A kind of event that Slack sends.
+/// Returns a kind of Slack's.
 pub(super) const fn kind(
     name: &'static str,
     required: &'static [&'static str],
-    reads: &'static [&'static [Read]],
-    rows: &'static [Row],
+    reads: &'static [&'static [FieldPath]],
+    rows: &'static [ActionRow],
 ) -> EventKind {
     EventKind {
         source: Source::Slack,

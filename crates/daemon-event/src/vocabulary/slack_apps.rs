@@ -3,10 +3,10 @@
 use super::Noun as N;
 use super::Verb as V;
 use super::slack::{COMMON, kind};
-use super::{EventKind, Read, at, plain, raw};
+use super::{EventKind, FieldPath, at, plain, raw};
 use crate::field::Field as F;
 
-const ASSISTANT_THREAD: &[Read] = &[
+const ASSISTANT_THREAD: &[FieldPath] = &[
     raw("event.type"),
     at("event.assistant_thread.user_id", F::Actor),
     at("event.assistant_thread.channel_id", F::ChannelId),

@@ -3,10 +3,10 @@
 use super::Noun as N;
 use super::Verb as V;
 use super::slack::{CHANNEL_OBJECT, COMMON, kind};
-use super::{EventKind, Read, at, plain, raw};
+use super::{EventKind, FieldPath, at, plain, raw};
 use crate::field::Field as F;
 
-const INVITED_CHANNEL: &[Read] = &[
+const INVITED_CHANNEL: &[FieldPath] = &[
     raw("event.type"),
     at("event.channel.id", F::ChannelId),
     at("event.channel.name", F::Channel),

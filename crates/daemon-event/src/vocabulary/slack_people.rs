@@ -3,16 +3,16 @@
 use super::Noun as N;
 use super::Verb as V;
 use super::slack::{COMMON, kind};
-use super::{EventKind, Read, at, plain, raw};
+use super::{EventKind, FieldPath, at, plain, raw};
 use crate::field::Field as F;
 
-const USER: &[Read] = &[
+const USER: &[FieldPath] = &[
     raw("event.type"),
     at("event.user.id", F::Actor),
     at("event.user.name", F::Name),
     at("event.user.profile.status_text", F::State),
 ];
-const USER_GROUP: &[Read] = &[
+const USER_GROUP: &[FieldPath] = &[
     raw("event.type"),
     at("event.subteam.id", F::Key),
     at("event.subteam.name", F::Name),

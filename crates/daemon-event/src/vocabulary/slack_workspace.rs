@@ -1,7 +1,7 @@
 //! Slack: the workspace, its domains, access, invitations, emoji and migrations.
 
-use super::Guard::Is;
 use super::Noun as N;
+use super::RowGuard::Is;
 use super::Verb as V;
 use super::slack::{COMMON, kind};
 use super::{EventKind, at, plain, raw};

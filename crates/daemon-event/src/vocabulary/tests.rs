@@ -1,6 +1,6 @@
 use super::*;
 
-/// What the services' own documents list.
+/// The events and actions listed in the services' documentation.
 const DOCUMENTED: &str = include_str!("documented.txt");
 
 #[test]
@@ -24,7 +24,7 @@ fn every_documented_event_and_action_has_a_row() {
 }
 
 #[test]
-fn every_row_is_named_by_a_noun_and_a_verb() {
+fn every_row_has_a_noun_and_a_verb_with_phrases() {
     for kind in kinds() {
         for row in kind.rows {
             assert!(!row.noun.phrases().is_empty(), "{}", kind.name);

@@ -1,12 +1,12 @@
 //! What is said in English of the nouns of the vocabulary.
 
 use daemon_event::Source;
-use daemon_event::vocabulary::{Noun, Row, Verb};
+use daemon_event::vocabulary::{ActionRow, Noun, Verb};
 
 use crate::lexicon::inflect::{Forms, verb_forms};
 
 /// Says a row in whole conditions, in several ways; the words of a later way are less usual.
-pub(super) fn ways(source: Source, row: &Row) -> impl Iterator<Item = Vec<String>> {
+pub(super) fn ways(source: Source, row: &ActionRow) -> impl Iterator<Item = Vec<String>> {
     let said: Vec<String> = row
         .verbs
         .iter()

@@ -31,7 +31,7 @@ pub(super) fn tests(
         }
         Mod::Is(field, values) => {
             // Flags are turned round rather than excluded: an unknown flag must not pass.
-            if hit.negated && field.shape() == daemon_event::Shape::Flag {
+            if hit.negated && field.shape() == daemon_event::FieldShape::Flag {
                 let turned = values
                     .iter()
                     .map(|value| if value == "true" { "false" } else { "true" }.to_owned());
@@ -401,7 +401,7 @@ pub(crate) fn value_field(
 ) -> Option<(Field, Vec<String>)> {
     let mut folded: Vec<String> = values.iter().map(|value| normal(value)).collect();
     let told =
-        |field: &&Field| vocabulary::kind(source, kind).is_some_and(|kind| kind.tells(**field));
+        |field: &&Field| vocabulary::kind(source, kind).is_some_and(|kind| kind.can_hold(**field));
     let fields = value_fields(part, &folded);
     // An event that cannot tell stays asleep where another of the same clause can.
     let field = *fields.iter().find(told).or(fields.first())?;

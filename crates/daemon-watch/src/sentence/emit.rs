@@ -1,6 +1,6 @@
 //! From events and guards to clauses and filters, by the vocabulary.
 
-use daemon_event::vocabulary::{self, EventKind, Guard as RowGuard, Noun, Row};
+use daemon_event::vocabulary::{self, ActionRow, EventKind, Noun, RowGuard};
 use daemon_event::{Field, Source};
 
 use super::atom::{Occasion, Says};
@@ -161,7 +161,7 @@ fn sources(event: &Event) -> Vec<Source> {
         .collect()
 }
 
-fn row_tests(row: &Row) -> Vec<Test> {
+fn row_tests(row: &ActionRow) -> Vec<Test> {
     let owned = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect();
     row.guards
         .iter()
@@ -216,7 +216,7 @@ fn add(
     for list in alternatives(&formula.and(said))? {
         // What no event of the kind tells cannot be what is meant: `an unmerged branch is deleted`.
         let is_untold = |literal: &Literal| {
-            !literal.test.op().is_negated() && !kind.tells(literal.test.field())
+            !literal.test.op().is_negated() && !kind.can_hold(literal.test.field())
         };
         if list.iter().any(is_untold) {
             return (kind.source != Source::Github).then_some(());

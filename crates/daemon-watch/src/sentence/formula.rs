@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use daemon_event::{Field, Shape};
+use daemon_event::{Field, FieldShape};
 
 use crate::filter::{Op, Test};
 
@@ -217,7 +217,7 @@ fn join_one(known: &mut Literal, other: &[Literal], is_any: bool) -> bool {
 /// The comparison that holds where this one does not, of facts that are known.
 fn turned(test: &Test) -> Option<Test> {
     let values = test.values().to_vec();
-    if test.field().shape() == Shape::Flag && matches!(test.op(), Op::Is) {
+    if test.field().shape() == FieldShape::Flag && matches!(test.op(), Op::Is) {
         let other = |value: &String| if value == "true" { "false" } else { "true" }.to_owned();
         return Some(Test::new(
             test.field(),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use daemon_event::Source;
-use daemon_event::vocabulary::Guard;
+use daemon_event::vocabulary::RowGuard;
 use daemon_watch::{Clause, Interpretation, Phrasing, Status, Test, TimeKind};
 use daemon_watch::{interpret, phrasings};
 use expect_test::expect_file;
@@ -151,11 +151,11 @@ fn table_row(row: &Phrasing) -> String {
     format!("| `{event}`{holds} | {mark} | {phrases} |")
 }
 
-fn guard_text(guard: &Guard) -> String {
+fn guard_text(guard: &RowGuard) -> String {
     match guard {
-        Guard::Is(field, values) => format!("{field} is {}", values.join(" or ")),
-        Guard::IsNot(field, values) => format!("{field} is not {}", values.join(" or ")),
-        Guard::Present(field) => format!("{field} is told"),
-        Guard::Absent(field) => format!("{field} is empty"),
+        RowGuard::Is(field, values) => format!("{field} is {}", values.join(" or ")),
+        RowGuard::IsNot(field, values) => format!("{field} is not {}", values.join(" or ")),
+        RowGuard::Present(field) => format!("{field} is told"),
+        RowGuard::Absent(field) => format!("{field} is empty"),
     }
 }

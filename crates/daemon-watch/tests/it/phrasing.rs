@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use daemon_event::vocabulary::{self, Guard, Verb};
+use daemon_event::vocabulary::{self, RowGuard, Verb};
 use daemon_event::{Field, Source};
 use daemon_watch::{
     EventPattern, Interpretation, Op, Phrasing, Status, Test, interpret, phrasings,
@@ -12,12 +12,12 @@ fn owned(values: &[&str]) -> Vec<String> {
     values.iter().map(|value| (*value).to_owned()).collect()
 }
 
-fn test_of(guard: &Guard) -> Test {
+fn test_of(guard: &RowGuard) -> Test {
     match guard {
-        Guard::Is(field, values) => Test::new(*field, Op::Is, owned(values)),
-        Guard::IsNot(field, values) => Test::new(*field, Op::IsNot, owned(values)),
-        Guard::Present(field) => Test::new(*field, Op::Present, Vec::new()),
-        Guard::Absent(field) => Test::new(*field, Op::Absent, Vec::new()),
+        RowGuard::Is(field, values) => Test::new(*field, Op::Is, owned(values)),
+        RowGuard::IsNot(field, values) => Test::new(*field, Op::IsNot, owned(values)),
+        RowGuard::Present(field) => Test::new(*field, Op::Present, Vec::new()),
+        RowGuard::Absent(field) => Test::new(*field, Op::Absent, Vec::new()),
     }
 }
 
@@ -180,8 +180,7 @@ fn the_marks_of_the_table_are_those_of_the_readings() {
             "{row:?}"
         );
     }
-    assert!(phrasings().iter().any(
-        |row| row.guards.contains(&Guard::Is(Field::Merged, &["true"]))
-            && !row.is_beyond_the_format
-    ));
+    assert!(phrasings().iter().any(|row| {
+        row.guards.contains(&RowGuard::Is(Field::Merged, &["true"])) && !row.is_beyond_the_format
+    }));
 }

@@ -1,4 +1,4 @@
-//! Payloads of the kinds that say little: one of each shape.
+//! One payload of each shape, for kinds with few facts.
 
 use super::facts;
 use crate::event::Source;
@@ -11,7 +11,7 @@ fn lines(source: Source, kind: &str, body: &str) -> String {
 }
 
 #[test]
-fn github_kinds_about_delivery_say_their_environment_name_and_end() {
+fn github_deployments_have_environment_name_and_conclusion() {
     let read = |kind: &str, body: &str| lines(Source::Github, kind, body);
     let readings = [
         read(
@@ -67,7 +67,7 @@ fn github_kinds_about_delivery_say_their_environment_name_and_end() {
 }
 
 #[test]
-fn github_kinds_about_safety_say_their_severity_state_and_package() {
+fn github_security_events_have_severity_state_and_package() {
     let read = |kind: &str, body: &str| lines(Source::Github, kind, body);
     let readings = [
         read(
@@ -122,7 +122,7 @@ fn github_kinds_about_safety_say_their_severity_state_and_package() {
 }
 
 #[test]
-fn github_kinds_about_people_and_plans_say_whom_and_which() {
+fn github_account_events_have_people_and_plans() {
     let read = |kind: &str, body: &str| lines(Source::Github, kind, body);
     let readings = [
         read(
@@ -178,7 +178,7 @@ fn github_kinds_about_people_and_plans_say_whom_and_which() {
 }
 
 #[test]
-fn linear_kinds_beside_issues_say_their_names_and_what_changed() {
+fn linear_events_have_names_and_changed_attributes() {
     let read = |kind: &str, body: &str| lines(Source::Linear, kind, body);
     let readings = [
         read(
@@ -232,7 +232,7 @@ fn linear_kinds_beside_issues_say_their_names_and_what_changed() {
 }
 
 #[test]
-fn slack_kinds_beside_messages_say_the_channel_and_the_person() {
+fn slack_events_have_channel_and_person() {
     let read = |kind: &str, event: &str| {
         let body = format!(r#"{{"type":"event_callback","event":{{"type":"{kind}",{event}}}}}"#);
         lines(Source::Slack, kind, &body)
@@ -291,7 +291,7 @@ fn slack_kinds_beside_messages_say_the_channel_and_the_person() {
 }
 
 #[test]
-fn sentry_kinds_beside_issues_say_their_key() {
+fn sentry_events_have_a_key() {
     let read = |kind: &str, body: &str| lines(Source::Sentry, kind, body);
     let readings = [
         read(

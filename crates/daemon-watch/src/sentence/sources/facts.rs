@@ -37,7 +37,7 @@ pub(in crate::sentence) fn value_test(
 
 /// Whether an event of a kind can hold a fact.
 pub(in crate::sentence) fn tells(source: Source, kind: &str, field: Field) -> bool {
-    vocabulary::kind(source, kind).is_some_and(|kind: &EventKind| kind.tells(field))
+    vocabulary::kind(source, kind).is_some_and(|kind: &EventKind| kind.can_hold(field))
 }
 
 /// Whether who acts is who writes: what is said in Slack.

@@ -1,16 +1,17 @@
-//! Which facts the events of a kind can hold.
+//! The facts that events of a kind can have.
 
 use super::EventKind;
 use crate::event::Source;
 use crate::field::Field as F;
 
-/// Kinds whose events belong to a commit, and through it to pull requests.
+/// Kinds whose events belong to a commit, and through the commit to pull requests.
 const CHECKED: &[&str] = &["check_run", "check_suite", "status", "workflow_run"];
 
 impl EventKind {
-    /// Whether an event of this kind can hold a fact: read from its payload, derived from it, or found out
-    /// by the host.
-    pub fn tells(&self, field: F) -> bool {
+    /// Whether events of this kind can have a fact: read from the payload, derived from it, or fetched by the host.
+    ///
+    /// A condition on any other field of this kind never matches.
+    pub fn can_hold(&self, field: F) -> bool {
         let reads = |wanted: F| {
             self.reads
                 .iter()
@@ -22,23 +23,23 @@ impl EventKind {
             return true;
         }
         match field {
-            F::AuthorKind => reads(F::Author) || self.tells_author(),
+            F::AuthorKind => reads(F::Author) || self.can_hold_author(),
             F::ParentAuthorKind => reads(F::ParentAuthor),
-            F::ActorKind => reads(F::Actor) || self.tells_actor(),
-            F::Author => self.tells_author(),
-            F::Actor => self.tells_actor(),
+            F::ActorKind => reads(F::Actor) || self.can_hold_actor(),
+            F::Author => self.can_hold_author(),
+            F::Actor => self.can_hold_actor(),
             F::Channel => reads(F::ChannelId),
             _ => match self.source {
-                Source::Github => self.github_tells(field, reads),
-                Source::Git => self.git_tells(field),
-                Source::Linear => self.linear_tells(field),
-                Source::Slack => self.slack_tells(field),
-                Source::Sentry => self.sentry_tells(field),
+                Source::Github => self.github_can_hold(field, reads),
+                Source::Git => self.git_can_hold(field),
+                Source::Linear => self.linear_can_hold(field),
+                Source::Slack => self.slack_can_hold(field),
+                Source::Sentry => self.sentry_can_hold(field),
             },
         }
     }
 
-    fn tells_author(&self) -> bool {
+    fn can_hold_author(&self) -> bool {
         match self.source {
             Source::Linear => matches!(self.name, "Issue" | "Comment"),
             Source::Slack => matches!(self.name, "message" | "app_mention"),
@@ -46,12 +47,12 @@ impl EventKind {
         }
     }
 
-    fn tells_actor(&self) -> bool {
+    fn can_hold_actor(&self) -> bool {
         matches!(self.source, Source::Linear | Source::Sentry)
             || self.source == Source::Slack && self.name == "message"
     }
 
-    fn github_tells(&self, field: F, reads: impl Fn(F) -> bool) -> bool {
+    fn github_can_hold(&self, field: F, reads: impl Fn(F) -> bool) -> bool {
         let name = self.name;
         let is_pull_request = name.starts_with("pull_request");
         let moves_refs = matches!(name, "push" | "create" | "delete" | "workflow_dispatch");
@@ -90,7 +91,7 @@ impl EventKind {
         }
     }
 
-    fn git_tells(&self, field: F) -> bool {
+    fn git_can_hold(&self, field: F) -> bool {
         match field {
             F::Branch | F::Tag | F::RefType | F::OnDefaultBranch => true,
             F::ChangedFiles => matches!(self.name, "push" | "merge"),
@@ -99,7 +100,7 @@ impl EventKind {
         }
     }
 
-    fn linear_tells(&self, field: F) -> bool {
+    fn linear_can_hold(&self, field: F) -> bool {
         matches!(
             (self.name, field),
             (
@@ -116,12 +117,12 @@ impl EventKind {
         )
     }
 
-    fn slack_tells(&self, field: F) -> bool {
+    fn slack_can_hold(&self, field: F) -> bool {
         matches!(field, F::Reply | F::Subtype | F::Comment | F::MessageKind)
             && matches!(self.name, "message" | "app_mention")
     }
 
-    fn sentry_tells(&self, field: F) -> bool {
+    fn sentry_can_hold(&self, field: F) -> bool {
         matches!(
             (self.name, field),
             ("comment", F::CommentOn) | ("metric_alert", F::Severity)
