@@ -158,7 +158,7 @@ async fn explain(
     };
     let row = store.event(id).await.map_err(OpError::from)?;
     let registry = inner.registry().get();
-    let daemon = registry.find(DAEMON, None)?;
+    let daemon = registry.find(DAEMON, None).map_err(OpError::from)?;
     let met = row.map_or_else(Vec::new, |row| daemon.met_by(&row.event));
     let words = met
         .first()
