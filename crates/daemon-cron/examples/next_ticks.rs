@@ -1,4 +1,4 @@
-//! Prints the next five ticks of an expression in a zone:
+//! Prints the description, the notes and the next five ticks of an expression in a zone:
 //! `cargo run -p daemon-cron --example next_ticks -- "30 2 * * *" Europe/Berlin 2026-03-27T00:00:00Z`
 #![expect(clippy::print_stdout, reason = "an example prints")]
 

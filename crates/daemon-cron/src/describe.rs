@@ -1,13 +1,16 @@
-//! An expression in English words.
+//! English descriptions of expressions.
 
 use crate::print::multiples;
-use crate::{CronExpr, Field};
+use crate::{CronExpr, CronField};
 
-/// More clock times than this are described field by field.
+// `0 9,17 * * *` reads best as "at 09:00 and 17:00", but the 18 times of `*/30 9-17 * * *` as a step
+// and a range.
 const MAX_CLOCK_TIMES: u32 = 6;
 
 impl CronExpr {
-    /// Describes when the expression fires, as it would follow "fires".
+    /// Describes the ticks in English, as the continuation of "fires".
+    ///
+    /// # Examples
     ///
     /// ```
     /// let expr: daemon_cron::CronExpr = "30 14 * * 1-5".parse()?;
@@ -25,9 +28,9 @@ impl CronExpr {
             acc.push(' ');
             acc.push_str(&days);
         }
-        if self.mask(Field::Month) != Field::Month.full() {
+        if self.mask(CronField::Month) != CronField::Month.full() {
             acc.push_str(" in ");
-            acc.push_str(&and(&ranges(self.mask(Field::Month), month_name)));
+            acc.push_str(&and(&ranges(self.mask(CronField::Month), month_name)));
         }
         if self.never_fires() {
             acc.push_str(", which never comes");
@@ -39,7 +42,7 @@ impl CronExpr {
         let n_times = self.minutes.count_ones() * self.hours.count_ones();
         if n_times <= MAX_CLOCK_TIMES && self.hour_step().is_none() {
             let minutes = values(self.minutes);
-            let times: Vec<String> = values(self.mask(Field::Hour))
+            let times: Vec<String> = values(self.mask(CronField::Hour))
                 .iter()
                 .flat_map(|hour| {
                     minutes
@@ -57,7 +60,7 @@ impl CronExpr {
             };
         }
         let minutes = self.describe_minutes();
-        match (self.hour_step(), even_step(Field::Minute, self.minutes)) {
+        match (self.hour_step(), even_step(CronField::Minute, self.minutes)) {
             (Some(1), Some(_)) => minutes,
             (Some(1), None) => format!("{minutes} past every hour"),
             (Some(step), None) => format!("{minutes} past every {step} hours"),
@@ -68,7 +71,7 @@ impl CronExpr {
     }
 
     fn describe_minutes(&self) -> String {
-        match even_step(Field::Minute, self.minutes) {
+        match even_step(CronField::Minute, self.minutes) {
             Some(1) => "every minute".to_owned(),
             Some(step) => format!("every {step} minutes"),
             None => {
@@ -84,7 +87,7 @@ impl CronExpr {
     }
 
     fn describe_hours(&self) -> String {
-        let hours = runs(self.mask(Field::Hour));
+        let hours = runs(self.mask(CronField::Hour));
         let spans: Vec<String> = hours
             .iter()
             .map(|(low, high)| format!("{low:02}:00 to {high:02}:59"))
@@ -92,20 +95,20 @@ impl CronExpr {
         format!("from {}", and(&spans))
     }
 
-    /// The step of hours that divide the day evenly.
+    /// Returns the step of the hours if it divides the day evenly.
     fn hour_step(&self) -> Option<u32> {
-        even_step(Field::Hour, self.mask(Field::Hour)).filter(|step| *step <= 12)
+        even_step(CronField::Hour, self.mask(CronField::Hour))
     }
 
     fn describe_days(&self) -> String {
         let by_month = format!("on {} of the month", self.describe_days_of_month());
         let by_week = format!(
             "on {}",
-            and(&ranges(self.mask(Field::DayOfWeek), weekday_name))
+            and(&ranges(self.mask(CronField::DayOfWeek), weekday_name))
         );
         match (
-            self.is_star(Field::DayOfMonth),
-            self.is_star(Field::DayOfWeek),
+            self.is_star(CronField::DayOfMonth),
+            self.is_star(CronField::DayOfWeek),
         ) {
             (true, true) => String::new(),
             (false, true) => by_month,
@@ -115,7 +118,7 @@ impl CronExpr {
     }
 
     fn describe_days_of_month(&self) -> String {
-        let days = ranges(self.mask(Field::DayOfMonth), |value| value.to_string());
+        let days = ranges(self.mask(CronField::DayOfMonth), |value| value.to_string());
         let noun = if self.days.count_ones() == 1 {
             "day"
         } else {
@@ -125,8 +128,8 @@ impl CronExpr {
     }
 }
 
-/// Returns the step when the mask is `*/step` and the step divides the field evenly.
-fn even_step(field: Field, mask: u64) -> Option<u32> {
+/// Returns the step if the mask is `*/step` and the step divides the field evenly.
+fn even_step(field: CronField, mask: u64) -> Option<u32> {
     let size = field.last() + 1 - field.min();
     (1..size).find(|step| size.is_multiple_of(*step) && mask == multiples(field, *step))
 }
@@ -135,7 +138,7 @@ fn values(mask: u64) -> Vec<u32> {
     (0..64).filter(|value| mask >> value & 1 != 0).collect()
 }
 
-/// Splits a mask into runs of neighbours.
+/// Splits a mask into runs of adjacent values, as first and last value.
 fn runs(mask: u64) -> Vec<(u32, u32)> {
     let mut acc: Vec<(u32, u32)> = Vec::new();
     for value in values(mask) {
@@ -147,7 +150,7 @@ fn runs(mask: u64) -> Vec<(u32, u32)> {
     acc
 }
 
-/// Names the values, three or more neighbours as a range.
+/// Returns the names of the values. Three or more adjacent values become a range.
 fn ranges(mask: u64, name: impl Fn(u32) -> String) -> Vec<String> {
     runs(mask)
         .into_iter()

@@ -1,10 +1,10 @@
-//! The five fields: their ranges and the names they accept.
+//! The five fields: their ranges and names of values.
 
 use std::fmt;
 
-/// Names one of the five fields of an expression.
+/// One of the five fields of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Field {
+pub enum CronField {
     /// Minute of the hour, 0–59.
     Minute,
     /// Hour of the day, 0–23.
@@ -17,7 +17,7 @@ pub enum Field {
     DayOfWeek,
 }
 
-impl Field {
+impl CronField {
     pub(crate) const ALL: [Self; 5] = [
         Self::Minute,
         Self::Hour,
@@ -34,7 +34,8 @@ impl Field {
         }
     }
 
-    /// Returns the largest value the field accepts as text; for the day of the week that is 7.
+    /// Returns the largest value that the field accepts. For the day of the week it is 7, the second
+    /// spelling of Sunday.
     pub const fn max(self) -> u32 {
         match self {
             Self::DayOfWeek => 7,
@@ -42,7 +43,7 @@ impl Field {
         }
     }
 
-    /// Returns the largest distinct value: Saturday, not the second spelling of Sunday.
+    /// Returns the largest distinct value. For the day of the week it is 6, Saturday.
     pub(crate) const fn last(self) -> u32 {
         match self {
             Self::Minute => 59,
@@ -53,6 +54,7 @@ impl Field {
         }
     }
 
+    /// Returns the mask with every value of the field.
     pub(crate) const fn full(self) -> u64 {
         (1 << (self.last() + 1)) - (1 << self.min())
     }
@@ -65,7 +67,7 @@ impl Field {
         }
     }
 
-    /// Looks a three-letter name up in any case.
+    /// Returns the value of a three-letter name, ignoring case.
     pub(crate) fn named(self, token: &str) -> Option<u32> {
         let position = self
             .names()
@@ -77,7 +79,7 @@ impl Field {
     }
 }
 
-impl fmt::Display for Field {
+impl fmt::Display for CronField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Minute => "minute",

@@ -1,22 +1,24 @@
-//! What an author can do about a problem.
+//! The help of problems, and the expansions of macros.
 
-use crate::Field;
-use crate::problem::ProblemKind;
+use crate::CronField;
+use crate::problem::CronProblemKind;
 
-/// Says what to do about a kind of problem in general.
-pub(crate) fn help(kind: ProblemKind, field: Option<Field>) -> Box<str> {
+/// Returns the general help for a kind of problem. The parser replaces it where it knows a fix.
+pub(crate) fn help(kind: CronProblemKind, field: Option<CronField>) -> Box<str> {
     match (kind, field) {
-        (ProblemKind::FieldCount(6), _) => "remove the seconds field".into(),
-        (ProblemKind::FieldCount(7), _) => "remove the seconds and the year".into(),
-        (ProblemKind::FieldCount(_), _) => {
+        (CronProblemKind::FieldCount(6), _) => "remove the seconds field".into(),
+        (CronProblemKind::FieldCount(7), _) => "remove the seconds and the year".into(),
+        (CronProblemKind::FieldCount(_), _) => {
             "write minute, hour, day-of-month, month, day-of-week".into()
         }
-        (ProblemKind::Macro, _) => "no five-field form".into(),
-        (ProblemKind::OutOfRange, Some(field)) => format!("{}–{}", field.min(), field.max()).into(),
-        (ProblemKind::StepZero, _) => "a step is 1 or more".into(),
-        (ProblemKind::Zone, _) => "remove it; the operator sets the zone".into(),
-        (ProblemKind::TooLong, _) => "shorten the lists".into(),
-        (ProblemKind::UnknownName, Some(field)) if !field.names().is_empty() => {
+        (CronProblemKind::Macro, _) => "no five-field form".into(),
+        (CronProblemKind::OutOfRange, Some(field)) => {
+            format!("{}–{}", field.min(), field.max()).into()
+        }
+        (CronProblemKind::StepZero, _) => "a step is 1 or more".into(),
+        (CronProblemKind::Zone, _) => "remove it; the operator sets the zone".into(),
+        (CronProblemKind::TooLong, _) => "shorten the lists".into(),
+        (CronProblemKind::UnknownName, Some(field)) if !field.names().is_empty() => {
             let names = field.names();
             format!(
                 "{}–{} or {}–{}",
@@ -31,7 +33,7 @@ pub(crate) fn help(kind: ProblemKind, field: Option<Field>) -> Box<str> {
     }
 }
 
-/// Returns the five fields a macro stands for.
+/// Returns the five fields that a macro abbreviates.
 pub(crate) fn expansion(macro_text: &str) -> Option<&'static str> {
     const MACROS: [(&str, &str); 7] = [
         ("@yearly", "0 0 1 1 *"),

@@ -1,4 +1,4 @@
-//! What an accepted text may do that its author did not mean.
+//! Notes on valid expressions: behaviour that their author may not expect.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,24 +8,24 @@ use jiff::Timestamp;
 use crate::civil::{LAST_SECOND, MINUTES_PER_DAY, day_number};
 use crate::describe::month_name;
 use crate::expr::longest_month;
-use crate::parse::{Seen, parse};
-use crate::problem::{Error, Fix};
+use crate::parse::{ParseEvent, parse};
+use crate::problem::{Error, Replacement};
 use crate::zone::{Zone, second_of};
-use crate::{CronExpr, Field, Schedule};
+use crate::{CronExpr, CronField, Schedule};
 
-/// A remark on an accepted text: `Display` is its message.
+/// A note on a valid expression. `Display` prints the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// What it remarks on.
+    /// The kind, which determines the diagnostic code.
     pub kind: NoteKind,
-    /// The bytes of the text it concerns.
+    /// The byte range of the text that the note is about.
     pub span: Range<usize>,
-    /// The sentence for the author.
+    /// One sentence for the author.
     pub message: Box<str>,
-    /// What the author can do about it, or what will happen.
+    /// Advice, or a description of the resulting ticks.
     pub help: Box<str>,
-    /// A replacement that keeps the meaning, where there is one.
-    pub fix: Option<Fix>,
+    /// An edit that removes the note and keeps the meaning, if there is one.
+    pub fix: Option<Replacement>,
 }
 
 impl Note {
@@ -48,11 +48,11 @@ impl fmt::Display for Note {
     }
 }
 
-/// Classifies a [`Note`].
+/// The kinds of [`Note`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoteKind {
-    /// A field uses names, which not every scheduler reads.
+    /// A field uses names, which not every scheduler accepts.
     Names,
     /// No date satisfies the expression.
     NeverFires,
@@ -60,27 +60,43 @@ pub enum NoteKind {
     TooOften,
     /// Both day fields are restricted, so that a day matching either fires.
     EitherDay,
-    /// A step does not divide its field and restarts with it.
+    /// A step does not divide its field, so the last gap of the field is shorter.
     UnevenStep,
-    /// A listed time falls into an hour that clocks skip.
+    /// A listed time falls into an hour that the clocks skip.
     SkippedHour,
-    /// A listed time falls into an hour that clocks repeat.
+    /// A listed time falls into an hour that the clocks repeat.
     RepeatedHour,
 }
 
-/// Reads an expression and remarks on it as it behaves in `zone` from an instant on.
+/// Parses an expression and returns notes on its behaviour in `zone` from the instant `from` on.
 ///
-/// Clock changes are looked for in the two years after `from`.
+/// The notes on clock changes cover the two years after `from`. An expression without surprises has
+/// no notes.
 ///
 /// # Errors
 ///
-/// Every problem of a text that is not an expression.
+/// Returns an [`Error`] with every problem if the text is not an expression.
+///
+/// # Examples
+///
+/// ```
+/// use daemon_cron::{Zone, notes};
+///
+/// let berlin = Zone::new(jiff::tz::TimeZone::get("Europe/Berlin")?);
+/// let found = notes("30 2 * * *", &berlin, "2026-01-01T00:00:00Z".parse()?)?;
+/// let messages: Vec<String> = found.iter().map(ToString::to_string).collect();
+/// assert_eq!(messages, [
+///     "02:30 is skipped on 2026-03-29 in Europe/Berlin",
+///     "02:30 comes twice on 2026-10-25 in Europe/Berlin",
+/// ]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn notes(text: &str, zone: &Zone, from: Timestamp) -> Result<Vec<Note>, Error> {
     let mut names = Vec::new();
     let mut steps = Vec::new();
-    let expr = parse(text, &mut |seen| match seen {
-        Seen::Name { field, span, value } => names.push((field, span, value)),
-        Seen::Step {
+    let expr = parse(text, &mut |event| match event {
+        ParseEvent::Name { field, span, value } => names.push((field, span, value)),
+        ParseEvent::Step {
             field,
             span,
             token,
@@ -92,10 +108,11 @@ pub fn notes(text: &str, zone: &Zone, from: Timestamp) -> Result<Vec<Note>, Erro
     let mut acc = name_notes(text, &names);
     acc.extend(steps.into_iter().filter_map(step_note));
     if expr.never_fires() {
+        // The other notes describe ticks, and this expression has no ticks.
         acc.push(never_note(expr, whole));
         return Ok(acc);
     }
-    // An uneven step in the minute already tells of the short gap at the end of each hour.
+    // The note on an uneven step already names the short gap at the end of each hour.
     let restarts = acc.iter().any(|note| note.kind == NoteKind::UnevenStep);
     if !restarts || expr.gap_within_hour().is_some_and(|gap| gap < 5) {
         acc.extend(often_note(expr, whole.clone()));
@@ -111,9 +128,9 @@ fn outer_span(text: &str) -> Range<usize> {
     start..text.trim_end_matches(blanks).len()
 }
 
-/// One note per field with names; its fix rewrites the field's names as numbers.
-fn name_notes(text: &str, names: &[(Field, Range<usize>, u32)]) -> Vec<Note> {
-    [Field::Month, Field::DayOfWeek]
+/// Returns one note per field with names. The fix replaces the names with numbers.
+fn name_notes(text: &str, names: &[(CronField, Range<usize>, u32)]) -> Vec<Note> {
+    [CronField::Month, CronField::DayOfWeek]
         .into_iter()
         .filter_map(|field| {
             let of_field: Vec<_> = names.iter().filter(|(of, ..)| *of == field).collect();
@@ -131,7 +148,7 @@ fn name_notes(text: &str, names: &[(Field, Range<usize>, u32)]) -> Vec<Note> {
                 kind: NoteKind::Names,
                 message: format!("names in `{word}` are not portable").into(),
                 help: format!("`{numbers}` for `{word}`").into(),
-                fix: Some(Fix {
+                fix: Some(Replacement {
                     title: "write numbers".into(),
                     span: span.clone(),
                     text: numbers.into(),
@@ -151,23 +168,23 @@ fn word_around(text: &str, part: Range<usize>) -> Range<usize> {
     start..end
 }
 
-fn step_note((field, span, token, step): (Field, Range<usize>, &str, u32)) -> Option<Note> {
+fn step_note((field, span, token, step): (CronField, Range<usize>, &str, u32)) -> Option<Note> {
     let size = field.last() - field.min() + 1;
     let (unit, whole) = match field {
-        Field::Minute => ("minutes", "hour"),
-        Field::Hour => ("hours", "day"),
-        Field::DayOfMonth => ("days", "month"),
-        Field::Month => ("months", "year"),
-        Field::DayOfWeek => ("days", "week"),
+        CronField::Minute => ("minutes", "hour"),
+        CronField::Hour => ("hours", "day"),
+        CronField::DayOfMonth => ("days", "month"),
+        CronField::Month => ("months", "year"),
+        CronField::DayOfWeek => ("days", "week"),
     };
-    // Months differ in length, so that no step of days divides them all.
-    let is_even = step == 1 || (field != Field::DayOfMonth && size.is_multiple_of(step));
+    // Months differ in length, so no step of days divides them all.
+    let is_even = step == 1 || (field != CronField::DayOfMonth && size.is_multiple_of(step));
     if is_even {
         return None;
     }
     let help = if step >= size {
         format!("it fires in one value of each {whole}, not every {step} {unit}")
-    } else if field == Field::DayOfMonth {
+    } else if field == CronField::DayOfMonth {
         format!("the gaps are {step} {unit}, and another at the end of each month")
     } else {
         format!(
@@ -192,7 +209,7 @@ fn never_note(expr: CronExpr, span: Range<usize>) -> Note {
         .map(|month| longest_month(month).ilog2())
         .max()
         .expect("an expression lists a month");
-    let mended = expr.with_day(nearest);
+    let valid = expr.with_day(nearest);
     Note {
         kind: NoteKind::NeverFires,
         span,
@@ -202,7 +219,7 @@ fn never_note(expr: CronExpr, span: Range<usize>) -> Note {
             month_name(month)
         )
         .into(),
-        help: format!("the nearest day that comes is {nearest}: `{mended}`").into(),
+        help: format!("the nearest day that exists is {nearest}: `{valid}`").into(),
         fix: None,
     }
 }
@@ -222,10 +239,25 @@ fn often_note(expr: CronExpr, span: Range<usize>) -> Option<Note> {
 }
 
 impl CronExpr {
-    /// Returns the smallest number of minutes between two ticks, if they can be within one hour
-    /// of each other.
+    /// Returns the smallest distance between two ticks in minutes, or `None` if ticks are always more
+    /// than an hour apart.
+    ///
+    /// Changes of the clocks are not considered.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use daemon_cron::CronExpr;
+    ///
+    /// // The last gap of each hour is shorter: 56, then 0.
+    /// assert_eq!("*/7 * * * *".parse::<CronExpr>()?.minimum_gap(), Some(4));
+    /// assert_eq!("0 9 * * *".parse::<CronExpr>()?.minimum_gap(), None);
+    /// # Ok::<(), daemon_cron::Error>(())
+    /// ```
     pub fn minimum_gap(&self) -> Option<u32> {
         let within = self.gap_within_hour();
+        // From the last minute of one hour to the first of the next, which exists only if two
+        // adjacent hours are listed or the day ends and begins with one.
         let (low, high) = (self.minutes.trailing_zeros(), self.minutes.ilog2());
         let around = 60 - high + low;
         let has_neighbour_hours = self.hours & (self.hours >> 1) != 0
@@ -239,7 +271,7 @@ impl CronExpr {
     }
 
     fn fires_on_neighbour_days(&self) -> bool {
-        // Eight years hold every arrangement of month lengths an expression can tell apart.
+        // Eight years contain every sequence of month lengths that matters, with two leap days.
         let start = day_number(2024, 1, 1);
         let ends_day =
             |day: u32| self.matches_minute(day * MINUTES_PER_DAY + 1380 + self.minutes.ilog2());
@@ -282,11 +314,12 @@ fn either_note(schedule: &Schedule, from: Timestamp, span: Range<usize>) -> Opti
     })
 }
 
-/// The first skipped and the first repeated hour of the next two years that hold a listed time.
+/// Returns notes on the first skipped and the first repeated hour of the next two years that contain
+/// a listed time.
 fn clock_change_notes(schedule: &Schedule, from: Timestamp, span: &Range<usize>) -> Vec<Note> {
     const TWO_YEARS: i64 = 2 * 366 * 86_400;
     let expr = schedule.expr();
-    // An interval in every hour has nothing an author would miss in one of them.
+    // An interval that fires in every hour loses nothing of interest when one hour is skipped.
     if schedule.zone().is_fixed() || (!expr.is_fixed_time() && expr.hours.count_ones() == 24) {
         return Vec::new();
     }
@@ -301,7 +334,7 @@ fn clock_change_notes(schedule: &Schedule, from: Timestamp, span: &Range<usize>)
         if at > (from + TWO_YEARS).min(LAST_SECOND) {
             return notes.into_iter().flatten().collect();
         }
-        let change = Change {
+        let change = ClockChange {
             at,
             before: stretch.offset,
             after: stretch.after,
@@ -313,14 +346,14 @@ fn clock_change_notes(schedule: &Schedule, from: Timestamp, span: &Range<usize>)
     }
 }
 
-/// One change of the clocks, in seconds.
-struct Change {
+/// A change of the offset of a zone. All values are seconds.
+struct ClockChange {
     at: i64,
     before: i64,
     after: i64,
 }
 
-impl Change {
+impl ClockChange {
     fn is_fold(&self) -> bool {
         self.after < self.before
     }
@@ -378,5 +411,5 @@ impl Change {
 }
 
 fn timestamp(second: i64) -> Timestamp {
-    Timestamp::from_second(second).expect("clock changes lie within the domain")
+    Timestamp::from_second(second).expect("clock changes are within the domain")
 }

@@ -1,54 +1,58 @@
-//! Text to masks. Nothing is allocated unless there is a problem to report.
+//! The parser. It allocates only to report a problem.
 
 use std::ops::Range;
 
 use crate::expr::{CronExpr, FieldSet};
 use crate::help::{expansion, help};
-use crate::problem::{Error, Fix, Problem, ProblemKind};
-use crate::{Field, wrap};
+use crate::problem::{CronProblem, CronProblemKind, Error, Replacement};
+use crate::{CronField, wrap};
 
+// An expression that lists every value of every field has fewer bytes.
 const MAX_BYTES: usize = 512;
 
-/// What the reader saw on its way that the masks no longer tell.
-pub(crate) enum Seen<'a> {
-    /// A name where a number would do.
+/// A property of the text that the masks do not contain. [`crate::notes`] reports on it.
+pub(crate) enum ParseEvent<'a> {
+    /// A name instead of a number.
     Name {
-        field: Field,
+        field: CronField,
         span: Range<usize>,
         value: u32,
     },
     /// `*/n`, or a step over the whole range.
     Step {
-        field: Field,
+        field: CronField,
         span: Range<usize>,
         token: &'a str,
         step: u32,
     },
 }
 
-pub(crate) fn parse<'a>(text: &'a str, seen: &mut dyn FnMut(Seen<'a>)) -> Result<CronExpr, Error> {
-    let mut reader = Reader {
+pub(crate) fn parse<'a>(
+    text: &'a str,
+    on_event: &mut dyn FnMut(ParseEvent<'a>),
+) -> Result<CronExpr, Error> {
+    let mut parser = ExprParser {
         text,
-        seen,
+        on_event,
         problems: Vec::new(),
     };
-    let sets = reader.fields();
+    let sets = parser.fields();
     match sets {
-        Some(sets) if reader.problems.is_empty() => Ok(CronExpr::from_sets(sets)),
-        _ => Err(Error::new(text, reader.problems)),
+        Some(sets) if parser.problems.is_empty() => Ok(CronExpr::from_sets(sets)),
+        _ => Err(Error::new(text, parser.problems)),
     }
 }
 
-struct Reader<'a, 's> {
+struct ExprParser<'a, 's> {
     text: &'a str,
-    seen: &'s mut dyn FnMut(Seen<'a>),
-    problems: Vec<Problem>,
+    on_event: &'s mut dyn FnMut(ParseEvent<'a>),
+    problems: Vec<CronProblem>,
 }
 
-impl<'a> Reader<'a, '_> {
+impl<'a> ExprParser<'a, '_> {
     fn fields(&mut self) -> Option<[FieldSet; 5]> {
         if self.text.len() > MAX_BYTES {
-            self.report(None, ProblemKind::TooLong, 0..self.text.len());
+            self.report(None, CronProblemKind::TooLong, 0..self.text.len());
             return None;
         }
         let mut spans = [const { 0..0 }; 5];
@@ -59,6 +63,8 @@ impl<'a> Reader<'a, '_> {
         while let Some(span) = self.next_word(end) {
             end = span.end;
             if n_fields == 0 && self.is_preamble(&span) {
+                // After a zone the fields are still read, so that their problems are reported too. A
+                // macro replaces the fields, so there is nothing left to read.
                 match self.preamble(span) {
                     Preamble::Zone => continue,
                     Preamble::Macro => return None,
@@ -79,14 +85,16 @@ impl<'a> Reader<'a, '_> {
             return None;
         }
         let mut sets = [FieldSet::default(); 5];
-        for ((set, field), span) in sets.iter_mut().zip(Field::ALL).zip(spans) {
+        for ((set, field), span) in sets.iter_mut().zip(CronField::ALL).zip(spans) {
             *set = self.field(field, span);
         }
         Some(sets)
     }
 
-    /// Finds the next run of non-blanks. Blanks other than space and tab separate too, so that
-    /// a no-break space is reported as itself and not as a missing field.
+    /// Returns the next run of characters that are not whitespace.
+    ///
+    /// Whitespace other than space and tab separates words too. A no-break space is then reported as
+    /// a wrong character and not as a missing field.
     fn next_word(&mut self, from: usize) -> Option<Range<usize>> {
         let bytes = self.text.as_bytes();
         let mut at = from;
@@ -101,7 +109,7 @@ impl<'a> Reader<'a, '_> {
                     }
                     self.report(
                         None,
-                        ProblemKind::Character(found),
+                        CronProblemKind::Character(found),
                         at..at + found.len_utf8(),
                     );
                     at += found.len_utf8();
@@ -129,16 +137,16 @@ impl<'a> Reader<'a, '_> {
 
     fn preamble(&mut self, span: Range<usize>) -> Preamble {
         if is_zone(&self.text[span.clone()]) {
-            self.report(None, ProblemKind::Zone, span);
+            self.report(None, CronProblemKind::Zone, span);
             return Preamble::Zone;
         }
         let start = span.start;
         let end = self.text.trim_end().len().max(span.end);
         let spelled_out = expansion(&self.text[start..end]);
-        self.report(None, ProblemKind::Macro, start..end);
+        self.report(None, CronProblemKind::Macro, start..end);
         if let (Some(text), Some(problem)) = (spelled_out, self.problems.last_mut()) {
             problem.help = format!("`{text}`").into();
-            problem.fix = Some(Fix {
+            problem.fix = Some(Replacement {
                 title: "write the five fields".into(),
                 span: start..end,
                 text: text.into(),
@@ -154,14 +162,15 @@ impl<'a> Reader<'a, '_> {
         first: Range<usize>,
         second_start: usize,
     ) {
-        // A problem already found at the blanks or the zone explains a text without fields.
+        // A problem of the whitespace or the zone already explains why there are no fields.
         if found == 0 && !self.problems.is_empty() {
             return;
         }
+        // Only a seconds field of zero can be removed without changing the meaning.
         let is_idle_second = found == 6 && self.text[first.clone()].bytes().all(|b| b == b'0');
-        self.report(None, ProblemKind::FieldCount(found), span);
+        self.report(None, CronProblemKind::FieldCount(found), span);
         if let (true, Some(problem)) = (is_idle_second, self.problems.last_mut()) {
-            problem.fix = Some(Fix {
+            problem.fix = Some(Replacement {
                 title: "remove the seconds".into(),
                 span: first.start..second_start,
                 text: "".into(),
@@ -169,7 +178,9 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    fn field(&mut self, field: Field, span: Range<usize>) -> FieldSet {
+    fn field(&mut self, field: CronField, span: Range<usize>) -> FieldSet {
+        // A field that is exactly `*` is unrestricted. `*/1` and `*,5` match every value too, but
+        // restrict the day.
         let text = &self.text[span.clone()];
         if text == "*" {
             return FieldSet {
@@ -187,9 +198,9 @@ impl<'a> Reader<'a, '_> {
             let item_span = start..start + item.len();
             start = item_span.end + 1;
             if item.is_empty() {
-                // An empty item has no bytes of its own; its comma stands for it.
+                // An empty item has no bytes, so the problem points at its comma.
                 let at = item_span.start.min(span.end - 1);
-                self.report(Some(field), ProblemKind::EmptyItem, at..at + 1);
+                self.report(Some(field), CronProblemKind::EmptyItem, at..at + 1);
                 continue;
             }
             let (mask, has_star) = self.item(field, item_span);
@@ -199,7 +210,7 @@ impl<'a> Reader<'a, '_> {
         acc
     }
 
-    fn has_foreign_character(&mut self, field: Field, span: &Range<usize>) -> bool {
+    fn has_foreign_character(&mut self, field: CronField, span: &Range<usize>) -> bool {
         let text = &self.text[span.clone()];
         if text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return false;
@@ -211,15 +222,15 @@ impl<'a> Reader<'a, '_> {
             let start = span.start + at;
             self.report(
                 Some(field),
-                ProblemKind::Character(found),
+                CronProblemKind::Character(found),
                 start..start + found.len_utf8(),
             );
         }
         true
     }
 
-    /// Reads `*`, `*/n`, `a`, `a-b` or `a-b/n`; a refused item has an empty mask.
-    fn item(&mut self, field: Field, span: Range<usize>) -> (u64, bool) {
+    /// Parses `*`, `*/n`, `a`, `a-b` or `a-b/n`. The mask of a rejected item is empty.
+    fn item(&mut self, field: CronField, span: Range<usize>) -> (u64, bool) {
         let item = &self.text[span.clone()];
         let (base, step_text) = match item.split_once('/') {
             Some((base, step)) => (base, Some(step)),
@@ -232,7 +243,7 @@ impl<'a> Reader<'a, '_> {
                 return (0, true);
             };
             if step_text.is_some() {
-                (self.seen)(Seen::Step {
+                (self.on_event)(ParseEvent::Step {
                     field,
                     span,
                     token: item,
@@ -265,7 +276,7 @@ impl<'a> Reader<'a, '_> {
             return (0, false);
         }
         if step_text.is_some() && low == field.min() && high >= field.last() {
-            (self.seen)(Seen::Step {
+            (self.on_event)(ParseEvent::Step {
                 field,
                 span,
                 token: item,
@@ -275,17 +286,17 @@ impl<'a> Reader<'a, '_> {
         (stepped(field, low, high, step), false)
     }
 
-    /// Reads both ends of `a-b`.
+    /// Parses both ends of `a-b`.
     fn ends(
         &mut self,
-        field: Field,
+        field: CronField,
         range: Range<usize>,
         item: &Range<usize>,
     ) -> Option<(u32, u32)> {
         let (low, high) = self.text[range.clone()].split_once('-')?;
         let low_span = range.start..range.start + low.len();
         let high_span = range.end - high.len()..range.end;
-        // Both ends are read before either gives up: all problems are reported at once.
+        // Both ends are parsed before the result is checked, so that both problems are reported.
         let low = self.value(field, low_span, item);
         let high = if low.is_none() && high.is_empty() {
             None
@@ -297,7 +308,7 @@ impl<'a> Reader<'a, '_> {
 
     fn step(
         &mut self,
-        field: Field,
+        field: CronField,
         item: &Range<usize>,
         text: Option<&str>,
         span: Range<usize>,
@@ -305,38 +316,38 @@ impl<'a> Reader<'a, '_> {
         let Some(text) = text else { return Some(1) };
         match digits(text) {
             Some(Ok(0)) => {
-                self.report(Some(field), ProblemKind::StepZero, item.clone());
+                self.report(Some(field), CronProblemKind::StepZero, item.clone());
                 None
             }
             Some(Ok(step)) => Some(step),
             Some(Err(TooManyDigits)) => {
-                self.report(Some(field), ProblemKind::LongNumber, span);
+                self.report(Some(field), CronProblemKind::LongNumber, span);
                 None
             }
             None => {
-                self.report(Some(field), ProblemKind::Malformed, item.clone());
+                self.report(Some(field), CronProblemKind::Malformed, item.clone());
                 None
             }
         }
     }
 
-    fn value(&mut self, field: Field, span: Range<usize>, item: &Range<usize>) -> Option<u32> {
+    fn value(&mut self, field: CronField, span: Range<usize>, item: &Range<usize>) -> Option<u32> {
         let text = self.text;
         let token = &text[span.clone()];
         match digits(token) {
             Some(Ok(value)) if (field.min()..=field.max()).contains(&value) => return Some(value),
-            Some(Ok(_)) => self.report(Some(field), ProblemKind::OutOfRange, span),
-            Some(Err(TooManyDigits)) => self.report(Some(field), ProblemKind::LongNumber, span),
+            Some(Ok(_)) => self.report(Some(field), CronProblemKind::OutOfRange, span),
+            Some(Err(TooManyDigits)) => self.report(Some(field), CronProblemKind::LongNumber, span),
             None => match field.named(token) {
                 Some(value) => {
-                    (self.seen)(Seen::Name { field, span, value });
+                    (self.on_event)(ParseEvent::Name { field, span, value });
                     return Some(value);
                 }
                 None if is_other_syntax(token) => {
-                    self.report(Some(field), ProblemKind::OtherSyntax, span);
+                    self.report(Some(field), CronProblemKind::OtherSyntax, span);
                 }
                 None if !token.is_empty() && token.bytes().all(|b| b.is_ascii_alphabetic()) => {
-                    self.report(Some(field), ProblemKind::UnknownName, span);
+                    self.report(Some(field), CronProblemKind::UnknownName, span);
                 }
                 None => self.report_malformed(field, item.clone()),
             },
@@ -344,18 +355,20 @@ impl<'a> Reader<'a, '_> {
         None
     }
 
-    /// Reports an item once even when both of its ends are unreadable.
-    fn report_malformed(&mut self, field: Field, item: Range<usize>) {
+    /// Reports a malformed item once, even if both of its ends are malformed.
+    fn report_malformed(&mut self, field: CronField, item: Range<usize>) {
         let is_known = self
             .problems
             .last()
-            .is_some_and(|last| last.kind == ProblemKind::Malformed && last.span == item);
+            .is_some_and(|last| last.kind == CronProblemKind::Malformed && last.span == item);
         if !is_known {
-            self.report(Some(field), ProblemKind::Malformed, item);
+            self.report(Some(field), CronProblemKind::Malformed, item);
         }
     }
 
-    fn report_step_on_value(&mut self, field: Field, span: Range<usize>, value: u32) {
+    fn report_step_on_value(&mut self, field: CronField, span: Range<usize>, value: u32) {
+        // Many schedulers read `5/15` as `5-59/15`, so that is the fix. From the last value on the
+        // step matches nothing more.
         let item = &self.text[span.clone()];
         let step = item.split_once('/').map_or("", |(_, step)| step);
         let text = if value >= field.last() {
@@ -365,7 +378,7 @@ impl<'a> Reader<'a, '_> {
         };
         self.report_fixed(
             field,
-            ProblemKind::StepOnValue,
+            CronProblemKind::StepOnValue,
             span,
             "name the range",
             text,
@@ -374,20 +387,26 @@ impl<'a> Reader<'a, '_> {
 
     fn report_reversed(
         &mut self,
-        field: Field,
+        field: CronField,
         span: Range<usize>,
         low: u32,
         high: u32,
         step: u32,
     ) {
         let text = wrap::ascending(field, low, high, step);
-        self.report_fixed(field, ProblemKind::Reversed, span, "split the range", text);
+        self.report_fixed(
+            field,
+            CronProblemKind::Reversed,
+            span,
+            "split the range",
+            text,
+        );
     }
 
     fn report_fixed(
         &mut self,
-        field: Field,
-        kind: ProblemKind,
+        field: CronField,
+        kind: CronProblemKind,
         span: Range<usize>,
         title: &str,
         text: String,
@@ -395,7 +414,7 @@ impl<'a> Reader<'a, '_> {
         self.report(Some(field), kind, span.clone());
         if let Some(problem) = self.problems.last_mut() {
             problem.help = format!("`{text}`").into();
-            problem.fix = Some(Fix {
+            problem.fix = Some(Replacement {
                 title: title.into(),
                 span,
                 text: text.into(),
@@ -403,13 +422,14 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    fn report(&mut self, field: Option<Field>, kind: ProblemKind, span: Range<usize>) {
+    fn report(&mut self, field: Option<CronField>, kind: CronProblemKind, span: Range<usize>) {
+        // The message of `TooLong` names no token, so the long text is not copied.
         let token = match kind {
-            ProblemKind::TooLong => "",
+            CronProblemKind::TooLong => "",
             _ => &self.text[span.clone()],
         };
         let help = help(kind, field);
-        self.problems.push(Problem {
+        self.problems.push(CronProblem {
             field,
             kind,
             span,
@@ -434,7 +454,7 @@ fn is_zone(word: &str) -> bool {
     name.eq_ignore_ascii_case("TZ") || name.eq_ignore_ascii_case("CRON_TZ")
 }
 
-/// Tells whether a token is written for another scheduler: `?`, `L`, `W`, `#`, `H`, `%`.
+/// Returns `true` if a token is syntax of another scheduler: `?`, `L`, `W`, `#`, `H`, `%`.
 fn is_other_syntax(token: &str) -> bool {
     let is_special = |byte: u8| {
         matches!(
@@ -448,11 +468,12 @@ fn is_other_syntax(token: &str) -> bool {
         })
 }
 
-/// Reads a token of digits: none when it is anything else.
+/// Parses a token of digits. Returns `None` if the token contains any other character.
 fn digits(token: &str) -> Option<Result<u32, TooManyDigits>> {
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
+    // Every value and every sensible step has at most four digits, which cannot overflow.
     if token.len() > 4 {
         return Some(Err(TooManyDigits));
     }
@@ -461,7 +482,7 @@ fn digits(token: &str) -> Option<Result<u32, TooManyDigits>> {
         .fold(0, |acc, byte| acc * 10 + u32::from(byte - b'0'))))
 }
 
-fn stepped(field: Field, low: u32, high: u32, step: u32) -> u64 {
+fn stepped(field: CronField, low: u32, high: u32, step: u32) -> u64 {
     if step == 1 && high <= field.last() {
         return (2 << high) - (1 << low);
     }

@@ -1,19 +1,21 @@
-//! What can be wrong with the text of an expression.
+//! The problems of a rejected expression.
 
 use std::fmt;
 use std::ops::Range;
 
-use crate::Field;
+use crate::CronField;
 
-/// Tells why a text is not an expression: every problem found, in order of place.
+/// The error of a string that is not an expression: every problem, ordered by position.
+///
+/// `Display` joins the messages of the problems with `; `.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     input: Box<str>,
-    problems: Vec<Problem>,
+    problems: Vec<CronProblem>,
 }
 
 impl Error {
-    pub(crate) fn new(input: &str, mut problems: Vec<Problem>) -> Self {
+    pub(crate) fn new(input: &str, mut problems: Vec<CronProblem>) -> Self {
         problems.sort_by_key(|problem| problem.span.start);
         Self {
             input: input.into(),
@@ -21,13 +23,13 @@ impl Error {
         }
     }
 
-    /// Returns the text that was refused.
+    /// Returns the rejected text. The spans of the problems refer to it.
     pub fn input(&self) -> &str {
         &self.input
     }
 
-    /// Returns the problems, never empty, ordered by where they begin.
-    pub fn problems(&self) -> &[Problem] {
+    /// Returns the problems, ordered by the start of their spans. There is at least one.
+    pub fn problems(&self) -> &[CronProblem] {
         &self.problems
     }
 }
@@ -46,76 +48,76 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// One problem: `Display` is its message.
+/// One problem of a rejected expression. `Display` prints the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The field it stands in; none when it concerns the whole text.
-    pub field: Option<Field>,
-    /// What is wrong.
-    pub kind: ProblemKind,
-    /// The bytes of the text it concerns.
+pub struct CronProblem {
+    /// The field that contains the problem, or `None` if it concerns the whole text.
+    pub field: Option<CronField>,
+    /// The kind, which determines the diagnostic code and the message.
+    pub kind: CronProblemKind,
+    /// The byte range of the problem in [`Error::input`].
     pub span: Range<usize>,
-    /// The words at `span`.
+    /// The text at `span`. Empty for [`CronProblemKind::TooLong`].
     pub token: Box<str>,
-    /// What the author can do about it.
+    /// Advice for the author, such as the valid range or a correct spelling.
     pub help: Box<str>,
-    /// A replacement that makes the problem go away, where there is one.
-    pub fix: Option<Fix>,
+    /// An edit that removes the problem, if there is an obvious one.
+    pub fix: Option<Replacement>,
 }
 
-impl Problem {
+impl CronProblem {
     /// Returns the stable diagnostic code, `D201` to `D208`.
     pub const fn code(&self) -> &'static str {
         self.kind.code()
     }
 }
 
-/// Says what to put in place of a part of the text.
+/// An edit of the author's text: replaces the bytes at `span` with `text`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fix {
-    /// What applying it does, as an imperative.
+pub struct Replacement {
+    /// A short description in the imperative, such as "split the range".
     pub title: Box<str>,
-    /// The bytes of the text to replace.
+    /// The byte range to replace.
     pub span: Range<usize>,
-    /// What stands there afterwards.
+    /// The new text. Empty if the bytes are removed.
     pub text: Box<str>,
 }
 
-/// Classifies a [`Problem`].
+/// The kinds of [`CronProblem`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ProblemKind {
-    /// Not five fields but this many.
+pub enum CronProblemKind {
+    /// The text has this number of fields instead of five.
     FieldCount(usize),
-    /// A macro such as `@daily`.
+    /// The text is a macro such as `@daily`.
     Macro,
-    /// A number outside the field's range.
+    /// A number is outside the range of its field.
     OutOfRange,
-    /// Syntax of other schedulers: `?`, `L`, `W`, `#`, `H`, `%`.
+    /// A token belongs to another scheduler: `?`, `L`, `W`, `#`, `H`, `%`.
     OtherSyntax,
-    /// Nothing before, between or after commas.
+    /// A list has an empty item: a comma at its start or end, or two in a row.
     EmptyItem,
-    /// Letters that are no name of the field.
+    /// A word is not a name of the field.
     UnknownName,
-    /// A character that no expression contains.
+    /// A character cannot occur in an expression.
     Character(char),
-    /// A number of more than four digits.
+    /// A number has more than four digits.
     LongNumber,
-    /// An item that has none of the five forms.
+    /// An item has none of the forms `*`, `*/n`, `a`, `a-b` and `a-b/n`.
     Malformed,
-    /// More than 512 bytes.
+    /// The text is longer than 512 bytes.
     TooLong,
-    /// A step of zero.
+    /// A step is zero.
     StepZero,
-    /// A step behind a single value.
+    /// A step follows a single value.
     StepOnValue,
-    /// A range that descends.
+    /// A range descends.
     Reversed,
-    /// A `TZ=` or `CRON_TZ=` before the fields.
+    /// `TZ=` or `CRON_TZ=` precedes the fields.
     Zone,
 }
 
-impl ProblemKind {
+impl CronProblemKind {
     /// Returns the stable diagnostic code, `D201` to `D208`.
     pub const fn code(self) -> &'static str {
         match self {
@@ -136,45 +138,47 @@ impl ProblemKind {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for CronProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let token = &self.token;
         match (self.kind, self.field) {
-            (ProblemKind::FieldCount(found), _) => {
+            (CronProblemKind::FieldCount(found), _) => {
                 write!(
                     f,
                     "`schedule` must have five fields, found {}",
                     in_words(found)
                 )
             }
-            (ProblemKind::Macro, _) => write!(f, "`{token}` is not five fields"),
-            (ProblemKind::OutOfRange, Some(field)) => write!(f, "{field} {token} is out of range"),
-            (ProblemKind::OutOfRange, None) => write!(f, "{token} is out of range"),
-            (ProblemKind::OtherSyntax | ProblemKind::Malformed, _) => {
+            (CronProblemKind::Macro, _) => write!(f, "`{token}` is not five fields"),
+            (CronProblemKind::OutOfRange, Some(field)) => {
+                write!(f, "{field} {token} is out of range")
+            }
+            (CronProblemKind::OutOfRange, None) => write!(f, "{token} is out of range"),
+            (CronProblemKind::OtherSyntax | CronProblemKind::Malformed, _) => {
                 write!(f, "`{token}` is not five-field syntax")
             }
-            (ProblemKind::EmptyItem, Some(field)) => write!(f, "empty item in {field}"),
-            (ProblemKind::EmptyItem, None) => f.write_str("empty item"),
-            (ProblemKind::UnknownName, Some(field)) => write!(f, "unknown {field} `{token}`"),
-            (ProblemKind::UnknownName, None) => write!(f, "unknown name `{token}`"),
-            (ProblemKind::Character(found), _) => {
+            (CronProblemKind::EmptyItem, Some(field)) => write!(f, "empty item in {field}"),
+            (CronProblemKind::EmptyItem, None) => f.write_str("empty item"),
+            (CronProblemKind::UnknownName, Some(field)) => write!(f, "unknown {field} `{token}`"),
+            (CronProblemKind::UnknownName, None) => write!(f, "unknown name `{token}`"),
+            (CronProblemKind::Character(found), _) => {
                 write!(
                     f,
                     "character U+{:04X} is not five-field syntax",
                     u32::from(found)
                 )
             }
-            (ProblemKind::LongNumber, _) => write!(f, "number `{token}` has too many digits"),
-            (ProblemKind::TooLong, _) => f.write_str("`schedule` is longer than 512 bytes"),
-            (ProblemKind::StepZero, _) => write!(f, "step 0 in `{token}`"),
-            (ProblemKind::StepOnValue, _) => {
+            (CronProblemKind::LongNumber, _) => write!(f, "number `{token}` has too many digits"),
+            (CronProblemKind::TooLong, _) => f.write_str("`schedule` is longer than 512 bytes"),
+            (CronProblemKind::StepZero, _) => write!(f, "step 0 in `{token}`"),
+            (CronProblemKind::StepOnValue, _) => {
                 write!(
                     f,
                     "`{token}` has a step on a single value; a step needs `*` or a range"
                 )
             }
-            (ProblemKind::Reversed, _) => write!(f, "`{token}` descends"),
-            (ProblemKind::Zone, _) => write!(f, "`{token}` puts a zone inside the expression"),
+            (CronProblemKind::Reversed, _) => write!(f, "`{token}` descends"),
+            (CronProblemKind::Zone, _) => write!(f, "`{token}` puts a zone inside the expression"),
         }
     }
 }

@@ -1,24 +1,25 @@
-//! Finding matching wall minutes. A wall minute is counted from 1970-01-01T00:00 on the clock
-//! in question; the search jumps months, days and hours and never walks minutes.
+//! The search for matching local minutes, counted from 1970-01-01T00:00 local time. It jumps months,
+//! days and hours and never visits single minutes.
 
 use crate::CronExpr;
-use crate::civil::{LAST_DAY, MINUTES_PER_DAY, Month, Page, weekday};
-use crate::expr::Rhythm;
+use crate::civil::{LAST_DAY, MINUTES_PER_DAY, Month, MonthEntry, weekday};
+use crate::expr::Cycle;
 
-/// What a search that finds nothing returns: beyond the domain, so that one comparison tells both.
+// "No match" is a minute after the domain and not `None`, so that callers need one comparison for
+// both.
 const NO_MINUTE: u32 = u32::MAX;
 
 impl CronExpr {
-    /// Returns the first matching wall minute that is not before `minute`, or [`NO_MINUTE`].
+    /// Returns the first matching local minute at or after `minute`, or [`NO_MINUTE`].
     pub(crate) fn first_from(&self, minute: u32) -> u32 {
-        if self.rhythm == Rhythm::Dated {
+        if self.cycle == Cycle::Dated {
             return self.first_by_date(minute);
         }
-        if self.rhythm == Rhythm::Hourly {
+        if self.cycle == Cycle::Hourly {
             return self.first_in_hours(minute);
         }
-        let days = if self.rhythm == Rhythm::Weekly {
-            // Two weeks of weekday bits, shifted so that bit 0 is this day.
+        let days = if self.cycle == Cycle::Weekly {
+            // Two weeks of weekday bits, shifted so that bit 0 is the day of `minute`.
             let weeks = u32::from(self.weekdays) * (1 | 1 << 7);
             weeks >> weekday(minute / MINUTES_PER_DAY)
         } else {
@@ -38,9 +39,9 @@ impl CronExpr {
         }
     }
 
-    /// Returns the first match from `minute` on by a mask of days whose bit 0 is its own.
+    /// Returns the first match at or after `minute`. Bit 0 of `days` is the day of `minute`.
     ///
-    /// Masks are shifted to what is left of them, so that their lowest bit is the way to go.
+    /// Masks are shifted so that the number of trailing zeros is the distance to the next value.
     #[inline]
     fn first_among(&self, days: u32, minute: u32) -> u32 {
         let of_day = minute % MINUTES_PER_DAY;
@@ -65,21 +66,22 @@ impl CronExpr {
         minute - of_day + ahead
     }
 
-    // Apart, so that the registers it saves are not saved for expressions without dates.
+    // Not inlined: its register saves would slow down expressions without dates.
     #[inline(never)]
     fn first_by_date(&self, minute: u32) -> u32 {
         let day = minute / MINUTES_PER_DAY;
         let month = Month::of(day);
-        let days = self.days_of(month.page()) >> (day - month.first());
+        let days = self.days_of(month.entry()) >> (day - month.first());
         if days != 0 {
             let found = self.first_among(days, minute);
             if found != NO_MINUTE {
                 return found;
             }
         }
-        // Most often the listed month that follows has a day.
+        // The next listed month usually has a matching day; only dates such as 29 February need the
+        // loop.
         let next = self.next_listed(month);
-        match self.days_of(next.page()) {
+        match self.days_of(next.entry()) {
             0 => self.first_beyond(next),
             days => self.first_in(days, next),
         }
@@ -89,7 +91,7 @@ impl CronExpr {
     fn first_beyond(&self, mut month: Month) -> u32 {
         while !self.never_fires() && month.first() <= LAST_DAY {
             month = self.next_listed(month);
-            let days = self.days_of(month.page());
+            let days = self.days_of(month.entry());
             if days != 0 {
                 return self.first_in(days, month);
             }
@@ -97,29 +99,29 @@ impl CronExpr {
         NO_MINUTE
     }
 
-    /// Returns the first match on the days of a mask whose bit 0 is the first of the month.
+    /// Returns the first match in a month. Bit 0 of `days` is the first day of the month.
     #[inline]
     fn first_in(&self, days: u32, month: Month) -> u32 {
         let day = month.first() + days.trailing_zeros();
         day * MINUTES_PER_DAY + u32::from(self.earliest)
     }
 
-    /// Returns the first listed month after one.
+    /// Returns the first listed month after `month`.
     #[inline]
     fn next_listed(&self, month: Month) -> Month {
-        // Two years of months, shifted so that bit 0 is the month after.
+        // Two years of month bits, shifted so that bit 0 is the month after `month`.
         let years = u32::from(self.months >> 1) * (1 | 1 << 12);
-        month.plus(1 + (years >> month.page().of_year).trailing_zeros())
+        month.plus(1 + (years >> month.entry().of_year).trailing_zeros())
     }
 
-    /// Returns the last matching wall minute that is not after `minute`.
+    /// Returns the last matching local minute at or before `minute`.
     pub(crate) fn last_until(&self, minute: u32) -> Option<u32> {
         if self.never_fires() {
             return None;
         }
         let day = minute / MINUTES_PER_DAY;
         let month = Month::of(day);
-        let days = self.days_of(month.page());
+        let days = self.days_of(month.entry());
         let today = 1 << (day - month.first());
         if days & today != 0
             && let Some(time) = self.last_time(minute % MINUTES_PER_DAY)
@@ -130,7 +132,7 @@ impl CronExpr {
             .or_else(|| self.last_in_earlier_month(month))
     }
 
-    /// Counts the matching wall minutes from `from` until just before `until`.
+    /// Counts the matching local minutes in `from..until`.
     pub(crate) fn count_between(&self, from: u32, until: u32) -> u64 {
         if from >= until || self.never_fires() {
             return 0;
@@ -147,7 +149,7 @@ impl CronExpr {
         count
     }
 
-    /// Tells whether the wall minute matches.
+    /// Returns `true` if the expression matches the local minute.
     pub(crate) fn matches_minute(&self, minute: u32) -> bool {
         let time = minute % MINUTES_PER_DAY;
         self.minutes >> (time % 60) & 1 != 0
@@ -157,51 +159,51 @@ impl CronExpr {
 
     fn fires_on(&self, day: u32) -> bool {
         let month = Month::of(day);
-        self.days_of(month.page()) >> (day - month.first()) & 1 != 0
+        self.days_of(month.entry()) >> (day - month.first()) & 1 != 0
     }
 
     fn last_in_earlier_month(&self, mut month: Month) -> Option<u32> {
         loop {
-            let of_year = u32::from(month.page().of_year);
+            let of_year = u32::from(month.entry().of_year);
             let earlier = self.months & ((1 << of_year) - 1);
             month = month.minus(if earlier != 0 {
                 of_year - earlier.ilog2()
             } else {
                 of_year + 12 - self.months.ilog2()
             })?;
-            if let Some(found) = self.last_among(self.days_of(month.page()), month) {
+            if let Some(found) = self.last_among(self.days_of(month.entry()), month) {
                 return Some(found);
             }
         }
     }
 
-    /// Returns the last match on the days of a mask whose bit 0 is the first of the month.
+    /// Returns the last match in a month. Bit 0 of `days` is the first day of the month.
     fn last_among(&self, days: u32, month: Month) -> Option<u32> {
         let day = month.first() + days.checked_ilog2()?;
         Some(day * MINUTES_PER_DAY + self.latest_time())
     }
 
-    /// Returns the matching days of a month; bit 0 is its first.
+    /// Returns the matching days of a month. Bit 0 is the first day.
     #[inline]
-    fn days_of(&self, page: &Page) -> u32 {
-        if self.months >> page.of_year & 1 == 0 {
+    fn days_of(&self, month: &MonthEntry) -> u32 {
+        if self.months >> month.of_year & 1 == 0 {
             return 0;
         }
-        let valid = u32::MAX >> (32 - page.length);
-        // Six weeks of weekday bits, shifted so that bit 0 is the first of the month.
+        let valid = u32::MAX >> (32 - month.length);
+        // Six weeks of weekday bits, shifted so that bit 0 is the first day of the month.
         const WEEKS: u64 = 1 | 1 << 7 | 1 << 14 | 1 << 21 | 1 << 28 | 1 << 35;
-        let by_weekday = ((u64::from(self.weekdays) * WEEKS) >> page.weekday) as u32;
+        let by_weekday = ((u64::from(self.weekdays) * WEEKS) >> month.weekday) as u32;
         (self.days >> 1 | by_weekday) & valid
     }
 
-    /// Counts the matching days from day number `first` until just before `last`.
+    /// Counts the matching days in `first..last`, as day numbers.
     fn count_days(&self, first: u32, last: u32) -> u64 {
         let mut count = 0;
         let mut day = first;
         while day < last {
             let month = Month::of(day);
-            let next = month.first() + u32::from(month.page().length);
-            let mut days = self.days_of(month.page()) >> (day - month.first());
+            let next = month.first() + u32::from(month.entry().length);
+            let mut days = self.days_of(month.entry()) >> (day - month.first());
             if last < next {
                 days &= (1 << (last - day)) - 1;
             }

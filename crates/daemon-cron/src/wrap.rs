@@ -1,28 +1,30 @@
-//! Values that go round: the second spelling of Sunday, and ranges that descend.
+//! Values that wrap around: 7 as Sunday, and the ascending form of descending ranges.
 
-use crate::Field;
+use crate::CronField;
 
-/// Maps the day of the week 7 to 0; every other value is itself.
-pub(crate) const fn distinct(field: Field, value: u32) -> u32 {
+/// Maps the day of the week 7 to 0 and returns every other value unchanged.
+pub(crate) const fn distinct(field: CronField, value: u32) -> u32 {
     match (field, value) {
-        (Field::DayOfWeek, 7) => 0,
+        (CronField::DayOfWeek, 7) => 0,
         _ => value,
     }
 }
 
-/// Spells the range the author of `low-high/step` meant, with `low > high`, in ascending items.
-pub(crate) fn ascending(field: Field, low: u32, high: u32, step: u32) -> String {
+/// Writes the descending range `low-high/step` as ascending items with the same values.
+pub(crate) fn ascending(field: CronField, low: u32, high: u32, step: u32) -> String {
     if step > 1 {
         return stepped_round(field, low, high, step);
     }
     match (field, low, high) {
-        (Field::DayOfWeek, 7, _) => range(0, high),
-        (Field::DayOfWeek, _, 0) => range(low, 7),
+        (CronField::DayOfWeek, 7, _) => range(0, high),
+        (CronField::DayOfWeek, _, 0) => range(low, 7),
         _ => format!("{},{}", range(low, field.last()), range(field.min(), high)),
     }
 }
 
-fn stepped_round(field: Field, low: u32, high: u32, step: u32) -> String {
+// After the wrap a step can continue at any value, which no range with a step expresses. The values
+// are listed instead.
+fn stepped_round(field: CronField, low: u32, high: u32, step: u32) -> String {
     let size = field.last() - field.min() + 1;
     let mut values: Vec<u32> = (low..=high + size)
         .step_by(usize::try_from(step).expect("a step has at most four digits"))

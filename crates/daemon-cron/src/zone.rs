@@ -1,4 +1,4 @@
-//! Zones as stretches of constant offset, tabulated so that finding one costs a lookup.
+//! Time zones as a table of stretches with a constant offset.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,23 +8,36 @@ use jiff::tz::TimeZone;
 
 use crate::civil::{FIRST_SECOND, LAST_SECOND};
 
-/// A time zone with its transitions at hand.
+/// A time zone with a table of its offset transitions.
 ///
-/// Cloning shares the table. The table reaches to the year 2100; later instants are looked up in
-/// the zone's rules.
+/// Clones share the table, so create one `Zone` per time zone and clone it for each schedule. The
+/// table covers 1972 to 2100; for later instants the rules of the zone are evaluated.
+///
+/// Two zones are equal if they have the same name and the same transitions until 2100.
+///
+/// # Examples
+///
+/// ```
+/// use daemon_cron::Zone;
+///
+/// let tokyo = Zone::new(jiff::tz::TimeZone::get("Asia/Tokyo")?);
+/// assert_eq!(tokyo.name(), "Asia/Tokyo");
+/// assert!(tokyo.is_fixed());
+/// # Ok::<(), jiff::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Zone(Arc<Table>);
 
 struct Table {
     name: Box<str>,
     zone: TimeZone,
-    /// Consecutive from the start of the domain; the last reaches `TABLE_END` or beyond.
+    /// Consecutive from the start of the domain. The last one ends at `TABLE_END` or later.
     stretches: Box<[Stretch]>,
-    /// For each span of 2²⁴ seconds the stretch its first second lies in.
+    /// For each span of 2²⁴ seconds the stretch that contains its first second.
     index: Box<[u16]>,
 }
 
-/// A stretch of time in which the zone keeps one offset. All values are seconds.
+/// A stretch of time in which the offset of a zone is constant. All values are seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) start: i64,
@@ -34,18 +47,22 @@ pub(crate) struct Stretch {
     pub(crate) before: i64,
     /// The offset from `end` on.
     pub(crate) after: i64,
-    /// From here on no minute is a second pass and no gap has just ended.
+    /// The first second after the gap or the repeated time that begins the stretch.
     pub(crate) settled: i64,
 }
 
+/// 2100-01-01T00:00:00Z.
 const TABLE_END: i64 = 4_102_444_800;
+
+// 2²⁴ seconds are 194 days. Few transitions fall into one span, so the scan that follows the lookup
+// is short, and the index of 128 years stays small.
 const SPAN_BITS: u32 = 24;
 
 impl Zone {
-    /// Tabulates the transitions of a zone.
+    /// Creates a zone from a `jiff` time zone, and computes the table of its transitions.
     ///
-    /// Where zones come from is the caller's choice; jiff's `TimeZone::get` reads the system's
-    /// time zone database.
+    /// `jiff`'s [`TimeZone::get`] reads a zone from the time zone database of the system; a zone can
+    /// also come from TZif data or a POSIX string.
     pub fn new(zone: TimeZone) -> Self {
         let name = match zone.iana_name() {
             Some(name) => name.into(),
@@ -70,27 +87,27 @@ impl Zone {
         }))
     }
 
-    /// Returns coordinated universal time.
+    /// Returns Coordinated Universal Time (UTC).
     pub fn utc() -> Self {
         Self::new(TimeZone::UTC)
     }
 
-    /// Returns the IANA name, or the offset of a zone that has none.
+    /// Returns the IANA name, or the offset if the zone has no name.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Returns the zone as jiff knows it.
+    /// Returns the `jiff` time zone, for printing ticks in local time.
     pub fn time_zone(&self) -> &TimeZone {
         &self.0.zone
     }
 
-    /// Tells whether the offset never changes.
+    /// Returns `true` if the offset is the same from 1972 on.
     pub fn is_fixed(&self) -> bool {
         self.0.stretches.len() == 1
     }
 
-    /// Returns the stretch `second` lies in.
+    /// Returns the stretch that contains `second`.
     pub(crate) fn stretch_at(&self, second: i64) -> Stretch {
         match self.tabulated(second) {
             Some(stretch) => *stretch,
@@ -98,7 +115,7 @@ impl Zone {
         }
     }
 
-    /// Returns the stretch `second` lies in unless it is beyond the table.
+    /// Returns the stretch that contains `second`, or `None` if `second` is after the table.
     #[inline]
     pub(crate) fn tabulated(&self, second: i64) -> Option<&Stretch> {
         let Table {
@@ -125,20 +142,22 @@ fn index_of(stretches: &[Stretch]) -> Box<[u16]> {
         .collect()
 }
 
-/// Looks the stretch around `second` up in the zone's rules. Transitions that keep the offset
-/// (a new abbreviation) do not bound it.
+/// Computes the stretch that contains `second` from the rules of the zone. Transitions that keep the
+/// offset, such as a new abbreviation, do not end a stretch.
 fn stretch_of(zone: &TimeZone, second: i64) -> Stretch {
     let at = timestamp(second);
     let offset = i64::from(zone.to_offset(at).seconds());
     let offset_at = |second: i64| i64::from(zone.to_offset(timestamp(second)).seconds());
     let changed = |transition: &i64| offset_at(*transition) != offset_at(*transition - 1);
-    // `preceding` is strict: a transition at this very second must be seen.
+    // `preceding` is strict, but a transition at `second` itself begins the stretch.
     let start = zone
         .preceding(timestamp(second + 1))
         .map(|transition| transition.timestamp().as_second())
+        // Transitions over a year before the domain cannot affect a tick in it.
         .take_while(|transition| *transition > FIRST_SECOND - 366 * 86_400)
         .find(changed);
-    // A compiled zone without a rule for later years repeats its last transition for ever.
+    // For a TZif file without a rule for later years, `following` repeats the last transition without
+    // end. The search stops at the first transition that is not later than the one before it.
     let mut last = second;
     let mut is_onward = |transition: &i64| *transition > std::mem::replace(&mut last, *transition);
     let end = zone
@@ -158,20 +177,20 @@ fn stretch_of(zone: &TimeZone, second: i64) -> Stretch {
 }
 
 fn timestamp(second: i64) -> Timestamp {
-    Timestamp::from_second(second).expect("the domain and a second beside it are representable")
+    Timestamp::from_second(second).expect("the domain and its adjacent seconds are representable")
 }
 
-/// Returns the second an instant lies in; none outside the years 1972 to 9998.
+/// Returns the whole second of an instant, or `None` outside the years 1972 to 9998.
 #[inline]
 pub(crate) fn second_of(instant: Timestamp) -> Option<i64> {
-    // `as_second` truncates, and the domain is after the epoch, where that is the floor.
+    // `as_second` truncates towards zero. In the domain, which is after the epoch, this is the floor.
     let second = instant.as_second();
     (FIRST_SECOND..=LAST_SECOND)
         .contains(&second)
         .then_some(second)
 }
 
-/// Returns the instant a second begins with; none outside the domain.
+/// Returns the instant at which a second begins, or `None` outside the domain.
 #[inline]
 pub(crate) fn in_domain(second: i64) -> Option<Timestamp> {
     if !(FIRST_SECOND..=LAST_SECOND).contains(&second) {
@@ -182,6 +201,8 @@ pub(crate) fn in_domain(second: i64) -> Option<Timestamp> {
 
 impl PartialEq for Zone {
     fn eq(&self, other: &Self) -> bool {
+        // The name alone does not identify a zone: two versions of the time zone database can give it
+        // different transitions. Clones, the common case, are recognised by the pointer.
         Arc::ptr_eq(&self.0, &other.0)
             || (self.0.name == other.0.name && self.0.stretches == other.0.stretches)
     }

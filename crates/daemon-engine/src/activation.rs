@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use daemon_event::{ActivationId, DaemonKey, InvalidId, Subject, TriggerKey};
-use daemon_schedule::Missed;
+use daemon_schedule::MissedTicks;
 use jiff::Timestamp;
 
 use crate::chain::Chain;
@@ -123,7 +123,7 @@ pub struct Occasion {
     /// What clocks in the zone showed, with their offset.
     pub local: String,
     /// The ticks before it that got no activation of their own.
-    pub missed: Option<Missed>,
+    pub missed: Option<MissedTicks>,
 }
 
 /// One durable wake-execute cycle; unique per (daemon, trigger key).

@@ -231,8 +231,8 @@ fn conditions_met<'a>(from: &Ingredients<'a>) -> Vec<Vec<(u32, &'a str)>> {
 }
 
 /// Counts the ticks that got no activation of their own: those that joined the newest one, and what each of them tells.
-fn missed(from: &Ingredients<'_>) -> Option<daemon_schedule::Missed> {
-    let ticks: BTreeMap<Timestamp, Option<&daemon_schedule::Missed>> = from
+fn missed(from: &Ingredients<'_>) -> Option<daemon_schedule::MissedTicks> {
+    let ticks: BTreeMap<Timestamp, Option<&daemon_schedule::MissedTicks>> = from
         .activation
         .triggers
         .iter()
@@ -256,7 +256,7 @@ fn missed(from: &Ingredients<'_>) -> Option<daemon_schedule::Missed> {
     let oldest = told().map(|missed| missed.first).min();
     let count = told().map(|missed| missed.count).sum::<u64>()
         + u64::try_from(joined.count()).expect("a count fits");
-    Some(daemon_schedule::Missed {
+    Some(daemon_schedule::MissedTicks {
         count,
         first: oldest.into_iter().chain(list.first().copied()).min()?,
         last: *list.last()?,
@@ -268,7 +268,7 @@ fn reasons<'a>(
     from: &Ingredients<'a>,
     conditions: &'a [Vec<(u32, &'a str)>],
     local: &'a [String],
-    missed: Option<&'a daemon_schedule::Missed>,
+    missed: Option<&'a daemon_schedule::MissedTicks>,
 ) -> Vec<Reason<'a>> {
     let schedule = from.daemon.schedule_text();
     let newest_tick = from

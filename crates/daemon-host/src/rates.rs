@@ -1,6 +1,6 @@
 //! Schedules that ask for more activations than the rates let begin.
 
-use daemon_cron::{Field, Schedule};
+use daemon_cron::{CronField, Schedule};
 use daemon_store::Rates;
 use jiff::Timestamp;
 
@@ -29,8 +29,8 @@ struct Frequency {
 impl Frequency {
     /// Reads it off the expression: an hour in which it fires holds each of its minutes once.
     fn of(schedule: &Schedule) -> Self {
-        let an_hour = schedule.expr().mask(Field::Minute).count_ones();
-        let hours = schedule.expr().mask(Field::Hour).count_ones();
+        let an_hour = schedule.expr().mask(CronField::Minute).count_ones();
+        let hours = schedule.expr().mask(CronField::Hour).count_ones();
         Self {
             an_hour,
             a_day: an_hour * hours,
@@ -85,7 +85,7 @@ fn busiest_hour<'a>(schedules: impl Iterator<Item = &'a Schedule>, now: Timestam
     for schedule in schedules {
         let offset = schedule.zone().time_zone().to_offset(now).seconds();
         let shift = offset.div_euclid(3_600).rem_euclid(24);
-        let mask = schedule.expr().mask(Field::Hour);
+        let mask = schedule.expr().mask(CronField::Hour);
         let an_hour = u64::from(Frequency::of(schedule).an_hour);
         for (hour, sum) in (0_i32..).zip(&mut hours) {
             if mask >> (hour + shift).rem_euclid(24) & 1 == 1 {

@@ -1,6 +1,7 @@
-//! The scheduler alone in a tokio loop: `cargo run -p daemon-schedule --example embed_tokio`.
+//! The scheduler in a tokio loop: `cargo run -p daemon-schedule --example embed_tokio -- 3`.
 //!
-//! It waits for as many ticks as its argument says; without one it tells when the first is due.
+//! The argument is the number of ticks to wait for. Without it the example prints when the first
+//! ticks are due.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 #![expect(
     clippy::disallowed_methods,

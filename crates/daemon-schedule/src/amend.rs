@@ -1,11 +1,14 @@
-//! Rows as they are recorded and amended: ranges of ticks, and what an edit, a clock or an earlier record cuts off them.
+//! Rows of tick ranges, and their changes after an edit, a clock step or an earlier record.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::recurrence::Recurrence;
 use crate::tick::{TickOutcome, TickRow};
 
-/// Records the ticks that an edit or a removal at `now` found unrecorded.
+/// Returns the row of the ticks that were not recorded yet when a schedule was edited or removed at
+/// `now`.
+///
+/// Returns `None` if every tick up to `now` was recorded. `after` is the cursor of the old schedule.
 pub fn superseded(
     recurrence: &dyn Recurrence,
     after: Timestamp,
@@ -14,10 +17,29 @@ pub fn superseded(
     range(recurrence, after, now, TickOutcome::Superseded)
 }
 
-/// Splits a recorded row at an instant the clock stepped back to: what stays, and what is
-/// `retracted`.
+/// Splits a recorded row at `now` after the clock stepped back to it. Returns the part that stays
+/// and the part that is now `retracted`.
 ///
-/// An enqueued tick stays: its activation exists.
+/// An enqueued tick stays, because its activation exists.
+///
+/// # Examples
+///
+/// ```
+/// use daemon_cron::{Schedule, Zone};
+/// use daemon_schedule::{TickOutcome, TickRow, retracted};
+///
+/// let hourly = Schedule::new("0 * * * *".parse()?, Zone::utc());
+/// let row = TickRow {
+///     first: "2026-11-20T07:00:00Z".parse()?,
+///     scheduled_at: "2026-11-20T10:00:00Z".parse()?,
+///     count: 4,
+///     outcome: TickOutcome::MissedWindow,
+/// };
+/// let (kept, later) = retracted(row, &hourly, "2026-11-20T08:30:00Z".parse()?);
+/// assert_eq!(kept.map(|row| row.count), Some(2));
+/// assert_eq!(later.map(|row| (row.count, row.outcome)), Some((2, TickOutcome::Retracted)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn retracted(
     row: TickRow,
     recurrence: &dyn Recurrence,
@@ -41,10 +63,10 @@ pub fn retracted(
     )
 }
 
-/// Cuts what is recorded already out of a row that is about to be written.
+/// Removes the ticks that are recorded already from a row that is about to be written.
 ///
-/// `recorded` are the spans of existing rows, each from its first to its last instant, oldest
-/// first. What is left are the row's other ticks, in as many rows as there are pieces.
+/// `recorded` are the first and last instants of existing rows, oldest first. The remaining ticks
+/// are returned as one row for each consecutive range.
 pub fn unrecorded(
     row: TickRow,
     recurrence: &dyn Recurrence,
@@ -61,6 +83,8 @@ pub fn unrecorded(
     pieces
 }
 
+/// Returns the row of all ticks later than `after` and not later than `until`, or `None` if there
+/// are no such ticks.
 pub(crate) fn range(
     recurrence: &dyn Recurrence,
     after: Timestamp,
@@ -71,6 +95,7 @@ pub(crate) fn range(
     let first = recurrence
         .next_after(after)
         .expect("there is a tick in the span");
+    // Most rows are single ticks, which need no calendar to count.
     let count = if first == scheduled_at {
         1
     } else {
@@ -84,6 +109,7 @@ pub(crate) fn range(
     })
 }
 
+// Spans exclude their start, so a span that includes `tick` starts a nanosecond earlier.
 pub(crate) fn just_before(tick: Timestamp) -> Timestamp {
     tick.saturating_sub(SignedDuration::from_nanos(1))
         .expect("saturates for absolute durations")

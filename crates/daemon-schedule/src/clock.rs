@@ -1,16 +1,19 @@
-//! Steps of the wall clock, told by a clock that never steps.
+//! Detection of steps of the wall clock, by comparison with a clock that does not step.
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// How far the wall clock may drift from the boot-time clock before it has stepped.
+/// The largest drift between the wall clock and the boot-time clock that is not a step: 60 seconds.
 pub const MAX_DRIFT: SignedDuration = SignedDuration::from_secs(60);
 
-/// Compares the wall clock with the time since boot, suspend included.
+/// Detects steps of the wall clock by comparing it with the time since boot.
 ///
-/// The boot-time clock runs evenly, so the difference of the two is constant until somebody sets the
-/// wall clock. Small corrections add up until together they are a step.
+/// The boot-time clock includes suspend and runs evenly, so the difference between the two clocks is
+/// constant until the wall clock is set. Small corrections add up: when their sum exceeds
+/// [`MAX_DRIFT`], it is reported as one step.
+///
+/// # Examples
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,21 +29,24 @@ pub const MAX_DRIFT: SignedDuration = SignedDuration::from_secs(60);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ClockWatch {
-    /// The wall clock when the machine was booted, as it was last believed.
+    /// The wall-clock time of boot as of the first call or the last step. `None` before the first
+    /// call.
     booted: Option<SignedDuration>,
 }
 
-/// A step of the wall clock, and by how much.
+/// A step of the wall clock. The duration is positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockStep {
-    /// Onward: time that nobody was awake in.
+    /// The clock was set forward. The skipped time is treated like downtime.
     Forward(SignedDuration),
-    /// Back: instants come a second time.
+    /// The clock was set back. Instants occur a second time.
     Backward(SignedDuration),
 }
 
 impl ClockWatch {
-    /// Takes one look at both clocks; to be called about once a second.
+    /// Compares a reading of both clocks with the previous one, and returns a step if there was one.
+    ///
+    /// Call it about once a second, with the clocks read one right after the other.
     pub fn observe(&mut self, wall: Timestamp, since_boot: Duration) -> Option<ClockStep> {
         let since_boot = SignedDuration::try_from(since_boot).unwrap_or(SignedDuration::MAX);
         let booted = wall.as_duration().saturating_sub(since_boot);
@@ -49,6 +55,8 @@ impl ClockWatch {
             return None;
         };
         let drift = booted.saturating_sub(believed);
+        // `booted` stays at its old value, so that a clock which is slewed in small corrections is
+        // noticed too.
         if drift.abs() <= MAX_DRIFT {
             return None;
         }

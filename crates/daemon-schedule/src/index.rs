@@ -1,22 +1,24 @@
-//! The distinct expressions of one zone as bitmaps, one per field value: testing a minute is an
-//! "and" over five of them, a word of 64 expressions at a time.
+//! The distinct expressions of a zone as bitmaps, one for each value of each field.
+//!
+//! Testing a minute is an "and" over five bitmaps, 64 expressions at a time. The alternative, a heap
+//! of next instants, costs a search and a sift for each key that fires.
 
-use daemon_cron::{CronExpr, Field, WallMinute, Walls, Zone};
+use daemon_cron::{CronExpr, CronField, WallMinute, WallTime, Zone};
 use jiff::Timestamp;
 
-const FIELDS: [Field; 5] = [
-    Field::Minute,
-    Field::Hour,
-    Field::DayOfMonth,
-    Field::Month,
-    Field::DayOfWeek,
+const FIELDS: [CronField; 5] = [
+    CronField::Minute,
+    CronField::Hour,
+    CronField::DayOfMonth,
+    CronField::Month,
+    CronField::DayOfWeek,
 ];
 
-/// The expressions of one zone; each stands at a position and belongs to a group.
+/// The expressions of a zone. Each has a position in the bitmaps and belongs to a group.
 #[derive(Debug)]
 pub(crate) struct ZoneIndex {
     zone: Zone,
-    /// The group at each position; positions of removed expressions match nothing.
+    /// The group at each position. The bits of a vacant position are zero.
     groups: Vec<u32>,
     vacant: Vec<u32>,
     by_value: [Vec<Bitmap>; 5],
@@ -46,7 +48,7 @@ impl ZoneIndex {
         &self.zone
     }
 
-    /// Gives an expression a position.
+    /// Adds an expression and returns its position.
     pub(crate) fn insert(&mut self, expr: &CronExpr, group: u32) -> u32 {
         let position = match self.vacant.pop() {
             Some(position) => position,
@@ -57,6 +59,7 @@ impl ZoneIndex {
         };
         let at = usize::try_from(position).expect("positions fit");
         self.groups[at] = group;
+        // All bitmaps have the same length, so that `collect` can combine them word by word.
         if at / 64 == self.either_day.len() {
             self.bitmaps().for_each(|bitmap| bitmap.push(0));
         }
@@ -64,7 +67,7 @@ impl ZoneIndex {
         position
     }
 
-    /// Takes an expression off its position.
+    /// Removes the expression at a position.
     pub(crate) fn remove(&mut self, position: u32) {
         let at = usize::try_from(position).expect("positions fit");
         self.bitmaps()
@@ -97,36 +100,37 @@ impl ZoneIndex {
             .chain([&mut self.either_day, &mut self.fixed_time])
     }
 
-    /// Appends the groups that fire at an instant, each once.
+    /// Appends the groups that fire at an instant. Each group occurs once.
     pub(crate) fn due_at(&self, instant: Timestamp, acc: &mut Vec<u32>) {
-        // Most minutes are no expression's, and need no calendar.
+        // In many minutes no expression can fire. These need no calendar arithmetic.
         let minute = self.zone.minute_at(instant);
-        if minute.is_some_and(|minute| self.is_nobodys(minute)) {
+        if minute.is_some_and(|minute| self.is_unused(minute)) {
             return;
         }
-        if let Some(walls) = self.zone.walls_at(instant) {
-            self.due(&walls, acc);
+        if let Some(wall) = self.zone.wall_time_at(instant) {
+            self.due(&wall, acc);
         }
     }
 
-    fn is_nobodys(&self, minute: u32) -> bool {
+    fn is_unused(&self, minute: u32) -> bool {
         let minute = usize::try_from(minute).expect("an hour has few minutes");
         let [minutes, ..] = &self.by_value;
         minutes[minute].iter().all(|word| *word == 0)
     }
 
-    fn due(&self, walls: &Walls, acc: &mut Vec<u32>) {
+    fn due(&self, wall: &WallTime, acc: &mut Vec<u32>) {
+        // One bitmap for all minutes: an expression that matches several skipped minutes fires once.
         let mut hits = Bitmap::new();
-        if let Some(shown) = walls.shown {
-            let passes = if walls.is_repeated {
-                Passes::Interval
+        if let Some(shown) = wall.shown {
+            let eligible = if wall.is_repeated {
+                Eligible::Intervals
             } else {
-                Passes::All
+                Eligible::All
             };
-            self.collect(shown, passes, &mut hits);
+            self.collect(shown, eligible, &mut hits);
         }
-        for skipped in walls.skipped() {
-            self.collect(skipped, Passes::FixedTime, &mut hits);
+        for skipped in wall.skipped() {
+            self.collect(skipped, Eligible::FixedTimes, &mut hits);
         }
         for (word, mut bits) in hits.into_iter().enumerate() {
             while bits != 0 {
@@ -137,8 +141,8 @@ impl ZoneIndex {
         }
     }
 
-    /// Sets the bits of the expressions that match a minute on the wall.
-    fn collect(&self, wall: WallMinute, passes: Passes, hits: &mut Bitmap) {
+    /// Sets the bits of the eligible expressions that match a local minute.
+    fn collect(&self, wall: WallMinute, eligible: Eligible, hits: &mut Bitmap) {
         let [minutes, hours, days, months, weekdays] = self.at(wall);
         for word in 0..self.either_day.len() {
             let time = minutes[word] & hours[word];
@@ -147,7 +151,8 @@ impl ZoneIndex {
             }
             let (day, weekday) = (days[word], weekdays[word]);
             let date = months[word] & (day & weekday | self.either_day[word] & (day | weekday));
-            let bits = time & date & passes.admit(self.fixed_time[word]);
+            let bits = time & date & eligible.mask(self.fixed_time[word]);
+            // Allocated at the first match: in most minutes nothing fires.
             if bits != 0 {
                 hits.resize(self.either_day.len(), 0);
                 hits[word] |= bits;
@@ -165,22 +170,22 @@ impl ZoneIndex {
     }
 }
 
-/// Which expressions may fire at a minute.
+/// The expressions that can fire at a local minute.
 #[derive(Clone, Copy)]
-enum Passes {
+enum Eligible {
     All,
-    /// Clocks show the minute for the second time.
-    Interval,
-    /// The minute was skipped.
-    FixedTime,
+    /// The local clock shows the minute for the second time.
+    Intervals,
+    /// The local clock skipped the minute.
+    FixedTimes,
 }
 
-impl Passes {
-    const fn admit(self, fixed_time: u64) -> u64 {
+impl Eligible {
+    const fn mask(self, fixed_time: u64) -> u64 {
         match self {
             Self::All => u64::MAX,
-            Self::Interval => !fixed_time,
-            Self::FixedTime => fixed_time,
+            Self::Intervals => !fixed_time,
+            Self::FixedTimes => fixed_time,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What becomes of overdue ticks: misfire, overlap and jitter as functions of what is known.
+//! Policies for overdue ticks: misfire, overlap and jitter.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,25 +10,44 @@ use crate::amend::{just_before, range};
 use crate::recurrence::Recurrence;
 use crate::tick::{TickOutcome, TickRow};
 
-/// How many ticks `catch_up` enqueues, and how many activations `buffer_all` lets wait.
+/// The maximum number of ticks that `catch_up` enqueues, and of activations that wait under
+/// `buffer_all`.
 const CAP: u64 = 100;
 
-/// The lateness that the misfire policy `skip` tolerates.
+/// The lateness up to which the misfire policy `skip` still enqueues a tick.
 const PUNCTUAL: Duration = Duration::from_secs(60);
 
-/// Says what becomes of ticks that are late and of ticks that meet an unfinished activation.
+/// The policy of a schedule for late ticks and for ticks during an unfinished activation.
+///
+/// # Examples
+///
+/// After an outage of a day the newest tick is enqueued and the others in the window join it:
+///
+/// ```
+/// use daemon_cron::{Schedule, Zone};
+/// use daemon_schedule::{Policy, Unfinished};
+///
+/// let hourly = Schedule::new("0 * * * *".parse()?, Zone::utc());
+/// let (cursor, now) = ("2026-11-19T09:00:00Z".parse()?, "2026-11-20T09:00:00Z".parse()?);
+/// let plan = Policy::default().plan(&hourly, cursor, now, Unfinished::default());
+///
+/// let rows: Vec<_> = plan.rows.iter().map(|row| format!("{} {}", row.count, row.outcome)).collect();
+/// assert_eq!(rows, ["23 coalesced", "1 enqueued"]);
+/// assert_eq!(plan.triggers, [now]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// What becomes of overdue ticks.
+    /// The policy for overdue ticks.
     pub misfire: Misfire,
-    /// How late a tick may be before it is missed.
+    /// The lateness up to which a tick is not missed. [`Misfire::Skip`] uses 60 seconds instead.
     pub window: Duration,
-    /// What becomes of a tick while an activation of an earlier one is unfinished.
+    /// The policy for a tick while an activation of an earlier tick is unfinished.
     pub overlap: Overlap,
 }
 
 impl Default for Policy {
-    /// Coalesces within 24 hours and lets one activation wait.
+    /// Returns the policy `coalesce` within 24 hours and `buffer_one`.
     fn default() -> Self {
         Self {
             misfire: Misfire::Coalesce,
@@ -38,87 +57,87 @@ impl Default for Policy {
     }
 }
 
-/// What becomes of overdue ticks.
+/// The policy for overdue ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misfire {
-    /// The newest in the window is enqueued and the others in the window join it.
+    /// The newest tick in the window is enqueued. The other ticks in the window join it.
     Coalesce,
-    /// What is over 60 seconds late is missed.
+    /// Ticks that are more than 60 seconds late are missed.
     Skip,
-    /// Those in the window are enqueued, oldest first, at most 100.
+    /// The oldest 100 ticks in the window are enqueued in order. Newer ones are missed.
     CatchUp,
 }
 
-/// What becomes of a tick while an activation of an earlier one is unfinished.
+/// The policy for a tick while an activation of an earlier tick is unfinished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overlap {
-    /// While one runs one waits, and later ticks join it.
+    /// One activation waits while another runs. Later ticks join the waiting one.
     BufferOne,
     /// The tick is skipped.
     Skip,
-    /// Every tick waits, at most 100.
+    /// Every tick waits in an activation of its own, up to 100.
     BufferAll,
-    /// What runs is cancelled in favour of the tick.
+    /// The running activation is cancelled and the tick takes its place.
     CancelOther,
 }
 
-/// The activations of earlier ticks of the same daemon that have not ended.
+/// The numbers of unfinished activations that earlier ticks of the same key created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unfinished {
-    /// How many are claimed, running or delivering.
+    /// The number of activations that are claimed, running or delivering.
     pub running: u64,
-    /// How many are pending.
+    /// The number of pending activations.
     pub pending: u64,
 }
 
-/// What to record and to do about the ticks of one span, as plain data for one transaction.
+/// The rows and triggers of the ticks in a span, as plain data for one transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// The rows, oldest first, without gap or overlap.
+pub struct TickPlan {
+    /// The rows to record, oldest first. They cover every tick of the span once.
     pub rows: Vec<TickRow>,
-    /// The ticks that trigger an activation: the key of each `enqueued` row, or the newest of
-    /// those that join the activation already waiting.
+    /// The ticks that trigger an activation: each `enqueued` tick, or the newest of the ticks that
+    /// join an activation which was waiting before.
     pub triggers: Vec<Timestamp>,
-    /// Whether what runs is to be cancelled.
+    /// Whether the running activation is to be cancelled.
     pub cancels_running: Cancels,
 }
 
 /// Whether a plan cancels the running activation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cancels {
-    /// It goes on.
+    /// The running activation continues.
     #[default]
     Nothing,
-    /// It is asked to stop.
+    /// The running activation is asked to stop.
     Running,
 }
 
-/// What a trigger tells of the ticks that did not get an activation of their own.
+/// The ticks of a plan that did not get an activation of their own, for the trigger to report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missed {
-    /// How many.
+pub struct MissedTicks {
+    /// The number of missed ticks, at least 1.
     pub count: u64,
-    /// The oldest.
+    /// The oldest missed tick.
     pub first: Timestamp,
-    /// The newest.
+    /// The newest missed tick.
     pub last: Timestamp,
-    /// The newest 100, oldest first.
+    /// At most 100 missed ticks: the newest ones, oldest first.
     pub list: Vec<Timestamp>,
 }
 
 impl Policy {
-    /// Plans what becomes of the ticks later than `after` and not later than `now`.
+    /// Plans the ticks later than `after` and not later than `now`.
     ///
-    /// The work does not grow with the number of ticks: however long the span, there are at most
-    /// three rows, or a few more than a hundred under `catch_up`.
+    /// The work does not grow with the number of ticks: a plan has at most three rows, or a few more
+    /// than a hundred under `catch_up`.
     pub fn plan(
         &self,
         recurrence: &dyn Recurrence,
         after: Timestamp,
         now: Timestamp,
         unfinished: Unfinished,
-    ) -> Plan {
-        let mut plan = Plan::default();
+    ) -> TickPlan {
+        let mut plan = TickPlan::default();
         let opening = self.opening(now).max(after);
         plan.push(range(recurrence, after, opening, TickOutcome::MissedWindow));
         match self.misfire {
@@ -130,7 +149,7 @@ impl Policy {
         plan
     }
 
-    /// The instant after which ticks lie in the window; a tick exactly at its edge does.
+    /// Returns the instant after which ticks are in the window. A tick exactly at the edge is inside.
     fn opening(&self, now: Timestamp) -> Timestamp {
         let window = match self.misfire {
             Misfire::Skip => PUNCTUAL,
@@ -149,7 +168,7 @@ impl Policy {
         opening: Timestamp,
         now: Timestamp,
         unfinished: Unfinished,
-        plan: &mut Plan,
+        plan: &mut TickPlan,
     ) {
         let Some(newest) = recurrence.latest_in(opening, now) else {
             return;
@@ -161,6 +180,8 @@ impl Policy {
                 plan.push(Some(TickRow::one(newest, TickOutcome::Enqueued)));
                 plan.triggers.push(newest);
             }
+            // Not enqueued: all ticks share the outcome. If they join a waiting activation, the newest
+            // is its trigger.
             outcome => {
                 plan.push(range(recurrence, opening, now, outcome));
                 if outcome == TickOutcome::Coalesced {
@@ -177,7 +198,7 @@ impl Policy {
         opening: Timestamp,
         now: Timestamp,
         unfinished: Unfinished,
-        plan: &mut Plan,
+        plan: &mut TickPlan,
     ) {
         let mut after = opening;
         let mut unfinished = unfinished;
@@ -192,7 +213,8 @@ impl Policy {
                     unfinished.pending += 1;
                     plan.triggers.push(tick);
                 }
-                // Those that join what waited before need one trigger, the newest.
+                // The ticks that join an activation which was waiting before need one trigger, the
+                // newest. A tick that joins one of this plan needs none.
                 TickOutcome::Coalesced if had_pending => plan.triggers = vec![tick],
                 _ => {}
             }
@@ -200,10 +222,11 @@ impl Policy {
             plan.cancel(self.overlap, unfinished);
             after = tick;
         }
+        // Ticks are enqueued oldest first, so the ones above the cap are the newest.
         plan.push(range(recurrence, after, now, TickOutcome::MissedWindow));
     }
 
-    /// Decides about a tick in the window by what is unfinished.
+    /// Returns the outcome of a tick in the window.
     fn admission(&self, unfinished: Unfinished) -> TickOutcome {
         match self.overlap {
             Overlap::BufferOne | Overlap::CancelOther if unfinished.pending > 0 => {
@@ -220,8 +243,10 @@ impl Policy {
     }
 }
 
-impl Plan {
-    /// Appends a row, joining it to the last one when both are of one range.
+impl TickPlan {
+    /// Appends a row. Extends the last row instead if both have the same outcome.
+    ///
+    /// An enqueued tick keeps its own row, because its instant is the key of its activation.
     fn push(&mut self, row: Option<TickRow>) {
         let Some(row) = row else { return };
         match self.rows.last_mut() {
@@ -239,8 +264,11 @@ impl Plan {
         }
     }
 
-    /// Tells which ticks of the plan got no activation of their own; none when all did.
-    pub fn missed(&self, recurrence: &dyn Recurrence) -> Option<Missed> {
+    /// Returns the ticks of the plan that are coalesced or missed, or `None` if every tick has an
+    /// activation of its own.
+    ///
+    /// `recurrence` must be the one of the plan.
+    pub fn missed(&self, recurrence: &dyn Recurrence) -> Option<MissedTicks> {
         let rows = || {
             let is_missed = |row: &&TickRow| {
                 matches!(
@@ -250,6 +278,7 @@ impl Plan {
             };
             self.rows.iter().filter(is_missed)
         };
+        // From the newest tick back, so that a row of a million ticks costs a hundred steps.
         let mut list = Vec::new();
         for row in rows().rev() {
             let mut until = row.scheduled_at;
@@ -261,7 +290,7 @@ impl Plan {
             }
         }
         list.reverse();
-        Some(Missed {
+        Some(MissedTicks {
             count: rows().map(|row| row.count).sum(),
             first: rows().next()?.first,
             last: rows().next_back()?.scheduled_at,
@@ -270,12 +299,25 @@ impl Plan {
     }
 }
 
-/// Returns how long a daemon's ticks are put off to spread load: a part of `limit` that depends
-/// on nothing but the daemon.
+/// Returns the delay with which the ticks of a daemon start, to spread the load of many daemons.
 ///
-/// It moves when an activation may start, never the tick's own instant.
+/// The delay is less than `limit`, a whole number of milliseconds, and depends only on the bytes of
+/// `daemon` and on `limit`. It is zero if `limit` is less than a millisecond. Add it to the start of
+/// the activation, not to the instant of the tick.
+///
+/// # Examples
+///
+/// ```
+/// use daemon_schedule::jitter;
+/// use std::time::Duration;
+///
+/// let limit = Duration::from_secs(300);
+/// assert!(jitter(b"librarian", limit) < limit);
+/// assert_ne!(jitter(b"librarian", limit), jitter(b"janitor", limit));
+/// ```
 pub fn jitter(daemon: &[u8], limit: Duration) -> Duration {
-    // FNV-1a: the same on every host and in every release, which `std`'s hashers do not promise.
+    // FNV-1a gives the same delay on every host and in every release. The hashers of `std` do not
+    // guarantee this.
     let hash = daemon.iter().fold(0xcbf2_9ce4_8422_2325_u64, |acc, byte| {
         (acc ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -283,7 +325,8 @@ pub fn jitter(daemon: &[u8], limit: Duration) -> Duration {
     Duration::from_millis(hash.checked_rem(limit).unwrap_or(0))
 }
 
-/// Reports a word that names no policy.
+/// The error of a word that is not a [`Misfire`] or [`Overlap`] policy. `Display` lists the known
+/// words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownPolicy {
     word: Box<str>,
@@ -292,7 +335,7 @@ pub struct UnknownPolicy {
 
 impl fmt::Display for UnknownPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is none of {}", self.word, self.known)
+        write!(f, "`{}` is not one of {}", self.word, self.known)
     }
 }
 

@@ -1,6 +1,7 @@
-//! The scheduler: keys go in with their schedules, `now` goes in, due keys come out.
+//! The scheduler: it stores the schedules of many keys and reports the keys that are due.
 
 mod load;
+mod report;
 
 use std::hash::{BuildHasher as _, Hash};
 
@@ -11,20 +12,34 @@ use jiff::Timestamp;
 use crate::group::{Group, OddCursors};
 use crate::index::ZoneIndex;
 
-/// A longer absence is searched expression by expression instead of minute by minute.
-const MAX_STEPS: i64 = 64;
-/// Fewer keys are sorted faster than all groups are gone through.
-const MANY: usize = 64;
-
-/// Knows the schedules of many keys and tells which are due.
+/// The schedules of many keys.
 ///
-/// Keys with the same expression and zone share one entry. There is no timer per key and no next
+/// Keys with the same expression and zone share one entry. There is no timer per key, and no next
 /// instant is computed: each minute the distinct expressions are tested at once, and the rest of
-/// the work is proportional to what is due.
+/// the work is proportional to the number of due keys. The price is a wake-up each minute.
 ///
-/// Each key has a *cursor*, the instant up to which its ticks are recorded by whoever records
-/// them. [`advance`](Self::advance) moves it when it reports the key; when recording fails,
-/// [`set_cursor`](Self::set_cursor) puts it back and the key is reported again.
+/// Each key has a *cursor*: the instant up to which the caller has recorded its ticks.
+/// [`advance`](Self::advance) moves the cursor when it reports the key. If recording fails,
+/// [`set_cursor`](Self::set_cursor) sets it back, and the key is reported again.
+///
+/// # Examples
+///
+/// ```
+/// use daemon_cron::Zone;
+/// use daemon_schedule::Scheduler;
+///
+/// let mut scheduler = Scheduler::new();
+/// let eight = "2026-11-20T08:00:00Z".parse()?;
+/// scheduler.insert("nine", "0 9 * * *".parse()?, &Zone::utc(), eight);
+/// scheduler.insert("ten", "0 10 * * *".parse()?, &Zone::utc(), eight);
+///
+/// let mut due = Vec::new();
+/// scheduler.advance("2026-11-20T09:00:00Z".parse()?, |it| due.push(*it.key));
+/// assert_eq!(due, ["nine"]);
+/// assert_eq!(scheduler.deadline(), Some("2026-11-20T09:01:00Z".parse()?));
+/// assert_eq!(scheduler.remove(&"ten"), Some(eight));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Scheduler<K> {
     slots: Vec<Slot<K>>,
@@ -34,11 +49,11 @@ pub struct Scheduler<K> {
     vacant: Vec<u32>,
     by_schedule: HashTable<u32>,
     zones: Vec<ZoneIndex>,
-    /// Slots whose cursor may lie before a tick that has passed.
+    /// Slots whose cursor was set, so that it may be earlier than a tick that has passed.
     behind: Vec<u32>,
-    /// Cursors that differ from their group's: those set since the group last fired.
+    /// Cursors that differ from the cursor of their group because they were set after it fired.
     odd_cursors: OddCursors,
-    /// The minute up to which every key has been reported.
+    /// The minute up to which every key was reported. `None` before the first `advance`.
     reached: Option<i64>,
 }
 
@@ -48,28 +63,30 @@ struct Slot<K> {
     group: u32,
 }
 
-/// A key with ticks to record.
+/// A key with ticks to record, as [`Scheduler::advance`] reports it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Due<'a, K> {
-    /// The key.
+    /// The key as it was inserted.
     pub key: &'a K,
-    /// Its schedule.
+    /// The schedule of the key, for [`Policy::plan`](crate::Policy::plan).
     pub schedule: &'a Schedule,
-    /// The cursor as it was set, to compare with the one that is stored.
+    /// The cursor before the report. Compare it with the stored cursor before recording.
     pub from: Timestamp,
-    /// The instant after which ticks are to be recorded: the cursor, or an earlier one when the
-    /// cursor lay in the future.
+    /// The instant after which ticks are to be recorded. Equal to `from`, or earlier if the cursor
+    /// was in the future.
     pub after: Timestamp,
-    /// The cursor once the ticks are recorded.
+    /// The new cursor, once the ticks are recorded.
     pub to: Timestamp,
 }
 
-/// Which way the clock went.
+/// The direction in which the clock moved between two calls of [`Scheduler::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passage {
-    /// Onward, or back by less than two minutes, which is waited out.
-    Onward,
-    /// Back: recorded ticks later than now are to be retracted, and cursors were set to now.
+pub enum ClockDirection {
+    /// Forward, or back by less than two minutes. After such a step back nothing is reported until
+    /// the clock has caught up.
+    Forward,
+    /// Back by two minutes or more. Cursors later than now were set to now; the caller retracts
+    /// recorded ticks that are later than now.
     SteppedBack,
 }
 
@@ -91,7 +108,7 @@ impl<K> Default for Scheduler<K> {
 }
 
 impl<K: Hash + Eq> Scheduler<K> {
-    /// Makes a scheduler without keys.
+    /// Creates a scheduler without keys.
     pub fn new() -> Self {
         Self::default()
     }
@@ -101,12 +118,19 @@ impl<K: Hash + Eq> Scheduler<K> {
         self.slots.len()
     }
 
-    /// Tells whether there are no keys.
+    /// Returns `true` if there are no keys.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Registers a key, replacing what it had: ticks later than `cursor` are reported.
+    /// Inserts a key with its schedule. Ticks later than `cursor` will be reported.
+    ///
+    /// A key that exists already is replaced. [`insert_all`](Self::insert_all) is faster for many
+    /// keys.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the number of keys exceeds `u32::MAX`.
     pub fn insert(&mut self, key: K, expr: CronExpr, zone: &Zone, cursor: Timestamp) {
         self.remove(&key);
         let group = self.group_of(expr, zone, cursor);
@@ -122,7 +146,7 @@ impl<K: Hash + Eq> Scheduler<K> {
         by_key.insert_unique(hash, slot, |slot| hasher.hash_one(&slots[at(*slot)].key));
         let members = &mut self.groups[at(group)].members;
         if members.len() == members.capacity() {
-            // A quarter more, where doubling would leave a third of the memory unused.
+            // Grow by a quarter: doubling would leave a third of the memory unused.
             members.reserve_exact(members.len() / 4 + 1);
         }
         members.push(slot);
@@ -130,7 +154,7 @@ impl<K: Hash + Eq> Scheduler<K> {
         self.behind.push(slot);
     }
 
-    /// Forgets a key and returns its cursor.
+    /// Removes a key and returns its cursor, or `None` if the key does not exist.
     pub fn remove(&mut self, key: &K) -> Option<Timestamp> {
         let hash = self.hasher.hash_one(key);
         let entry = self
@@ -150,21 +174,21 @@ impl<K: Hash + Eq> Scheduler<K> {
         Some(cursor)
     }
 
-    /// Returns a key's schedule.
+    /// Returns the schedule of a key.
     pub fn schedule(&self, key: &K) -> Option<&Schedule> {
         let slot = self.slot_of(key)?;
         Some(&self.groups[at(self.slots[at(slot)].group)].schedule)
     }
 
-    /// Returns a key's cursor.
+    /// Returns the cursor of a key.
     pub fn cursor(&self, key: &K) -> Option<Timestamp> {
         self.slot_of(key).map(|slot| self.cursor_of(slot))
     }
 
-    /// Sets a key's cursor to what is stored; ticks later than it are reported (again).
+    /// Sets the cursor of a key. Ticks later than it are reported again.
     ///
-    /// To be called when recording failed or somebody else was faster. Unknown keys are ignored:
-    /// they were removed meanwhile.
+    /// Call it with the stored cursor when recording failed or another process recorded first. A key
+    /// that does not exist is ignored, because it may have been removed in the meantime.
     pub fn set_cursor(&mut self, key: &K, cursor: Timestamp) {
         if let Some(slot) = self.slot_of(key) {
             self.put_cursor(slot, cursor);
@@ -172,9 +196,10 @@ impl<K: Hash + Eq> Scheduler<K> {
         }
     }
 
-    /// Returns when to call [`advance`](Self::advance) again at the latest; none without keys.
+    /// Returns the instant at which to call [`advance`](Self::advance) next, or `None` without keys.
     ///
-    /// That is the next whole minute, or at once after a change. Calling earlier is harmless.
+    /// This is the next whole minute, or [`Timestamp::UNIX_EPOCH`] after a change, which means at
+    /// once. Calling `advance` earlier is harmless.
     pub fn deadline(&self) -> Option<Timestamp> {
         if self.slots.is_empty() {
             return None;
@@ -185,34 +210,41 @@ impl<K: Hash + Eq> Scheduler<K> {
         }
     }
 
-    /// Moves to `now` and reports every key with a tick that is not recorded, once.
+    /// Moves to `now` and reports every key with unrecorded ticks, each key once.
     ///
-    /// Before 1972 and after 9998 nothing is due.
-    pub fn advance(&mut self, now: Timestamp, mut report: impl FnMut(Due<'_, K>)) -> Passage {
+    /// The order of the reports is unspecified. Before 1972 and after 9998 nothing is due.
+    pub fn advance(
+        &mut self,
+        now: Timestamp,
+        mut report: impl FnMut(Due<'_, K>),
+    ) -> ClockDirection {
         let minute = now.as_second().div_euclid(60);
-        let mut passage = Passage::Onward;
+        let mut direction = ClockDirection::Forward;
         match self.reached {
             Some(reached) if minute + 1 < reached => {
                 self.step_back(now);
-                passage = Passage::SteppedBack;
+                direction = ClockDirection::SteppedBack;
             }
-            // A clock that is disciplined back over the edge of a minute is waited for.
-            Some(reached) if minute < reached => return Passage::Onward,
+            // Time synchronisation can set a clock back across the start of a minute. The minute was
+            // reported already, so nothing is due until the clock is past it.
+            Some(reached) if minute < reached => return ClockDirection::Forward,
             _ => {}
         }
         let since = self.reached.unwrap_or(minute);
         self.reached = Some(minute);
+        // Keys with a cursor of their own go first: their reports move the cursors, so that the
+        // groups below do not report them a second time.
         self.report_behind(minute, &mut report);
         for group in self.groups_due(since, minute) {
             self.report_group(group, since, minute, &mut report);
         }
-        passage
+        direction
     }
 
-    /// Sets every cursor later than `now` to it: the clock stepped back.
+    /// Sets every cursor that is later than `now` to `now`, after the clock stepped back.
     ///
-    /// [`advance`](Self::advance) does so itself when it sees time run back by two minutes; a
-    /// driver that notices smaller steps calls this.
+    /// [`advance`](Self::advance) does this when time runs back by two minutes or more. A driver that
+    /// notices smaller steps calls it.
     pub fn step_back(&mut self, now: Timestamp) {
         let minute = now.as_second().div_euclid(60);
         self.reached = self.reached.map(|reached| reached.min(minute));
@@ -222,171 +254,8 @@ impl<K: Hash + Eq> Scheduler<K> {
             .for_each(|cursor| *cursor = (*cursor).min(now));
     }
 
-    /// Reports those whose cursor was set, by their own cursor.
-    fn report_behind(&mut self, minute: i64, report: &mut impl FnMut(Due<'_, K>)) {
-        let to = instant(minute);
-        let mut behind = std::mem::take(&mut self.behind);
-        if behind.len() >= MANY && behind.len() > self.slots.len() / 8 {
-            self.report_many_behind(&behind, to, report);
-            return;
-        }
-        let slots = &self.slots;
-        let group_of = |slot: &u32| slots[at(*slot)].group;
-        behind.sort_unstable_by_key(|slot| (group_of(slot), *slot));
-        behind.dedup();
-        let mut rest = &behind[..];
-        while let Some(first) = rest.first() {
-            let group = self.slots[at(*first)].group;
-            let n_alike = rest.partition_point(|slot| self.slots[at(*slot)].group == group);
-            let (alike, others) = rest.split_at(n_alike);
-            self.report_members(group, alike, to, report);
-            rest = others;
-        }
-    }
-
-    /// The lists of the groups are in order already: going through them costs less than sorting.
-    fn report_many_behind(
-        &mut self,
-        behind: &[u32],
-        to: Timestamp,
-        report: &mut impl FnMut(Due<'_, K>),
-    ) {
-        let mut is_behind = vec![false; self.slots.len()];
-        behind.iter().for_each(|slot| is_behind[at(*slot)] = true);
-        for position in 0..self.groups.len() {
-            let group = &self.groups[position];
-            if group.members.is_empty() || group.is_recorded_until(to) {
-                continue;
-            }
-            let members = group.members.iter().copied();
-            let slots: Vec<u32> = members.filter(|slot| is_behind[at(*slot)]).collect();
-            self.report_members(index(position), &slots, to, report);
-        }
-    }
-
-    /// Reports those members of a group that have a tick later than their cursor.
-    fn report_members(
-        &mut self,
-        group: u32,
-        slots: &[u32],
-        to: Timestamp,
-        report: &mut impl FnMut(Due<'_, K>),
-    ) {
-        let Self {
-            slots: entries,
-            groups,
-            odd_cursors,
-            ..
-        } = self;
-        let group = &mut groups[at(group)];
-        let Some(latest) = group.schedule.latest_until(to) else {
-            return;
-        };
-        let mut due = Vec::new();
-        for slot in slots {
-            let from = group.cursor_of(*slot, odd_cursors);
-            if latest > from {
-                let (key, schedule) = (&entries[at(*slot)].key, &group.schedule);
-                report(Due {
-                    key,
-                    schedule,
-                    from,
-                    after: from,
-                    to,
-                });
-                due.push(*slot);
-            }
-        }
-        group.record(&due, to, odd_cursors);
-    }
-
-    /// Reports the members of a group that fires later than minute `since`.
-    fn report_group(
-        &mut self,
-        group: u32,
-        since: i64,
-        minute: i64,
-        report: &mut impl FnMut(Due<'_, K>),
-    ) {
-        let Self {
-            slots,
-            groups,
-            odd_cursors,
-            ..
-        } = self;
-        let group = &mut groups[at(group)];
-        let (start, to) = (instant(since), instant(minute));
-        // One in the future must not mute its key; one in between was set after `since` and was
-        // reported by itself.
-        let after = |from: Timestamp| match from.as_second().div_euclid(60) {
-            cursor if cursor <= since => Some(from),
-            cursor if cursor > minute => Some(start),
-            _ => None,
-        };
-        if group.n_odd == 0 {
-            let Some(after) = after(group.cursor) else {
-                return;
-            };
-            let (schedule, from) = (&group.schedule, group.cursor);
-            for slot in &group.members {
-                report(Due {
-                    key: &slots[at(*slot)].key,
-                    schedule,
-                    from,
-                    after,
-                    to,
-                });
-            }
-            group.cursor = to;
-            return;
-        }
-        let mut due = Vec::new();
-        for slot in &group.members {
-            let from = group.cursor_of(*slot, odd_cursors);
-            if let Some(after) = after(from) {
-                let (key, schedule) = (&slots[at(*slot)].key, &group.schedule);
-                report(Due {
-                    key,
-                    schedule,
-                    from,
-                    after,
-                    to,
-                });
-                due.push(*slot);
-            }
-        }
-        group.record(&due, to, odd_cursors);
-    }
-
-    /// Finds the groups that fire later than minute `since` and not later than `minute`.
-    fn groups_due(&self, since: i64, minute: i64) -> Vec<u32> {
-        let mut due = Vec::new();
-        if minute - since > MAX_STEPS {
-            let fires = |group: &Group| {
-                !group.members.is_empty()
-                    && group.schedule.latest_until(instant(minute)) > Some(instant(since))
-            };
-            due.extend(
-                (0..)
-                    .zip(&self.groups)
-                    .filter(|(_, group)| fires(group))
-                    .map(|(at, _)| at),
-            );
-            return due;
-        }
-        for zone in &self.zones {
-            for minute in since + 1..=minute {
-                zone.due_at(instant(minute), &mut due);
-            }
-        }
-        if minute - since > 1 {
-            due.sort_unstable();
-            due.dedup();
-        }
-        due
-    }
-
     fn group_of(&mut self, expr: CronExpr, zone: &Zone, cursor: Timestamp) -> u32 {
+        // A scan suffices: zones are few, and clones of the same zone are equal by their pointer.
         let zone_at = match self.zones.iter().position(|index| index.zone() == zone) {
             Some(position) => position,
             None => {
@@ -442,7 +311,7 @@ impl<K: Hash + Eq> Scheduler<K> {
         }
     }
 
-    /// Follows a slot that was moved to another place.
+    /// Updates every reference to a slot that moved from `old` to `new`.
     fn rename(&mut self, old: u32, new: u32) {
         let hash = self.hasher.hash_one(&self.slots[at(new)].key);
         if let Some(slot) = self.by_key.find_mut(hash, |slot| *slot == old) {
@@ -488,6 +357,7 @@ fn instant(minute: i64) -> Timestamp {
     Timestamp::from_second(minute.saturating_mul(60)).unwrap_or(Timestamp::MAX)
 }
 
+// Slots and groups are stored as 32-bit indices, which take half the memory of `usize`.
 fn at(index: u32) -> usize {
     usize::try_from(index).expect("indices are counted in 32 bits")
 }

@@ -1,33 +1,33 @@
-//! Ticks: due instants of a schedule, and what became of them.
+//! Ticks: the due instants of a schedule, with their outcomes.
 
 use std::fmt;
 use std::str::FromStr;
 
 use jiff::Timestamp;
 
-/// What became of a tick.
+/// The recorded outcome of a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TickOutcome {
-    /// It made an activation.
+    /// The tick created an activation.
     Enqueued,
-    /// It joined a waiting activation.
+    /// The tick joined an activation that is waiting.
     Coalesced,
-    /// The policy was `skip` and an activation was unfinished.
+    /// The overlap policy is `skip` and an activation was unfinished.
     SkippedOverlap,
-    /// It fell into quiet hours.
+    /// The tick fell into quiet hours.
     SkippedQuiet,
-    /// It was outside the misfire window, or over a cap.
+    /// The tick was outside the misfire window or above a cap.
     MissedWindow,
-    /// It was unrecorded when an edit or a removal was seen.
+    /// The tick was not recorded yet when its schedule was edited or removed.
     Superseded,
     /// A queue limit was reached.
     Refused,
-    /// The clock stepped back past it before it made an activation.
+    /// The clock stepped back past the tick before the tick created an activation.
     Retracted,
 }
 
 impl TickOutcome {
-    /// Every outcome.
+    /// Every outcome, in the order of declaration.
     pub const ALL: [Self; 8] = [
         Self::Enqueued,
         Self::Coalesced,
@@ -39,7 +39,7 @@ impl TickOutcome {
         Self::Retracted,
     ];
 
-    /// Returns the word used in rows and JSON.
+    /// Returns the word used in rows and JSON, such as `missed_window`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Enqueued => "enqueued",
@@ -60,7 +60,7 @@ impl fmt::Display for TickOutcome {
     }
 }
 
-/// Reports a word that names no outcome.
+/// The error of a word that is not a [`TickOutcome`]. It contains the word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownOutcome(pub String);
 
@@ -83,21 +83,21 @@ impl FromStr for TickOutcome {
     }
 }
 
-/// One tick, or an unbroken range of ticks with one outcome.
+/// A tick, or a range of consecutive ticks with the same outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TickRow {
-    /// The first instant.
+    /// The earliest tick of the range.
     pub first: Timestamp,
-    /// The last instant; the only one, if `count` is 1.
+    /// The latest tick of the range; equal to `first` if `count` is 1.
     pub scheduled_at: Timestamp,
-    /// How many instants.
+    /// The number of ticks from `first` to `scheduled_at`, at least 1.
     pub count: u64,
-    /// What became of them.
+    /// The outcome of every tick of the range.
     pub outcome: TickOutcome,
 }
 
 impl TickRow {
-    /// Makes the row of a single tick.
+    /// Creates the row of a single tick.
     pub const fn one(scheduled_at: Timestamp, outcome: TickOutcome) -> Self {
         Self {
             first: scheduled_at,

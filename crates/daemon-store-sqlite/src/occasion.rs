@@ -1,7 +1,7 @@
 //! What a tick told beside its instant, as the JSON of a column.
 
 use daemon_engine::Occasion;
-use daemon_schedule::Missed;
+use daemon_schedule::MissedTicks;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -46,8 +46,8 @@ pub(crate) fn to_text(occasion: &Occasion) -> String {
 pub(crate) fn from_text(text: &str) -> Outcome<Occasion> {
     let row: OccasionRow =
         serde_json::from_str(text).map_err(|error| damaged("column `occasion`", error))?;
-    let missed = row.missed.map(|missed| -> Outcome<Missed> {
-        Ok(Missed {
+    let missed = row.missed.map(|missed| -> Outcome<MissedTicks> {
+        Ok(MissedTicks {
             count: missed.count,
             first: at(missed.first)?,
             last: at(missed.last)?,

@@ -8,8 +8,8 @@ use daemon_cron::{CronExpr, Schedule, Zone};
 use daemon_engine::{Joining, NewTrigger, Occasion, Trigger};
 use daemon_event::{ActivationId, DaemonKey, Subject, TriggerKey};
 use daemon_schedule::{
-    Cancels, ClockStep, ClockWatch, MAX_DRIFT, Missed, Passage, Plan, Policy, Scheduler,
-    TickOutcome, TickRow, Unfinished,
+    Cancels, ClockDirection, ClockStep, ClockWatch, MAX_DRIFT, MissedTicks, Policy, Scheduler,
+    TickOutcome, TickPlan, TickRow, Unfinished,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -188,8 +188,8 @@ impl Ticker {
         #[cfg(feature = "internal-testing")]
         self.spoil(&mut overdue, now);
         match passage {
-            Passage::Onward => Round::Due { overdue, skipped },
-            Passage::SteppedBack => Round::SteppedBack,
+            ClockDirection::Forward => Round::Due { overdue, skipped },
+            ClockDirection::SteppedBack => Round::SteppedBack,
         }
     }
 
@@ -314,7 +314,7 @@ impl Overdue {
         &self,
         waking: Waking,
         at: Timestamp,
-        missed: Option<Missed>,
+        missed: Option<MissedTicks>,
         now: Timestamp,
     ) -> NewTrigger {
         NewTrigger {
@@ -346,7 +346,7 @@ pub fn occasion(
     expression: String,
     zone: &Zone,
     at: Timestamp,
-    missed: Option<Missed>,
+    missed: Option<MissedTicks>,
 ) -> Occasion {
     let local = at.to_zoned(zone.time_zone().clone());
     Occasion {
@@ -364,7 +364,7 @@ pub fn tick_subject() -> Subject {
     SUBJECT.clone()
 }
 
-fn last_enqueued(plan: &Plan) -> Option<usize> {
+fn last_enqueued(plan: &TickPlan) -> Option<usize> {
     plan.rows
         .iter()
         .rposition(|row| row.outcome == TickOutcome::Enqueued)

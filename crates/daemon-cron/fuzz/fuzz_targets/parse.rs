@@ -1,4 +1,5 @@
-//! Any text is read or refused; what is read prints and reads back equal and keeps its order.
+//! Parsing any text returns an expression or an error; an expression survives printing and parsing,
+//! and its next tick is later than the argument.
 #![no_main]
 
 use daemon_cron::{CronExpr, Zone, notes};

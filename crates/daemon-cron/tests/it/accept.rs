@@ -1,8 +1,8 @@
-//! Texts that are expressions: what they print, say and mean.
+//! Valid expressions: their canonical text, description, masks and ticks.
 
 use std::fmt::Write as _;
 
-use daemon_cron::{CronExpr, Field};
+use daemon_cron::{CronExpr, CronField};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn check(texts: &[&str], expected: Expect) {
 }
 
 #[test]
-fn expressions_print_and_describe_themselves() {
+fn times_of_the_day_print_and_describe_themselves() {
     check(
         &[
             "* * * * *",
@@ -33,23 +33,12 @@ fn expressions_print_and_describe_themselves() {
             "0 */6 * * *",
             "15 */6 * * *",
             "0 9 * * *",
-            "30 14 * * 1-5",
             "0 9,17 * * *",
-            "*/15 9-17 * * 1-5",
             "0 9-17 * * *",
-            "0 0 1 * *",
-            "0 0 1,15 * *",
-            "0 0 13 * 5",
-            "0 0 29 2 *",
-            "0 0 30 2 *",
-            "0 0 1 1-3 *",
-            "0 0 * * 0,6",
             "*/7 * * * *",
             "0,7,20 * * * *",
             "*/60 */24 * * *",
             "5,*/20 * * * *",
-            "0 0 */2 * *",
-            "0 12 * */3 *",
             "*/10 0-5,20-23 * * *",
             "3-59/15 2,4 * * *",
             "7,9 */4 * * *",
@@ -63,23 +52,12 @@ fn expressions_print_and_describe_themselves() {
             "0 */6 * * *" prints `0 */6 * * *` fires every 6 hours on the hour
             "15 */6 * * *" prints `15 */6 * * *` fires at 15 minutes past every 6 hours
             "0 9 * * *" prints `0 9 * * *` fires at 09:00 every day
-            "30 14 * * 1-5" prints `30 14 * * 1-5` fires at 14:30 on Monday through Friday
             "0 9,17 * * *" prints `0 9,17 * * *` fires at 09:00 and 17:00 every day
-            "*/15 9-17 * * 1-5" prints `*/15 9-17 * * 1-5` fires every 15 minutes from 09:00 to 17:59 on Monday through Friday
             "0 9-17 * * *" prints `0 9-17 * * *` fires on the hour from 09:00 to 17:59 every day
-            "0 0 1 * *" prints `0 0 1 * *` fires at 00:00 on day 1 of the month
-            "0 0 1,15 * *" prints `0 0 1,15 * *` fires at 00:00 on days 1 and 15 of the month
-            "0 0 13 * 5" prints `0 0 13 * 5` fires at 00:00 on day 13 of the month or on Friday
-            "0 0 29 2 *" prints `0 0 29 2 *` fires at 00:00 on day 29 of the month in February
-            "0 0 30 2 *" prints `0 0 30 2 *` fires at 00:00 on day 30 of the month in February, which never comes
-            "0 0 1 1-3 *" prints `0 0 1 1-3 *` fires at 00:00 on day 1 of the month in January through March
-            "0 0 * * 0,6" prints `0 0 * * 0,6` fires at 00:00 on Sunday and Saturday
             "*/7 * * * *" prints `*/7 * * * *` fires at 0, 7, 14, 21, 28, 35, 42, 49 and 56 minutes past every hour
             "0,7,20 * * * *" prints `0,7,20 * * * *` fires at 0, 7 and 20 minutes past every hour
             "*/60 */24 * * *" prints `*/60 */24 * * *` fires at 00:00 every day
             "5,*/20 * * * *" prints `*/20,5 * * * *` fires at 0, 5, 20 and 40 minutes past every hour
-            "0 0 */2 * *" prints `0 0 */2 * *` fires at 00:00 on days 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29 and 31 of the month
-            "0 12 * */3 *" prints `0 12 * */3 *` fires at 12:00 every day in January, April, July and October
             "*/10 0-5,20-23 * * *" prints `*/10 0-5,20-23 * * *` fires every 10 minutes from 00:00 to 05:59 and 20:00 to 23:59 every day
             "3-59/15 2,4 * * *" prints `3-48/15 2,4 * * *` fires at 3, 18, 33 and 48 minutes past the hour from 02:00 to 02:59 and 04:00 to 04:59 every day
             "7,9 */4 * * *" prints `7,9 */4 * * *` fires at 7 and 9 minutes past every 4 hours
@@ -89,7 +67,39 @@ fn expressions_print_and_describe_themselves() {
 }
 
 #[test]
-fn spellings_of_one_meaning_are_equal() {
+fn restricted_days_and_months_print_and_describe_themselves() {
+    check(
+        &[
+            "30 14 * * 1-5",
+            "*/15 9-17 * * 1-5",
+            "0 0 1 * *",
+            "0 0 1,15 * *",
+            "0 0 13 * 5",
+            "0 0 29 2 *",
+            "0 0 30 2 *",
+            "0 0 1 1-3 *",
+            "0 0 * * 0,6",
+            "0 0 */2 * *",
+            "0 12 * */3 *",
+        ],
+        expect![[r#"
+            "30 14 * * 1-5" prints `30 14 * * 1-5` fires at 14:30 on Monday through Friday
+            "*/15 9-17 * * 1-5" prints `*/15 9-17 * * 1-5` fires every 15 minutes from 09:00 to 17:59 on Monday through Friday
+            "0 0 1 * *" prints `0 0 1 * *` fires at 00:00 on day 1 of the month
+            "0 0 1,15 * *" prints `0 0 1,15 * *` fires at 00:00 on days 1 and 15 of the month
+            "0 0 13 * 5" prints `0 0 13 * 5` fires at 00:00 on day 13 of the month or on Friday
+            "0 0 29 2 *" prints `0 0 29 2 *` fires at 00:00 on day 29 of the month in February
+            "0 0 30 2 *" prints `0 0 30 2 *` fires at 00:00 on day 30 of the month in February, which never comes
+            "0 0 1 1-3 *" prints `0 0 1 1-3 *` fires at 00:00 on day 1 of the month in January through March
+            "0 0 * * 0,6" prints `0 0 * * 0,6` fires at 00:00 on Sunday and Saturday
+            "0 0 */2 * *" prints `0 0 */2 * *` fires at 00:00 on days 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29 and 31 of the month
+            "0 12 * */3 *" prints `0 12 * */3 *` fires at 12:00 every day in January, April, July and October
+        "#]],
+    );
+}
+
+#[test]
+fn different_spellings_of_the_same_meaning_are_equal() {
     for (one, other) in [
         ("0 0 * * MON-FRI", "0 0 * * 1-5"),
         ("0 0 * jan,Feb sun", "0 0 * 1-2 7"),
@@ -121,14 +131,14 @@ fn a_star_is_part_of_the_meaning() {
 }
 
 #[test]
-fn masks_show_the_values() {
+fn a_mask_has_a_bit_for_each_value() {
     let weekdays = expr("30 14 1,31 12 1-5");
     let masks = [
-        Field::Minute,
-        Field::Hour,
-        Field::DayOfMonth,
-        Field::Month,
-        Field::DayOfWeek,
+        CronField::Minute,
+        CronField::Hour,
+        CronField::DayOfMonth,
+        CronField::Month,
+        CronField::DayOfWeek,
     ]
     .map(|field| weekdays.mask(field));
     assert_eq!(
@@ -138,7 +148,7 @@ fn masks_show_the_values() {
 }
 
 #[test]
-fn ticks_are_strictly_later_and_stay_within_the_domain() {
+fn a_tick_is_strictly_later_and_within_the_domain() {
     let minutely = expr("* * * * *");
     for (after, expected) in [
         ("2026-01-01T00:00:00Z", Some("2026-01-01T00:01:00Z")),
@@ -163,7 +173,7 @@ fn ticks_are_strictly_later_and_stay_within_the_domain() {
 }
 
 #[test]
-fn impossible_dates_are_known_and_rare_ones_are_found() {
+fn an_impossible_date_never_fires_and_a_rare_date_is_found() {
     for (text, expected) in [
         ("0 0 30 2 *", true),
         ("0 0 31 2,4,6,9,11 *", true),
@@ -183,7 +193,7 @@ fn impossible_dates_are_known_and_rare_ones_are_found() {
 }
 
 #[test]
-fn either_day_field_fires_when_both_are_restricted() {
+fn a_day_that_matches_either_day_field_fires_if_both_are_restricted() {
     for (text, expected) in [
         ("0 0 13 * 5", &[2, 9, 13, 16, 23, 30][..]),
         ("0 0 */2 * 1", &[1, 3, 5, 7, 9, 11, 12, 13]),
@@ -197,7 +207,7 @@ fn either_day_field_fires_when_both_are_restricted() {
 }
 
 #[test]
-fn the_smallest_gap_is_seen_across_hours_and_days() {
+fn the_minimum_gap_includes_gaps_across_hours_and_days() {
     for (text, expected) in [
         ("* * * * *", Some(1)),
         ("*/5 * * * *", Some(5)),
@@ -215,7 +225,7 @@ fn the_smallest_gap_is_seen_across_hours_and_days() {
     }
 }
 
-/// Writes random fields in every form the grammar has.
+/// Generates fields with items of every form of the grammar.
 fn field_text(min: u32, max: u32) -> impl Strategy<Value = String> {
     let value = move || min..=max;
     let item = prop_oneof![
@@ -251,7 +261,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_reader_panic(text in "\\PC{0,40}") {
+    fn parsing_arbitrary_text_does_not_panic(text in "\\PC{0,40}") {
         if let Err(error) = text.parse::<CronExpr>() {
             prop_assert!(!error.problems().is_empty());
             for problem in error.problems() {
@@ -261,7 +271,7 @@ proptest! {
     }
 
     #[test]
-    fn no_cron_like_text_makes_the_reader_panic(text in "[0-9*/,a-zA-Z@=#? \t\n\u{a0}-]{0,24}") {
+    fn parsing_text_that_resembles_cron_does_not_panic(text in "[0-9*/,a-zA-Z@=#? \t\n\u{a0}-]{0,24}") {
         if let Err(error) = text.parse::<CronExpr>() {
             prop_assert!(!error.problems().is_empty());
             for problem in error.problems() {

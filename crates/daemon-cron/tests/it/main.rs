@@ -1,11 +1,11 @@
-//! The public contract of the crate.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! Tests of the public API.
+#![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
 mod accept;
+mod notes;
 mod oracle;
 mod peers;
-mod refuse;
-mod remarks;
+mod reject;
 mod zones;
 
 use daemon_cron::CronExpr;

@@ -1,6 +1,6 @@
-//! A slow reference: minute by minute within a day, day by day, with jiff deciding what exists.
+//! A slow reference implementation: every minute of every day, with jiff resolving local times.
 
-use daemon_cron::{CronExpr, Field, Schedule, Zone};
+use daemon_cron::{CronExpr, CronField, Schedule, Zone};
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{Timestamp, ToSpan as _};
@@ -40,9 +40,9 @@ const ZONES: [&str; 24] = [
 
 fn fires_on(expr: CronExpr, date: Date) -> bool {
     let has = |field, value: i8| expr.mask(field) >> value & 1 != 0;
-    let day = has(Field::DayOfMonth, date.day());
-    let weekday = has(Field::DayOfWeek, date.weekday().to_sunday_zero_offset());
-    has(Field::Month, date.month())
+    let day = has(CronField::DayOfMonth, date.day());
+    let weekday = has(CronField::DayOfWeek, date.weekday().to_sunday_zero_offset());
+    has(CronField::Month, date.month())
         && if expr.is_either_day() {
             day || weekday
         } else {
@@ -50,7 +50,7 @@ fn fires_on(expr: CronExpr, date: Date) -> bool {
         }
 }
 
-/// The instants at which one wall minute fires.
+/// Returns the instants at which a local minute fires.
 fn instants(expr: CronExpr, zone: &TimeZone, wall: DateTime) -> Vec<Timestamp> {
     let instant = |offset: jiff::tz::Offset| offset.to_timestamp(wall).unwrap();
     match zone.to_ambiguous_timestamp(wall).offset() {
@@ -63,16 +63,16 @@ fn instants(expr: CronExpr, zone: &TimeZone, wall: DateTime) -> Vec<Timestamp> {
             if !expr.is_fixed_time() || after.seconds() - before.seconds() >= 3 * 3600 {
                 return Vec::new();
             }
-            let behind_the_gap = instant(before) + 1.second();
-            vec![zone.preceding(behind_the_gap).next().unwrap().timestamp()]
+            let after_the_gap = instant(before) + 1.second();
+            vec![zone.preceding(after_the_gap).next().unwrap().timestamp()]
         }
     }
 }
 
 fn ticks_on(expr: CronExpr, zone: &TimeZone, date: Date) -> Vec<Timestamp> {
     let mut acc = Vec::new();
-    for hour in (0..24).filter(|hour| expr.mask(Field::Hour) >> hour & 1 != 0) {
-        for minute in (0..60).filter(|minute| expr.mask(Field::Minute) >> minute & 1 != 0) {
+    for hour in (0..24).filter(|hour| expr.mask(CronField::Hour) >> hour & 1 != 0) {
+        for minute in (0..60).filter(|minute| expr.mask(CronField::Minute) >> minute & 1 != 0) {
             acc.extend(instants(expr, zone, date.at(hour, minute, 0, 0)));
         }
     }
@@ -80,12 +80,12 @@ fn ticks_on(expr: CronExpr, zone: &TimeZone, date: Date) -> Vec<Timestamp> {
 }
 
 fn slow_next_after(expr: CronExpr, zone: &TimeZone, after: Timestamp) -> Option<Timestamp> {
-    // Two days around the local date, since a gap can move a tick to another date.
+    // A gap can move a tick to the next local date, so the search starts two days early.
     let mut date = zone.to_datetime(after).date() - 2.days();
     for _ in 0..9 * 366 {
         let mut ticks: Vec<Timestamp> = Vec::new();
         if fires_on(expr, date) {
-            // The neighbour's ticks compete when clocks change at midnight.
+            // If the clocks change at midnight, a tick of the next date can come first.
             ticks.extend(ticks_on(expr, zone, date));
             let next = date.tomorrow().unwrap();
             if fires_on(expr, next) {
@@ -100,7 +100,7 @@ fn slow_next_after(expr: CronExpr, zone: &TimeZone, after: Timestamp) -> Option<
     None
 }
 
-/// Instants near a change of the clocks are as likely as all others.
+/// Generates zones and instants; half of the instants are near a change of the clocks.
 fn moments() -> impl Strategy<Value = (usize, i64, i64, bool)> {
     (
         0..ZONES.len(),

@@ -1,8 +1,8 @@
-//! Other crates as witnesses where they read the format alike.
+//! Comparison with the crates `cron` and `croner` for expressions that they read in the same way.
 //!
-//! `cron` wants seconds, counts Sunday as 1, refuses steps above its range and joins the two day
-//! fields with "and". Neither has the format's word on stars in day fields. Expressions are drawn
-//! from what is left.
+//! `cron` requires seconds, numbers Sunday 1, rejects steps above its range and requires a day to
+//! match both day fields. Both crates treat stars in day fields differently from this format. The
+//! generated expressions avoid these differences.
 
 use chrono::{DateTime, Utc};
 use daemon_cron::CronExpr;
@@ -50,7 +50,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn cron_agrees_when_one_day_field_is_a_star(
+    fn cron_computes_the_same_tick_if_one_day_field_is_a_star(
         minute in time_field(59), hour in time_field(23), month in starred(1, 12),
         day in list(1, 28), is_weekday in any::<bool>(), weekday in list(1, 6),
         second in 631_152_000..2_145_916_800_i64,
@@ -60,7 +60,7 @@ proptest! {
         } else {
             format!("{minute} {hour} {day} {month} *")
         };
-        // Its Sunday is 1, so that every number of ours is one more there; steps stay.
+        // `cron` numbers Sunday 1, so each weekday is shifted by one. Steps are not.
         let theirs = if is_weekday {
             let shifted: Vec<String> = weekday.split(',').map(shift_item).collect();
             format!("0 {minute} {hour} * {month} {}", shifted.join(","))
@@ -73,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn croner_agrees_when_no_day_field_begins_with_a_star(
+    fn croner_computes_the_same_tick_if_no_day_field_begins_with_a_star(
         minute in time_field(59), hour in time_field(23), month in starred(1, 12),
         day in starred(1, 28), weekday in starred(0, 6), second in 631_152_000..2_145_916_800_i64,
     ) {

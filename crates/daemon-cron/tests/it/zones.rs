@@ -1,4 +1,4 @@
-//! Daylight saving: the vectors of the format's reading of zones.
+//! Daylight saving: ticks in gaps and folds of real zones.
 
 use daemon_cron::{Schedule, Zone};
 use jiff::Timestamp;
@@ -10,7 +10,7 @@ pub(crate) fn zone(name: &str) -> Zone {
     Zone::new(TimeZone::get(name).unwrap())
 }
 
-/// All ticks later than `from` and not later than `until`.
+/// Returns all ticks later than `from` and not later than `until`.
 fn ticks(schedule: &Schedule, from: Timestamp, until: Timestamp) -> Vec<Timestamp> {
     let mut acc = Vec::new();
     let mut after = from;
@@ -163,7 +163,7 @@ fn an_interval_in_a_fold_fires_in_both_passes() {
 }
 
 #[test]
-fn a_gap_of_three_hours_or_more_is_not_made_up() {
+fn a_fixed_time_in_a_gap_of_three_hours_or_more_does_not_fire() {
     check(
         "0 9 30 12 *",
         "Pacific/Apia",
@@ -181,7 +181,7 @@ fn a_gap_of_three_hours_or_more_is_not_made_up() {
 }
 
 #[test]
-fn rules_beyond_the_table_hold_too() {
+fn rules_of_the_zone_apply_after_the_end_of_the_table() {
     check(
         "30 2 * * *",
         "America/New_York",
@@ -198,7 +198,7 @@ fn rules_beyond_the_table_hold_too() {
     );
 }
 
-/// A compiled zone of version 1: an hour ahead from 2020 on, by a transition and no rule.
+/// A TZif file of version 1: the offset is one hour from 2020 on, by a transition without a rule.
 fn without_a_rule() -> Zone {
     let mut file = b"TZif".to_vec();
     file.extend([0; 16]);
@@ -229,7 +229,7 @@ fn a_zone_without_a_rule_keeps_its_last_offset() {
 }
 
 #[test]
-fn counts_over_years_agree_with_the_calendar() {
+fn counts_over_years_match_the_calendar() {
     for (text, name, from, until, expected) in [
         (
             "* * * * *",
@@ -291,7 +291,7 @@ fn counts_over_years_agree_with_the_calendar() {
 }
 
 #[test]
-fn zones_are_equal_by_what_they_say() {
+fn zones_are_equal_if_name_and_transitions_are_equal() {
     assert_eq!(zone("Europe/Berlin"), zone("Europe/Berlin"));
     assert_ne!(zone("Europe/Berlin"), zone("Europe/Paris"));
     assert_eq!(zone("Europe/Berlin").to_string(), "Europe/Berlin");

@@ -1,4 +1,4 @@
-//! Many keys at once: everything is sized before it is filled.
+//! Inserting many keys at once. All tables and lists are sized before they are filled.
 
 use std::hash::{BuildHasher as _, Hash};
 
@@ -8,15 +8,16 @@ use jiff::Timestamp;
 
 use super::{Scheduler, Slot, at, index};
 
-/// A key with its expression, its zone and its cursor.
-type Loaded<'z, K> = (K, CronExpr, &'z Zone, Timestamp);
+/// A key with its expression, zone and cursor.
+type KeyEntry<'z, K> = (K, CronExpr, &'z Zone, Timestamp);
 
 impl<K: Hash + Eq> Scheduler<K> {
-    /// Registers many keys, as [`insert`](Self::insert) would one after the other.
+    /// Inserts many keys, each with its expression, zone and cursor.
     ///
-    /// It takes a fraction of the time, since neither the keys nor the lists behind the expressions
-    /// move while they grow.
-    pub fn insert_all<'z>(&mut self, entries: impl IntoIterator<Item = Loaded<'z, K>>) {
+    /// The result is the same as calling [`insert`](Self::insert) for each, but it takes a fraction
+    /// of the time, because no list is moved while it grows. If a key occurs more than once, the last
+    /// entry counts.
+    pub fn insert_all<'z>(&mut self, entries: impl IntoIterator<Item = KeyEntry<'z, K>>) {
         let entries = entries.into_iter();
         let (n_expected, _) = entries.size_hint();
         self.reserve(n_expected);
@@ -31,7 +32,7 @@ impl<K: Hash + Eq> Scheduler<K> {
         let repeated = self.find_places(first);
         let repeated = self.take_back(repeated);
         self.fill_groups(first);
-        // Replacing a key looks for it among those behind its expression.
+        // `insert` removes the old entry from the list of its group, so the lists come first.
         for (key, schedule, cursor) in repeated {
             self.insert(key, schedule.expr(), schedule.zone(), cursor);
         }
@@ -50,7 +51,8 @@ impl<K: Hash + Eq> Scheduler<K> {
         by_key.reserve(n_more, |slot| hasher.hash_one(&slots[at(*slot)].key));
     }
 
-    /// Adds the keys of the slots from `first` on to the table, and returns the slots whose key another slot has.
+    /// Adds the keys of the slots from `first` on to the hash table. Returns the slots whose key
+    /// another slot already has.
     fn find_places(&mut self, first: usize) -> Vec<u32> {
         let n_new = self.slots.len() - first;
         let Self {
@@ -60,7 +62,7 @@ impl<K: Hash + Eq> Scheduler<K> {
             ..
         } = self;
         by_key.reserve(n_new, |slot| hasher.hash_one(&slots[at(*slot)].key));
-        // The table is filled one part after the other: a part fits the cache, the whole table does not.
+        // The table is filled part by part: a part fits into the cache, the whole table does not.
         let part_of = parts(by_key.num_buckets());
         let new = (first..slots.len()).map(index);
         let hashed = new.map(|slot| (hasher.hash_one(&slots[at(slot)].key), slot));
@@ -83,14 +85,16 @@ impl<K: Hash + Eq> Scheduler<K> {
         repeated
     }
 
-    /// Removes slots whose key another one has, and returns what they held.
+    /// Removes slots whose key another slot has, and returns their contents in insertion order.
     fn take_back(&mut self, repeated: Vec<u32>) -> Vec<(K, Schedule, Timestamp)> {
         let mut acc = Vec::with_capacity(repeated.len());
+        // From the highest slot down, so that `swap_remove` never moves a slot still to be removed.
         for slot in repeated.into_iter().rev() {
             let cursor = self.cursor_of(slot);
             self.forget_odd(slot);
             let last = index(self.slots.len() - 1);
-            // The new slots are the last ones of `behind` too, and are not in the lists of their groups yet.
+            // The new slots are also the last ones of `behind`, so the highest is popped. No group
+            // lists them yet.
             self.behind.pop();
             let Slot { key, group } = self.slots.swap_remove(at(slot));
             if slot != last {
@@ -102,7 +106,7 @@ impl<K: Hash + Eq> Scheduler<K> {
         acc
     }
 
-    /// Puts the slots from `first` on into the lists of their groups.
+    /// Adds the slots from `first` on to the member lists of their groups.
     fn fill_groups(&mut self, first: usize) {
         let mut n_joining = vec![0_usize; self.groups.len()];
         for slot in &self.slots[first..] {
@@ -117,21 +121,21 @@ impl<K: Hash + Eq> Scheduler<K> {
     }
 }
 
-/// The number of parts a table is filled in; with a million keys a part has 40 KiB.
+// With a million keys a part of the table has 40 KiB.
 const N_PARTS: usize = 256;
 
-/// Returns a function from a hash to its part of a table with this many buckets.
+/// Returns a function that maps a hash to its part of a table with `n_buckets` buckets.
 fn parts(n_buckets: usize) -> impl Fn(u64) -> usize {
     let mask = n_buckets.saturating_sub(1);
     let shift = n_buckets
         .checked_ilog2()
         .unwrap_or(0)
         .saturating_sub(N_PARTS.ilog2());
-    // The lowest bits of a hash choose the bucket.
+    // `hashbrown` selects the bucket by the lowest bits of the hash.
     move |hash| (usize::try_from(hash & u64::from(u32::MAX)).expect("32 bits fit") & mask) >> shift
 }
 
-/// Orders hashed slots by their part; within a part they stay in their order.
+/// Sorts hashed slots by part, with a stable counting sort.
 fn by_part(hashed: Vec<(u64, u32)>, part_of: impl Fn(u64) -> usize) -> Vec<(u64, u32)> {
     let mut starts = vec![0; N_PARTS + 1];
     for (hash, _) in &hashed {

@@ -1,9 +1,9 @@
-//! Which keys are due when.
+//! The keys that `advance` reports.
 
 use std::collections::BTreeMap;
 
 use daemon_cron::{Schedule, Zone};
-use daemon_schedule::{Passage, Recurrence as _, Scheduler};
+use daemon_schedule::{ClockDirection, Recurrence as _, Scheduler};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
@@ -66,7 +66,7 @@ fn the_deadline_is_the_next_minute_or_at_once_after_a_change() {
 }
 
 #[test]
-fn a_cursor_that_is_no_whole_minute_comes_back_as_it_was() {
+fn a_cursor_within_a_minute_is_reported_unchanged() {
     let mut scheduler = Scheduler::new();
     scheduler.insert(
         "nine",
@@ -104,7 +104,7 @@ fn a_failed_recording_is_reported_again() {
 }
 
 #[test]
-fn removed_and_replaced_keys_are_not_due_by_their_old_schedule() {
+fn removed_and_replaced_keys_are_not_reported_by_their_old_schedule() {
     let mut scheduler = two_keys();
     assert_eq!(
         scheduler.remove(&"hourly"),
@@ -126,7 +126,7 @@ fn removed_and_replaced_keys_are_not_due_by_their_old_schedule() {
 }
 
 #[test]
-fn a_cursor_in_the_future_does_not_mute() {
+fn a_key_with_a_cursor_in_the_future_is_reported_at_its_next_tick() {
     let mut scheduler = Scheduler::new();
     scheduler.insert(
         "nine",
@@ -148,18 +148,18 @@ fn a_cursor_in_the_future_does_not_mute() {
 }
 
 #[test]
-fn time_running_back_sets_cursors_back_and_a_minute_is_waited_out() {
+fn a_step_back_sets_cursors_to_now_and_a_step_of_a_minute_changes_nothing() {
     let mut scheduler = two_keys();
     assert_eq!(due(&mut scheduler, "2026-11-20T09:00:00Z").len(), 2);
     assert_eq!(
         scheduler.advance(at("2026-11-20T08:59:30Z"), |_| ()),
-        Passage::Onward
+        ClockDirection::Forward
     );
     assert_eq!(due(&mut scheduler, "2026-11-20T09:00:01Z"), []);
     let back = at("2026-11-20T07:30:10Z");
     assert_eq!(
         scheduler.advance(back, |due| panic!("{due:?}")),
-        Passage::SteppedBack
+        ClockDirection::SteppedBack
     );
     assert_eq!(scheduler.cursor(&"hourly"), Some(back));
     assert_eq!(
@@ -169,7 +169,7 @@ fn time_running_back_sets_cursors_back_and_a_minute_is_waited_out() {
 }
 
 #[test]
-fn an_absence_of_ten_years_is_one_report() {
+fn a_pause_of_ten_years_is_one_report() {
     let mut scheduler = Scheduler::new();
     scheduler.insert(
         "minutely",
@@ -212,7 +212,7 @@ fn clock_changes_follow_the_rules_of_the_zone() {
             .or_default()
             .push(Timestamp::UNIX_EPOCH);
     }
-    // The jump between the two days is one report for each.
+    // The jump between the two days is one report for each key.
     let jump = at("2026-11-01T03:00:00Z");
     let times = |texts: &[&str]| texts.iter().map(|text| at(text)).collect::<Vec<_>>();
     let mut interval = vec![Timestamp::UNIX_EPOCH, jump];
@@ -250,13 +250,13 @@ const TEXTS: [&str; 8] = [
 const ZONES: [&str; 3] = ["UTC", "Europe/Berlin", "Australia/Lord_Howe"];
 
 #[derive(Clone, Debug)]
-enum Step {
+enum Action {
     Insert {
         key: u8,
         text: usize,
         zone: usize,
     },
-    /// Many keys at once, some of them known, some twice.
+    /// Inserts many keys at once, some of which exist already or occur twice.
     Load {
         entries: Vec<(u8, usize, usize)>,
     },
@@ -266,90 +266,120 @@ enum Step {
     Advance {
         seconds: i64,
     },
-    /// The next report of this key fails to be recorded.
+    /// Recording the next report of this key fails.
     Fail {
         key: u8,
     },
 }
 
-fn steps() -> impl Strategy<Value = Step> {
+fn actions() -> impl Strategy<Value = Action> {
     prop_oneof![
         2 => (0..6_u8, 0..TEXTS.len(), 0..ZONES.len())
-            .prop_map(|(key, text, zone)| Step::Insert { key, text, zone }),
+            .prop_map(|(key, text, zone)| Action::Insert { key, text, zone }),
         1 => prop::collection::vec((0..120_u8, 0..TEXTS.len(), 0..ZONES.len()), 0..150)
-            .prop_map(|entries| Step::Load { entries }),
-        1 => (0..6_u8).prop_map(|key| Step::Remove { key }),
+            .prop_map(|entries| Action::Load { entries }),
+        1 => (0..6_u8).prop_map(|key| Action::Remove { key }),
         6 => prop_oneof![1..90_i64, 1..7_200_i64, 1..2_000_000_i64]
-            .prop_map(|seconds| Step::Advance { seconds }),
-        2 => (0..6_u8).prop_map(|key| Step::Fail { key }),
+            .prop_map(|seconds| Action::Advance { seconds }),
+        2 => (0..6_u8).prop_map(|key| Action::Fail { key }),
     ]
+}
+
+/// A scheduler and a model of it that looks at each key separately.
+struct Pair {
+    scheduler: Scheduler<u8>,
+    model: BTreeMap<u8, (Schedule, Timestamp)>,
+    zones: [Zone; 3],
+    now: Timestamp,
+    failing: Option<u8>,
+}
+
+impl Pair {
+    fn new(start: i64) -> Self {
+        Self {
+            scheduler: Scheduler::new(),
+            model: BTreeMap::new(),
+            zones: ZONES.map(zone),
+            now: Timestamp::from_second(start).unwrap(),
+            failing: None,
+        }
+    }
+
+    fn apply(&mut self, action: Action) {
+        match action {
+            Action::Insert { key, text, zone } => {
+                let (expr, zone) = (expr(TEXTS[text]), &self.zones[zone]);
+                self.scheduler.insert(key, expr, zone, self.now);
+                let schedule = Schedule::new(expr, zone.clone());
+                self.model.insert(key, (schedule, self.now));
+            }
+            Action::Load { entries } => self.load(&entries),
+            Action::Remove { key } => {
+                let expected = self.model.remove(&key).map(|(_, cursor)| cursor);
+                assert_eq!(self.scheduler.remove(&key), expected);
+            }
+            Action::Fail { key } => self.failing = Some(key),
+            Action::Advance { seconds } => {
+                self.now += SignedDuration::from_secs(seconds);
+                self.advance();
+            }
+        }
+        assert_eq!(self.scheduler.len(), self.model.len());
+        for (key, (_, cursor)) in &self.model {
+            assert_eq!(self.scheduler.cursor(key), Some(*cursor));
+        }
+    }
+
+    fn load(&mut self, entries: &[(u8, usize, usize)]) {
+        let entries = entries
+            .iter()
+            .map(|(key, text, zone)| (*key, expr(TEXTS[*text]), &self.zones[*zone], self.now));
+        self.scheduler.insert_all(entries.clone());
+        for (key, expr, zone, now) in entries {
+            self.model
+                .insert(key, (Schedule::new(expr, zone.clone()), now));
+        }
+    }
+
+    fn advance(&mut self) {
+        let mut reported = BTreeMap::new();
+        self.scheduler.advance(self.now, |due| {
+            assert_eq!(due.from, due.after);
+            let span = (due.from, due.to);
+            assert!(reported.insert(*due.key, span).is_none(), "twice");
+        });
+        let minute = self.now.as_second().div_euclid(60);
+        let to = Timestamp::from_second(minute * 60).unwrap();
+        let mut expected = BTreeMap::new();
+        for (key, (schedule, cursor)) in &mut self.model {
+            if schedule.latest_in(*cursor, self.now).is_some() {
+                expected.insert(*key, (*cursor, to));
+                *cursor = to;
+            }
+        }
+        assert_eq!(reported, expected);
+        if let Some(key) = self.failing.take()
+            && let Some((from, _)) = expected.get(&key)
+        {
+            self.scheduler.set_cursor(&key, *from);
+            if let Some((_, cursor)) = self.model.get_mut(&key) {
+                *cursor = *from;
+            }
+        }
+    }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Each key is reported exactly when its own schedule has a tick in the span, whatever other
-    /// keys do and however often recording fails.
+    /// The reports of a key depend only on its own schedule and on failed recordings.
     #[test]
-    fn reports_agree_with_each_key_on_its_own(
-        start in 1_767_225_600..1_800_000_000_i64, steps in prop::collection::vec(steps(), 1..60),
+    fn each_key_is_reported_exactly_when_its_own_schedule_has_a_tick(
+        start in 1_767_225_600..1_800_000_000_i64, actions in prop::collection::vec(actions(), 1..60),
     ) {
-        let zones = ZONES.map(zone);
-        let mut scheduler = Scheduler::new();
-        let mut model: BTreeMap<u8, (Schedule, Timestamp)> = BTreeMap::new();
-        let mut now = Timestamp::from_second(start).unwrap();
-        let mut failing = None;
-        for step in steps {
-            match step {
-                Step::Insert { key, text, zone } => {
-                    let (expr, zone) = (expr(TEXTS[text]), &zones[zone]);
-                    scheduler.insert(key, expr, zone, now);
-                    model.insert(key, (Schedule::new(expr, zone.clone()), now));
-                }
-                Step::Load { entries } => {
-                    let entries = entries.into_iter();
-                    let read = entries.map(|(key, text, zone)| (key, expr(TEXTS[text]), &zones[zone], now));
-                    let entries: Vec<_> = read.collect();
-                    scheduler.insert_all(entries.iter().copied());
-                    for (key, expr, zone, now) in entries {
-                        model.insert(key, (Schedule::new(expr, zone.clone()), now));
-                    }
-                }
-                Step::Remove { key } => {
-                    let expected = model.remove(&key).map(|(_, cursor)| cursor);
-                    prop_assert_eq!(scheduler.remove(&key), expected);
-                }
-                Step::Fail { key } => failing = Some(key),
-                Step::Advance { seconds } => {
-                    now += SignedDuration::from_secs(seconds);
-                    let mut reported = BTreeMap::new();
-                    scheduler.advance(now, |due| {
-                        assert_eq!(due.from, due.after);
-                        assert!(reported.insert(*due.key, (due.from, due.to)).is_none(), "twice");
-                    });
-                    let to = Timestamp::from_second(now.as_second().div_euclid(60) * 60).unwrap();
-                    let mut expected = BTreeMap::new();
-                    for (key, (schedule, cursor)) in &mut model {
-                        if schedule.latest_in(*cursor, now).is_some() {
-                            expected.insert(*key, (*cursor, to));
-                            *cursor = to;
-                        }
-                    }
-                    prop_assert_eq!(&reported, &expected);
-                    if let Some(key) = failing.take()
-                        && let Some((from, _)) = expected.get(&key)
-                    {
-                        scheduler.set_cursor(&key, *from);
-                        if let Some((_, cursor)) = model.get_mut(&key) {
-                            *cursor = *from;
-                        }
-                    }
-                }
-            }
-            prop_assert_eq!(scheduler.len(), model.len());
-            for (key, (_, cursor)) in &model {
-                prop_assert_eq!(scheduler.cursor(key), Some(*cursor));
-            }
+        let mut pair = Pair::new(start);
+        for action in actions {
+            pair.apply(action);
         }
     }
 }

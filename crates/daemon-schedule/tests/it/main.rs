@@ -1,5 +1,5 @@
-//! The public contract of the crate.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! Tests of the public API.
+#![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
 mod due;
 mod misfires;

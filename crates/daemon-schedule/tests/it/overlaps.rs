@@ -1,6 +1,6 @@
-//! Ticks that are due while an activation is unfinished, overlap policy by overlap policy.
+//! Ticks that are due while an activation is unfinished, under each overlap policy.
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 
 use daemon_schedule::{Misfire, Overlap, Unfinished};
 use expect_test::expect;
@@ -8,13 +8,14 @@ use expect_test::expect;
 use crate::plan_kit::{IDLE, RUNNING, WAITING, render, with};
 use crate::{at, schedule};
 
-#[test]
-fn overlap_decides_about_ticks_that_meet_an_unfinished_activation() {
-    let mut acc = String::new();
+/// Returns the plan of each policy and each number of unfinished activations. Many cases have the
+/// same plan, so each plan occurs once with its cases.
+fn plans_of_all_cases() -> String {
     let full = Unfinished {
         running: 1,
         pending: 100,
     };
+    let mut cases: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for overlap in [
         Overlap::BufferOne,
         Overlap::Skip,
@@ -29,70 +30,55 @@ fn overlap_decides_about_ticks_that_meet_an_unfinished_activation() {
                 unfinished,
             );
             let Unfinished { running, pending } = unfinished;
-            write!(
-                acc,
-                "{overlap:?}, {running} running, {pending} pending\n{}",
-                render(&plan)
-            )
-            .unwrap();
+            let case = format!("{overlap:?}, {running} running, {pending} pending\n");
+            cases.entry(render(&plan)).or_default().push(case);
         }
     }
+    cases
+        .into_iter()
+        .map(|(plan, cases)| format!("{}{plan}\n", cases.concat()))
+        .collect()
+}
+
+#[test]
+fn the_overlap_policy_decides_about_ticks_during_an_unfinished_activation() {
     expect![[r#"
         BufferOne, 0 running, 0 pending
-        coalesced 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
-        enqueued 2026-11-20T09:30:00Z..2026-11-20T09:30:00Z x1
-        trigger 2026-11-20T09:30:00Z
         BufferOne, 1 running, 0 pending
-        coalesced 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
-        enqueued 2026-11-20T09:30:00Z..2026-11-20T09:30:00Z x1
-        trigger 2026-11-20T09:30:00Z
-        BufferOne, 1 running, 1 pending
-        coalesced 2026-11-20T09:00:00Z..2026-11-20T09:30:00Z x2
-        trigger 2026-11-20T09:30:00Z
-        BufferOne, 1 running, 100 pending
-        coalesced 2026-11-20T09:00:00Z..2026-11-20T09:30:00Z x2
-        trigger 2026-11-20T09:30:00Z
         Skip, 0 running, 0 pending
-        coalesced 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
-        enqueued 2026-11-20T09:30:00Z..2026-11-20T09:30:00Z x1
-        trigger 2026-11-20T09:30:00Z
-        Skip, 1 running, 0 pending
-        skipped_overlap 2026-11-20T09:00:00Z..2026-11-20T09:30:00Z x2
-        Skip, 1 running, 1 pending
-        skipped_overlap 2026-11-20T09:00:00Z..2026-11-20T09:30:00Z x2
-        Skip, 1 running, 100 pending
-        skipped_overlap 2026-11-20T09:00:00Z..2026-11-20T09:30:00Z x2
         BufferAll, 0 running, 0 pending
-        coalesced 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
-        enqueued 2026-11-20T09:30:00Z..2026-11-20T09:30:00Z x1
-        trigger 2026-11-20T09:30:00Z
         BufferAll, 1 running, 0 pending
-        coalesced 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
-        enqueued 2026-11-20T09:30:00Z..2026-11-20T09:30:00Z x1
-        trigger 2026-11-20T09:30:00Z
         BufferAll, 1 running, 1 pending
-        coalesced 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
-        enqueued 2026-11-20T09:30:00Z..2026-11-20T09:30:00Z x1
-        trigger 2026-11-20T09:30:00Z
-        BufferAll, 1 running, 100 pending
-        refused 2026-11-20T09:00:00Z..2026-11-20T09:30:00Z x2
         CancelOther, 0 running, 0 pending
         coalesced 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
         enqueued 2026-11-20T09:30:00Z..2026-11-20T09:30:00Z x1
         trigger 2026-11-20T09:30:00Z
+
         CancelOther, 1 running, 0 pending
         coalesced 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
         enqueued 2026-11-20T09:30:00Z..2026-11-20T09:30:00Z x1
         trigger 2026-11-20T09:30:00Z
         cancel running
-        CancelOther, 1 running, 1 pending
+
+        BufferOne, 1 running, 1 pending
+        BufferOne, 1 running, 100 pending
         coalesced 2026-11-20T09:00:00Z..2026-11-20T09:30:00Z x2
         trigger 2026-11-20T09:30:00Z
-        cancel running
+
+        CancelOther, 1 running, 1 pending
         CancelOther, 1 running, 100 pending
         coalesced 2026-11-20T09:00:00Z..2026-11-20T09:30:00Z x2
         trigger 2026-11-20T09:30:00Z
         cancel running
+
+        BufferAll, 1 running, 100 pending
+        refused 2026-11-20T09:00:00Z..2026-11-20T09:30:00Z x2
+
+        Skip, 1 running, 0 pending
+        Skip, 1 running, 1 pending
+        Skip, 1 running, 100 pending
+        skipped_overlap 2026-11-20T09:00:00Z..2026-11-20T09:30:00Z x2
+
     "#]]
-    .assert_eq(&acc);
+    .assert_eq(&plans_of_all_cases());
 }

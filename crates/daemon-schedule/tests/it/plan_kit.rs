@@ -1,8 +1,8 @@
-//! Policies, unfinished work, and plans as text.
+//! Shared values and the text form of plans.
 
 use std::fmt::Write as _;
 
-use daemon_schedule::{Cancels, Misfire, Overlap, Plan, Policy, Unfinished};
+use daemon_schedule::{Cancels, Misfire, Overlap, Policy, TickPlan, Unfinished};
 use expect_test::Expect;
 
 use crate::{at, schedule};
@@ -22,7 +22,7 @@ pub(crate) const WAITING: Unfinished = Unfinished {
     pending: 1,
 };
 
-pub(crate) fn render(plan: &Plan) -> String {
+pub(crate) fn render(plan: &TickPlan) -> String {
     let mut acc = String::new();
     for row in &plan.rows {
         writeln!(

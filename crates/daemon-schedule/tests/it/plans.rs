@@ -1,4 +1,4 @@
-//! Properties of every plan, policies as text, and jitter.
+//! Properties of all plans, parsing of policies, and jitter.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::plan_kit::{IDLE, render};
 use crate::{at, schedule};
 
 #[test]
-fn jitter_depends_on_the_daemon_alone_and_stays_below_its_limit() {
+fn jitter_depends_only_on_the_daemon_and_is_less_than_its_limit() {
     let limit = Duration::from_secs(300);
     let delays: Vec<Duration> = ["a", "b", "c"]
         .map(|id| jitter(id.as_bytes(), limit))
@@ -30,29 +30,30 @@ fn jitter_depends_on_the_daemon_alone_and_stays_below_its_limit() {
 }
 
 #[test]
-fn policies_are_read_by_their_words() {
+fn policies_parse_from_their_words() {
     assert_eq!("catch_up".parse(), Ok(Misfire::CatchUp));
     assert_eq!("cancel_other".parse(), Ok(Overlap::CancelOther));
     let error = "queue".parse::<Overlap>().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`queue` is none of `buffer_one`, `skip`, `buffer_all`, `cancel_other`"
+        "`queue` is not one of `buffer_one`, `skip`, `buffer_all`, `cancel_other`"
     );
 }
 
-/// Every 90 seconds: something no cron expression says, through the provided methods.
-struct Steady;
+/// Every 90 seconds, which no cron expression can express. It uses the default methods.
+struct EveryNinetySeconds;
 
-impl Recurrence for Steady {
+impl Recurrence for EveryNinetySeconds {
     fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
         Timestamp::from_second((after.as_second().div_euclid(90) + 1) * 90).ok()
     }
 }
 
 #[test]
-fn anything_that_recurs_can_be_planned() {
+fn a_recurrence_that_is_not_cron_can_be_planned() {
     let now = at("2026-11-20T09:00:00Z");
-    let plan = Policy::default().plan(&Steady, now - SignedDuration::from_mins(6), now, IDLE);
+    let after = now - SignedDuration::from_mins(6);
+    let plan = Policy::default().plan(&EveryNinetySeconds, after, now, IDLE);
     expect![[r#"
         coalesced 2026-11-20T08:55:30Z..2026-11-20T08:58:30Z x3
         enqueued 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
@@ -81,7 +82,7 @@ fn policies() -> impl Strategy<Value = Policy> {
 }
 
 proptest! {
-    /// G1, G3: each tick of the span is in exactly one row, and rows count right.
+    /// Each tick of the span is in exactly one row, and the counts of the rows are right.
     #[test]
     fn rows_cover_every_tick_once(
         policy in policies(),

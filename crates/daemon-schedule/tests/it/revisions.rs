@@ -1,11 +1,11 @@
-//! Rows after an edit of the schedule, and after a step back of the clock.
+//! Rows after an edit of the schedule and after a step back of the clock.
 
 use daemon_schedule::{TickOutcome, TickRow, retracted, superseded};
 
 use crate::{at, schedule};
 
 #[test]
-fn an_edit_supersedes_what_is_unrecorded() {
+fn an_edit_supersedes_unrecorded_ticks() {
     let row = superseded(
         &schedule("0 * * * *"),
         at("2026-11-20T06:30:00Z"),
@@ -35,15 +35,15 @@ fn a_step_back_retracts_the_part_of_a_range_that_is_later() {
         count,
         outcome,
     };
-    let (missed, gone) = (TickOutcome::MissedWindow, TickOutcome::Retracted);
+    let (missed, later) = (TickOutcome::MissedWindow, TickOutcome::Retracted);
     let now = at("2026-11-20T08:30:00Z");
     for (recorded, expected) in [
         (row(5, 8, 4, missed), (Some(row(5, 8, 4, missed)), None)),
         (
             row(5, 12, 8, missed),
-            (Some(row(5, 8, 4, missed)), Some(row(9, 12, 4, gone))),
+            (Some(row(5, 8, 4, missed)), Some(row(9, 12, 4, later))),
         ),
-        (row(9, 12, 4, missed), (None, Some(row(9, 12, 4, gone)))),
+        (row(9, 12, 4, missed), (None, Some(row(9, 12, 4, later)))),
         (
             row(12, 12, 1, TickOutcome::Enqueued),
             (Some(row(12, 12, 1, TickOutcome::Enqueued)), None),

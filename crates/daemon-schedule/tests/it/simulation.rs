@@ -1,11 +1,11 @@
-//! One machine in virtual time: crashes, failed commits, edits and clock steps, over a store that
-//! compares cursors and keeps trigger keys unique. What is recorded is compared with the calendar.
+//! A machine in virtual time with crashes, edits and clock steps. Its store compares cursors and keeps
+//! trigger keys unique. The recorded rows are compared with the calendar.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use daemon_cron::{Schedule, Zone};
 use daemon_schedule::{
-    Passage, Policy, Scheduler, TickOutcome, TickRow, Unfinished, retracted, superseded,
+    ClockDirection, Policy, Scheduler, TickOutcome, TickRow, Unfinished, retracted, superseded,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -14,21 +14,21 @@ use crate::{expr, zone};
 
 type Daemon = usize;
 
-/// The durable side: what a transaction wrote survives, all else is lost in a crash.
+/// The durable state. It survives a crash; the scheduler does not.
 #[derive(Default)]
 struct Store {
-    /// Expression, cursor and coverage per daemon.
+    /// Schedule and cursor of each daemon.
     registered: BTreeMap<Daemon, (Schedule, Timestamp)>,
     rows: BTreeMap<Daemon, Vec<TickRow>>,
-    /// Trigger keys ever admitted: each made or joined one activation.
+    /// All trigger keys so far. Each created or joined one activation.
     triggers: BTreeSet<(Daemon, Timestamp)>,
     n_activations: BTreeMap<(Daemon, Timestamp), u32>,
-    /// Every span in which a daemon was registered by one schedule.
+    /// Every span in which a daemon was registered with one schedule.
     coverage: Vec<(Daemon, Schedule, Timestamp, Option<Timestamp>)>,
 }
 
 impl Store {
-    /// The transaction: nothing is written when the cursor had moved.
+    /// Commits a transaction. Returns `false` and writes nothing if the cursor has moved.
     fn commit(&mut self, daemon: Daemon, from: Timestamp, to: Timestamp, rows: &[TickRow]) -> bool {
         let Some((_, cursor)) = self.registered.get_mut(&daemon).filter(|(_, c)| *c == from) else {
             return false;
@@ -78,15 +78,15 @@ impl Store {
 }
 
 #[derive(Clone, Debug)]
-enum Fate {
-    /// The driver wakes after a while.
+enum Incident {
+    /// The driver wakes after this number of seconds.
     Wake(i64),
-    /// The process dies, before or after the next commit, and starts again later.
+    /// The process crashes before or after the next commit, and restarts after `downtime` seconds.
     Crash {
         commits: bool,
         downtime: i64,
     },
-    /// The wall clock jumps.
+    /// The wall clock steps by this number of seconds.
     ClockStep(i64),
     Edit(Daemon, usize),
 }
@@ -99,22 +99,22 @@ const TEXTS: [&str; 5] = [
     "5 */4 * * *",
 ];
 
-fn fates() -> impl Strategy<Value = Fate> {
+fn incidents() -> impl Strategy<Value = Incident> {
     prop_oneof![
-        8 => (1..4_000_i64).prop_map(Fate::Wake),
+        8 => (1..4_000_i64).prop_map(Incident::Wake),
         2 => (any::<bool>(), prop_oneof![1..600_i64, 1..900_000_i64])
-            .prop_map(|(commits, downtime)| Fate::Crash { commits, downtime }),
-        1 => (0..4_usize, 0..TEXTS.len()).prop_map(|(daemon, text)| Fate::Edit(daemon, text)),
+            .prop_map(|(commits, downtime)| Incident::Crash { commits, downtime }),
+        1 => (0..4_usize, 0..TEXTS.len()).prop_map(|(daemon, text)| Incident::Edit(daemon, text)),
     ]
 }
 
-fn stepping_fates() -> impl Strategy<Value = Fate> {
+fn incidents_with_steps() -> impl Strategy<Value = Incident> {
     let step = prop_oneof![
         -90..90_i64,
         -90_000..90_000_i64,
         -32_000_000..32_000_000_i64
     ];
-    prop_oneof![6 => fates(), 1 => step.prop_map(Fate::ClockStep)]
+    prop_oneof![6 => incidents(), 1 => step.prop_map(Incident::ClockStep)]
 }
 
 struct Machine {
@@ -155,14 +155,14 @@ impl Machine {
         }
     }
 
-    /// Advances; dying after `n_commits` transactions.
+    /// Advances and crashes after `n_commits` transactions.
     fn wake(&mut self, n_commits: usize) {
         let now = self.now;
         let mut due = Vec::new();
-        let passage = self.scheduler.advance(now, |it| {
+        let direction = self.scheduler.advance(now, |it| {
             due.push((*it.key, it.schedule.clone(), it.from, it.after, it.to));
         });
-        if passage == Passage::SteppedBack {
+        if direction == ClockDirection::SteppedBack {
             self.store.retract(now);
         }
         for (daemon, schedule, from, after, to) in due.into_iter().take(n_commits) {
@@ -174,13 +174,13 @@ impl Machine {
         }
     }
 
-    fn live(&mut self, fate: &Fate) {
+    fn apply(&mut self, incident: &Incident) {
         let second = SignedDuration::from_secs;
-        match *fate {
-            Fate::Wake(seconds) => self.now += second(seconds),
-            Fate::ClockStep(seconds) => self.now += second(seconds),
-            Fate::Edit(daemon, text) => self.edit(daemon, text),
-            Fate::Crash { commits, downtime } => {
+        match *incident {
+            Incident::Wake(seconds) => self.now += second(seconds),
+            Incident::ClockStep(seconds) => self.now += second(seconds),
+            Incident::Edit(daemon, text) => self.edit(daemon, text),
+            Incident::Crash { commits, downtime } => {
                 self.now += second(120);
                 self.wake(usize::from(commits));
                 self.now += second(downtime);
@@ -190,11 +190,11 @@ impl Machine {
         self.wake(usize::MAX);
     }
 
-    /// Rows of a daemon as single ticks with their outcome.
+    /// Returns the recorded ticks of a daemon with their outcomes, one by one.
     fn recorded(&self, daemon: Daemon) -> Vec<(Timestamp, TickOutcome)> {
         let mut acc = Vec::new();
         for row in self.store.rows.get(&daemon).into_iter().flatten() {
-            let holds = |span: &&(Daemon, Schedule, Timestamp, Option<Timestamp>)| {
+            let contains = |span: &&(Daemon, Schedule, Timestamp, Option<Timestamp>)| {
                 span.0 == daemon
                     && span.2 < row.first
                     && span.3.is_none_or(|end| row.scheduled_at <= end)
@@ -203,7 +203,7 @@ impl Machine {
                 .store
                 .coverage
                 .iter()
-                .find(holds)
+                .find(contains)
                 .expect("rows have a coverage");
             let mut tick = row.first;
             acc.push((tick, row.outcome));
@@ -216,7 +216,7 @@ impl Machine {
         acc
     }
 
-    /// The calendar's answer.
+    /// Returns the ticks of a daemon according to the calendar.
     fn expected(&self, daemon: Daemon) -> Vec<Timestamp> {
         let mut acc = Vec::new();
         for (of, schedule, from, until) in &self.store.coverage {
@@ -236,15 +236,14 @@ impl Machine {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// G1, G2, G3 without clock steps: every tick in coverage has one row, and what is enqueued
-    /// made one activation.
+    /// Without clock steps every tick has one row, and every enqueued tick created one activation.
     #[test]
     fn every_tick_is_recorded_once(
-        start in 1_767_225_600..1_800_000_000_i64, fates in prop::collection::vec(fates(), 1..80),
+        start in 1_767_225_600..1_800_000_000_i64, incidents in prop::collection::vec(incidents(), 1..80),
     ) {
         let mut machine = Machine::new(start);
-        for fate in &fates {
-            machine.live(fate);
+        for incident in &incidents {
+            machine.apply(incident);
         }
         for daemon in 0..4 {
             let recorded: Vec<Timestamp> =
@@ -254,18 +253,19 @@ proptest! {
         prop_assert!(machine.store.n_activations.values().all(|n| *n == 1));
     }
 
-    /// G2 and P22 with clock steps: no key twice, and the next due tick is recorded again.
+    /// With clock steps no tick creates two activations, and every later tick has a row.
     #[test]
-    fn clock_steps_neither_repeat_nor_mute(
+    fn clock_steps_repeat_no_activation_and_silence_no_daemon(
         start in 1_767_225_600..1_800_000_000_i64,
-        fates in prop::collection::vec(stepping_fates(), 1..80),
+        incidents in prop::collection::vec(incidents_with_steps(), 1..80),
     ) {
         let mut machine = Machine::new(start);
-        for fate in &fates {
-            machine.live(fate);
+        for incident in &incidents {
+            machine.apply(incident);
         }
         prop_assert!(machine.store.n_activations.values().all(|n| *n == 1));
-        // After the last step a day passes in order, from a minute after any hesitation.
+        // After the last step a day passes in order. It starts two minutes later, because the
+        // scheduler waits after a small step back.
         machine.now += SignedDuration::from_mins(2);
         machine.wake(usize::MAX);
         let settled = machine.now;

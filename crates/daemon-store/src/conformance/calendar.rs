@@ -6,7 +6,7 @@ use daemon_engine::{
     Activation, ActivationState, Admission, Joining, NewTrigger, Occasion, Trigger,
 };
 use daemon_event::TriggerKey;
-use daemon_schedule::{Cancels, Missed, TickOutcome, TickRow};
+use daemon_schedule::{Cancels, MissedTicks, TickOutcome, TickRow};
 use jiff::Timestamp;
 
 use super::scene::{
@@ -257,7 +257,7 @@ pub(super) async fn what_a_tick_tells_is_kept(store: &dyn Store) {
         expression: "* * * * *".to_owned(),
         zone: "Europe/Berlin".to_owned(),
         local: "2026-01-01 01:01 +01:00".to_owned(),
-        missed: Some(Missed {
+        missed: Some(MissedTicks {
             count: 200,
             first: at(-60 * 200),
             last: at(0),

@@ -102,7 +102,7 @@ struct Finding<'a> {
     span: Range<usize>,
     message: String,
     help: &'a str,
-    fix: Option<&'a daemon_cron::Fix>,
+    fix: Option<&'a daemon_cron::Replacement>,
 }
 
 fn finding(file: &DaemonFile, text: &Text, found: Finding<'_>) -> Diagnostic {
@@ -119,7 +119,7 @@ fn finding(file: &DaemonFile, text: &Text, found: Finding<'_>) -> Diagnostic {
 }
 
 /// Carries a fix of the expression over to the file.
-fn mending(file: &DaemonFile, text: &Text, fix: &daemon_cron::Fix) -> Option<Fix> {
+fn mending(file: &DaemonFile, text: &Text, fix: &daemon_cron::Replacement) -> Option<Fix> {
     let source = file.source();
     let mut value = text.value.clone();
     let old = value.get(fix.span.clone())?.to_owned();

@@ -78,7 +78,7 @@ fn without_a_condition_or_a_schedule_that_can_wake_a_daemon_is_inert() {
         expect![[r#"
             warning D310 2:1 [watch] nothing can wake this daemon here | see what is said about its conditions
             error D301 3:5 [when life is good] `when life is good` is a state, not an event | watch the event that changes it, or look at it on a `schedule`
-            warning D210 4:11 [0 9 31 2 *] no such date: 31 February | the nearest day that comes is 29: `0 9 29 2 *`
+            warning D210 4:11 [0 9 31 2 *] no such date: 31 February | the nearest day that exists is 29: `0 9 29 2 *`
         "#]],
     );
 }

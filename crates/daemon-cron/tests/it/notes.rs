@@ -1,4 +1,4 @@
-//! Remarks on accepted texts.
+//! Notes on valid expressions.
 
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ fn check(texts: &[&str], zone_name: &str, expected: Expect) {
 }
 
 #[test]
-fn ordinary_expressions_pass_without_remark() {
+fn ordinary_expressions_have_no_notes() {
     check(
         &[
             "0 9 * * *",
@@ -53,7 +53,7 @@ fn ordinary_expressions_pass_without_remark() {
 }
 
 #[test]
-fn names_are_written_as_numbers() {
+fn names_are_noted_with_numbers_as_the_fix() {
     check(
         &["0 9 * * MON-FRI", "0 9 1 jan,JUL Sun"],
         "UTC",
@@ -69,21 +69,21 @@ fn names_are_written_as_numbers() {
 }
 
 #[test]
-fn impossible_dates_are_told() {
+fn impossible_dates_are_noted_with_the_nearest_valid_date() {
     check(
         &["0 0 30 2 *", "0 0 31 2,4 *"],
         "UTC",
         expect![[r#"
         "0 0 30 2 *"
-        D210 0..10: no such date: 30 February; the nearest day that comes is 29: `0 0 29 2 *`
+        D210 0..10: no such date: 30 February; the nearest day that exists is 29: `0 0 29 2 *`
         "0 0 31 2,4 *"
-        D210 0..12: no such date: 31 February; the nearest day that comes is 30: `0 0 30 2,4 *`
+        D210 0..12: no such date: 31 February; the nearest day that exists is 30: `0 0 30 2,4 *`
     "#]],
     );
 }
 
 #[test]
-fn frequent_either_day_and_uneven_schedules_are_told() {
+fn frequent_ticks_two_day_fields_and_uneven_steps_are_noted() {
     check(
         &[
             "* * * * *",
@@ -121,7 +121,7 @@ fn frequent_either_day_and_uneven_schedules_are_told() {
 }
 
 #[test]
-fn times_in_skipped_and_repeated_hours_are_told() {
+fn times_in_skipped_and_repeated_hours_are_noted() {
     check(
         &[
             "30 2 * * *",

@@ -1,4 +1,4 @@
-//! Texts that are not expressions: code, place, message, help and fix of every problem.
+//! Rejected expressions: code, span, message, help and fix of every problem.
 
 use std::fmt::Write as _;
 
@@ -43,7 +43,7 @@ fn check(texts: &[&str], expected: Expect) {
 }
 
 #[test]
-fn a_wrong_number_of_fields_is_counted() {
+fn a_wrong_number_of_fields_is_rejected() {
     check(
         &[
             "",
@@ -71,7 +71,7 @@ fn a_wrong_number_of_fields_is_counted() {
 }
 
 #[test]
-fn macros_are_spelled_out_where_five_fields_can_say_them() {
+fn a_macro_is_rejected_with_its_five_fields_as_the_fix() {
     check(
         &["@daily", " @Hourly", "@weekly\t", "@reboot", "@every 5m"],
         expect![[r#"
@@ -90,7 +90,7 @@ fn macros_are_spelled_out_where_five_fields_can_say_them() {
 }
 
 #[test]
-fn values_out_of_range_name_the_range() {
+fn a_value_out_of_range_is_rejected_with_the_range() {
     check(
         &[
             "60 * * * *",
@@ -126,7 +126,7 @@ fn values_out_of_range_name_the_range() {
 }
 
 #[test]
-fn tokens_of_other_schedulers_and_torn_items_are_refused() {
+fn tokens_of_other_schedulers_are_rejected() {
     check(
         &[
             "0 0 ? * *",
@@ -134,6 +134,29 @@ fn tokens_of_other_schedulers_and_torn_items_are_refused() {
             "0 0 15W * *",
             "0 0 * * 5#3",
             "H * * * *",
+            "0 9 * * %",
+        ],
+        expect![[r#"
+            "0 0 ? * *"
+            D204 4..5 day-of-month: `?` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
+            "0 0 L * *"
+            D204 4..5 day-of-month: `L` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
+            "0 0 15W * *"
+            D204 4..7 day-of-month: `15W` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
+            "0 0 * * 5#3"
+            D204 8..11 day-of-week: `5#3` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
+            "H * * * *"
+            D204 0..1 minute: `H` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
+            "0 9 * * %"
+            D204 8..9 day-of-week: `%` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
+        "#]],
+    );
+}
+
+#[test]
+fn empty_and_malformed_items_are_rejected() {
+    check(
+        &[
             "+5 * * * *",
             "-5 * * * *",
             "1,,2 * * * *",
@@ -148,31 +171,9 @@ fn tokens_of_other_schedulers_and_torn_items_are_refused() {
             "/5 * * * *",
             "*/5/5 * * * *",
             "*/-1 * * * *",
-            "0 0 1 febr *",
-            "mon * * * *",
-            "0 0 * * funday",
-            "５ * * * *",
-            "0\u{a0}9 * * *",
-            "0 9 *\n* *",
-            "0 9 * * *\n",
-            "0 9 * * %",
-            "00005 * * * *",
-            "*/12345678901234567890 * * * *",
-            "0 9 * * 1–5",
-            "0 9 * * \u{200b}*",
             "0 9 1. * *",
         ],
         expect![[r#"
-            "0 0 ? * *"
-            D204 4..5 day-of-month: `?` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
-            "0 0 L * *"
-            D204 4..5 day-of-month: `L` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
-            "0 0 15W * *"
-            D204 4..7 day-of-month: `15W` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
-            "0 0 * * 5#3"
-            D204 8..11 day-of-week: `5#3` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
-            "H * * * *"
-            D204 0..1 minute: `H` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
             "+5 * * * *"
             D204 0..2 minute: `+5` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
             "-5 * * * *"
@@ -201,6 +202,29 @@ fn tokens_of_other_schedulers_and_torn_items_are_refused() {
             D204 0..5 minute: `*/5/5` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
             "*/-1 * * * *"
             D204 0..4 minute: `*/-1` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
+            "0 9 1. * *"
+            D204 4..6 day-of-month: `1.` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
+        "#]],
+    );
+}
+
+#[test]
+fn unknown_names_foreign_characters_and_long_numbers_are_rejected() {
+    check(
+        &[
+            "0 0 1 febr *",
+            "mon * * * *",
+            "0 0 * * funday",
+            "５ * * * *",
+            "0\u{a0}9 * * *",
+            "0 9 *\n* *",
+            "0 9 * * *\n",
+            "00005 * * * *",
+            "*/12345678901234567890 * * * *",
+            "0 9 * * 1–5",
+            "0 9 * * \u{200b}*",
+        ],
+        expect![[r#"
             "0 0 1 febr *"
             D204 6..10 month: unknown month `febr`; JAN–DEC or 1–12
             "mon * * * *"
@@ -215,8 +239,6 @@ fn tokens_of_other_schedulers_and_torn_items_are_refused() {
             D204 5..6 -: character U+000A is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
             "0 9 * * *\n"
             D204 9..10 -: character U+000A is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
-            "0 9 * * %"
-            D204 8..9 day-of-week: `%` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
             "00005 * * * *"
             D204 0..5 minute: number `00005` has too many digits; use integers, `*`, `a-b`, `/n` and lists
             "*/12345678901234567890 * * * *"
@@ -225,14 +247,12 @@ fn tokens_of_other_schedulers_and_torn_items_are_refused() {
             D204 9..12 day-of-week: character U+2013 is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
             "0 9 * * \u{200b}*"
             D204 8..11 day-of-week: character U+200B is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
-            "0 9 1. * *"
-            D204 4..6 day-of-month: `1.` is not five-field syntax; use integers, `*`, `a-b`, `/n` and lists
         "#]],
     );
 }
 
 #[test]
-fn steps_of_zero_and_on_single_values_are_refused() {
+fn steps_of_zero_and_steps_on_single_values_are_rejected() {
     check(
         &[
             "*/0 * * * *",
@@ -257,7 +277,7 @@ fn steps_of_zero_and_on_single_values_are_refused() {
 }
 
 #[test]
-fn descending_ranges_are_split() {
+fn a_descending_range_is_rejected_with_ascending_items_as_the_fix() {
     check(
         &[
             "0 22-6 * * *",
@@ -288,7 +308,7 @@ fn descending_ranges_are_split() {
 }
 
 #[test]
-fn a_zone_inside_is_refused_and_the_fields_behind_it_are_still_read() {
+fn a_zone_is_rejected_and_the_fields_after_it_are_still_checked() {
     check(
         &[
             "TZ=UTC 0 9 * * *",
@@ -329,7 +349,7 @@ fn every_problem_is_reported_at_once() {
 }
 
 #[test]
-fn five_hundred_and_twelve_bytes_are_read_and_one_more_is_not() {
+fn an_expression_of_512_bytes_is_accepted_and_a_longer_one_rejected() {
     let longest = format!("{}* * * * *", " ".repeat(512 - 9));
     assert_eq!(report(&longest), "accepted");
     let longer = format!("{longest} ");
@@ -345,7 +365,7 @@ fn five_hundred_and_twelve_bytes_are_read_and_one_more_is_not() {
 }
 
 #[test]
-fn the_error_reads_as_one_line() {
+fn an_error_prints_its_problems_in_one_line() {
     let error = "60 24 * * *".parse::<CronExpr>().unwrap_err();
     assert_eq!(
         error.to_string(),
