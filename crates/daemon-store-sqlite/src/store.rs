@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use crate::failure::Outcome;
 use crate::open::open;
 use crate::reader::Readers;
-use crate::writer::Writer;
+use crate::writer::{TransactionScope, Writer};
 
 /// A store in one SQLite file.
 ///
@@ -56,7 +56,9 @@ impl SqliteStore {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
     {
-        self.writer.run(context, operation).await
+        self.writer
+            .run(context, TransactionScope::Shared, operation)
+            .await
     }
 
     /// Writes much, in a transaction that nothing else shares.
@@ -69,7 +71,9 @@ impl SqliteStore {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
     {
-        self.writer.run_alone(context, operation).await
+        self.writer
+            .run(context, TransactionScope::Own, operation)
+            .await
     }
 
     pub(crate) async fn read<T, F>(&self, context: &'static str, read: F) -> Result<T, StoreError>

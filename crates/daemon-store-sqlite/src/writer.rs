@@ -33,7 +33,7 @@ impl Writer {
     /// Starts the writer over a connection.
     pub(crate) fn start((conn, mark): (Connection, Mark)) -> Result<Self, StoreError> {
         let (queue, operations) = mpsc::channel(QUEUE);
-        let desk = Desk {
+        let writer_thread = WriterThread {
             conn,
             mark,
             operations,
@@ -42,7 +42,7 @@ impl Writer {
         };
         let thread = std::thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(move || desk.work())
+            .spawn(move || writer_thread.work())
             .map_err(|error| StoreError::Unavailable {
                 context: "start the writer".to_owned(),
                 source: Some(Box::new(error)),
@@ -53,36 +53,11 @@ impl Writer {
         })
     }
 
-    /// Runs an operation inside a transaction and returns once that is durable.
+    /// Runs an operation inside a transaction and returns its result once that transaction is durable.
     pub(crate) async fn run<T, F>(
         &self,
         context: &'static str,
-        operation: F,
-    ) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
-    {
-        self.queue(context, Company::Others, operation).await
-    }
-
-    /// Runs an operation that writes much, inside a transaction of its own.
-    pub(crate) async fn run_alone<T, F>(
-        &self,
-        context: &'static str,
-        operation: F,
-    ) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
-    {
-        self.queue(context, Company::None, operation).await
-    }
-
-    async fn queue<T, F>(
-        &self,
-        context: &'static str,
-        company: Company,
+        scope: TransactionScope,
         operation: F,
     ) -> Result<T, StoreError>
     where
@@ -92,7 +67,7 @@ impl Writer {
         let (reply, answer) = oneshot::channel();
         let queued = Box::new(Queued {
             context,
-            company,
+            scope,
             operation: Some(operation),
             result: None,
             reply,
@@ -124,18 +99,20 @@ impl Drop for Writer {
 /// An operation on its way through the writer.
 trait Operation: Send {
     fn context(&self) -> &'static str;
-    fn company(&self) -> Company;
+    fn scope(&self) -> TransactionScope;
     /// Runs it; the result is kept for the reply.
     fn run(&mut self, conn: &Connection) -> Kept;
     /// Tells the sender.
     fn reply(self: Box<Self>, end: End);
 }
 
-/// With what an operation shares its transaction.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Company {
-    None,
-    Others,
+/// Whether an operation shares its transaction with others that wait in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TransactionScope {
+    /// For an operation that writes much.
+    Own,
+    /// For the usual small operation, under a savepoint.
+    Shared,
 }
 
 /// Whether the writes of an operation are kept.
@@ -154,7 +131,7 @@ enum End {
 
 struct Queued<T, F> {
     context: &'static str,
-    company: Company,
+    scope: TransactionScope,
     operation: Option<F>,
     result: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
@@ -169,8 +146,8 @@ where
         self.context
     }
 
-    fn company(&self) -> Company {
-        self.company
+    fn scope(&self) -> TransactionScope {
+        self.scope
     }
 
     fn run(&mut self, conn: &Connection) -> Kept {
@@ -200,7 +177,7 @@ where
 }
 
 /// The writer's own side.
-struct Desk {
+struct WriterThread {
     conn: Connection,
     mark: Mark,
     operations: mpsc::Receiver<Box<dyn Operation>>,
@@ -210,7 +187,7 @@ struct Desk {
     broken: Option<String>,
 }
 
-impl Desk {
+impl WriterThread {
     fn work(mut self) {
         let mut batch: Vec<Box<dyn Operation>> = Vec::with_capacity(BATCH);
         while let Some(first) = self.next.take().or_else(|| self.receive()) {
@@ -289,7 +266,7 @@ impl Desk {
     fn try_commit(&mut self, batch: &mut Vec<Box<dyn Operation>>) -> Result<(), Trouble> {
         self.statement("BEGIN IMMEDIATE")?;
         if let Some(first) = batch.first_mut()
-            && first.company() == Company::None
+            && first.scope() == TransactionScope::Own
         {
             return self.run_whole(first.as_mut());
         }
@@ -303,9 +280,9 @@ impl Desk {
                 && self.next.is_none()
                 && let Ok(next) = self.operations.try_recv()
             {
-                match next.company() {
-                    Company::Others => batch.push(next),
-                    Company::None => self.next = Some(next),
+                match next.scope() {
+                    TransactionScope::Shared => batch.push(next),
+                    TransactionScope::Own => self.next = Some(next),
                 }
             }
         }

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
-use super::Writer;
+use super::{TransactionScope, Writer};
 use crate::failure::{Failure, Outcome};
 use crate::open::open;
 
@@ -51,7 +51,7 @@ fn a_failing_operation_takes_back_only_itself() {
             let writer = std::sync::Arc::clone(&writer);
             senders.spawn(async move {
                 let result = writer
-                    .run("note", move |tx| {
+                    .run("note", TransactionScope::Shared, move |tx| {
                         note(tx, n, "kept")?;
                         if n % 3 == 0 {
                             return Err(Failure::Store(StoreError::LeaseLost));
@@ -95,8 +95,8 @@ fn one_that_has_a_transaction_to_itself_takes_back_only_itself_in_the_midst_of_o
                     Ok(n)
                 };
                 let result = match n % 4 {
-                    0 => writer.run_alone("note", work).await,
-                    _ => writer.run("note", work).await,
+                    0 => writer.run("note", TransactionScope::Own, work).await,
+                    _ => writer.run("note", TransactionScope::Shared, work).await,
                 };
                 match result {
                     Ok(answer) => assert!(n % 3 != 0 && answer == n),
@@ -117,13 +117,21 @@ fn one_that_has_a_transaction_to_itself_takes_back_only_itself_in_the_midst_of_o
 fn a_broken_rule_of_a_table_is_the_operations_own() {
     let (folder, writer) = started();
     block_on(async {
-        writer.run("note", |tx| note(tx, 1, "first")).await.unwrap();
-        let twice = writer.run("note", |tx| note(tx, 1, "second")).await;
+        writer
+            .run("note", TransactionScope::Shared, |tx| note(tx, 1, "first"))
+            .await
+            .unwrap();
+        let twice = writer
+            .run("note", TransactionScope::Shared, |tx| note(tx, 1, "second"))
+            .await;
         assert!(
             matches!(twice, Err(StoreError::Unavailable { .. })),
             "{twice:?}"
         );
-        writer.run("note", |tx| note(tx, 2, "third")).await.unwrap();
+        writer
+            .run("note", TransactionScope::Shared, |tx| note(tx, 2, "third"))
+            .await
+            .unwrap();
     });
     assert_eq!(notes(&folder.path().join("store.db")), [1, 2]);
 }
@@ -132,28 +140,34 @@ fn a_broken_rule_of_a_table_is_the_operations_own() {
 fn a_full_disk_refuses_and_recovers() {
     let (folder, writer) = started();
     let limit = |pages: &'static str| {
-        writer.run("limit", move |tx| {
+        writer.run("limit", TransactionScope::Shared, move |tx| {
             let sql = format!("PRAGMA max_page_count = {pages}");
             Ok(tx.query_row(&sql, [], |row| row.get::<_, i64>(0))?)
         })
     };
     block_on(async {
         writer
-            .run("note", |tx| note(tx, 1, "before"))
+            .run("note", TransactionScope::Shared, |tx| note(tx, 1, "before"))
             .await
             .unwrap();
         // SQLite sets the limit no lower than the pages there are.
         limit("1").await.unwrap();
         let large = "x".repeat(100_000);
         let text = large.clone();
-        let full = writer.run("note", move |tx| note(tx, 2, &text)).await;
+        let full = writer
+            .run("note", TransactionScope::Shared, move |tx| {
+                note(tx, 2, &text)
+            })
+            .await;
         assert!(
             matches!(&full, Err(StoreError::Unavailable { context, .. }) if context.contains("full")),
             "{full:?}"
         );
         limit("100000").await.unwrap();
         writer
-            .run("note", move |tx| note(tx, 3, &large))
+            .run("note", TransactionScope::Shared, move |tx| {
+                note(tx, 3, &large)
+            })
             .await
             .unwrap();
     });
@@ -167,7 +181,7 @@ fn another_process_that_writes_is_waited_for() {
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     block_on(async {
-        let writing = writer.run("note", |tx| note(tx, 1, "after"));
+        let writing = writer.run("note", TransactionScope::Shared, |tx| note(tx, 1, "after"));
         let releasing = async {
             other
                 .execute_batch("INSERT INTO note VALUES (7, 'other'); COMMIT")
@@ -184,7 +198,8 @@ fn what_is_queued_is_done_before_the_writer_ends() {
     let (folder, writer) = started();
     block_on(async {
         // Polled once and then no longer awaited: the operation is in the queue all the same.
-        let mut sending = Box::pin(writer.run("note", |tx| note(tx, 5, "left")));
+        let mut sending =
+            Box::pin(writer.run("note", TransactionScope::Shared, |tx| note(tx, 5, "left")));
         let polled = std::future::poll_fn(|context| {
             std::task::Poll::Ready(sending.as_mut().poll(context).is_pending())
         });
