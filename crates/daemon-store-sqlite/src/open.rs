@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::failure::{Outcome, sql_error};
 use crate::log::{self, Found};
 use crate::mark::{self, Mark};
+use crate::writer::Database;
 use crate::{migrate, space};
 
 /// 3.51.3, before which a checkpoint could corrupt a database in write-ahead mode.
@@ -21,7 +22,7 @@ const BUSY: Duration = Duration::from_secs(5);
 const STATEMENTS: usize = 256;
 
 /// Opens the connection that writes, making the store if there is none.
-pub(crate) fn open(path: &Path) -> Result<(Connection, Mark), StoreError> {
+pub(crate) fn open(path: &Path) -> Result<Database, StoreError> {
     check_version(rusqlite::version_number())?;
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -44,7 +45,7 @@ pub(crate) fn open(path: &Path) -> Result<(Connection, Mark), StoreError> {
         return Err(StoreError::LogDamaged { context });
     }
     let context = format!("open the store `{}`", path.display());
-    (|| -> Outcome<(Connection, Mark)> {
+    (|| -> Outcome<Database> {
         let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         check_pages(&conn)?;
         // A database without its log is not written to: the log may be put back.
@@ -57,9 +58,26 @@ pub(crate) fn open(path: &Path) -> Result<(Connection, Mark), StoreError> {
         if log::merge(&conn, &mut mark)? {
             space::convert(&conn, &mut mark)?;
         }
-        Ok((conn, mark))
+        Ok(Database {
+            conn,
+            mark: Some(mark),
+        })
     })()
     .map_err(|failure| in_file(path, failure.into_error(&context)))
+}
+
+/// Makes an empty store in memory.
+pub(crate) fn open_in_memory() -> Result<Database, StoreError> {
+    check_version(rusqlite::version_number())?;
+    (|| -> Outcome<Database> {
+        let mut conn = Connection::open_in_memory()?;
+        configure(&conn)?;
+        migrate::migrate(&mut conn)?;
+        conn.pragma_update(None, "foreign_keys", true)?;
+        conn.pragma_update(None, "temp_store", "memory")?;
+        Ok(Database { conn, mark: None })
+    })()
+    .map_err(|failure| failure.into_error("make a store in memory"))
 }
 
 /// Refuses to make a store where one was lost: a clean end leaves neither a log nor a mark.
@@ -96,11 +114,17 @@ fn cache_kib(access: OpenFlags) -> i64 {
 fn connect(path: &Path, access: OpenFlags) -> Result<Connection, rusqlite::Error> {
     let conn = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     conn.busy_timeout(BUSY)?;
-    conn.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Without this promise, SQLite plans a statement anew whenever some of its parameters change.
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    configure(&conn)?;
     conn.pragma_update(None, "cache_size", cache_kib(access))?;
     Ok(conn)
+}
+
+/// Prepares a connection for the statements of the store.
+fn configure(conn: &Connection) -> Result<(), rusqlite::Error> {
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Without this promise, SQLite plans a statement again whenever some of its parameters change.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 fn set_up(conn: &Connection) -> Outcome<()> {

@@ -1,39 +1,49 @@
 //! The store as its users hold it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use daemon_store::StoreError;
 use rusqlite::Connection;
 
 use crate::failure::Outcome;
-use crate::open::open;
+use crate::open::{open, open_in_memory};
 use crate::reader::Readers;
 use crate::writer::{TransactionScope, Writer};
 
-/// A store in one SQLite file.
+/// A store in one SQLite file, or in memory.
 ///
-/// Dropping it ends the writer, after what is queued was committed, and merges the log into the file.
+/// Dropping it ends the writer, after the queued operations are committed, and merges the log into the file.
 #[derive(Debug)]
 pub struct SqliteStore {
-    // Dropped before the writer, whose connection merges the log if it is the last.
-    readers: Readers,
+    // Dropped before the writer: the log is merged whole only if no reader has the file open.
+    /// `None` for a store in memory: only the connection of the writer sees its content.
+    readers: Option<Readers>,
     writer: Writer,
-    path: PathBuf,
 }
 
 impl SqliteStore {
-    /// Opens the store in a file, making it if nothing is there. It blocks while every page is checked.
+    /// Opens the store in a file and creates it if no file exists. The call blocks while every page is checked.
     ///
     /// # Errors
-    /// `Damaged` for a file that is empty, truncated or of another program; `LogDamaged` for one whose log is missing or has
-    /// lost commits, which [`repair`](crate::repair) gives up; `Newer` for one that a newer version wrote; `Unavailable` where it cannot be reached, or for an SQLite older than 3.51.3. Nothing is
-    /// written then.
+    /// `Damaged` for a file that is empty, truncated or of another program; `LogDamaged` for one whose log is missing or
+    /// has lost commits, which [`repair`](crate::repair) can give up; `Newer` for one that a newer version wrote;
+    /// `Unavailable` if it cannot be reached, or if the linked SQLite is older than 3.51.3. Nothing is written then.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         Ok(Self {
             writer: Writer::start(open(path)?)?,
-            readers: Readers::new(path),
-            path: path.to_owned(),
+            readers: Some(Readers::new(path)),
+        })
+    }
+
+    /// Makes an empty store in memory, for dry runs: it writes no file, and its content is lost when it is dropped.
+    ///
+    /// # Errors
+    /// `Unavailable` if the linked SQLite is older than 3.51.3.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        Ok(Self {
+            writer: Writer::start(open_in_memory()?)?,
+            readers: None,
         })
     }
 
@@ -42,11 +52,7 @@ impl SqliteStore {
         crate::migrate::newest()
     }
 
-    /// Returns the file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
+    /// Runs an operation in a transaction that it shares with others from the queue.
     pub(crate) async fn write<T, F>(
         &self,
         context: &'static str,
@@ -56,12 +62,11 @@ impl SqliteStore {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
     {
-        self.writer
-            .run(context, TransactionScope::Shared, operation)
-            .await
+        let scope = TransactionScope::Shared;
+        self.writer.run(context, scope, operation).await
     }
 
-    /// Writes much, in a transaction that nothing else shares.
+    /// Runs an operation that writes much in a transaction of its own.
     pub(crate) async fn write_alone<T, F>(
         &self,
         context: &'static str,
@@ -71,16 +76,19 @@ impl SqliteStore {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
     {
-        self.writer
-            .run(context, TransactionScope::Own, operation)
-            .await
+        let scope = TransactionScope::Own;
+        self.writer.run(context, scope, operation).await
     }
 
+    /// Runs a read on a snapshot of the last commit.
     pub(crate) async fn read<T, F>(&self, context: &'static str, read: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
     {
-        self.readers.run(context, read).await
+        match &self.readers {
+            Some(readers) => readers.run(context, read).await,
+            None => self.write(context, read).await,
+        }
     }
 }

@@ -21,6 +21,14 @@ const BATCH: usize = 256;
 /// How many operations may queue; more wait at their senders.
 const QUEUE: usize = 1_024;
 
+/// An open store, as the writer takes it over.
+#[derive(Debug)]
+pub(crate) struct Database {
+    pub(crate) conn: Connection,
+    /// `None` for a store in memory, which has no log to merge and no file to shrink.
+    pub(crate) mark: Option<Mark>,
+}
+
 /// The sender's side of the writer.
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -31,11 +39,11 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the writer over a connection.
-    pub(crate) fn start((conn, mark): (Connection, Mark)) -> Result<Self, StoreError> {
+    pub(crate) fn start(database: Database) -> Result<Self, StoreError> {
         let (queue, operations) = mpsc::channel(QUEUE);
         let writer_thread = WriterThread {
-            conn,
-            mark,
+            conn: database.conn,
+            mark: database.mark,
             operations,
             next: None,
             broken: None,
@@ -179,7 +187,7 @@ where
 /// The writer's own side.
 struct WriterThread {
     conn: Connection,
-    mark: Mark,
+    mark: Option<Mark>,
     operations: mpsc::Receiver<Box<dyn Operation>>,
     /// What has left the queue and waits for its own transaction.
     next: Option<Box<dyn Operation>>,
@@ -194,14 +202,17 @@ impl WriterThread {
             batch.push(first);
             self.transact(&mut batch);
         }
+        let Some(mut mark) = self.mark else {
+            return;
+        };
         // A failure here costs nothing: the log is merged at the next start.
         let is_merged = self.broken.is_none()
-            && log::merge(&self.conn, &mut self.mark).is_ok_and(|is_merged| is_merged);
+            && log::merge(&self.conn, &mut mark).is_ok_and(|is_merged| is_merged);
         if is_merged {
             // Closing the connection merges what is left, if no other one is open, and removes the log.
-            self.mark.merging();
-            if self.conn.close().is_ok() && !log::path_of(self.mark.database()).exists() {
-                self.mark.end();
+            mark.merging();
+            if self.conn.close().is_ok() && !log::path_of(mark.database()).exists() {
+                mark.end();
             }
         }
     }
@@ -214,7 +225,10 @@ impl WriterThread {
                 Err(mpsc::error::TryRecvError::Disconnected) => return None,
                 Err(mpsc::error::TryRecvError::Empty) => {}
             }
-            match space::reclaim(&self.conn, &mut self.mark) {
+            let Some(mark) = &mut self.mark else {
+                break;
+            };
+            match space::reclaim(&self.conn, mark) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(failure) => {
@@ -237,7 +251,9 @@ impl WriterThread {
                 for operation in batch.drain(..) {
                     operation.reply(End::Committed);
                 }
-                if let Err(failure) = log::merge_if_long(&self.conn, &mut self.mark) {
+                if let Some(mark) = &mut self.mark
+                    && let Err(failure) = log::merge_if_long(&self.conn, mark)
+                {
                     self.note(failure, "merge the log");
                 }
             }

@@ -15,7 +15,7 @@ fn started() -> (TempDir, Writer) {
     let path = folder.path().join("store.db");
     let opened = open(&path).unwrap();
     opened
-        .0
+        .conn
         .execute_batch("CREATE TABLE note (n INTEGER PRIMARY KEY, text TEXT)")
         .unwrap();
     let writer = Writer::start(opened).unwrap();
