@@ -12,7 +12,7 @@ use daemon_host::secrets::HostSecrets;
 use daemon_host::serve::{Compose as _, OpenFailure, begin_epoch};
 use daemon_repo::Repository;
 use daemon_store::Store;
-use daemon_store::memory::MemoryStore;
+use daemon_store_sqlite::SqliteStore;
 
 use crate::commands::fire::watch_only;
 use crate::compose::{Composer, Overrides, open_store};
@@ -44,7 +44,7 @@ pub(crate) async fn unregistered(place: &Place, out: Out) -> Result<Option<Opera
     }
     let parts = composer.parts(&config, Instant::now() + GIT, OpenFailure::Refuse)?;
     let home = Home::named(place.home()?);
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().map_err(OpError::from)?);
     let live = Arc::new(Offline::new(home.clone()));
     let runtime = Runtime {
         config: Arc::new(config),

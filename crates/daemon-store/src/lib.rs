@@ -1,4 +1,4 @@
-//! Store traits, the in-memory twin, and the conformance suite.
+//! Store traits, the ticker, and, behind features, the in-memory twin and the conformance suite.
 //!
 //! A store keeps events, daemons, ticks, activations and outputs. Each method is one transaction: before it returns, all
 //! of its writes are there or none; after it returned, they survive any crash.
@@ -42,9 +42,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`memory::MemoryStore`] is the twin that tests and dry runs use; [`conformance`] is what every store must pass, and
-//! [`decide`] holds the decisions that stores share beside those of `daemon-engine`. [`Ticker`] turns the passing of
-//! time into what [`Ticks::commit_ticks`] takes.
+//! [`Store`] is the sum of the traits that a store implements, and [`decide`] contains the decisions that stores share in
+//! addition to those of `daemon-engine`. [`Ticker`] turns the passing of time into what [`Ticks::commit_ticks`] takes.
+//!
+//! # Features
+//! Both are off by default and meant for dev-dependencies.
+//! - `memory`: `memory::MemoryStore`, a store without a disk, with which tests compare other stores.
+//! - `conformance`: the module `conformance`, with the cases that every store must pass.
 //!
 //! # What this crate does not do
 //! It writes no disk (see `daemon-store-sqlite`) and matches no condition (see `daemon-watch`). It reads a calendar only
@@ -56,12 +60,14 @@
 
 #[cfg(feature = "internal-testing")]
 mod canary;
+#[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod decide;
 mod error;
 #[cfg(feature = "internal-testing")]
 pub mod failpoint;
 mod listing;
+#[cfg(feature = "memory")]
 pub mod memory;
 mod rows;
 mod ticker;
