@@ -27,6 +27,7 @@ pub(crate) mod test;
 use daemon_event::Event;
 use daemon_host::config::{Config, Repo};
 use daemon_host::fire::FiredEvent;
+use daemon_host::ops::Operation;
 use daemon_host::serve::Compose as _;
 use daemon_repo::{Git, Repository};
 use daemon_watch::corpus::EnvelopeFacts;
@@ -41,7 +42,9 @@ use crate::session::{Intent, Session, parameter};
 /// Reads a stored event, through the host or from the store.
 pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<KnownEvent, Failure> {
     let mut session = Session::open(place, Intent::Look).await?;
-    let stored = session.call("event/get", parameter("id", id)).await?;
+    let stored = session
+        .call(Operation::EventGet, parameter("id", id))
+        .await?;
     let text = |name: &str| {
         stored
             .get(name)

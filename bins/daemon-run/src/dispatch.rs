@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use daemon_host::config::Log;
+use daemon_host::ops::Operation;
 use daemon_host::secrets::HostSecrets;
 
 use crate::cli::{Cli, Color, Command, Global};
@@ -146,8 +147,14 @@ async fn run(cli: &Cli, place: &Place, out: Out) -> Result<u8, Failure> {
         Command::Fire(args) => fire::run(args, place, out).await.map(good),
         Command::Serve(args) => serve::run(args, &cli.global, place, out).await.map(done),
         Command::Reload => act::reload(place, out).await.map(done),
-        Command::Hold(args) => act::gate("hold", args, place, out).await.map(done),
-        Command::Go(args) => act::gate("go", args, place, out).await.map(done),
+        Command::Hold(args) => {
+            let operations = (Operation::HostHold, Operation::DaemonHold);
+            act::gate(operations, args, place, out).await.map(done)
+        }
+        Command::Go(args) => {
+            let operations = (Operation::HostGo, Operation::DaemonGo);
+            act::gate(operations, args, place, out).await.map(done)
+        }
         Command::Cancel(args) => act::cancel(args, place, out, prompts).await.map(done),
         Command::Retry(args) => act::retry(args, place, out).await.map(done),
         Command::Ask(args) => emanate::ask(args, place, out).await,

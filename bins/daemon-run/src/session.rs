@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use daemon_event::{ActivationId, RepoName};
 use daemon_host::control::{CallError, Client, ErrorBody};
 use daemon_host::home::{Home, HomeError, Ownership};
-use daemon_host::ops::{Live, OpError, OpErrorKind, Operations};
+use daemon_host::ops::{Live, OpError, OpErrorKind, Operation, Operations};
 use daemon_registry::SharedRegistry;
 use daemon_store::Rates;
 use jiff::Timestamp;
@@ -91,15 +91,15 @@ impl Session {
         }
     }
 
-    /// Asks one operation.
+    /// Performs one operation, by the host or over the store.
     pub(crate) async fn call(
         &mut self,
-        method: &str,
+        operation: Operation,
         params: Map<String, Value>,
     ) -> Result<Map<String, Value>, Failure> {
         match self {
-            Self::Live(client) => client.call(method, params).await.map_err(call_failure),
-            Self::Store { operations, .. } => Ok(operations.call(method, params).await?),
+            Self::Live(client) => client.call(operation, params).await.map_err(call_failure),
+            Self::Store { operations, .. } => Ok(operations.call(operation, params).await?),
         }
     }
 }

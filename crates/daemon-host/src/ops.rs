@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 pub use error::{OpError, OpErrorKind, chain};
 pub use params::{Params, parse_instant};
 pub(crate) use runs::{RunView, log_place};
-pub use table::{OPERATIONS, Operation, Scope, Verb};
+pub use table::{Operation, Scope, UnknownMethod, Verb};
 
 use daemon_registry::SharedRegistry;
 
@@ -91,16 +91,16 @@ impl Operations {
         }
     }
 
-    /// Does one operation of [`OPERATIONS`] and returns the members of its answer.
+    /// Does one operation and returns the members of its result.
     ///
     /// # Errors
     /// Says why it was not done. Nothing is half-done then.
     pub async fn call(
         &self,
-        method: &str,
+        operation: Operation,
         params: Map<String, Value>,
     ) -> Result<Map<String, Value>, OpError> {
-        let done = self.dispatch(method, Params::new(params)).await;
+        let done = self.dispatch(operation, Params::new(params)).await;
         done.map_err(|error| self.explained(error))
     }
 
@@ -115,40 +115,39 @@ impl Operations {
         error.with_help(format!("a repository is not read yet: {}", told.join("; ")))
     }
 
-    async fn dispatch(&self, method: &str, params: Params) -> Result<Map<String, Value>, OpError> {
-        match method {
-            "daemon/list" => self.daemon_list(params).await,
-            "daemon/get" => self.daemon_get(params).await,
-            "daemon/next" => self.daemon_next(params).await,
-            "daemon/fire" => self.daemon_fire(params).await,
-            "daemon/hold" => self.daemon_gate(params, daemon_engine::Gate::Held).await,
-            "daemon/go" => self.daemon_gate(params, daemon_engine::Gate::Open).await,
-            "activation/list" => self.activation_list(params).await,
-            "activation/get" => self.activation_get(params).await,
-            "activation/retry" => self.activation_retry(params).await,
-            "activation/cancel" => self.activation_cancel(params).await,
-            "run/list" => self.run_list(params).await,
-            "run/get" => self.run_get(params).await,
-            "run/log" => self.run_log(params).await,
-            "run/ask" => self.run_ask(params).await,
-            "run/cancel" => self.run_cancel(params).await,
-            "run/call" => self.live.run_call(params.rest()).await,
-            "event/list" => self.event_list(params).await,
-            "daemon/explain" => self.explain(params).await,
-            "event/get" => self.event_get(params).await,
-            "event/replay" => self.event_replay(params).await,
-            "tick/list" => self.tick_list(params).await,
-            "output/list" => self.output_list(params).await,
-            "host/hold" => self.host_gate(params, daemon_engine::Gate::Held).await,
-            "host/go" => self.host_gate(params, daemon_engine::Gate::Open).await,
-            "host/doctor" => object(params.finish().map(|()| self.live.doctor())?.await?),
-            "host/reload" => object(params.finish().map(|()| self.live.reload())?.await?),
-            "host/stats" => object(params.finish().map(|()| self.live.stats())?.await?),
-            _ => Err(OpError::new(
-                OpErrorKind::NotFound,
-                "method-not-found",
-                format!("no method `{method}`"),
-            )),
+    async fn dispatch(
+        &self,
+        operation: Operation,
+        params: Params,
+    ) -> Result<Map<String, Value>, OpError> {
+        match operation {
+            Operation::DaemonList => self.daemon_list(params).await,
+            Operation::DaemonGet => self.daemon_get(params).await,
+            Operation::DaemonNext => self.daemon_next(params).await,
+            Operation::DaemonFire => self.daemon_fire(params).await,
+            Operation::DaemonHold => self.daemon_gate(params, daemon_engine::Gate::Held).await,
+            Operation::DaemonGo => self.daemon_gate(params, daemon_engine::Gate::Open).await,
+            Operation::ActivationList => self.activation_list(params).await,
+            Operation::ActivationGet => self.activation_get(params).await,
+            Operation::ActivationRetry => self.activation_retry(params).await,
+            Operation::ActivationCancel => self.activation_cancel(params).await,
+            Operation::RunList => self.run_list(params).await,
+            Operation::RunGet => self.run_get(params).await,
+            Operation::RunLog => self.run_log(params).await,
+            Operation::RunAsk => self.run_ask(params).await,
+            Operation::RunCancel => self.run_cancel(params).await,
+            Operation::RunCall => self.live.run_call(params.rest()).await,
+            Operation::EventList => self.event_list(params).await,
+            Operation::DaemonExplain => self.explain(params).await,
+            Operation::EventGet => self.event_get(params).await,
+            Operation::EventReplay => self.event_replay(params).await,
+            Operation::TickList => self.tick_list(params).await,
+            Operation::OutputList => self.output_list(params).await,
+            Operation::HostHold => self.host_gate(params, daemon_engine::Gate::Held).await,
+            Operation::HostGo => self.host_gate(params, daemon_engine::Gate::Open).await,
+            Operation::HostDoctor => object(params.finish().map(|()| self.live.doctor())?.await?),
+            Operation::HostReload => object(params.finish().map(|()| self.live.reload())?.await?),
+            Operation::HostStats => object(params.finish().map(|()| self.live.stats())?.await?),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Commands that change something: gates, activations, the host itself.
 
+use daemon_host::ops::Operation;
 use daemon_host::wire::state_word;
 use daemon_run_folder::RunId;
 use serde_json::{Map, Value, json};
@@ -10,17 +11,22 @@ use crate::out::Out;
 use crate::place::Place;
 use crate::session::{Intent, Session, no_host, parameter};
 
-/// Holds or opens one daemon, or the host.
-pub(crate) async fn gate(verb: &str, args: &Gate, place: &Place, out: Out) -> Result<(), Failure> {
+/// Changes the gate of one daemon, or of the host: two operations of the same effect.
+pub(crate) async fn gate(
+    (of_host, of_daemon): (Operation, Operation),
+    args: &Gate,
+    place: &Place,
+    out: Out,
+) -> Result<(), Failure> {
     let mut session = Session::open(place, Intent::Change).await?;
     let answer = match &args.id {
-        None => session.call(&format!("host/{verb}"), Map::new()).await?,
+        None => session.call(of_host, Map::new()).await?,
         Some(id) => {
             let mut params = parameter("id", id);
             if let Some(repo) = &args.repo {
                 params.insert("repo".to_owned(), json!(super::repo_name(place, repo)));
             }
-            session.call(&format!("daemon/{verb}"), params).await?
+            session.call(of_daemon, params).await?
         }
     };
     let gate = answer["gate"].as_str().unwrap_or_default().to_owned();
@@ -36,7 +42,7 @@ pub(crate) async fn reload(place: &Place, out: Out) -> Result<(), Failure> {
         return Err(no_host().into());
     };
     let answer = client
-        .call("host/reload", Map::new())
+        .call(Operation::HostReload, Map::new())
         .await
         .map_err(crate::session::call_failure)?;
     if out.is_json() {
@@ -56,13 +62,15 @@ pub(crate) async fn cancel(
     prompts: Prompts,
 ) -> Result<(), Failure> {
     let mut session = Session::open(place, Intent::Change).await?;
-    let (method, run) = match args.id.parse::<RunId>() {
+    let (operation, run) = match args.id.parse::<RunId>() {
         Ok(_) => {
-            let shown = session.call("run/get", parameter("id", &args.id)).await?;
-            ("run/cancel", Some(shown["run"].clone()))
+            let shown = session
+                .call(Operation::RunGet, parameter("id", &args.id))
+                .await?;
+            (Operation::RunCancel, Some(shown["run"].clone()))
         }
         Err(_) => (
-            "activation/cancel",
+            Operation::ActivationCancel,
             running(&mut session, &args.id, out).await?,
         ),
     };
@@ -85,19 +93,21 @@ pub(crate) async fn cancel(
             return Ok(());
         }
     }
-    let answer = session.call(method, parameter("id", &args.id)).await?;
+    let answer = session.call(operation, parameter("id", &args.id)).await?;
     done(answer, out)
 }
 
 /// Tells what state an activation is in, and returns its run that goes on.
 async fn running(session: &mut Session, id: &str, out: Out) -> Result<Option<Value>, Failure> {
-    let activation = session.call("activation/get", parameter("id", id)).await?;
+    let activation = session
+        .call(Operation::ActivationGet, parameter("id", id))
+        .await?;
     let text = |name: &str| activation[name].as_str().unwrap_or("-");
     let (daemon, state) = (text("daemon_id"), text("state"));
     out.tell(&format!("activation {id} of {daemon} is {state}"));
     let mut wanted = parameter("state", "running");
     wanted.insert("daemon".to_owned(), activation["daemon_id"].clone());
-    let mut listed = session.call("run/list", wanted).await?;
+    let mut listed = session.call(Operation::RunList, wanted).await?;
     let runs = listed["runs"].as_array_mut().map(std::mem::take);
     let mut runs = runs.unwrap_or_default().into_iter();
     Ok(runs.find(|run| run["activation_id"] == id))
@@ -128,7 +138,10 @@ pub(crate) enum Prompts {
 pub(crate) async fn retry(args: &Retry, place: &Place, out: Out) -> Result<(), Failure> {
     let mut session = Session::open(place, Intent::Change).await?;
     let answer = session
-        .call("activation/retry", parameter("id", &args.activation))
+        .call(
+            Operation::ActivationRetry,
+            parameter("id", &args.activation),
+        )
         .await?;
     done(answer, out)
 }

@@ -8,7 +8,7 @@ use daemon_host::doctor::{
     surface_checks, token_checks, webhook_checks,
 };
 use daemon_host::home::Home;
-use daemon_host::ops::chain;
+use daemon_host::ops::{Operation, chain};
 use daemon_host::random;
 use daemon_host::rates::rate_checks;
 use daemon_host::serve::{Compose as _, OpenFailure};
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: &Doctor, place: &Place, out: Out) -> Result<bool, 
     let mut checks = array(checks_json(&found));
     if let Some(client) = &mut live {
         let told = client
-            .call("host/doctor", Map::new())
+            .call(Operation::HostDoctor, Map::new())
             .await
             .map_err(crate::session::call_failure)?;
         // Where both check the same thing the host's word counts.

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use daemon_host::ops::OpErrorKind;
+use daemon_host::ops::{OpErrorKind, Operation};
 use daemon_host::wire::state_word;
 use serde_json::{Map, Value, json};
 
@@ -94,7 +94,10 @@ pub(crate) async fn call_tool(
     place: &Place,
 ) -> Result<Map<String, Value>, Failure> {
     if let Some(mut client) = live(place).await? {
-        return client.call("run/call", call).await.map_err(call_failure);
+        return client
+            .call(Operation::RunCall, call)
+            .await
+            .map_err(call_failure);
     }
     let config = Composer::new(place, Overrides::default()).load()?;
     let runs = place.home()?.join("daemons");

@@ -3,6 +3,7 @@
 mod record;
 mod replay;
 
+use daemon_host::ops::Operation;
 use daemon_validate::is_unseen;
 use serde_json::Value;
 
@@ -26,7 +27,9 @@ pub(crate) async fn run(args: &Events, place: &Place, out: Out) -> Result<(), Fa
 
 async fn show(id: &str, place: &Place, out: Out) -> Result<(), Failure> {
     let mut session = Session::open(place, Intent::Look).await?;
-    let answer = session.call("event/get", parameter("id", id)).await?;
+    let answer = session
+        .call(Operation::EventGet, parameter("id", id))
+        .await?;
     if out.is_json() {
         return out.envelope(answer);
     }

@@ -1,5 +1,6 @@
 //! Listings.
 
+use daemon_host::ops::Operation;
 use std::time::Duration;
 
 use daemon_host::serve::{Compose as _, NO_MODEL};
@@ -16,10 +17,10 @@ use crate::session::{Intent, Session};
 /// How often `--follow` looks again.
 pub(crate) const FOLLOW: Duration = Duration::from_millis(500);
 
-/// A kind of listing: its method, the name of its rows, and its columns for people.
+/// A kind of listing: its operation, the name of its rows, and its columns for people.
 #[derive(Debug)]
 pub(crate) struct Kind {
-    method: &'static str,
+    operation: Operation,
     plural: &'static str,
     columns: &'static [Column],
 }
@@ -30,7 +31,7 @@ const fn column(title: &'static str, pointer: &'static str) -> Column {
 
 /// Registered daemons.
 pub(crate) const DAEMONS: Kind = Kind {
-    method: "daemon/list",
+    operation: Operation::DaemonList,
     plural: "daemons",
     columns: &[
         column("DAEMON", "/id"),
@@ -45,7 +46,7 @@ pub(crate) const DAEMONS: Kind = Kind {
 
 /// Activations.
 pub(crate) const ACTIVATIONS: Kind = Kind {
-    method: "activation/list",
+    operation: Operation::ActivationList,
     plural: "activations",
     columns: &[
         column("ACTIVATION", "/id"),
@@ -59,7 +60,7 @@ pub(crate) const ACTIVATIONS: Kind = Kind {
 
 /// Runs.
 pub(crate) const RUNS: Kind = Kind {
-    method: "run/list",
+    operation: Operation::RunList,
     plural: "runs",
     columns: &[
         column("RUN", "/id"),
@@ -74,7 +75,7 @@ pub(crate) const RUNS: Kind = Kind {
 
 /// Events.
 pub(crate) const EVENTS: Kind = Kind {
-    method: "event/list",
+    operation: Operation::EventList,
     plural: "events",
     columns: &[
         column("EVENT", "/id"),
@@ -90,7 +91,7 @@ pub(crate) const EVENTS: Kind = Kind {
 
 /// Ticks.
 pub(crate) const TICKS: Kind = Kind {
-    method: "tick/list",
+    operation: Operation::TickList,
     plural: "ticks",
     columns: &[
         column("DAEMON", "/daemon_id"),
@@ -104,7 +105,7 @@ pub(crate) const TICKS: Kind = Kind {
 
 /// Outputs.
 pub(crate) const OUTPUTS: Kind = Kind {
-    method: "output/list",
+    operation: Operation::OutputList,
     plural: "outputs",
     columns: &[
         column("OUTPUT", "/key"),
@@ -130,14 +131,14 @@ pub(crate) async fn list(
             args.limit
         )));
     }
-    let mut session = match kind.method {
-        "daemon/list" => Session::of_daemons(place, out).await?,
+    let mut session = match kind.operation {
+        Operation::DaemonList => Session::of_daemons(place, out).await?,
         _ => Session::open(place, Intent::Look).await?,
     };
     if args.follow {
         return follow(kind, params(args, place), &mut session, out).await;
     }
-    let answer = session.call(kind.method, params(args, place)).await?;
+    let answer = session.call(kind.operation, params(args, place)).await?;
     if out.is_json() {
         return out.envelope(answer);
     }
@@ -236,7 +237,7 @@ async fn follow(
 ) -> Result<(), Failure> {
     let mut seen: std::collections::HashMap<String, Value> = std::collections::HashMap::new();
     loop {
-        let answer = session.call(kind.method, params.clone()).await?;
+        let answer = session.call(kind.operation, params.clone()).await?;
         let rows = answer
             .get(kind.plural)
             .and_then(Value::as_array)

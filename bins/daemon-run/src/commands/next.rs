@@ -1,5 +1,6 @@
 //! `next`: when schedules are due.
 
+use daemon_host::ops::Operation;
 use std::path::Path;
 
 use daemon_cron::{CronExpr, Schedule, Zone, notes};
@@ -200,7 +201,7 @@ async fn last_ticks(id: &str, zone: &Zone, place: &Place, out: Out) -> Result<()
     let mut session = Session::open(place, Intent::Look).await?;
     let mut params = parameter("daemon", id);
     params.insert("limit".to_owned(), json!(LAST_TICKS));
-    let answer = session.call("tick/list", params).await?;
+    let answer = session.call(Operation::TickList, params).await?;
     let mut text = String::new();
     for tick in answer["ticks"].as_array().into_iter().flatten() {
         put!(text, "  last  {}\n", last_tick(tick, zone));

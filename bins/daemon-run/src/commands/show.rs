@@ -1,5 +1,6 @@
 //! Commands that show one thing: a daemon, a run.
 
+use daemon_host::ops::Operation;
 use daemon_host::wire::state_word;
 use serde_json::{Value, json};
 
@@ -17,7 +18,7 @@ pub(crate) async fn daemon(args: &Show, place: &Place, out: Out) -> Result<(), F
     if let Some(repo) = &args.repo {
         params.insert("repo".to_owned(), json!(super::repo_name(place, repo)));
     }
-    let answer = session.call("daemon/get", params).await?;
+    let answer = session.call(Operation::DaemonGet, params).await?;
     if out.is_json() {
         return out.envelope(answer);
     }
@@ -53,7 +54,9 @@ pub(crate) async fn daemon(args: &Show, place: &Place, out: Out) -> Result<(), F
 /// Shows one run.
 pub(crate) async fn run(args: &RunShow, place: &Place, out: Out) -> Result<(), Failure> {
     let mut session = Session::open(place, Intent::Look).await?;
-    let answer = session.call("run/get", parameter("id", &args.id)).await?;
+    let answer = session
+        .call(Operation::RunGet, parameter("id", &args.id))
+        .await?;
     if out.is_json() {
         return out.envelope(answer);
     }
@@ -121,7 +124,7 @@ pub(crate) async fn logs(args: &Logs, place: &Place, out: Out) -> Result<(), Fai
     loop {
         let mut params = parameter("id", &args.run);
         params.extend(place.clone().map(|(name, at)| (name.to_owned(), at)));
-        let mut answer = session.call("run/log", params).await?;
+        let mut answer = session.call(Operation::RunLog, params).await?;
         if let Some(Value::Array(lines)) = answer.remove("lines") {
             print(lines, out)?;
         }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use daemon_host::ops::Params;
+use daemon_host::ops::{Operation, Params};
 use daemon_lint::{ColourWish, CommonArguments, LintArguments, Linting, Streams, Surroundings};
 use serde_json::{Map, Value};
 
@@ -25,7 +25,7 @@ const INSTANTS: u32 = 5;
 /// Does what a tool does, and returns the members of its answer.
 pub(super) async fn call(tool: &Tool, given: Members, place: &Place) -> Result<Members, Failure> {
     match tool.does {
-        Does::Operation(method) => operation(method, given, place).await,
+        Does::Operation(wanted) => operation(wanted, given, place).await,
         Does::Lint => lint(Params::new(given), place),
         Does::Explain => {
             let args = explain_args(Params::new(given))?;
@@ -44,13 +44,17 @@ pub(super) async fn call(tool: &Tool, given: Members, place: &Place) -> Result<M
     }
 }
 
-async fn operation(method: &str, mut given: Members, place: &Place) -> Result<Members, Failure> {
+async fn operation(
+    wanted: Operation,
+    mut given: Members,
+    place: &Place,
+) -> Result<Members, Failure> {
     if let Some(Value::String(repo)) = given.get("repo") {
         let name = repo_name(place, repo);
         given.insert("repo".to_owned(), Value::String(name));
     }
     let mut session = Session::open(place, Intent::Look).await?;
-    session.call(method, given).await
+    session.call(wanted, given).await
 }
 
 fn lint(mut given: Params, place: &Place) -> Result<Members, Failure> {

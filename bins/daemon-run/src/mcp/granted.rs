@@ -47,7 +47,7 @@ impl Granted {
             // Others of the run use the same pipes, so they are let go after each question.
             let client = Client::connect_over_pipes(&self.way, &self.token).await;
             let mut client = client.map_err(session::call_failure)?;
-            let asked = client.call(method, params).await;
+            let asked = client.request(method, params).await;
             return asked.map(Value::Object).map_err(session::call_failure);
         }
         let client = match host.take() {
@@ -56,7 +56,7 @@ impl Granted {
                 .await
                 .map_err(session::call_failure)?,
         };
-        let asked = host.insert(client).call(method, params).await;
+        let asked = host.insert(client).request(method, params).await;
         asked.map(Value::Object).map_err(session::call_failure)
     }
 }
@@ -74,7 +74,7 @@ impl Granted {
             Client::connect_as_run(&self.way, &self.token).await
         };
         let mut client = client.map_err(session::call_failure)?;
-        let asked = client.call(method, params).await;
+        let asked = client.request(method, params).await;
         asked.map_err(session::call_failure)
     }
 

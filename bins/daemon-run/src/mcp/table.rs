@@ -1,6 +1,6 @@
 //! The table of tools, and what each takes.
 
-use daemon_host::ops::{OPERATIONS, Scope};
+use daemon_host::ops::{Operation, Scope};
 use daemon_mcp::{Effect, ToolSpec};
 use serde_json::{Map, Value, json};
 
@@ -19,8 +19,8 @@ pub(super) struct Tool {
 /// What a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Does {
-    /// An operation of the host's table, by its method.
-    Operation(&'static str),
+    /// An operation of the host.
+    Operation(Operation),
     /// What the command does with the working tree.
     Lint,
     /// Likewise.
@@ -238,43 +238,43 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "list",
         description: "Lists registered daemons: whether they are valid, their gate, next tick and last activation.",
-        does: Does::Operation("daemon/list"),
+        does: Does::Operation(Operation::DaemonList),
         parameters: LISTING,
     },
     Tool {
         name: "show",
         description: "Shows one registered daemon with the readings of its conditions and its support tree.",
-        does: Does::Operation("daemon/get"),
+        does: Does::Operation(Operation::DaemonGet),
         parameters: &[must("id", "The daemon."), REPO],
     },
     Tool {
         name: "activations",
         description: "Lists activations, the newest first: what woke, why, and how it ended.",
-        does: Does::Operation("activation/list"),
+        does: Does::Operation(Operation::ActivationList),
         parameters: LISTING,
     },
     Tool {
         name: "activation",
         description: "Shows one activation.",
-        does: Does::Operation("activation/get"),
+        does: Does::Operation(Operation::ActivationGet),
         parameters: &[must("id", "The activation.")],
     },
     Tool {
         name: "runs",
         description: "Lists runs, the newest first.",
-        does: Does::Operation("run/list"),
+        does: Does::Operation(Operation::RunList),
         parameters: LISTING,
     },
     Tool {
         name: "run",
         description: "Shows one run with its timeline and the files of its folder.",
-        does: Does::Operation("run/get"),
+        does: Does::Operation(Operation::RunGet),
         parameters: &[must("id", "The run.")],
     },
     Tool {
         name: "logs",
         description: "Returns lines of a run's timeline.",
-        does: Does::Operation("run/log"),
+        does: Does::Operation(Operation::RunLog),
         parameters: &[
             must("id", "The run."),
             may("after", Kind::Number, "The `next` of the answer before."),
@@ -288,25 +288,25 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "events",
         description: "Lists events, the newest first.",
-        does: Does::Operation("event/list"),
+        does: Does::Operation(Operation::EventList),
         parameters: LISTING,
     },
     Tool {
         name: "event",
         description: "Shows one event with its payload, what is known beside it, and every daemon's verdict.",
-        does: Does::Operation("event/get"),
+        does: Does::Operation(Operation::EventGet),
         parameters: &[must("id", "The event.")],
     },
     Tool {
         name: "ticks",
         description: "Lists what became of ticks.",
-        does: Does::Operation("tick/list"),
+        does: Does::Operation(Operation::TickList),
         parameters: LISTING,
     },
     Tool {
         name: "outputs",
         description: "Lists outputs: what daemons wanted to land, where, and whether it did.",
-        does: Does::Operation("output/list"),
+        does: Does::Operation(Operation::OutputList),
         parameters: LISTING,
     },
     Tool {
@@ -321,13 +321,10 @@ impl Tool {
     /// Returns whether it changes something: an operation as its scope says.
     pub(super) fn effect(&self) -> Effect {
         match self.does {
-            Does::Operation(method) => {
-                let operation = OPERATIONS.iter().find(|known| known.method == method);
-                match operation.map(|operation| operation.scope) {
-                    Some(Scope::Read) => Effect::Reads,
-                    _ => Effect::Changes,
-                }
-            }
+            Does::Operation(operation) => match operation.scope() {
+                Scope::Read => Effect::Reads,
+                Scope::Operate | Scope::Admin => Effect::Changes,
+            },
             Does::Lint | Does::Explain | Does::Next => Effect::Reads,
             Does::Fire | Does::Daemon => Effect::Changes,
         }
@@ -384,34 +381,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_of_a_tool_is_in_the_hosts_table() {
-        for tool in TOOLS {
-            let Does::Operation(method) = tool.does else {
-                continue;
-            };
-            assert!(
-                OPERATIONS.iter().any(|known| known.method == method),
-                "{method}"
-            );
-        }
-    }
-
-    #[test]
-    fn every_look_of_the_hosts_table_at_daemons_and_what_they_did_is_a_tool() {
-        let is_told = |method: &'static str| {
-            let by_tool = TOOLS
-                .iter()
-                .any(|tool| tool.does == Does::Operation(method));
-            // These read the working tree instead.
-            by_tool || ["daemon/next", "daemon/explain"].contains(&method)
+    fn every_operation_that_reads_daemons_and_their_work_is_a_tool() {
+        let is_tool = |operation: Operation| {
+            let mut tools = TOOLS.iter();
+            // These commands read the working tree, so that their tools do too.
+            matches!(operation, Operation::DaemonNext | Operation::DaemonExplain)
+                || tools.any(|tool| tool.does == Does::Operation(operation))
         };
-        let looks = OPERATIONS
-            .iter()
-            .filter(|known| known.scope == Scope::Read && !known.method.starts_with("host/"));
-        let untold: Vec<&str> = looks
-            .map(|known| known.method)
-            .filter(|method| !is_told(method))
-            .collect();
-        assert_eq!(untold, Vec::<&str>::new());
+        let reading = Operation::ALL.iter().copied().filter(|operation| {
+            operation.scope() == Scope::Read && !operation.method().starts_with("host/")
+        });
+        let missing: Vec<Operation> = reading.filter(|operation| !is_tool(*operation)).collect();
+        assert_eq!(missing, Vec::new());
     }
 }

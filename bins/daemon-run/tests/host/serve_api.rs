@@ -1,6 +1,6 @@
 //! Who may ask, and that every operation is a route.
 
-use daemon_host::ops::{OPERATIONS, Verb};
+use daemon_host::ops::{Operation, Verb};
 use serde_json::{Value, json};
 
 use crate::world::{Host, World};
@@ -132,19 +132,19 @@ fn called(host: &Host, verb: Verb, route: &str) -> (u16, Value) {
 fn every_operation_is_a_route_that_needs_the_token() {
     let world = World::pushed();
     let host = world.serve();
-    for operation in OPERATIONS {
-        let Some(route) = operation.route else {
+    for operation in Operation::ALL {
+        let Some(route) = operation.route() else {
             continue;
         };
         let path = format!("/api/v1/{}", route.replace("{id}", "pusher"));
-        let (verb, other) = match operation.verb {
+        let (verb, other) = match operation.verb() {
             Verb::Get => ("GET", "DELETE"),
             Verb::Post => ("POST", "PUT"),
         };
         assert_eq!(host.open(verb, &path, &[]).status, 401, "{verb} {path}");
         assert_eq!(host.open(other, &path, &[]).status, 405, "{other} {path}");
-        let (status, answer) = called(&host, operation.verb, route);
-        let expected = match (operation.verb, route) {
+        let (status, answer) = called(&host, operation.verb(), route);
+        let expected = match (operation.verb(), route) {
             (Verb::Get, "daemons/{id}/next") => 404,
             // It needs a message.
             (Verb::Post, "runs/{id}/ask") => 400,

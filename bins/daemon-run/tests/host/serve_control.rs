@@ -1,7 +1,7 @@
 //! The control protocol on its socket.
 
 use daemon_host::control::MAX_LINE;
-use daemon_host::ops::{OPERATIONS, Operation};
+use daemon_host::ops::Operation;
 use serde_json::{Value, json};
 
 use crate::rpc::Rpc;
@@ -233,7 +233,9 @@ fn an_id_is_open_once_and_64_requests_at_a_time() {
 
 /// Reports whether an operation is about one thing.
 fn of_one(operation: &Operation) -> bool {
-    operation.route.is_some_and(|route| route.contains("{id}"))
+    operation
+        .route()
+        .is_some_and(|route| route.contains("{id}"))
 }
 
 #[test]
@@ -241,30 +243,30 @@ fn every_operation_is_a_method() {
     let world = World::pushed();
     let host = world.serve();
     let mut rpc = Rpc::initialized(host.socket());
-    for operation in OPERATIONS {
-        let params = match (of_one(&operation), operation.method.starts_with("daemon/")) {
+    for operation in Operation::ALL {
+        let params = match (of_one(operation), operation.method().starts_with("daemon/")) {
             (true, true) => json!({"id": "pusher"}),
-            (true, false) if operation.method == "run/ask" => {
+            (true, false) if *operation == Operation::RunAsk => {
                 json!({"id": "nobody", "message": "well?"})
             }
             (true, false) => json!({"id": "nobody"}),
-            (false, _) if operation.method == "run/call" => json!({"action": "list"}),
+            (false, _) if *operation == Operation::RunCall => json!({"action": "list"}),
             (false, _) => json!({}),
         };
-        let answer = rpc.call(operation.method, &params);
-        let missing = (params["id"] == "nobody") || operation.method == "daemon/next";
+        let answer = rpc.call(operation.method(), &params);
+        let missing = (params["id"] == "nobody") || *operation == Operation::DaemonNext;
         if missing {
             assert_eq!(
                 code(&answer),
                 (json!(1), -32004, "not-found".to_owned()),
                 "{}",
-                operation.method
+                operation.method()
             );
         } else {
             assert!(
                 answer["result"].is_object(),
                 "{}: {answer}",
-                operation.method
+                operation.method()
             );
         }
     }
@@ -276,13 +278,13 @@ fn names_that_reach_out_of_the_home_find_nothing() {
     let host = world.serve();
     let mut rpc = Rpc::initialized(host.socket());
     for name in ["../x", "/etc/passwd", "a\0b", "..", &"n".repeat(10_000)] {
-        for operation in OPERATIONS.iter().filter(|operation| of_one(operation)) {
-            let answer = rpc.call(operation.method, &json!({"id": name}));
+        for operation in Operation::ALL.iter().filter(|operation| of_one(operation)) {
+            let answer = rpc.call(operation.method(), &json!({"id": name}));
             let (_, number, _) = code(&answer);
             assert!(
                 [-32004, -32602].contains(&number),
                 "{} {}: {answer}",
-                operation.method,
+                operation.method(),
                 &name[..2]
             );
         }

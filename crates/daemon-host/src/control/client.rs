@@ -1,5 +1,6 @@
 //! A client of the control socket, for the command line and for tests.
 
+use crate::ops::Operation;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -140,15 +141,27 @@ impl Client {
         if let Some(token) = token {
             hello.insert("token".to_owned(), json!(token));
         }
-        client.call("initialize", hello).await?;
+        client.request("initialize", hello).await?;
         Ok(client)
     }
 
-    /// Asks one thing and waits for the answer.
+    /// Performs an operation and returns the members of its result.
     ///
     /// # Errors
-    /// If the host goes away, or says no.
+    /// If the connection fails, or the host refuses the operation.
     pub async fn call(
+        &mut self,
+        operation: Operation,
+        params: Map<String, Value>,
+    ) -> Result<Map<String, Value>, CallError> {
+        self.request(operation.method(), params).await
+    }
+
+    /// Sends a request of the protocol that is no operation, such as those of a run, and returns the members of its result.
+    ///
+    /// # Errors
+    /// If the connection fails, or the host refuses the request.
+    pub async fn request(
         &mut self,
         method: &str,
         params: Map<String, Value>,

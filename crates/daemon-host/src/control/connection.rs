@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use super::server::Control;
 use super::wire::{ClientMessage, RequestId, ServerMessage, ServerNotification};
 use super::{MAX_LINE, MAX_OPEN, PROTOCOL_VERSION};
-use crate::ops::Params;
+use crate::ops::{OpError, Operation, Operations, Params};
 
 /// Answers that may wait for a slow reader.
 const REPLY_QUEUE: usize = 256;
@@ -161,11 +161,8 @@ async fn read_requests(
                         .acquire()
                         .await
                         .expect("the semaphore is never closed");
-                    let answer = match control
-                        .operations
-                        .call(&message.method, message.params)
-                        .await
-                    {
+                    let called = call(&control.operations, &message.method, message.params).await;
+                    let answer = match called {
                         Ok(result) => ServerMessage::result(id.clone(), result),
                         Err(error) => ServerMessage::op_error(id.clone(), &error),
                     };
@@ -181,6 +178,15 @@ async fn read_requests(
     }
     requests.close();
     requests.wait().await;
+}
+
+/// Performs the operation that a method names.
+async fn call(
+    operations: &Operations,
+    method: &str,
+    params: Map<String, Value>,
+) -> Result<Map<String, Value>, OpError> {
+    operations.call(method.parse::<Operation>()?, params).await
 }
 
 /// Says why a request is not taken up, if it is not.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::ops::{OPERATIONS, OpError, Scope};
+use crate::ops::{OpError, Operation, Scope};
 
 /// The name of an open request: unique among those of its connection.
 #[derive(
@@ -174,9 +174,9 @@ pub fn protocol_schema() -> Value {
     let methods: Map<String, Value> = [("initialize", Scope::Read), ("ping", Scope::Read)]
         .into_iter()
         .chain(
-            OPERATIONS
+            Operation::ALL
                 .iter()
-                .map(|operation| (operation.method, operation.scope)),
+                .map(|operation| (operation.method(), operation.scope())),
         )
         .map(|(method, scope)| (method.to_owned(), json!(scope.as_str())))
         .collect();

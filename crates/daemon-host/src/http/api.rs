@@ -12,30 +12,30 @@ use serde_json::{Map, Value};
 use super::answer;
 use super::repeats::{self, BadKey};
 use super::server::Doors;
-use crate::ops::{OPERATIONS, OpError, Operation, Verb};
+use crate::ops::{OpError, Operation, Verb};
 
 /// The longest body of an operation.
 const BODY_CAP: usize = 26 * 1024 * 1024;
 
 /// What can be followed.
-const FOLLOWED: [&str; 6] = [
-    "run/log",
-    "event/list",
-    "tick/list",
-    "activation/list",
-    "run/list",
-    "output/list",
+const FOLLOWED: [Operation; 6] = [
+    Operation::RunLog,
+    Operation::EventList,
+    Operation::TickList,
+    Operation::ActivationList,
+    Operation::RunList,
+    Operation::OutputList,
 ];
 
 /// Builds the routes from the table of operations.
 pub(super) fn router() -> Router<Arc<Doors>> {
-    OPERATIONS
+    Operation::ALL
         .iter()
         .fold(Router::new(), |router, operation| {
-            let Some(route) = operation.route else {
+            let Some(route) = operation.route() else {
                 return router;
             };
-            let filter = match operation.verb {
+            let filter = match operation.verb() {
                 Verb::Get => MethodFilter::GET,
                 Verb::Post => MethodFilter::POST,
             };
@@ -68,7 +68,7 @@ async fn stream(
 /// Answers an operation that reads, for a caller who may: once, or as a stream where the query says `follow`.
 pub(crate) async fn look(
     doors: &Doors,
-    method: &str,
+    operation: Operation,
     query: Vec<(String, String)>,
     path: Option<Path<String>>,
     headers: &HeaderMap,
@@ -77,21 +77,23 @@ pub(crate) async fn look(
         Ok(params) => params,
         Err(answer) => return *answer,
     };
-    let follows = FOLLOWED.contains(&method).then(|| params.remove("follow"));
+    let follows = FOLLOWED
+        .contains(&operation)
+        .then(|| params.remove("follow"));
     match follows.flatten() {
         None => {}
         Some(Value::String(text)) if text == "false" => {}
         Some(Value::String(text)) if text == "true" => {
             let (operations, streams) = (&doors.operations, &doors.streams);
-            return if method == "run/log" {
+            return if operation == Operation::RunLog {
                 streams.log(operations, params, headers).await
             } else {
-                streams.rows(operations, params, Some(method)).await
+                streams.rows(operations, params, Some(operation)).await
             };
         }
         Some(_) => return answer::op_error(&OpError::invalid("`follow` must be true or false")),
     }
-    match doors.operations.call(method, params).await {
+    match doors.operations.call(operation, params).await {
         Ok(members) => answer::members(StatusCode::OK, members),
         Err(error) => answer::op_error(&error),
     }
@@ -107,10 +109,10 @@ async fn answer_operation(
     if let Err(status) = doors.access.check_caller(request.headers()) {
         return answer::status(status);
     }
-    match operation.verb {
+    match operation.verb() {
         Verb::Get => {
             let headers = request.headers();
-            look(&doors, operation.method, query, path, headers).await
+            look(&doors, operation, query, path, headers).await
         }
         Verb::Post => match change(operation, &doors, path, query, request).await {
             Ok(members) => answer::members(StatusCode::ACCEPTED, members),
@@ -138,18 +140,18 @@ async fn change(
     let Some(key) = key else {
         return call(doors, operation, params).await;
     };
-    let fingerprint = repeats::fingerprint(operation.method, &[uri.as_bytes(), &bytes]);
+    let fingerprint = repeats::fingerprint(operation, &[uri.as_bytes(), &bytes]);
     let asked = doors.repeats.find(&key, fingerprint).map_err(bad_key)?;
     let mut answered = asked.answer.lock().await;
     // What fires is known by the store, which also tells that it was asked before.
-    if operation.method == "daemon/fire" {
+    if operation == Operation::DaemonFire {
         params.insert("request_id".to_owned(), Value::String(key));
         return call(doors, operation, params).await;
     }
     if let Some(members) = &*answered {
         return Ok(members.clone());
     }
-    if operation.method == "event/replay" {
+    if operation == Operation::EventReplay {
         params.insert("request_id".to_owned(), Value::String(key));
     }
     let members = call(doors, operation, params).await?;
@@ -165,7 +167,7 @@ async fn call(
     operation: Operation,
     params: Map<String, Value>,
 ) -> Result<Map<String, Value>, Refusal> {
-    let called = doors.operations.call(operation.method, params).await;
+    let called = doors.operations.call(operation, params).await;
     called.map_err(|error| Box::new(answer::op_error(&error)))
 }
 

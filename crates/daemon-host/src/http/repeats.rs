@@ -1,5 +1,6 @@
 //! `Idempotency-Key`: the same request is done once, and a key belongs to one request.
 
+use crate::ops::Operation;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
@@ -56,9 +57,9 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<&str>, BadKey> {
 }
 
 /// Names a request by everything that it asks.
-pub(super) fn fingerprint(method: &str, parts: &[&[u8]]) -> [u8; 32] {
+pub(super) fn fingerprint(operation: Operation, parts: &[&[u8]]) -> [u8; 32] {
     let mut hash = Sha256::new();
-    for part in std::iter::once(method.as_bytes()).chain(parts.iter().copied()) {
+    for part in std::iter::once(operation.method().as_bytes()).chain(parts.iter().copied()) {
         hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
         hash.update(part);
     }
@@ -96,12 +97,13 @@ mod tests {
     use axum::http::{HeaderMap, HeaderValue};
 
     use super::{BadKey, KEPT, Repeats, fingerprint, key};
+    use crate::ops::Operation;
 
     #[test]
     fn a_key_belongs_to_one_request_until_it_is_forgotten() {
         let repeats = Repeats::default();
-        let one = fingerprint("daemon/fire", &[b"x", b""]);
-        let other = fingerprint("daemon/fire", &[b"", b"x"]);
+        let one = fingerprint(Operation::DaemonFire, &[b"x", b""]);
+        let other = fingerprint(Operation::DaemonFire, &[b"", b"x"]);
         repeats.find("k", one).expect("it is new");
         repeats.find("k", one).expect("it is the same");
         assert_eq!(repeats.find("k", other).err(), Some(BadKey::Reused));

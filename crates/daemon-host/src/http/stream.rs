@@ -20,7 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::answer;
-use crate::ops::{OpError, Operations, Params, log_place};
+use crate::ops::{OpError, Operation, Operations, Params, log_place};
 use crate::wire::{Envelope, FailureObject};
 
 /// Streams at once; far fewer than connections, so that there is always room to ask.
@@ -33,12 +33,12 @@ const ROWS_PERIOD: Duration = Duration::from_secs(1);
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// The listings that `stream` follows: the name of their rows, what one is called, and the operation.
-const LISTINGS: [(&str, &str, &str); 5] = [
-    ("events", "event", "event/list"),
-    ("ticks", "tick", "tick/list"),
-    ("activations", "activation", "activation/list"),
-    ("runs", "run", "run/list"),
-    ("outputs", "output", "output/list"),
+const LISTINGS: [(&str, &str, Operation); 5] = [
+    ("events", "event", Operation::EventList),
+    ("ticks", "tick", Operation::TickList),
+    ("activations", "activation", Operation::ActivationList),
+    ("runs", "run", Operation::RunList),
+    ("outputs", "output", Operation::OutputList),
 ];
 
 /// The streams of a host.
@@ -80,11 +80,11 @@ impl Streams {
         &self,
         operations: &Operations,
         params: Map<String, Value>,
-        method: Option<&str>,
+        one: Option<Operation>,
     ) -> Response<Body> {
         let listings = LISTINGS
             .iter()
-            .filter(|(_, _, of)| method.is_none_or(|method| method == *of));
+            .filter(|(_, _, listed)| one.is_none_or(|one| one == *listed));
         let mut follow = Rows {
             operations: operations.clone(),
             params,
@@ -282,7 +282,7 @@ impl Follow for Log {
 struct Rows {
     operations: Operations,
     params: Map<String, Value>,
-    listings: Vec<(&'static str, &'static str, &'static str)>,
+    listings: Vec<(&'static str, &'static str, Operation)>,
     /// The newest page of each listing, as it was told.
     seen: HashMap<&'static str, Vec<Value>>,
 }
@@ -291,8 +291,8 @@ impl Rows {
     /// Returns the rows that are new or have changed, oldest first.
     async fn changed(&mut self) -> Result<Vec<Event>, OpError> {
         let mut events = Vec::new();
-        for (plural, name, method) in self.listings.clone() {
-            let mut page = self.operations.call(method, self.params.clone()).await?;
+        for (plural, name, operation) in self.listings.clone() {
+            let mut page = self.operations.call(operation, self.params.clone()).await?;
             let Some(Value::Array(rows)) = page.remove(plural) else {
                 continue;
             };

@@ -3,6 +3,8 @@
 use daemon_registry::FindDaemonError;
 use daemon_store::StoreError;
 
+use super::UnknownMethod;
+
 /// What kind of failure it is; each door has its own number for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpErrorKind {
@@ -162,5 +164,11 @@ impl From<FindDaemonError> for OpError {
                 "name the repository too: `--repo DIR` for a command, `?repo=NAME` for a route",
             ),
         }
+    }
+}
+
+impl From<UnknownMethod> for OpError {
+    fn from(error: UnknownMethod) -> Self {
+        Self::new(OpErrorKind::NotFound, "method-not-found", error.to_string())
     }
 }

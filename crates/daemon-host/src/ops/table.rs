@@ -1,18 +1,20 @@
-//! The one table of operations, which every door projects.
+//! The table of operations, which the control protocol, the HTTP routes, the MCP tools and the commands are projected from.
 
-/// What a caller must be allowed to do.
+use std::str::FromStr;
+
+/// The access that a caller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// Look.
+    /// Reads.
     Read,
-    /// Start, stop, hold.
+    /// Starts, stops and holds daemons and runs.
     Operate,
-    /// Change the host itself.
+    /// Changes the host itself.
     Admin,
 }
 
 impl Scope {
-    /// Returns the word used in the protocol.
+    /// Returns the scope's name in the control protocol.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -22,87 +24,162 @@ impl Scope {
     }
 }
 
-/// One operation.
-#[derive(Clone, Copy, Debug)]
-pub struct Operation {
-    /// The method of the control protocol.
-    pub method: &'static str,
-    /// The verb of the HTTP route.
-    pub verb: Verb,
-    /// The HTTP route below `/api/v1/`, where it has one; `{id}` becomes the parameter `id`.
-    pub route: Option<&'static str>,
-    /// What a caller must be allowed to do.
-    pub scope: Scope,
-}
-
 /// The verb of an HTTP route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// It reads.
+    /// Reads; answered with 200.
     Get,
-    /// It changes.
+    /// Changes something or takes a body; answered with 202.
     Post,
 }
 
-const fn get(method: &'static str, route: &'static str) -> Operation {
-    Operation {
-        method,
-        verb: Verb::Get,
-        route: Some(route),
-        scope: Scope::Read,
+/// How an operation is reached.
+#[derive(Clone, Copy, Debug)]
+struct Spec {
+    method: &'static str,
+    verb: Verb,
+    route: Option<&'static str>,
+    scope: Scope,
+}
+
+/// Declares [`Operation`] and its table, so that neither can have a row that the other does not.
+macro_rules! operations {
+    ($($(#[$doc:meta])* $name:ident: $method:literal, $verb:ident $route:expr, $scope:ident;)*) => {
+        /// An operation of a host.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Operation {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Operation {
+            /// Every operation, in the order of the table.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            const fn spec(self) -> Spec {
+                match self {
+                    $(Self::$name => Spec {
+                        method: $method,
+                        verb: Verb::$verb,
+                        route: $route,
+                        scope: Scope::$scope,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+operations! {
+    /// Lists the registered daemons.
+    DaemonList: "daemon/list", Get Some("daemons"), Read;
+    /// Returns one daemon with its conditions and support tree.
+    DaemonGet: "daemon/get", Get Some("daemons/{id}"), Read;
+    /// Returns the next ticks of a daemon.
+    DaemonNext: "daemon/next", Get Some("daemons/{id}/next"), Read;
+    /// Wakes a daemon for a person.
+    DaemonFire: "daemon/fire", Post Some("daemons/{id}/fire"), Operate;
+    /// Closes a daemon's gate.
+    DaemonHold: "daemon/hold", Post Some("daemons/{id}/hold"), Operate;
+    /// Opens a daemon's gate.
+    DaemonGo: "daemon/go", Post Some("daemons/{id}/go"), Operate;
+    /// Explains which daemons an event would wake. It takes a payload, so its verb is POST, and changes nothing.
+    DaemonExplain: "daemon/explain", Post Some("explain"), Read;
+    /// Lists activations.
+    ActivationList: "activation/list", Get Some("activations"), Read;
+    /// Returns one activation.
+    ActivationGet: "activation/get", Get Some("activations/{id}"), Read;
+    /// Makes a failed activation pending again.
+    ActivationRetry: "activation/retry", Post Some("activations/{id}/retry"), Operate;
+    /// Cancels an activation and stops its run.
+    ActivationCancel: "activation/cancel", Post Some("activations/{id}/cancel"), Operate;
+    /// Lists runs.
+    RunList: "run/list", Get Some("runs"), Read;
+    /// Returns one run.
+    RunGet: "run/get", Get Some("runs/{id}"), Read;
+    /// Returns the log of a run.
+    RunLog: "run/log", Get Some("runs/{id}/log"), Read;
+    /// Sends a message to a run.
+    RunAsk: "run/ask", Post Some("runs/{id}/ask"), Operate;
+    /// Stops a run.
+    RunCancel: "run/cancel", Post Some("runs/{id}/cancel"), Operate;
+    /// Calls the `daemon` tool. It has no route: the call names directories of this machine, and HTTP clients may be on another.
+    RunCall: "run/call", Post None, Operate;
+    /// Lists events.
+    EventList: "event/list", Get Some("events"), Read;
+    /// Returns one event with its payload.
+    EventGet: "event/get", Get Some("events/{id}"), Read;
+    /// Delivers a stored event again.
+    EventReplay: "event/replay", Post Some("events/{id}/replay"), Operate;
+    /// Lists recorded ticks.
+    TickList: "tick/list", Get Some("ticks"), Read;
+    /// Lists outputs.
+    OutputList: "output/list", Get Some("outputs"), Read;
+    /// Examines the host.
+    HostDoctor: "host/doctor", Get Some("doctor"), Read;
+    /// Closes the host's gate.
+    HostHold: "host/hold", Post Some("hold"), Operate;
+    /// Opens the host's gate.
+    HostGo: "host/go", Post Some("go"), Operate;
+    /// Reads the configuration again.
+    HostReload: "host/reload", Post Some("reload"), Admin;
+    /// Returns counters of the host.
+    HostStats: "host/stats", Get Some("stats"), Read;
+}
+
+impl Operation {
+    /// Returns the method of the control protocol, such as `daemon/list`.
+    pub const fn method(self) -> &'static str {
+        self.spec().method
+    }
+
+    /// Returns the verb of the HTTP route.
+    pub const fn verb(self) -> Verb {
+        self.spec().verb
+    }
+
+    /// Returns the HTTP route below `/api/v1/`, in which `{id}` becomes the parameter `id`; `None` for an operation of the
+    /// control protocol alone.
+    pub const fn route(self) -> Option<&'static str> {
+        self.spec().route
+    }
+
+    /// Returns the access that a caller needs.
+    pub const fn scope(self) -> Scope {
+        self.spec().scope
     }
 }
 
-const fn post(method: &'static str, route: &'static str, scope: Scope) -> Operation {
-    Operation {
-        method,
-        verb: Verb::Post,
-        route: Some(route),
-        scope,
+/// The name of a method that the table does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no method `{0}`")]
+pub struct UnknownMethod(pub String);
+
+impl FromStr for Operation {
+    type Err = UnknownMethod;
+
+    fn from_str(method: &str) -> Result<Self, UnknownMethod> {
+        let mut all = Self::ALL.iter().copied();
+        all.find(|operation| operation.method() == method)
+            .ok_or_else(|| UnknownMethod(method.to_owned()))
     }
 }
 
-/// An operation of the control protocol alone: whoever comes over HTTP names no directory of this machine.
-const fn call(method: &'static str) -> Operation {
-    Operation {
-        method,
-        verb: Verb::Post,
-        route: None,
-        scope: Scope::Operate,
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{Operation, UnknownMethod};
+
+    #[test]
+    fn methods_and_routes_are_unique_and_methods_parse_back() {
+        let methods: BTreeSet<&str> = Operation::ALL.iter().map(|one| one.method()).collect();
+        let routes: BTreeSet<_> = Operation::ALL.iter().map(|one| one.route()).collect();
+        assert_eq!(methods.len(), Operation::ALL.len());
+        assert_eq!(routes.len(), Operation::ALL.len());
+        for operation in Operation::ALL {
+            assert_eq!(operation.method().parse(), Ok(*operation));
+        }
+        let unknown = UnknownMethod("host/stop".to_owned());
+        assert_eq!("host/stop".parse::<Operation>(), Err(unknown));
     }
 }
-
-/// Every operation.
-pub const OPERATIONS: [Operation; 27] = [
-    get("daemon/list", "daemons"),
-    get("daemon/get", "daemons/{id}"),
-    get("daemon/next", "daemons/{id}/next"),
-    post("daemon/fire", "daemons/{id}/fire", Scope::Operate),
-    post("daemon/hold", "daemons/{id}/hold", Scope::Operate),
-    post("daemon/go", "daemons/{id}/go", Scope::Operate),
-    post("daemon/explain", "explain", Scope::Read),
-    get("activation/list", "activations"),
-    get("activation/get", "activations/{id}"),
-    post("activation/retry", "activations/{id}/retry", Scope::Operate),
-    post(
-        "activation/cancel",
-        "activations/{id}/cancel",
-        Scope::Operate,
-    ),
-    get("run/list", "runs"),
-    get("run/get", "runs/{id}"),
-    get("run/log", "runs/{id}/log"),
-    post("run/ask", "runs/{id}/ask", Scope::Operate),
-    post("run/cancel", "runs/{id}/cancel", Scope::Operate),
-    call("run/call"),
-    get("event/list", "events"),
-    get("event/get", "events/{id}"),
-    post("event/replay", "events/{id}/replay", Scope::Operate),
-    get("tick/list", "ticks"),
-    get("output/list", "outputs"),
-    get("host/doctor", "doctor"),
-    post("host/hold", "hold", Scope::Operate),
-    post("host/go", "go", Scope::Operate),
-    post("host/reload", "reload", Scope::Admin),
-    get("host/stats", "stats"),
-];

@@ -1,5 +1,6 @@
 //! The pages that list something, each the listing of its operation.
 
+use crate::ops::Operation;
 use std::sync::Arc;
 
 use askama::Template;
@@ -32,20 +33,20 @@ const FILTERS: [(&str, &str, &str); 4] = [
 struct Listing {
     kind: &'static Kind,
     path: &'static str,
-    method: &'static str,
+    operation: Operation,
     states: fn() -> Vec<&'static str>,
 }
 
 const RUN_LISTING: Listing = Listing {
     kind: &RUNS,
     path: "/runs",
-    method: "run/list",
+    operation: Operation::RunList,
     states: || RUN_STATES.to_vec(),
 };
 const ACTIVATION_LISTING: Listing = Listing {
     kind: &ACTIVATIONS,
     path: "/activations",
-    method: "activation/list",
+    operation: Operation::ActivationList,
     states: || {
         ActivationState::ALL
             .iter()
@@ -56,13 +57,13 @@ const ACTIVATION_LISTING: Listing = Listing {
 const EVENT_LISTING: Listing = Listing {
     kind: &EVENTS,
     path: "/events",
-    method: "event/list",
+    operation: Operation::EventList,
     states: Vec::new,
 };
 const TICK_LISTING: Listing = Listing {
     kind: &TICKS,
     path: "/ticks",
-    method: "tick/list",
+    operation: Operation::TickList,
     states: || {
         TickOutcome::ALL
             .iter()
@@ -73,7 +74,7 @@ const TICK_LISTING: Listing = Listing {
 const OUTPUT_LISTING: Listing = Listing {
     kind: &OUTPUTS,
     path: "/outputs",
-    method: "output/list",
+    operation: Operation::OutputList,
     states: || {
         OutputState::ALL
             .iter()
@@ -135,7 +136,7 @@ async fn show(
         return refusal;
     }
     if wish == Wish::Json {
-        return api::look(&doors, listing.method, query, None, &headers).await;
+        return api::look(&doors, listing.operation, query, None, &headers).await;
     }
     // A form sends what was left empty, too.
     let query: Vec<_> = query
@@ -147,7 +148,7 @@ async fn show(
         .map(|(name, value)| (name.clone(), Value::String(value.clone())));
     match doors
         .operations
-        .call(listing.method, params.collect())
+        .call(listing.operation, params.collect())
         .await
     {
         Ok(answer) => page(StatusCode::OK, &listing.page(&query, &answer)),

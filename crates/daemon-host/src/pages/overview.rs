@@ -15,7 +15,7 @@ use super::login;
 use super::table::{ACTIVATIONS, DAEMONS, RUNS, Table};
 use super::text::{short, visible};
 use crate::http::{Doors, answer};
-use crate::ops::OpError;
+use crate::ops::{OpError, Operation};
 use crate::serve::NO_MODEL;
 
 /// After how many seconds the page is loaded again.
@@ -76,17 +76,24 @@ async fn read(doors: &Doors) -> Result<Map<String, Value>, OpError> {
     let mut members = Map::new();
     members.insert("ready".to_owned(), json!(is_ready));
     members.insert("parts".to_owned(), Value::Object(parts));
-    let stats = doors.operations.call("host/stats", Map::new()).await?;
+    let stats = doors
+        .operations
+        .call(Operation::HostStats, Map::new())
+        .await?;
     members.insert("stats".to_owned(), Value::Object(stats));
-    for (method, plural, params) in [
-        ("run/list", "runs", json!({"state": "running"})),
-        ("activation/list", "activations", json!({"limit": 10})),
-        ("daemon/list", "daemons", json!({})),
+    for (operation, plural, params) in [
+        (Operation::RunList, "runs", json!({"state": "running"})),
+        (
+            Operation::ActivationList,
+            "activations",
+            json!({"limit": 10}),
+        ),
+        (Operation::DaemonList, "daemons", json!({})),
     ] {
         let Value::Object(params) = params else {
             continue;
         };
-        let mut listing = doors.operations.call(method, params).await?;
+        let mut listing = doors.operations.call(operation, params).await?;
         members.insert(
             plural.to_owned(),
             listing.remove(plural).unwrap_or_default(),

@@ -18,7 +18,7 @@ use super::login;
 use super::table::{OUTPUTS, Table};
 use super::text::{encoded, grouped, moment, short, visible};
 use crate::http::{Doors, api};
-use crate::ops::RunView;
+use crate::ops::{Operation, RunView};
 use crate::runs::{Excerpt, TimelineEntry, View};
 use facts::Fact;
 
@@ -98,7 +98,7 @@ pub(super) async fn show(
         return refusal;
     }
     match (wish, path) {
-        (Wish::Json, path) => api::look(&doors, "run/get", query, path, &headers).await,
+        (Wish::Json, path) => api::look(&doors, Operation::RunGet, query, path, &headers).await,
         (Wish::Page, None) => frame::problem(StatusCode::NOT_FOUND, "There is no such run.", None),
         (Wish::Page, Some(Path(id))) => match doors.operations.run_view(&id).await {
             Ok(run) => page(StatusCode::OK, &RunPage::of(run)),

@@ -1,5 +1,6 @@
 //! `events record`: stored events as envelopes, for tests and for other hosts.
 
+use daemon_host::ops::Operation;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
@@ -63,7 +64,9 @@ pub(super) async fn run(args: &Record, place: &Place, out: Out) -> Result<(), Fa
     let mut skipped: Vec<String> = Vec::new();
     let mut names = BTreeSet::new();
     for id in ids {
-        let event = session.call("event/get", parameter("id", &id)).await?;
+        let event = session
+            .call(Operation::EventGet, parameter("id", &id))
+            .await?;
         let event = Value::Object(event);
         if !event["payload"].is_object() {
             skipped.push(id);
@@ -105,7 +108,7 @@ async fn newest(
         if let Some(after) = after.take() {
             params.insert("after".to_owned(), json!(after));
         }
-        let page = session.call("event/list", params).await?;
+        let page = session.call(Operation::EventList, params).await?;
         let rows = page.get("events").and_then(Value::as_array);
         let own = rows
             .into_iter()

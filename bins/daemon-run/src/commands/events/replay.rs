@@ -1,6 +1,7 @@
 //! `events replay`: events come once more, from the store or from envelopes.
 
 use daemon_event::EventId;
+use daemon_host::ops::Operation;
 use daemon_watch::corpus;
 use serde_json::{Map, Value, json};
 
@@ -60,7 +61,9 @@ pub(super) async fn run(args: &Replay, place: &Place, out: Out) -> Result<(), Fa
     let mut session = Session::open(place, intent).await?;
     let mut events = Vec::new();
     for params in requests {
-        events.push(Value::Object(session.call("event/replay", params).await?));
+        events.push(Value::Object(
+            session.call(Operation::EventReplay, params).await?,
+        ));
     }
     if out.is_json() {
         let mut map = Map::new();

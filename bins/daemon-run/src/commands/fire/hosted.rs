@@ -1,5 +1,6 @@
 //! `fire` through a live host.
 
+use daemon_host::ops::Operation;
 use std::path::Path;
 use std::time::Duration;
 
@@ -47,7 +48,7 @@ pub(super) async fn through_host(
     }
     params.insert("by".to_owned(), json!(who(place)));
     let fired = client
-        .call("daemon/fire", params)
+        .call(Operation::DaemonFire, params)
         .await
         .map_err(|error| uncommitted(call_failure(error), root, &args.id))?;
     let mut answer = Value::Object(fired);
@@ -56,8 +57,11 @@ pub(super) async fn through_host(
     };
     let activation = ended(&mut client, &id, patience).await?;
     answer["activation"] = Value::Object(activation);
-    for (method, plural) in [("run/list", "runs"), ("output/list", "outputs")] {
-        answer[plural] = of_activation(&mut client, method, plural, (&args.id, &id)).await?;
+    for (operation, plural) in [
+        (Operation::RunList, "runs"),
+        (Operation::OutputList, "outputs"),
+    ] {
+        answer[plural] = of_activation(&mut client, operation, plural, (&args.id, &id)).await?;
     }
     Ok(answer)
 }
@@ -65,13 +69,13 @@ pub(super) async fn through_host(
 /// Lists the rows of a daemon that belong to one of its activations.
 async fn of_activation(
     client: &mut Client,
-    method: &str,
+    operation: Operation,
     plural: &str,
     (daemon, activation): (&str, &str),
 ) -> Result<Value, Failure> {
     let mut params = parameter("daemon", daemon);
     params.insert("limit".to_owned(), json!(500));
-    let listed = client.call(method, params).await.map_err(call_failure)?;
+    let listed = client.call(operation, params).await.map_err(call_failure)?;
     let rows = listed.get(plural).and_then(Value::as_array);
     let own = rows
         .into_iter()
@@ -98,7 +102,9 @@ async fn ended(
 }
 
 async fn activation(client: &mut Client, id: &str) -> Result<Map<String, Value>, Failure> {
-    let asked = client.call("activation/get", parameter("id", id)).await;
+    let asked = client
+        .call(Operation::ActivationGet, parameter("id", id))
+        .await;
     asked.map_err(call_failure)
 }
 
