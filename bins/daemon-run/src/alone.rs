@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use daemon_engine::HostEpoch;
+use daemon_host::clock::SystemClock;
 use daemon_host::config::Config;
 use daemon_host::driver::{Inner, Runtime};
 use daemon_host::home::{Home, Ownership};
@@ -52,7 +53,15 @@ pub(crate) async fn unregistered(place: &Place, out: Out) -> Result<Option<Opera
         generation: 1,
     };
     let secrets = HostSecrets::default();
-    let inner = Inner::new(home, Arc::clone(&store), HostEpoch(0), runtime, secrets);
+    let clock = Arc::new(SystemClock);
+    let inner = Inner::new(
+        home,
+        Arc::clone(&store),
+        HostEpoch(0),
+        runtime,
+        secrets,
+        clock,
+    );
     inner.read_repos().await.map_err(OpError::from)?;
     let mut states = inner.repo_states().into_values();
     if let Some(problem) = states.find_map(|state| state.problem) {
@@ -108,7 +117,8 @@ impl Alone {
             generation: 1,
         };
         let secrets = HostSecrets::default();
-        let inner = Inner::new(home, Arc::clone(&store), epoch, runtime, secrets);
+        let clock = Arc::new(SystemClock);
+        let inner = Inner::new(home, Arc::clone(&store), epoch, runtime, secrets, clock);
         let operations = Operations::new(Arc::clone(&store), inner.registry().clone(), live);
         Ok(Self {
             inner,

@@ -26,6 +26,7 @@ use daemon_store::{Accepted, Freshness, Store};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::control::RunTokens;
 use crate::emanation::Emanations;
@@ -105,6 +106,7 @@ pub struct Inner {
     pub(crate) purse: Arc<crate::money::DayPurse>,
     /// What the host itself holds and nothing may tell.
     pub(crate) secrets: HostSecrets,
+    pub(crate) clock: Arc<dyn Clock>,
     /// Before it nothing is claimed; set in a crash loop.
     claims_from: std::sync::OnceLock<claims::ClaimsFrom>,
     runtime: RwLock<Arc<Runtime>>,
@@ -141,10 +143,12 @@ impl Inner {
         epoch: HostEpoch,
         runtime: Runtime,
         secrets: HostSecrets,
+        clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
         secrets.read(home.root(), &runtime.config);
         Arc::new(Self {
             secrets,
+            clock,
             home,
             store,
             registry: SharedRegistry::default(),
@@ -279,13 +283,13 @@ impl Inner {
     }
 
     fn note_defect(&self, name: &'static str) {
-        self.state().defects.insert(name, crate::random::now());
+        self.state().defects.insert(name, self.clock.now());
     }
 
     /// Tells whether a loop panicked within the last minute, and which.
     pub(crate) fn loops(&self) -> Result<(), String> {
         let state = self.state();
-        let now = crate::random::now();
+        let now = self.clock.now();
         let recent = state
             .defects
             .iter()

@@ -27,6 +27,7 @@
 //! killed anywhere goes on at its next start.
 
 mod built;
+pub mod clock;
 pub mod config;
 pub mod context;
 pub mod control;

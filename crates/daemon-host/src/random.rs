@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use daemon_event::{ActivationId, EventId};
 use jiff::Timestamp;
 
+use crate::clock::Clock as _;
+
 /// Returns `n` random bytes in hexadecimal.
 ///
 /// # Panics
@@ -40,17 +42,7 @@ pub fn jitter() -> u32 {
 
 /// Returns the instant by the wall clock, in microseconds as stores keep it.
 pub fn now() -> Timestamp {
-    let now = Timestamp::now();
-    Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
-}
-
-/// Returns the time since the machine was booted, suspend included.
-pub fn since_boot() -> std::time::Duration {
-    let since = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    std::time::Duration::new(
-        u64::try_from(since.tv_sec).unwrap_or(0),
-        u32::try_from(since.tv_nsec).unwrap_or(0),
-    )
+    crate::clock::SystemClock.now()
 }
 
 fn millis(now: Timestamp) -> u64 {

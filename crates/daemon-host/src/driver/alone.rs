@@ -51,7 +51,7 @@ async fn to_its_end(
         let wait = match activation.state {
             ActivationState::Pending => activation
                 .not_before
-                .duration_since(crate::random::now())
+                .duration_since(inner.clock.now())
                 .try_into()
                 .unwrap_or_default(),
             _ => pause,

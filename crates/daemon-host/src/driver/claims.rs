@@ -9,7 +9,7 @@ use daemon_store::{ClaimRequest, StoreError};
 use tokio::task::JoinSet;
 
 use super::Inner;
-use crate::{disk, random};
+use crate::disk;
 
 /// How often leases are renewed.
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -63,7 +63,7 @@ async fn claim_ready(
         let inner = Arc::clone(inner);
         attempts.spawn(async move { execute(&inner, activation).await });
     }
-    let now = random::now();
+    let now = inner.clock.now();
     Ok(match inner.store.next_claim_at(now).await? {
         Some(at) => at.duration_since(now).unsigned_abs().min(IDLE),
         None => IDLE,
@@ -116,7 +116,7 @@ pub(super) async fn heartbeat(inner: Arc<Inner>) {
         if leases.is_empty() {
             continue;
         }
-        match inner.store.renew(leases, random::now() + LEASE).await {
+        match inner.store.renew(leases, inner.clock.now() + LEASE).await {
             Ok(lost) => {
                 for id in lost {
                     inner.stop_run(&id, CancelReason::LostLease);
@@ -147,7 +147,7 @@ impl Inner {
         if !previous.is_crash() {
             return Ok(());
         }
-        let since = random::now() - CRASH_LOOP_WINDOW;
+        let since = self.clock.now() - CRASH_LOOP_WINDOW;
         let n_recent = self.store.starts_after_crashes(since).await?;
         if let Some(pause) = pause_of_claims(n_recent) {
             let pause = pause.unsigned_abs();
@@ -158,7 +158,7 @@ impl Inner {
             );
             self.claims_from.get_or_init(|| ClaimsFrom {
                 instant: tokio::time::Instant::now() + pause,
-                shown: random::now() + pause,
+                shown: self.clock.now() + pause,
             });
         }
         Ok(())
@@ -186,7 +186,7 @@ impl Inner {
 
     /// Asks for one activation under this host's slots and lease.
     pub(crate) fn claim_request(&self, config: &crate::config::Config) -> ClaimRequest {
-        let now = random::now();
+        let now = self.clock.now();
         ClaimRequest {
             owner: self.epoch,
             now,

@@ -18,7 +18,6 @@ use tokio::task::{Id, JoinSet};
 use super::{Inner, matching};
 use crate::facts::changed_files;
 use crate::ops::chain;
-use crate::random;
 
 /// How many events may be asked about at once.
 const PLACES: usize = 8;
@@ -86,7 +85,7 @@ async fn take_due(
     patient: &Arc<Patient>,
     (tasks, busy): (&mut JoinSet<()>, &mut HashMap<Id, EventId>),
 ) -> Result<Duration, StoreError> {
-    let now = random::now();
+    let now = inner.clock.now();
     let limit = u32::try_from(2 * PLACES).expect("a few");
     let due = inner.store.due_facts(now, limit).await?;
     for row in due {
@@ -107,7 +106,7 @@ async fn take_due(
     }
     Ok(match inner.store.next_fact_at().await? {
         Some(at) => at
-            .duration_since(random::now())
+            .duration_since(inner.clock.now())
             .try_into()
             .unwrap_or(BRIEF)
             .clamp(BRIEF, IDLE),

@@ -58,7 +58,7 @@ async fn match_rounds(inner: &Inner, passed: &mut Passed) -> Result<(), StoreErr
     loop {
         // A registration changes what events meet; it waits for the batch.
         let registering = inner.registering.read().await;
-        let unread = inner.events_wait_for(random::now());
+        let unread = inner.events_wait_for(inner.clock.now());
         if unread != passed.unread {
             *passed = Passed {
                 unread,
@@ -117,7 +117,12 @@ async fn match_batch(
     crate::failpoint::hit("M1");
     let admissions = match matched.is_empty() {
         true => Vec::new(),
-        false => inner.store.commit_matches(matched, random::now()).await?,
+        false => {
+            inner
+                .store
+                .commit_matches(matched, inner.clock.now())
+                .await?
+        }
     };
     notice(&admissions);
     crate::failpoint::hit("M3");
@@ -206,7 +211,7 @@ pub(crate) async fn decide(
         }
         daemon.is_valid() && seq > daemon.row.since_seq && is_asked(key) && !is_own
     };
-    let now = random::now();
+    let now = inner.clock.now();
     let woken = woken.into_iter().filter_map(|(key, woken)| {
         let daemon = registry.find_key(&key).filter(|daemon| may_wake(daemon))?;
         let settle = config.own(&key, |policy| policy.settle);

@@ -42,7 +42,7 @@ pub(super) async fn run(inner: Arc<Inner>) {
 /// If the store fails; what was being sent is looked up later.
 pub(super) async fn deliver_due(inner: &Inner) -> Result<Duration, StoreError> {
     loop {
-        let due = inner.store.due_outputs(random::now(), BATCH).await?;
+        let due = inner.store.due_outputs(inner.clock.now(), BATCH).await?;
         if due.is_empty() {
             break;
         }
@@ -50,7 +50,7 @@ pub(super) async fn deliver_due(inner: &Inner) -> Result<Duration, StoreError> {
             deliver(inner, output).await?;
         }
     }
-    let now = random::now();
+    let now = inner.clock.now();
     Ok(match inner.store.next_output_at(now).await? {
         Some(at) => at.duration_since(now).unsigned_abs().min(IDLE),
         None => IDLE,
@@ -65,11 +65,11 @@ async fn deliver(inner: &Inner, output: Output) -> Result<(), StoreError> {
         (_, None) => {
             let missing = format!("no surface `{}` is configured", output.surface);
             let refused = Err(SurfaceError::new(SurfaceErrorKind::Refused, missing));
-            after_send(&output, refused, random::now(), random::jitter())
+            after_send(&output, refused, inner.clock.now(), random::jitter())
         }
         (Step::LookUp, Some(surface)) => {
             let found = surface.find(&output).await;
-            after_look_up(&output, found, random::now(), random::jitter())
+            after_look_up(&output, found, inner.clock.now(), random::jitter())
         }
         (Step::Send, Some(surface)) => send(inner, &*surface, &output).await?,
     };
@@ -95,5 +95,10 @@ async fn send(
     crate::failpoint::hit("O2");
     let sent = surface.deliver(output).await;
     crate::failpoint::hit("O4");
-    Ok(after_send(output, sent, random::now(), random::jitter()))
+    Ok(after_send(
+        output,
+        sent,
+        inner.clock.now(),
+        random::jitter(),
+    ))
 }

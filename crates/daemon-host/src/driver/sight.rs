@@ -9,7 +9,6 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Inner, Parts, repos};
 use crate::ops::chain;
-use crate::random;
 
 /// How long the events of a repository wait that was never read.
 const EVENTS_WAIT: SignedDuration = SignedDuration::from_hours(1);
@@ -197,7 +196,7 @@ impl Inner {
         let rows = stored.rows.into_iter();
         let daemons = rows.map(|row| self.registry.renew(&known, row)).collect();
         self.registry.replace_all(daemons);
-        let now = random::now();
+        let now = self.clock.now();
         let mut state = self.state();
         state
             .repos
@@ -220,7 +219,7 @@ impl Inner {
         let runtime = self.runtime();
         let names: BTreeSet<&RepoName> = runtime.parts.names().collect();
         let is_incomplete = names.iter().any(|repo| runtime.parts.is_guessed(repo));
-        let now = random::now();
+        let now = self.clock.now();
         for repo in unwatched {
             if is_incomplete || names.contains(&repo) {
                 continue;

@@ -33,7 +33,7 @@ pub(super) async fn run(inner: Arc<Inner>) {
         let pause = match round(&inner, &mut ticker, standing).await {
             Ok(next) => {
                 standing = next;
-                until_deadline(&ticker)
+                until_deadline(&inner, &ticker)
             }
             Err(error) => {
                 inner.trouble("ticks cannot be recorded; they will be", &error);
@@ -49,10 +49,10 @@ pub(super) async fn run(inner: Arc<Inner>) {
     }
 }
 
-fn until_deadline(ticker: &Ticker) -> Duration {
+fn until_deadline(inner: &Inner, ticker: &Ticker) -> Duration {
     match ticker.deadline() {
         Some(deadline) => deadline
-            .duration_since(random::now())
+            .duration_since(inner.clock.now())
             .try_into()
             .unwrap_or(Duration::ZERO)
             .min(GLANCE),
@@ -65,11 +65,11 @@ async fn round(
     ticker: &mut Ticker,
     standing: Standing,
 ) -> Result<Standing, StoreError> {
-    let now = random::now();
+    let now = inner.clock.now();
     if standing == Standing::Stale {
         load(inner, ticker, now).await?;
     }
-    match ticker.round(now, random::since_boot()) {
+    match ticker.round(now, inner.clock.since_boot()) {
         Round::Wait => {
             tracing::debug!(%now, "the clock is wrong; schedules wait");
             Ok(Standing::Current)
@@ -144,7 +144,7 @@ async fn record(
     }
     crate::failpoint::hit("T1");
     // What a batch waited for the ones before it belongs to its lateness.
-    let recorded_at = random::now().max(now);
+    let recorded_at = inner.clock.now().max(now);
     for commit in &mut commits {
         commit.now = recorded_at;
     }

@@ -17,7 +17,6 @@ use tokio::time::{Instant, timeout_at};
 use super::Inner;
 use super::repos::Watched;
 use crate::config::Retention;
-use crate::random;
 
 /// How often leases and waiting activations are looked at.
 const SWEEP: Duration = Duration::from_secs(15);
@@ -54,7 +53,7 @@ async fn sweep(inner: &Arc<Inner>, sweeps: u32) -> Result<(), StoreError> {
             "kills for want of memory could not be noted"
         );
     }
-    let now = random::now();
+    let now = inner.clock.now();
     let expired = inner.store.expire(now).await?;
     if expired > 0 {
         tracing::warn!(expired, "activations waited for a day and expired");
@@ -84,7 +83,7 @@ async fn sweep(inner: &Arc<Inner>, sweeps: u32) -> Result<(), StoreError> {
 
 /// Ends what is left of attempts whose host or lease is gone, then takes them back.
 pub(super) async fn take_back(inner: &Inner) -> Result<(), StoreError> {
-    let now = random::now();
+    let now = inner.clock.now();
     let left = inner.store.reclaimable(inner.epoch, now).await?;
     if left.is_empty() {
         return Ok(());
@@ -103,7 +102,7 @@ pub(super) async fn take_back(inner: &Inner) -> Result<(), StoreError> {
 async fn end_remains(inner: &Inner, activation: &Activation) -> Result<(), StoreError> {
     for run in inner.store.runs_of(&activation.id).await? {
         if run.finished_at.is_none() {
-            crate::runs::end_orphan(&inner.home.runs(), &run, random::now()).await;
+            crate::runs::end_orphan(&inner.home.runs(), &run, inner.clock.now()).await;
         }
     }
     Ok(())

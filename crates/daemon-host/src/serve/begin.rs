@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use super::door::{Door, hosts};
 use super::seams::{HostHealth, HostLive, Intake};
 use super::{Compose, OpenFailure, Start, begin_epoch, unusable, warn_without_model};
+use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::control::{self, Control};
 use crate::driver::{self, Inner, Parts, Runtime, policies};
@@ -110,6 +111,7 @@ pub(super) async fn begin(
         epoch,
         runtime,
         secrets.clone(),
+        Arc::new(SystemClock),
     );
     // Where the start fails or is stopped, what has begun ends.
     let stop = inner.stop.clone().drop_guard();

@@ -80,7 +80,7 @@ impl Rig {
             script,
             inner,
             patient: Patient::default(),
-            begin: random::now(),
+            begin: crate::random::now(),
         };
         rig.register(daemons);
         rig
@@ -198,6 +198,7 @@ fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) 
         HostEpoch(1),
         runtime,
         crate::secrets::HostSecrets::default(),
+        Arc::new(crate::clock::SystemClock),
     )
 }
 

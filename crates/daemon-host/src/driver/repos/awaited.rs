@@ -9,7 +9,6 @@ use daemon_store::StoreError;
 
 use super::{Git, RepoError, store_failed};
 use crate::driver::Inner;
-use crate::random;
 
 /// What an activation waits for.
 #[derive(Clone, Debug)]
@@ -67,7 +66,7 @@ pub(super) async fn look(inner: &Inner, git: &Git<'_>) -> Result<(), RepoError> 
         .partition(|(_, commits)| is_ready(commits));
     let found: Vec<ActivationId> = found.into_iter().map(|(id, _)| id).collect();
     if !found.is_empty() {
-        let hastened = inner.store.hasten(&found, random::now()).await;
+        let hastened = inner.store.hasten(&found, inner.clock.now()).await;
         hastened.map_err(|source| store_failed(repo, source))?;
         inner.forget_awaited(&found);
         inner.signals.claims.notify_one();

@@ -50,7 +50,7 @@ pub(super) async fn moves(
         Ok(events)
     };
     let events = git.run(work).await?;
-    let now = random::now();
+    let now = inner.clock.now();
     let events = events
         .into_iter()
         .filter_map(|event| new_event(repo, event, now));

@@ -9,7 +9,6 @@ use daemon_validate::visible;
 
 use super::{Git, RepoError, Watched, store_failed};
 use crate::driver::Inner;
-use crate::random;
 use crate::rates;
 use crate::registration::{self, Reading};
 use daemon_registry::Registry;
@@ -35,7 +34,7 @@ pub(super) async fn discover(
     let commit = tip.clone();
     let work = move |repo: &Watched| repo.repository.discover(&commit);
     let discovery = git.run(work).await?;
-    let now = random::now();
+    let now = inner.clock.now();
     let rows = daemon_rows(inner, repo, &discovery, tip, now);
     if let Some((path, kind)) = discovery.barred {
         let why = kind.why_unread();
