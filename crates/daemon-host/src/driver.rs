@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use daemon_engine::{HostEpoch, RunLease, Surface};
 use daemon_event::{ActivationId, EventId, RepoName};
-use daemon_provider::CancelReason;
+use daemon_provider::StopReason;
 use daemon_store::{Accepted, Freshness, Store};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -65,7 +65,7 @@ pub(crate) struct Signals {
 #[derive(Debug)]
 struct Running {
     lease: RunLease,
-    cancel: watch::Sender<Option<CancelReason>>,
+    cancel: watch::Sender<Option<StopReason>>,
 }
 
 /// A run whose lease is renewed for as long as this is held, so that none outlives what works on it.
@@ -269,7 +269,7 @@ impl Inner {
         self: &Arc<Self>,
         id: &ActivationId,
         lease: RunLease,
-    ) -> (Leased, watch::Receiver<Option<CancelReason>>) {
+    ) -> (Leased, watch::Receiver<Option<StopReason>>) {
         let (cancel, stopped) = watch::channel(None);
         let mut state = self.state();
         state.awaited.remove(id);
@@ -318,7 +318,7 @@ impl Inner {
     }
 
     /// Tells one run to stop; the first reason counts.
-    pub(crate) fn stop_run(&self, id: &ActivationId, why: CancelReason) {
+    pub(crate) fn stop_run(&self, id: &ActivationId, why: StopReason) {
         let mut state = self.state();
         state.awaited.remove(id);
         if let Some(running) = state.running.get(id) {
@@ -329,7 +329,7 @@ impl Inner {
     }
 
     /// Tells every run to stop.
-    pub(crate) fn stop_runs(&self, why: CancelReason) {
+    pub(crate) fn stop_runs(&self, why: StopReason) {
         self.emanations.stop_all(why);
         for running in self.state().running.values() {
             running

@@ -176,7 +176,7 @@ async fn work(
     inner: &Arc<Inner>,
     activation: &Activation,
     provider: Option<&str>,
-    stopped: &mut tokio::sync::watch::Receiver<Option<daemon_provider::CancelReason>>,
+    stopped: &mut tokio::sync::watch::Receiver<Option<daemon_provider::StopReason>>,
 ) -> Result<(AttemptEnd, Worktree), Refusal> {
     let prepared = place::prepare(inner, activation, provider).await?;
     let wallet = Wallet::new(

@@ -22,6 +22,16 @@ pub fn hex(n: usize) -> String {
         })
 }
 
+/// Returns three random bytes, which the id of a group of runs contains.
+///
+/// # Panics
+/// If the system has no randomness.
+pub fn three() -> [u8; 3] {
+    let mut bytes = [0; 3];
+    getrandom::fill(&mut bytes).expect("the system gives randomness");
+    bytes
+}
+
 /// Returns ten random bytes, as an identifier needs.
 ///
 /// # Panics

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use daemon_engine::HostEpoch;
-use daemon_provider::CancelReason;
+use daemon_provider::StopReason;
 use daemon_store::Store;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
@@ -163,7 +163,7 @@ pub async fn serve<F: Future<Output = Signal>>(
     let closed = http.close();
     tokio::select! {
         () = tasks.wait() => {}
-        () = asked.stop(&mut signals) => inner.stop_runs(CancelReason::AgentStop),
+        () = asked.stop(&mut signals) => inner.stop_runs(StopReason::AgentStop),
     }
     let last = async {
         tasks.wait().await;

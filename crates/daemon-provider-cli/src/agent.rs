@@ -304,13 +304,9 @@ struct Asked<'r> {
 }
 
 impl Asked<'_> {
-    /// Returns what the agent is to call the session: the first two parts of the run's id.
-    fn title(&self) -> &str {
-        let id = self.request.run_id.as_str();
-        match id.match_indices('-').nth(1) {
-            Some((at, _)) => id.get(..at).unwrap_or(id),
-            None => id,
-        }
+    /// Returns the name under which the agent lists the session: the run's handle.
+    fn title(&self) -> String {
+        self.request.run_id.handle().to_string()
     }
 }
 

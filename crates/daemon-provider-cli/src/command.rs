@@ -174,7 +174,7 @@ impl Provider for CommandProvider {
 #[derive(Debug, Serialize)]
 struct Input<'r> {
     version: u32,
-    run_id: &'r str,
+    run_id: String,
     task: &'r str,
     prompt: &'r str,
     context: Option<String>,
@@ -195,7 +195,7 @@ impl<'r> Input<'r> {
         let path = |path: &PathBuf| path.to_string_lossy().into_owned();
         Self {
             version: 1,
-            run_id: request.run_id.as_str(),
+            run_id: request.run_id.to_string(),
             task: &request.task,
             prompt,
             context: request.context.as_ref().map(path),

@@ -1,14 +1,14 @@
 //! What the end of a program's process means for its run.
 
 use daemon_process::{ExitStatus, LimitReached};
-use daemon_provider::{CancelReason, Class, Failure, FailureKind, Outcome};
+use daemon_provider::{ErrorClass, Failure, FailureKind, Outcome, StopReason};
 
 /// What is known when the process has ended.
 #[derive(Debug)]
 pub(crate) struct Ending {
     pub(crate) status: ExitStatus,
     /// The first reason the run was cancelled for.
-    pub(crate) cancelled: Option<CancelReason>,
+    pub(crate) cancelled: Option<StopReason>,
     /// The limit for which its supervisor stopped it.
     pub(crate) limit: Option<LimitReached>,
     /// By how much it said that it cost too much, where it was stopped for that.
@@ -82,8 +82,8 @@ impl Ending {
 
     fn exited(self, code: i32) -> Outcome {
         let class = match self.codes {
-            ExitCodes::Conventional if code != TEMPORARY => Class::Final,
-            ExitCodes::Conventional | ExitCodes::Arbitrary => Class::Retryable,
+            ExitCodes::Conventional if code != TEMPORARY => ErrorClass::Final,
+            ExitCodes::Conventional | ExitCodes::Arbitrary => ErrorClass::Retryable,
         };
         if self.codes == ExitCodes::Arbitrary && !self.has_told && refuses_flags(&self.complaints) {
             // It would do so each time.
@@ -180,7 +180,7 @@ fn terminated(signal: i32, code: i32) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use daemon_provider::Class::{Final, Retryable};
+    use daemon_provider::ErrorClass::{Final, Retryable};
 
     use super::*;
 
@@ -203,7 +203,7 @@ mod tests {
         Told::Failure(Failure::new(FailureKind::Provider, "text"))
     }
 
-    fn failure(kind: FailureKind, class: Class, message: &str) -> Outcome {
+    fn failure(kind: FailureKind, class: ErrorClass, message: &str) -> Outcome {
         Outcome::Failed(Failure {
             kind,
             class,
@@ -345,18 +345,18 @@ mod tests {
             end.outcome(),
             failure(FailureKind::Resource, Final, message)
         );
-        let cancelled = Some(CancelReason::Timeout);
+        let cancelled = Some(StopReason::Timeout);
         let end = Ending {
             cancelled,
             overstayed: true,
             limit: Some(LimitReached::Memory),
             ..stopped()
         };
-        assert_eq!(end.outcome(), Outcome::Stopped(CancelReason::Timeout));
+        assert_eq!(end.outcome(), Outcome::Stopped(StopReason::Timeout));
         let end = Ending {
             cancelled,
             ..ending(ExitStatus::Code(0), Told::Success)
         };
-        assert_eq!(end.outcome(), Outcome::Stopped(CancelReason::Timeout));
+        assert_eq!(end.outcome(), Outcome::Stopped(StopReason::Timeout));
     }
 }

@@ -14,7 +14,7 @@
 //! let provider = CommandProvider::new(Supervisor::start()?, config);
 //!
 //! let worktree = tempfile::tempdir()?;
-//! let mut request = RunRequest::new("em-1".parse::<RunId>()?, worktree.path().to_owned());
+//! let mut request = RunRequest::new("em-1-20260102-030405-0a1b2c".parse::<RunId>()?, worktree.path().to_owned());
 //! request.prompt = b"Repair the links.".to_vec();
 //! request.environment = [("PATH".into(), "/usr/bin:/bin".into())].into();
 //!

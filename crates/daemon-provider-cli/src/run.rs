@@ -8,8 +8,8 @@ use daemon_process::{
     ChildEvent, ExitStatus, LimitReached, Line, OutputPipe, ProcessId, SupervisedChild,
 };
 use daemon_provider::{
-    Asked, CancelReason, ChildProcess, Exit, MicroUsd, Outcome, OutputStream, ProviderError, Run,
-    RunEvent, SessionId, Usage,
+    Asked, ChildProcess, Exit, MicroUsd, Outcome, OutputStream, ProviderError, Run, RunEvent,
+    SessionId, StopReason, Usage,
 };
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
@@ -78,7 +78,7 @@ pub(crate) struct ProgramRun<D> {
     leaving: Leaving,
     limit: Option<LimitReached>,
     budget: Budget,
-    cancelled: Option<CancelReason>,
+    cancelled: Option<StopReason>,
 }
 
 /// What a program may cost, and what is known of that.
@@ -168,14 +168,14 @@ impl<D: Dialect> ProgramRun<D> {
             ChildEvent::LimitReached(limit) if self.has_outcome() => {
                 self.leaving = Leaving::Stopped;
                 self.pending.push_back(RunEvent::Stopping {
-                    why: CancelReason::Grace,
+                    why: StopReason::Grace,
                     detail: Some(excess(limit).to_owned()),
                 });
             }
             ChildEvent::LimitReached(limit) => {
                 self.limit = Some(limit);
                 self.pending.push_back(RunEvent::Stopping {
-                    why: CancelReason::Resource,
+                    why: StopReason::Resource,
                     detail: Some(excess(limit).to_owned()),
                 });
             }
@@ -226,7 +226,7 @@ impl<D: Dialect> ProgramRun<D> {
         if cost > budget && !self.has_outcome() && self.cancelled.is_none() {
             let message = format!("cost {cost} of {budget}");
             self.pending.push_back(RunEvent::Stopping {
-                why: CancelReason::Budget,
+                why: StopReason::Budget,
                 detail: Some(message.clone()),
             });
             self.budget = Budget::Exceeded(message);
@@ -328,7 +328,7 @@ impl<D: Dialect> ProgramRun<D> {
                 self.leaving = Leaving::Late;
                 if self.cancelled.is_none() {
                     self.pending.push_back(RunEvent::Stopping {
-                        why: CancelReason::Grace,
+                        why: StopReason::Grace,
                         detail: None,
                     });
                 }
@@ -364,9 +364,9 @@ impl<D: Dialect> Run for ProgramRun<D> {
             .map_or(Asked::Unsupported, Asked::Resume)
     }
 
-    async fn cancel(&mut self, why: CancelReason) -> Result<(), ProviderError> {
+    async fn cancel(&mut self, why: StopReason) -> Result<(), ProviderError> {
         if !self.has_ended {
-            if self.has_outcome() && why != CancelReason::Reclaim {
+            if self.has_outcome() && why != StopReason::Reclaim {
                 self.leaving = Leaving::Stopped;
             } else {
                 self.cancelled.get_or_insert(why);

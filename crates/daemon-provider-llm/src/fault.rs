@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use daemon_provider::{Class, Failure, FailureKind};
+use daemon_provider::{ErrorClass, Failure, FailureKind};
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use serde_json::Value;
@@ -111,8 +111,8 @@ impl Fault {
         Failure {
             kind: FailureKind::Provider,
             class: match self.kind {
-                FaultKind::Final => Class::Final,
-                FaultKind::RateLimited(_) | FaultKind::Transient => Class::Retryable,
+                FaultKind::Final => ErrorClass::Final,
+                FaultKind::RateLimited(_) | FaultKind::Transient => ErrorClass::Retryable,
             },
             message: self.message,
         }

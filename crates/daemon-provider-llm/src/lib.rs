@@ -21,7 +21,7 @@
 //!
 //! let worktree = tempfile::tempdir()?;
 //! std::fs::write(worktree.path().join("a.md"), "one\n")?;
-//! let mut request = RunRequest::new("em-1".parse::<RunId>()?, worktree.path().to_owned());
+//! let mut request = RunRequest::new("em-1-20260102-030405-0a1b2c".parse::<RunId>()?, worktree.path().to_owned());
 //! request.prompt = b"What does a.md say?".to_vec();
 //!
 //! let mut run = provider.start(request).await?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use daemon_provider::{Asked, CancelReason, Outcome, ProviderError, Run, RunEvent};
+use daemon_provider::{Asked, Outcome, ProviderError, Run, RunEvent, StopReason};
 use tokio::sync::{mpsc, watch};
 
 /// How many events may wait to be read before the run waits.
@@ -84,7 +84,7 @@ pub(crate) struct LlmRun {
     events: mpsc::Receiver<RunEvent>,
     stop: watch::Sender<bool>,
     follow_ups: FollowUps,
-    cancelled: Option<CancelReason>,
+    cancelled: Option<StopReason>,
     has_ended: bool,
 }
 
@@ -171,7 +171,7 @@ impl Run for LlmRun {
         Ok(taken)
     }
 
-    async fn cancel(&mut self, why: CancelReason) -> Result<(), ProviderError> {
+    async fn cancel(&mut self, why: StopReason) -> Result<(), ProviderError> {
         if !self.has_ended {
             self.cancelled.get_or_insert(why);
             self.stop.send_replace(true);

@@ -60,7 +60,7 @@ impl Turns {
             End::Done => Outcome::Done,
             End::Failed(failure) => Outcome::Failed(failure),
             // Its holder replaces this by the reason.
-            End::Stopped => Outcome::Stopped(daemon_provider::CancelReason::Reclaim),
+            End::Stopped => Outcome::Stopped(daemon_provider::StopReason::Reclaim),
         };
         self.tell(RunEvent::terminal(outcome, last_text)).await;
     }
@@ -320,8 +320,8 @@ fn refused(error: GrantError) -> End {
         _ => FailureKind::Provider,
     };
     let class = match error {
-        GrantError::Unavailable { .. } => daemon_provider::Class::Retryable,
-        _ => daemon_provider::Class::Final,
+        GrantError::Unavailable { .. } => daemon_provider::ErrorClass::Retryable,
+        _ => daemon_provider::ErrorClass::Final,
     };
     End::Failed(Failure {
         kind,

@@ -18,8 +18,8 @@ use std::vec::IntoIter;
 use async_trait::async_trait;
 
 use crate::{
-    Asked, CancelReason, Outcome, Permissions, Provider, ProviderError, ProviderErrorKind, Run,
-    RunEvent, RunRequest,
+    Asked, Outcome, Permissions, Provider, ProviderError, ProviderErrorKind, Run, RunEvent,
+    RunRequest, StopReason,
 };
 use finding::{Finding, Tally, Verdict};
 use survey::Survey;
@@ -91,7 +91,7 @@ struct BuiltinRun {
     told: Vec<String>,
     pending: IntoIter<String>,
     tally: Tally,
-    stopped: Option<CancelReason>,
+    stopped: Option<StopReason>,
     has_ended: bool,
 }
 
@@ -188,7 +188,7 @@ impl Run for BuiltinRun {
         Asked::Unsupported
     }
 
-    async fn cancel(&mut self, why: CancelReason) -> Result<(), ProviderError> {
+    async fn cancel(&mut self, why: StopReason) -> Result<(), ProviderError> {
         self.stopped.get_or_insert(why);
         Ok(())
     }

@@ -6,8 +6,8 @@
 use async_trait::async_trait;
 
 use crate::{
-    Asked, CancelReason, ChildProcess, Class, FailureKind, Outcome, Provider, ProviderError, Run,
-    RunEvent, RunRequest,
+    Asked, ChildProcess, ErrorClass, FailureKind, Outcome, Provider, ProviderError, Run, RunEvent,
+    RunRequest, StopReason,
 };
 
 /// Makes runs of known behaviour with the provider under test.
@@ -135,7 +135,7 @@ async fn a_failed_run_is_classed(fixture: &dyn Fixture) {
     if failure.kind == FailureKind::Spawn {
         assert_eq!(
             failure.class,
-            Class::Final,
+            ErrorClass::Final,
             "what cannot start now cannot start later"
         );
     }
@@ -164,14 +164,14 @@ async fn the_first_reason_to_cancel_wins(fixture: &dyn Fixture) {
             Some(_) => {}
         }
     }
-    run.cancel(CancelReason::Timeout)
+    run.cancel(StopReason::Timeout)
         .await
         .expect("a running run can be cancelled");
-    run.cancel(CancelReason::Reclaim)
+    run.cancel(StopReason::Reclaim)
         .await
         .expect("a second cancel is no error");
     let events = read(&mut *run).await;
-    assert_eq!(outcome(&events).0, &Outcome::Stopped(CancelReason::Timeout));
+    assert_eq!(outcome(&events).0, &Outcome::Stopped(StopReason::Timeout));
     let has_usage = events
         .iter()
         .any(|event| matches!(event, RunEvent::Usage { .. }));
@@ -183,7 +183,7 @@ async fn a_late_cancel_changes_nothing(fixture: &dyn Fixture) {
         return;
     };
     play(&mut *run).await;
-    run.cancel(CancelReason::Reclaim)
+    run.cancel(StopReason::Reclaim)
         .await
         .expect("an ended run can be cancelled in vain");
     assert_eq!(run.next().await.expect("an ended run is not lost"), None);
@@ -224,7 +224,7 @@ async fn what_cannot_start_is_an_error(fixture: &dyn Fixture) {
     assert!(!error.message.is_empty(), "an error has a message");
     assert_eq!(
         error.class,
-        Class::Final,
+        ErrorClass::Final,
         "what cannot start now cannot start later"
     );
 }

@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 
-use crate::Class;
+use crate::ErrorClass;
 
 /// A provider could not start, or lost, a run.
 ///
@@ -15,7 +15,7 @@ pub struct ProviderError {
     /// What kind of fault it is.
     pub kind: ProviderErrorKind,
     /// Whether trying again can help.
-    pub class: Class,
+    pub class: ErrorClass,
     /// One line for a person.
     pub message: String,
     /// The cause, where there is one.
@@ -45,8 +45,8 @@ impl ProviderError {
         message: impl Into<String>,
     ) -> Self {
         let class = match kind {
-            ProviderErrorKind::Lost | ProviderErrorKind::Files => Class::Retryable,
-            ProviderErrorKind::Spawn | ProviderErrorKind::Unsupported => Class::Final,
+            ProviderErrorKind::Lost | ProviderErrorKind::Files => ErrorClass::Retryable,
+            ProviderErrorKind::Spawn | ProviderErrorKind::Unsupported => ErrorClass::Final,
         };
         Self {
             provider: provider.into(),

@@ -1,6 +1,8 @@
 //! What a run says while it runs.
 
-use crate::{Outcome, SessionId};
+use daemon_lifecycle::{Exit, Outcome, OutputStream, StopReason, ToolStatus};
+
+use crate::SessionId;
 
 /// One thing that happened in a run, in the order it happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,7 +109,7 @@ pub enum RunEvent {
     /// It comes before the first signal where the provider decides, so that the reason can be stored first.
     Stopping {
         /// The reason.
-        why: crate::CancelReason,
+        why: StopReason,
         /// What a person is told beside the reason.
         detail: Option<String>,
     },
@@ -153,34 +155,6 @@ pub struct ChildProcess {
     pub pgid: i32,
 }
 
-/// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Exit {
-    /// It exited with this code.
-    Code(i32),
-    /// This signal ended it.
-    Signal(i32),
-}
-
-/// Where a line was printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum OutputStream {
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
-}
-
-impl OutputStream {
-    /// Returns the word for this stream.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stdout => "stdout",
-            Self::Stderr => "stderr",
-        }
-    }
-}
-
 /// Who said a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
@@ -196,25 +170,6 @@ impl Role {
         match self {
             Self::User => "user",
             Self::Assistant => "assistant",
-        }
-    }
-}
-
-/// How the use of a tool ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ToolStatus {
-    /// It gave a result.
-    Ok,
-    /// It gave an error.
-    Error,
-}
-
-impl ToolStatus {
-    /// Returns the word for this status.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Error => "error",
         }
     }
 }

@@ -36,7 +36,6 @@ mod error;
 mod event;
 mod grants;
 mod id;
-mod outcome;
 mod request;
 mod seam;
 
@@ -47,10 +46,13 @@ pub mod inputs;
 pub mod redact;
 pub mod scripted;
 
+pub use daemon_lifecycle::{
+    ErrorClass, Exit, Failure, FailureKind, Outcome, OutputStream, ParseIdError, RunId, StopReason,
+    ToolStatus,
+};
 pub use error::{ProviderError, ProviderErrorKind};
-pub use event::{ChildProcess, Exit, OutputStream, Role, RunEvent, ToolStatus, Usage};
+pub use event::{ChildProcess, Role, RunEvent, Usage};
 pub use grants::{GrantError, GrantedTool, Grants, NoGrants, Reservation, ToolReply, Verdict};
-pub use id::{InvalidId, RunId, SessionId};
-pub use outcome::{CancelReason, Class, Failure, FailureKind, Outcome, UnknownReason};
+pub use id::{InvalidSessionId, SessionId};
 pub use request::{Limits, MicroUsd, Permissions, RunRequest};
 pub use seam::{Asked, FollowUps, McpUse, Options, Provider, Run};

@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::{
-    Asked, CancelReason, Failure, FailureKind, FollowUps, GrantError, Options, Outcome, Provider,
-    ProviderError, ProviderErrorKind, Run, RunEvent, RunRequest, SessionId, Verdict,
+    Asked, Failure, FailureKind, FollowUps, GrantError, Options, Outcome, Provider, ProviderError,
+    ProviderErrorKind, Run, RunEvent, RunRequest, SessionId, StopReason, Verdict,
 };
 
 /// One step of a [`Script`].
@@ -146,7 +146,7 @@ struct ScriptedRun {
     steps: VecDeque<Step>,
     request: RunRequest,
     session: Option<SessionId>,
-    stopped: Option<CancelReason>,
+    stopped: Option<StopReason>,
     ended: bool,
 }
 
@@ -235,7 +235,7 @@ impl Run for ScriptedRun {
             .map_or(Asked::Unsupported, Asked::Resume)
     }
 
-    async fn cancel(&mut self, why: CancelReason) -> Result<(), ProviderError> {
+    async fn cancel(&mut self, why: StopReason) -> Result<(), ProviderError> {
         self.stopped.get_or_insert(why);
         Ok(())
     }

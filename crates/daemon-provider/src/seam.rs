@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::{CancelReason, Limits, Permissions, ProviderError, RunEvent, RunRequest, SessionId};
+use crate::{Limits, Permissions, ProviderError, RunEvent, RunRequest, SessionId, StopReason};
 
 /// What executes runs: a program, a model, or code.
 #[async_trait]
@@ -139,12 +139,12 @@ pub trait Run: Send {
     /// Begins to stop the run and returns; `next` returns the end.
     ///
     /// The first reason wins, also over an end of the run that was on its way. Later calls change nothing, and neither does
-    /// a call after the terminal event. Where [`Run::has_outcome`] holds, every reason but [`CancelReason::Reclaim`] ends the
+    /// a call after the terminal event. Where [`Run::has_outcome`] holds, every reason but [`StopReason::Reclaim`] ends the
     /// process alone, and the outcome stays.
     ///
     /// # Errors
     /// The run could not be stopped; it may go on.
-    async fn cancel(&mut self, why: CancelReason) -> Result<(), ProviderError>;
+    async fn cancel(&mut self, why: StopReason) -> Result<(), ProviderError>;
 }
 
 /// What became of a message to a run.

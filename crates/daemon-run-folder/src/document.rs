@@ -1,12 +1,13 @@
 //! `daemon.json`: the identity and the live status of a run.
 
+use daemon_lifecycle::{Exit, RunId, RunState, StopReason};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::id::RunId;
-use crate::state::{RunError, RunState, StopReason};
+use crate::error::RunError;
 use crate::time::{self, seconds, seconds_option};
+use crate::word;
 
 /// The version of `daemon.json` that this crate writes.
 pub const DATA_VERSION: u64 = 1;
@@ -71,6 +72,7 @@ pub struct Document {
     /// The SHA-256 of the bytes the provider was sent.
     pub prompt_sha256: String,
     /// The state.
+    #[serde(with = "word")]
     pub state: RunState,
     /// When it started.
     #[serde(with = "seconds")]
@@ -125,7 +127,7 @@ pub struct Document {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend_argv: Option<Vec<String>>,
     /// How its process ended.
-    pub exit: Option<Exit>,
+    pub exit: Option<ExitRecord>,
     /// How the host stopped it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cli_termination: Option<Termination>,
@@ -226,19 +228,22 @@ pub struct Dropped {
     pub bytes: u64,
 }
 
-/// How a process ended: one of the two is there.
+/// The exit status of a process: either a code or a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Exit {
-    /// Its exit code.
+pub struct ExitRecord {
+    /// The exit code; `None` if a signal terminated the process.
     pub code: Option<i32>,
-    /// The signal that ended it.
+    /// The signal that terminated the process; `None` if it exited.
     pub signal: Option<i32>,
 }
 
-impl Exit {
-    /// Returns the one number of both: the code, or the signal negated.
-    pub fn returncode(self) -> Option<i32> {
-        self.code.or(self.signal.map(|signal| -signal))
+impl From<Exit> for ExitRecord {
+    fn from(exit: Exit) -> Self {
+        let (code, signal) = match exit {
+            Exit::Code(code) => (Some(code), None),
+            Exit::Signal(signal) => (None, Some(signal)),
+        };
+        Self { code, signal }
     }
 }
 
@@ -246,6 +251,7 @@ impl Exit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Termination {
     /// Why.
+    #[serde(with = "word")]
     pub reason: StopReason,
     /// The first signal.
     pub signal: String,
@@ -264,6 +270,7 @@ pub struct Followup {
     /// Its number, from 1.
     pub n: u32,
     /// Its state.
+    #[serde(with = "word")]
     pub state: RunState,
     /// When it was sent.
     #[serde(with = "seconds")]

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use daemon_lifecycle::{Handle, RunId};
 use jiff::Timestamp;
 
 use crate::disk::{Action, FolderError, create_directory, failed};
-use crate::id::{Handle, RunId};
 
 /// The folder of one run: its identity and its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,9 +44,10 @@ impl Folder {
     ) -> Result<Reserved, FolderError> {
         let mut tries = 0;
         loop {
-            let id = RunId::draw(handle, now)
+            let mut random = [0; 3];
+            getrandom::fill(&mut random)
                 .map_err(|error| failed(Action::Create, daemons)(std::io::Error::other(error)))?;
-            let folder = Self::new(daemons, id);
+            let folder = Self::new(daemons, RunId::new(handle, now, random));
             match create_directory(&folder.path) {
                 Ok(()) => {
                     return Ok(Reserved {

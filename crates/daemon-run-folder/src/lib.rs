@@ -1,7 +1,7 @@
 //! The folder in which a run is recorded: its format, its one writer, its many readers.
 //!
 //! ```
-//! use daemon_run_folder::{Ending, Folder, Handle, Owner, Reading, RunState, Start, Writer, sha256};
+//! use daemon_run_folder::{Folder, Handle, Outcome, Owner, Reading, RunState, Start, Writer, sha256};
 //! use jiff::Timestamp;
 //!
 //! let home = tempfile::tempdir()?;
@@ -11,8 +11,8 @@
 //! let start = Start::new("cli:1000", owner, "builtin", "repair links", b"Task: repair links".to_vec());
 //!
 //! let mut writer = Writer::start(reserved, start, now)?;
-//! writer.provider_ended(&Ending::Done, "2 links repaired", now)?;
-//! assert_eq!(writer.finish(Ending::Done, now)?, RunState::Done);
+//! writer.provider_ended(&Outcome::Done, "2 links repaired", now)?;
+//! assert_eq!(writer.finish(&Outcome::Done, now)?, RunState::Done);
 //!
 //! let folder = &Folder::list(home.path())?[0];
 //! let Reading::Known(document) = folder.read()? else { panic!("a document of this version") };
@@ -35,32 +35,35 @@
 
 mod disk;
 mod document;
+mod error;
 mod folder;
 mod hash;
-mod id;
 mod log;
 mod notice;
 mod output_log;
 mod reader;
 mod rebuild;
 mod remove;
-mod state;
 mod tail;
 mod time;
+mod word;
 mod writer;
 
+pub use daemon_lifecycle::{
+    ErrorClass, Exit, Failure, FailureKind, GroupId, Handle, Outcome, OutputStream, ParseIdError,
+    RunId, RunState, StopReason, ToolStatus,
+};
 pub use disk::{Action, FolderError};
 pub use document::{
-    ActivationLink, Budget, Child, CliTokens, DATA_VERSION, Document, Dropped, Exit, Followup,
-    Migration, SandboxRecord, Termination, Tokens,
+    ActivationLink, Budget, Child, CliTokens, DATA_VERSION, Document, Dropped, ExitRecord,
+    Followup, Migration, SandboxRecord, Termination, Tokens,
 };
+pub use error::RunError;
 pub use folder::{Folder, Reserved};
 pub use hash::sha256;
-pub use id::{DrawError, GroupId, Handle, InvalidId, RunId};
 pub use log::Speaker;
 pub use notice::{Marked, Notice};
 pub use reader::{Broken, EventLog, Reading};
 pub use remove::Removal;
-pub use state::{Ending, ErrorClass, RunError, RunState, StopReason, UnknownReason};
 pub use tail::{LogPart, LogPlace, OutputPlace, UnknownPlace};
-pub use writer::{FinishError, OutputStream, Owner, Preset, Start, ToolStatus, Truncation, Writer};
+pub use writer::{FinishError, Owner, Preset, Start, Truncation, Writer};

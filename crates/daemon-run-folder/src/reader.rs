@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use daemon_lifecycle::RunId;
 use jiff::Timestamp;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Map, Value};
@@ -13,7 +14,6 @@ use serde_json::{Map, Value};
 use crate::disk::{Action, FolderError, failed, read_tail};
 use crate::document::{DATA_VERSION, Document};
 use crate::folder::Folder;
-use crate::id::RunId;
 
 /// What the `daemon.json` of a folder holds.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,14 +2,15 @@
 
 use std::fs;
 
+use daemon_lifecycle::{ErrorClass, RunState};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::disk::{Durability, FolderError, write_whole};
 use crate::document::{Document, Migration};
+use crate::error::RunError;
 use crate::folder::Folder;
 use crate::reader::{Broken, Reading};
-use crate::state::{ErrorClass, RunError, RunState};
 use crate::time::second;
 use crate::writer::lock;
 

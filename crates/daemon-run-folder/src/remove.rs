@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
+use daemon_lifecycle::RunId;
+
 use crate::disk::{Action, FolderError, failed};
 use crate::folder::Folder;
-use crate::id::RunId;
 
 /// What a folder that is being removed is called, before the run's id.
 const LEAVING: &str = ".removed-";

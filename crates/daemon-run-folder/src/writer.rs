@@ -9,6 +9,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use daemon_lifecycle::{GroupId, RunState};
 use jiff::Timestamp;
 use rustix::fs::{FlockOperation, Timestamps, flock};
 use rustix::io::Errno;
@@ -21,13 +22,11 @@ use crate::disk::{
 use crate::document::{ActivationLink, Budget, CliTokens, Document, SandboxRecord};
 use crate::folder::{Folder, Reserved};
 use crate::hash::sha256;
-use crate::id::GroupId;
 use crate::log::{LogEvent, Row};
 use crate::output_log::OutputLog;
 use crate::reader::Reading;
-use crate::state::RunState;
 
-pub use progress::{OutputStream, ToolStatus, Truncation};
+pub use progress::Truncation;
 pub use terminal::FinishError;
 
 /// `daemon.json` is written at most so often for progress alone.

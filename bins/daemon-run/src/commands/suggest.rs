@@ -19,7 +19,7 @@ use daemon_host::random;
 use daemon_host::serve::Compose as _;
 use daemon_lint::{Suggestion, SuggestionFailure, Suggestions, Unclear};
 use daemon_provider::{
-    CancelReason, Limits, Outcome, Permissions, Provider, Run, RunEvent, RunId, RunRequest,
+    Limits, Outcome, Permissions, Provider, Run, RunEvent, RunId, RunRequest, StopReason,
 };
 
 use crate::compose::{self, Composer, Overrides, Reach};
@@ -120,7 +120,7 @@ impl Room {
         let stamp = random::now().strftime("%Y%m%d-%H%M%S");
         let id = format!("em-1-{stamp}-{}", random::hex(3));
         let id: RunId = id.parse().expect("it has the form of a run's id");
-        let work = self.directory.path().join(id.as_str());
+        let work = self.directory.path().join(id.to_string());
         for name in ["work", "home"] {
             let directory = work.join(name);
             std::fs::create_dir_all(&directory)
@@ -203,7 +203,7 @@ async fn ask(room: &Room, unclear: &Unclear, patience: Duration) -> Result<Strin
         }
         Ok(Err(message)) => Err(failed(&room.provider, &message)),
         Err(_elapsed) => {
-            if run.cancel(CancelReason::Timeout).await.is_ok() {
+            if run.cancel(StopReason::Timeout).await.is_ok() {
                 // Dropping the run ends what it left behind, whether it told its end or not.
                 let _told = tokio::time::timeout(GRACE, last_word(&mut *run)).await;
             }

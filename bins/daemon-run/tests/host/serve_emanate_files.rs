@@ -3,7 +3,7 @@
 use std::fs;
 use std::num::NonZeroU32;
 
-use daemon_run_folder::{Ending, Folder, Handle, Owner, Start, Writer};
+use daemon_run_folder::{Folder, Handle, Outcome, Owner, Start, Writer};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -40,9 +40,9 @@ impl World {
         let started = earlier(days);
         let mut writer = self.begin_run(n, started, nobody());
         writer
-            .provider_ended(&Ending::Done, "seen", started)
+            .provider_ended(&Outcome::Done, "seen", started)
             .expect("its end");
-        writer.finish(Ending::Done, started).expect("its end");
+        writer.finish(&Outcome::Done, started).expect("its end");
         writer.published(1, started).expect("its number");
         writer.folder().id().to_string()
     }

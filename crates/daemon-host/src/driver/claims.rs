@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_engine::{Activation, CRASH_LOOP_WINDOW, HostEnd, LEASE, pause_of_claims};
-use daemon_provider::CancelReason;
+use daemon_provider::StopReason;
 use daemon_store::{ClaimRequest, StoreError};
 use tokio::task::JoinSet;
 
@@ -95,7 +95,7 @@ async fn drain(inner: &Inner, attempts: &mut JoinSet<()>) {
     if tokio::time::timeout(gentle, wait(attempts)).await.is_ok() {
         return;
     }
-    inner.stop_runs(CancelReason::AgentStop);
+    inner.stop_runs(StopReason::AgentStop);
     if tokio::time::timeout(Duration::from_secs(10), wait(attempts))
         .await
         .is_err()
@@ -119,7 +119,7 @@ pub(super) async fn heartbeat(inner: Arc<Inner>) {
         match inner.store.renew(leases, inner.clock.now() + LEASE).await {
             Ok(lost) => {
                 for id in lost {
-                    inner.stop_run(&id, CancelReason::LostLease);
+                    inner.stop_run(&id, StopReason::LostLease);
                 }
             }
             Err(error) => tracing::warn!(%error, "leases could not be renewed"),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_event::DaemonKey;
-use daemon_provider::CancelReason;
+use daemon_provider::StopReason;
 use daemon_schedule::{Cancels, Policy, TickOutcome};
 use daemon_store::{
     Cursors, Overdue, Round, Standing, StoreError, TickActivations, TickCommit, TickResult, Ticker,
@@ -175,7 +175,7 @@ async fn record(
 /// Ends the processes of runs whose leases the store ended in favour of a later tick.
 fn stop_supplanted(inner: &Inner, known: Option<&TickActivations>) {
     for id in known.into_iter().flat_map(|known| &known.running) {
-        inner.stop_run(id, CancelReason::Reclaim);
+        inner.stop_run(id, StopReason::Reclaim);
     }
 }
 

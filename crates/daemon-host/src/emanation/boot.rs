@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use daemon_process::{ProcessId, boot_id};
 use daemon_provider::redact::Redactor;
-use daemon_run_folder::{
-    Document, ErrorClass, Folder, Notice, Owner, Reading, RunError, RunState, Writer,
-};
+use daemon_run_folder::{Document, Folder, Notice, Owner, Reading, RunError, RunState, Writer};
 use daemon_store::{Query, RunRow, StoreError};
 use jiff::Timestamp;
 
@@ -182,12 +180,7 @@ fn bring_to_end(
         writer.finish_orphaned(now)?;
     }
     for n in open {
-        let error = RunError {
-            kind: "DaemonOrphaned".to_owned(),
-            message: "the host that owned the run died".to_owned(),
-            class: ErrorClass::Retryable,
-        };
-        writer.ask_ended(n, Err((RunState::Failed, error)), now)?;
+        writer.ask_ended(n, Err(RunError::orphaned()), now)?;
     }
     Ok(writer.document().clone())
 }

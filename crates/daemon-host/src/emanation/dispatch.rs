@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use super::call::{Caller, Emanate};
 use super::entry::filled;
 use super::fault::{self, Fault};
-use super::find::unreadable;
 use super::plan::{self, Plan};
 use super::running::{Begun, index};
 use crate::driver::Inner;
@@ -33,7 +32,7 @@ pub(super) async fn emanate(
         return Err(OpError::invalid("No tasks provided"));
     };
     let now = random::now();
-    let group = GroupId::draw(now).map_err(|error| unreadable(&error))?;
+    let group = GroupId::new(now, random::three());
     let backend = first.common.backend.clone();
     let limits = first.common.provider.enforced(&first.common.limits);
     let for_folders = Arc::clone(inner);

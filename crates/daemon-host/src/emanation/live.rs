@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use daemon_provider::CancelReason;
+use daemon_provider::StopReason;
 use daemon_run_folder::{RunId, RunState};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -39,7 +39,7 @@ struct Memory {
 struct Live {
     parent: String,
     group: Option<String>,
-    stop: watch::Sender<Option<CancelReason>>,
+    stop: watch::Sender<Option<StopReason>>,
     messages: mpsc::Sender<Message>,
     /// Held by the message that the run was sent, until that is answered.
     turn: Arc<Semaphore>,
@@ -49,7 +49,7 @@ struct Live {
 /// Where a run hears of the outside.
 #[derive(Debug)]
 pub(super) struct Line {
-    pub(super) stopped: watch::Receiver<Option<CancelReason>>,
+    pub(super) stopped: watch::Receiver<Option<StopReason>>,
     pub(super) messages: mpsc::Receiver<Message>,
 }
 
@@ -142,7 +142,7 @@ impl Emanations {
         let Some(live) = memory.live.get(&id) else {
             return Sent::RunIsGone;
         };
-        if *live.stop.borrow() == Some(CancelReason::Reclaim) {
+        if *live.stop.borrow() == Some(StopReason::Reclaim) {
             return Sent::Reclaimed;
         }
         let Ok(turn) = Arc::clone(&live.turn).try_acquire_owned() else {
@@ -201,7 +201,7 @@ impl Emanations {
     }
 
     /// Tells a run to stop; the first reason counts.
-    pub(super) fn stop(&self, id: RunId, why: CancelReason) -> Option<Stopping> {
+    pub(super) fn stop(&self, id: RunId, why: StopReason) -> Option<Stopping> {
         let memory = self.memory();
         let live = memory.live.get(&id)?;
         live.stop(why);
@@ -212,7 +212,7 @@ impl Emanations {
     }
 
     /// Tells every run to stop.
-    pub(crate) fn stop_all(&self, why: CancelReason) {
+    pub(crate) fn stop_all(&self, why: StopReason) {
         for live in self.memory().live.values() {
             live.stop(why);
         }
@@ -256,7 +256,7 @@ impl Live {
         self.ended.borrow().is_none()
     }
 
-    fn stop(&self, why: CancelReason) {
+    fn stop(&self, why: StopReason) {
         self.stop
             .send_if_modified(|reason| reason.is_none() && reason.replace(why).is_none());
     }

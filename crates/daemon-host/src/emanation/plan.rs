@@ -8,7 +8,7 @@ use std::sync::Arc;
 use daemon_provider::inputs::{self, McpRegistration, Skill};
 use daemon_provider::redact::{Redactor, is_secret_name};
 use daemon_provider::{
-    FollowUps, Limits, McpUse, MicroUsd, Options, Provider, RunId, RunRequest, SessionId,
+    FollowUps, Limits, McpUse, MicroUsd, Options, Provider, RunRequest, SessionId,
 };
 use serde_json::{Map, Value, json};
 
@@ -296,10 +296,6 @@ impl Common {
         cwd: Option<&Path>,
         tools: &Tools,
     ) -> RunRequest {
-        let run_id: RunId = record
-            .id()
-            .parse()
-            .expect("a run's id is one for providers too");
         // Without a directory of its caller's it works in its own.
         let cwd: PathBuf = cwd.map_or_else(|| record.home(), Path::to_owned);
         let mut environment = self.environment.clone();
@@ -315,7 +311,7 @@ impl Common {
             limits: self.limits,
             permissions: permissions(self.capability),
             tools: Some(tools.given.clone()),
-            ..RunRequest::new(run_id, cwd)
+            ..RunRequest::new(record.folder().id(), cwd)
         }
     }
 }

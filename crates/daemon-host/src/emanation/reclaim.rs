@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use daemon_provider::CancelReason;
+use daemon_provider::StopReason;
 use daemon_run_folder::{Folder, RunId, RunState};
 use serde_json::{Map, Value, json};
 
@@ -42,7 +42,7 @@ pub(super) async fn reclaim(
     let deadline = tokio::time::Instant::now() + PATIENCE;
     let stopping: Vec<Option<Stopping>> = runs
         .iter()
-        .map(|id| inner.emanations.stop(*id, CancelReason::Reclaim))
+        .map(|id| inner.emanations.stop(*id, StopReason::Reclaim))
         .collect();
     let mut fates = Vec::with_capacity(stopping.len());
     for one in stopping {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use daemon_provider::{FollowUps, Outcome, SessionId, Verdict};
-use daemon_run_folder::{Document, Ending, ErrorClass, Notice, RunError, RunId, RunState};
+use daemon_run_folder::{Document, Failure, FailureKind, Notice, RunError, RunId, RunState};
 
 use tokio::sync::mpsc;
 
@@ -13,7 +13,7 @@ use super::plan::Plan;
 use crate::defect::guarded;
 use crate::driver::Inner;
 use crate::random;
-use crate::runs::{Arrival, Course, Ended, Following, Question, Record, Written, ending};
+use crate::runs::{Arrival, Course, Ended, Following, Question, Record, Written};
 
 /// A run whose folder is written and whose provider has not been started.
 pub(super) struct Begun {
@@ -74,11 +74,12 @@ impl Begun {
             let document = self.record.document();
             (document.state, document.error.clone())
         };
-        let error = error.unwrap_or_else(unanswered);
+        let unanswered = RunError::from(&unanswered());
+        let error = error.unwrap_or_else(|| unanswered.clone());
         let mut n_replied = 0;
         for (question, arrival) in &following.joined {
             let end = match (arrival, &ended.outcome, state) {
-                (Arrival::Missed, _, RunState::Done) => Err((RunState::Failed, unanswered())),
+                (Arrival::Missed, _, RunState::Done) => Err((RunState::Failed, unanswered.clone())),
                 (Arrival::Joined, Outcome::Done, RunState::Done) => Ok(ended.text.as_str()),
                 _ => Err((state, error.clone())),
             };
@@ -141,17 +142,17 @@ impl Begun {
     async fn answer(&mut self, inner: &Inner, question: Question) {
         let Question { n, mut text, turn } = question;
         let stopped = *self.line.stopped.borrow();
-        let end = match (stopped, session(self.record.document())) {
-            (Some(why), _) => ending(&Outcome::Stopped(why)),
-            (None, None) => Ending::Failed(unanswered()),
+        let outcome = match (stopped, session(self.record.document())) {
+            (Some(why), _) => Outcome::Stopped(why),
+            (None, None) => Outcome::Failed(unanswered()),
             (None, Some(session)) => {
                 let request = self.plan.answer(&self.record, &text, session);
                 let ended = self.turn(request, &mut Following::default()).await;
                 text = ended.text;
-                ending(&ended.outcome)
+                ended.outcome
             }
         };
-        let end = match end.verdict() {
+        let end = match RunError::of(&outcome) {
             (state, Some(error)) => Err((state, error)),
             (_, None) => Ok(text.as_str()),
         };
@@ -203,10 +204,6 @@ pub(super) fn session(document: &Document) -> Option<SessionId> {
 }
 
 /// Says that a run ended and left a message without an answer.
-fn unanswered() -> RunError {
-    RunError {
-        kind: "protocol".to_owned(),
-        message: "the run ended before it answered".to_owned(),
-        class: ErrorClass::Retryable,
-    }
+fn unanswered() -> Failure {
+    Failure::new(FailureKind::Protocol, "the run ended before it answered")
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use daemon_provider::CancelReason;
+use daemon_provider::StopReason;
 use daemon_store::Query;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -176,7 +176,7 @@ pub(crate) async fn drain(inner: Arc<Inner>) {
     if tokio::time::timeout(gentle, tasks.wait()).await.is_ok() {
         return;
     }
-    inner.emanations.stop_all(CancelReason::AgentStop);
+    inner.emanations.stop_all(StopReason::AgentStop);
     let last = tokio::time::timeout(Duration::from_secs(10), tasks.wait()).await;
     if last.is_err() {
         tracing::warn!("runs did not end in time; the next start takes them back");

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use daemon_engine::{
     Activation, AttemptEnd, AttemptOutcome, NewOutput, OutputKey, OutputState, Proposal,
 };
-use daemon_provider::{CancelReason, Class, Outcome};
-use daemon_run_folder::{ErrorClass, RunState};
+use daemon_provider::{ErrorClass, Outcome};
+use daemon_run_folder::RunState;
 
 use super::grants::{Granted, RunGrants};
 use super::place::Prepared;
@@ -68,33 +68,23 @@ pub(super) async fn end(
     end
 }
 
+/// Returns what the outcome of a run means for the attempt.
 fn outcome(outcome: &Outcome) -> AttemptOutcome {
-    match outcome {
-        Outcome::Done => AttemptOutcome::Done,
-        Outcome::Failed(failure) => {
-            let reason = format!("{}: {}", failure.kind.as_str(), failure.message);
-            match failure.class {
-                Class::Retryable => AttemptOutcome::Retryable { reason },
-                Class::Final => AttemptOutcome::Final { reason },
-            }
-        }
-        Outcome::Stopped(why) => stopped(*why),
-    }
-}
-
-/// Returns what a stop means for the attempt: what [`Ending::verdict`](daemon_run_folder::Ending::verdict) says of the run.
-fn stopped(why: CancelReason) -> AttemptOutcome {
-    let (state, error) = crate::runs::ending(&Outcome::Stopped(why)).verdict();
-    let class = error.map(|error| error.class);
-    let reached = || format!("{} limit reached", why.as_str());
-    match (state, class) {
-        // Of the reasons to cancel, only the end of the host lets the attempt begin again.
-        (RunState::Cancelled, Some(ErrorClass::Retryable)) => AttemptOutcome::HostStopping,
-        (RunState::Cancelled, _) => AttemptOutcome::Cancelled {
-            reason: why.as_str().to_owned(),
+    let Some(end) = outcome.end_state() else {
+        return AttemptOutcome::Done;
+    };
+    let reason = match outcome {
+        Outcome::Failed(failure) => format!("{}: {}", end.error_type, failure.message),
+        Outcome::Done | Outcome::Stopped(_) => format!("{} limit reached", end.error_type),
+    };
+    match (end.state, end.class) {
+        // Of the cancelled runs, only one that a stopping host cancelled is attempted again.
+        (RunState::Cancelled, ErrorClass::Retryable) => AttemptOutcome::HostStopping,
+        (RunState::Cancelled, ErrorClass::Final) => AttemptOutcome::Cancelled {
+            reason: end.error_type.to_owned(),
         },
-        (_, Some(ErrorClass::Final)) => AttemptOutcome::Final { reason: reached() },
-        _ => AttemptOutcome::Retryable { reason: reached() },
+        (_, ErrorClass::Retryable) => AttemptOutcome::Retryable { reason },
+        (_, ErrorClass::Final) => AttemptOutcome::Final { reason },
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use daemon_engine::Activation;
 use daemon_event::{Event, Field, RepoName, Source, TriggerKey};
-use daemon_provider::{FollowUps, Limits, MicroUsd, Provider, RunId, RunRequest};
+use daemon_provider::{FollowUps, Limits, MicroUsd, Provider, RunRequest};
 use daemon_repo::{GitError, ObjectId, Worktree};
 use daemon_store::{EventRow, StoreError};
 
@@ -49,10 +49,6 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// Makes the request that the provider receives.
     pub(super) fn request(&self, record: &Record, grants: Arc<RunGrants>) -> RunRequest {
-        let run_id: RunId = record
-            .id()
-            .parse()
-            .expect("a run's id is one for providers too");
         let mut environment = self.environment.clone();
         environment
             .entry("TMPDIR".into())
@@ -70,7 +66,7 @@ impl Prepared {
             permissions: permissions(self.capability),
             resume: None,
             grants,
-            ..RunRequest::new(run_id, self.worktree.dir().to_owned())
+            ..RunRequest::new(record.folder().id(), self.worktree.dir().to_owned())
         }
     }
 

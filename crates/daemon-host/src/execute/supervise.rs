@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use daemon_engine::Activation;
-use daemon_provider::{CancelReason, McpUse, Outcome, RunEvent};
+use daemon_provider::{McpUse, Outcome, RunEvent, StopReason};
 use daemon_store::StoreError;
 use tokio::sync::{mpsc, watch};
 
@@ -39,7 +39,7 @@ pub(super) async fn run(
     activation: &Activation,
     prepared: &Prepared,
     grants: Arc<RunGrants>,
-    stopped: &mut watch::Receiver<Option<CancelReason>>,
+    stopped: &mut watch::Receiver<Option<StopReason>>,
 ) -> Result<Supervised, Refusal> {
     // Taken back when the run is over: whoever still holds the token can do nothing more.
     let host_tools = HostTools::of(inner, prepared, &grants);
@@ -84,7 +84,7 @@ pub(super) async fn run(
         // Dropping what was started ends it; its folder says so.
         drop(started);
         servers.close().await;
-        let lost = Outcome::Stopped(CancelReason::LostLease);
+        let lost = Outcome::Stopped(StopReason::LostLease);
         record.end(&lost, "", &inner.stop).await;
         return Err(match error {
             StoreError::LeaseLost => Refusal::final_("the lease was lost"),

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use daemon_provider::{
-    Asked, CancelReason, Limits, Outcome, ProviderError, Run, RunEvent, Verdict,
-};
+use daemon_provider::{Asked, Limits, Outcome, ProviderError, Run, RunEvent, StopReason, Verdict};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
@@ -27,7 +25,7 @@ pub(crate) struct Course<'a> {
     /// Judges what it proposes.
     pub(crate) verdict: &'a (dyn Fn(&str) -> Verdict + Send + Sync),
     /// Tells it to stop.
-    pub(crate) stopped: &'a mut watch::Receiver<Option<CancelReason>>,
+    pub(crate) stopped: &'a mut watch::Receiver<Option<StopReason>>,
     /// Messages to it.
     pub(crate) messages: &'a mut mpsc::Receiver<Message>,
     /// What happens to it beside what it tells itself.
@@ -97,7 +95,7 @@ impl Ended {
     pub(crate) fn broken(defect: &Defect) -> Self {
         let failure = daemon_provider::Failure {
             kind: daemon_provider::FailureKind::Provider,
-            class: daemon_provider::Class::Final,
+            class: daemon_provider::ErrorClass::Final,
             message: defect.to_string(),
         };
         Self {
@@ -170,21 +168,21 @@ impl<'a> Clock<'a> {
     }
 
     /// Returns the next deadline, and what passing it means.
-    fn deadline(&self) -> (Instant, CancelReason) {
+    fn deadline(&self) -> (Instant, StopReason) {
         let idle = self.limits.idle.map(|idle| self.quiet + idle);
         match (self.given_up, self.settled, idle) {
-            (Some(at), _, _) => (at, CancelReason::Grace),
-            (None, Some(since), _) => (since + LEAVE, CancelReason::Grace),
-            (None, None, Some(idle)) if idle < self.wall => (idle, CancelReason::Idle),
-            (None, None, _) => (self.wall, CancelReason::Timeout),
+            (Some(at), _, _) => (at, StopReason::Grace),
+            (None, Some(since), _) => (since + LEAVE, StopReason::Grace),
+            (None, None, Some(idle)) if idle < self.wall => (idle, StopReason::Idle),
+            (None, None, _) => (self.wall, StopReason::Timeout),
         }
     }
 
     /// Returns why a run is stopped that is to be for this reason: whatever it is, but a reclaim, the outcome it told stands.
-    fn reason(&self, why: CancelReason) -> CancelReason {
+    fn reason(&self, why: StopReason) -> StopReason {
         match why {
-            CancelReason::Reclaim => why,
-            _ if self.settled.is_some() => CancelReason::Grace,
+            StopReason::Reclaim => why,
+            _ if self.settled.is_some() => StopReason::Grace,
             _ => why,
         }
     }
@@ -195,9 +193,9 @@ enum Step {
     /// It told something, or nothing more comes.
     Event(Result<Option<RunEvent>, ProviderError>),
     /// It is to be told to stop.
-    Stop(CancelReason),
+    Stop(StopReason),
     /// A deadline has passed.
-    Late(CancelReason),
+    Late(StopReason),
     /// Something happened beside it.
     Beside(RunEvent),
     /// It is sent a message.
@@ -355,7 +353,7 @@ async fn join(run: &mut dyn Run, record: &Record, question: &Question) -> Arriva
 }
 
 /// Tells a run to stop, and returns when it will be given up.
-async fn stop(run: &mut dyn Run, record: &mut Record, why: CancelReason) -> Instant {
+async fn stop(run: &mut dyn Run, record: &mut Record, why: StopReason) -> Instant {
     record.stopping(why, None, random::now());
     if let Err(error) = run.cancel(why).await {
         tracing::warn!(%error, "a run could not be told to stop");
@@ -364,7 +362,7 @@ async fn stop(run: &mut dyn Run, record: &mut Record, why: CancelReason) -> Inst
 }
 
 /// Waits for a reason to stop.
-async fn reason(stopped: &mut watch::Receiver<Option<CancelReason>>) -> CancelReason {
+async fn reason(stopped: &mut watch::Receiver<Option<StopReason>>) -> StopReason {
     let reason = stopped
         .wait_for(Option::is_some)
         .await

@@ -9,8 +9,7 @@ use std::time::Duration;
 use daemon_process::{ProcessId, boot_id};
 use daemon_provider::redact::{Redactor, Sequence};
 use daemon_provider::{
-    CancelReason, Limits, MicroUsd, Outcome, OutputStream, Provider, Role, RunEvent, ToolStatus,
-    Verdict,
+    Limits, MicroUsd, Outcome, OutputStream, Provider, Role, RunEvent, StopReason, Verdict,
 };
 use daemon_run_folder::{
     Budget, Child, Document, Dropped, Folder, FolderError, Owner, Reserved, SandboxRecord, Speaker,
@@ -21,9 +20,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use self::ending::reason;
-pub(crate) use self::ending::{Written, ending};
-use self::words::{exit_of, tokens, usd};
+pub(crate) use self::ending::Written;
+use self::words::{tokens, usd};
 use super::redaction;
 use super::show::object;
 use crate::config::Capability;
@@ -270,7 +268,7 @@ impl Record {
                 };
                 writer.spawned(child, argv.clone(), now)
             }
-            RunEvent::Exited(exit) => writer.exited(exit_of(*exit), now),
+            RunEvent::Exited(exit) => writer.exited(*exit, now),
             RunEvent::Message { role, kind, text } => {
                 let speaker = match (role, kind.as_str()) {
                     (Role::Assistant, _) => Speaker::Assistant,
@@ -286,16 +284,12 @@ impl Record {
                 text,
                 is_truncated,
             } => {
-                let stream = match stream {
-                    OutputStream::Stdout => daemon_run_folder::OutputStream::Stdout,
-                    OutputStream::Stderr => daemon_run_folder::OutputStream::Stderr,
-                };
                 let truncation = if *is_truncated {
                     Truncation::Cut
                 } else {
                     Truncation::Whole
                 };
-                writer.output(stream, text, truncation, now)
+                writer.output(*stream, text, truncation, now)
             }
             RunEvent::Dropped { lines, bytes } => writer.dropped(
                 Dropped {
@@ -305,13 +299,7 @@ impl Record {
                 now,
             ),
             RunEvent::ToolStart { name, args, .. } => writer.tool_start(name, args, now),
-            RunEvent::ToolEnd { name, status, .. } => {
-                let status = match status {
-                    ToolStatus::Ok => daemon_run_folder::ToolStatus::Ok,
-                    ToolStatus::Error => daemon_run_folder::ToolStatus::Error,
-                };
-                writer.tool_end(name, status, now)
-            }
+            RunEvent::ToolEnd { name, status, .. } => writer.tool_end(name, *status, now),
             RunEvent::Turn(turn) => writer.turn(*turn, now),
             RunEvent::Usage { usage, raw } => {
                 let cost = usage.cost.map(usd);
@@ -326,9 +314,7 @@ impl Record {
             RunEvent::Priced { budget } => writer.budget(usd(*budget), now),
             RunEvent::Denied { name, detail } => writer.denied(name, detail, now),
             RunEvent::Limit { name, detail } => writer.limit(name, detail, now),
-            RunEvent::Terminal { outcome, text } => {
-                writer.provider_ended(&ending(outcome), text, now)
-            }
+            RunEvent::Terminal { outcome, text } => writer.provider_ended(outcome, text, now),
             _ => Ok(()),
         }
     }
@@ -374,11 +360,11 @@ impl Record {
     }
 
     /// Stores why the run is stopped, before anything is signalled.
-    pub(crate) fn stopping(&mut self, why: CancelReason, detail: Option<&str>, now: Timestamp) {
+    pub(crate) fn stopping(&mut self, why: StopReason, detail: Option<&str>, now: Timestamp) {
         if self.has_ended() {
             return;
         }
-        let stored = self.writer.stopping(reason(why), detail, now).map(drop);
+        let stored = self.writer.stopping(why, detail, now).map(drop);
         self.report(stored);
     }
 

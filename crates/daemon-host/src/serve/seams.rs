@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use daemon_event::{ActivationId, RepoName};
-use daemon_provider::CancelReason;
+use daemon_provider::StopReason;
 use daemon_store::{Accepted, NewEvent, Rates, StoreError};
 use jiff::Timestamp;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -326,7 +326,7 @@ impl Live for HostLive {
     }
 
     fn stop_run(&self, activation: &ActivationId) {
-        self.inner.stop_run(activation, CancelReason::Reclaim);
+        self.inner.stop_run(activation, StopReason::Reclaim);
     }
 
     async fn reload(&self) -> Result<Value, OpError> {

@@ -89,7 +89,11 @@ pub(super) fn args(asked: &Asked<'_>) -> io::Result<Vec<String>> {
     }
     args.extend(["--print", "--output-format", "stream-json", "--verbose"].map(str::to_owned));
     if asked.request.resume.is_none() {
-        args.extend(["--name", asked.title(), "--session-id"].map(str::to_owned));
+        args.extend([
+            "--name".to_owned(),
+            asked.title(),
+            "--session-id".to_owned(),
+        ]);
         args.push(session_id()?);
     }
     args.extend(["--setting-sources", "user", "--strict-mcp-config"].map(str::to_owned));

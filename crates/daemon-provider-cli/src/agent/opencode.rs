@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 
 use daemon_provider::{
-    Class, Failure, FailureKind, MicroUsd, Permissions, RunEvent, SessionId, ToolStatus, Usage,
+    ErrorClass, Failure, FailureKind, MicroUsd, Permissions, RunEvent, SessionId, ToolStatus, Usage,
 };
 use serde_json::{Map, Value, json};
 
@@ -72,7 +72,7 @@ pub(super) fn args(asked: &Asked<'_>) -> Vec<String> {
     }
     args.extend(["--format", "json", "--pure"].map(str::to_owned));
     if asked.request.resume.is_none() {
-        args.extend(["--title", asked.title()].map(str::to_owned));
+        args.extend(["--title".to_owned(), asked.title()]);
     }
     if let Some(model) = asked.model {
         args.extend(["--model".to_owned(), model.to_owned()]);
@@ -303,7 +303,7 @@ impl Dialect for Opencode {
                     .or_else(|| text_at(&error, "/name"));
                 let mut told = failure(message.unwrap_or("opencode reported an error"));
                 if error.pointer("/data/isRetryable") == Some(&Value::Bool(true)) {
-                    told.class = Class::Retryable;
+                    told.class = ErrorClass::Retryable;
                 }
                 self.failure.get_or_insert(told);
                 Reading::End

@@ -88,7 +88,7 @@ pub(super) fn failure(message: &str) -> Failure {
     let message: String = message.trim().chars().take(MESSAGE_CHARS).collect();
     let mut failure = Failure::new(FailureKind::Provider, message);
     if is_passing(&failure.message) {
-        failure.class = daemon_provider::Class::Retryable;
+        failure.class = daemon_provider::ErrorClass::Retryable;
     }
     failure
 }
@@ -115,7 +115,7 @@ fn is_passing(message: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use daemon_provider::Class;
+    use daemon_provider::ErrorClass;
 
     use super::*;
 
@@ -124,15 +124,15 @@ mod tests {
         for (message, class) in [
             (
                 "API Error: 529 {\"type\":\"overloaded_error\"}",
-                Class::Retryable,
+                ErrorClass::Retryable,
             ),
             (
                 "exceeded retry limit, last status: 429 Too Many Requests",
-                Class::Retryable,
+                ErrorClass::Retryable,
             ),
-            ("Invalid API key", Class::Final),
-            ("API Error: 401 unauthorized", Class::Final),
-            ("wrote 5000 lines", Class::Final),
+            ("Invalid API key", ErrorClass::Final),
+            ("API Error: 401 unauthorized", ErrorClass::Final),
+            ("wrote 5000 lines", ErrorClass::Final),
         ] {
             assert_eq!(failure(message).class, class, "{message}");
         }

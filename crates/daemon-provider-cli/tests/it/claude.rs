@@ -3,7 +3,9 @@
 use std::fs;
 
 use daemon_fakes::recorded;
-use daemon_provider::{Class, FailureKind, MicroUsd, Permissions, RunEvent, ToolStatus, Usage};
+use daemon_provider::{
+    ErrorClass, FailureKind, MicroUsd, Permissions, RunEvent, ToolStatus, Usage,
+};
 use daemon_provider_cli::Agent;
 
 use crate::kit::done;
@@ -61,24 +63,24 @@ async fn claude_fails_by_its_word_by_its_silence_and_by_its_exit() {
         (
             error.to_owned(),
             0,
-            failed(FailureKind::Provider, Class::Final, low, low),
+            failed(FailureKind::Provider, ErrorClass::Final, low, low),
         ),
         (
             error.to_owned(),
             1,
-            failed(FailureKind::Provider, Class::Final, low, low),
+            failed(FailureKind::Provider, ErrorClass::Final, low, low),
         ),
         (
             turns.to_owned(),
             0,
-            failed(FailureKind::Limit, Class::Final, "error max turns", ""),
+            failed(FailureKind::Limit, ErrorClass::Final, "error max turns", ""),
         ),
         (
             CLAUDE_INIT.to_owned(),
             0,
             failed(
                 FailureKind::Protocol,
-                Class::Retryable,
+                ErrorClass::Retryable,
                 "claude ended without a result: a word of complaint",
                 "",
             ),
@@ -88,7 +90,7 @@ async fn claude_fails_by_its_word_by_its_silence_and_by_its_exit() {
             0,
             failed(
                 FailureKind::Protocol,
-                Class::Retryable,
+                ErrorClass::Retryable,
                 "claude ended without a result: a word of complaint",
                 "",
             ),
@@ -98,7 +100,7 @@ async fn claude_fails_by_its_word_by_its_silence_and_by_its_exit() {
             9,
             failed(
                 FailureKind::Exit,
-                Class::Retryable,
+                ErrorClass::Retryable,
                 "a word of complaint",
                 "Fixed.",
             ),
@@ -106,7 +108,7 @@ async fn claude_fails_by_its_word_by_its_silence_and_by_its_exit() {
         (
             format!("{CLAUDE_SUCCESS}\n{CLAUDE_READS}\n{error}"),
             0,
-            failed(FailureKind::Provider, Class::Final, low, low),
+            failed(FailureKind::Provider, ErrorClass::Final, low, low),
         ),
     ];
     for (transcript, exit, end) in table {
@@ -144,7 +146,7 @@ async fn claude_is_read_as_it_was_recorded() {
     assert_eq!(story.stdout, [message]);
     assert_eq!(
         story.end,
-        failed(FailureKind::Provider, Class::Final, message, message)
+        failed(FailureKind::Provider, ErrorClass::Final, message, message)
     );
 }
 

@@ -1,7 +1,7 @@
 //! `codex`: what it is started with, and what its lines mean.
 
 use daemon_fakes::recorded;
-use daemon_provider::{Class, FailureKind, Permissions, RunEvent, ToolStatus};
+use daemon_provider::{ErrorClass, FailureKind, Permissions, RunEvent, ToolStatus};
 use daemon_provider_cli::Agent;
 
 use crate::kit::done;
@@ -61,7 +61,7 @@ async fn codex_without_a_completed_turn_has_failed_whatever_it_said() {
         cut.end,
         failed(
             FailureKind::Protocol,
-            Class::Retryable,
+            ErrorClass::Retryable,
             "codex ended before its turn was completed: a word of complaint",
             "Fixed."
         )
@@ -73,7 +73,7 @@ async fn codex_without_a_completed_turn_has_failed_whatever_it_said() {
         told.end,
         failed(
             FailureKind::Provider,
-            Class::Retryable,
+            ErrorClass::Retryable,
             "unexpected status 429 Too Many Requests",
             "Half."
         )
@@ -107,7 +107,7 @@ async fn codex_is_read_as_it_was_recorded() {
         "unexpected status 401 Unauthorized: no such key, url: http://127.0.0.1:38479/v1/responses";
     assert_eq!(
         story.end,
-        failed(FailureKind::Provider, Class::Final, message, "")
+        failed(FailureKind::Provider, ErrorClass::Final, message, "")
     );
 }
 

@@ -43,7 +43,7 @@ async fn the_json_form_holds_everything() {
     };
     let expected = json!({
         "version": 1,
-        "run_id": request.run_id.as_str(),
+        "run_id": request.run_id.to_string(),
         "task": "repair links",
         "prompt": String::from_utf8(request.prompt.clone()).unwrap(),
         "context": bench.path("context"),
@@ -69,7 +69,7 @@ async fn the_environment_is_what_is_named_and_the_contract_cannot_be_replaced() 
     request.environment.insert("HOME".into(), "/root".into());
     request.context = Some(bench.path("context"));
     request.outputs = Some(bench.path("outputs.jsonl"));
-    let id = request.run_id.clone();
+    let id = request.run_id;
     let mut config = CommandConfig::new("command", "env");
     config.program.search = "/usr/bin:/bin".into();
     let mut run = bench.provider(config).start(request).await.unwrap();

@@ -3,18 +3,23 @@
 use std::fs;
 
 use daemon_process::ChildLimits;
-use daemon_provider::Class::{Final, Retryable};
+use daemon_provider::ErrorClass::{Final, Retryable};
 use daemon_provider::FailureKind::{
     Budget as BudgetKind, Exit as ExitKind, Protocol, Provider, Resource, Terminated,
 };
 use daemon_provider::{
-    CancelReason, Class, Exit, Failure, FailureKind, MicroUsd, Outcome, Provider as _, RunEvent,
+    ErrorClass, Exit, Failure, FailureKind, MicroUsd, Outcome, Provider as _, RunEvent, StopReason,
 };
 use daemon_provider_cli::ResultRule;
 
 use crate::kit::{Bench, done, story, until};
 
-fn failed(kind: FailureKind, class: Class, message: &str, text: &str) -> Option<(Outcome, String)> {
+fn failed(
+    kind: FailureKind,
+    class: ErrorClass,
+    message: &str,
+    text: &str,
+) -> Option<(Outcome, String)> {
     let failure = Failure {
         kind,
         class,
@@ -23,7 +28,7 @@ fn failed(kind: FailureKind, class: Class, message: &str, text: &str) -> Option<
     Some((Outcome::Failed(failure), text.to_owned()))
 }
 
-fn stopped(reason: CancelReason, text: &str) -> Option<(Outcome, String)> {
+fn stopped(reason: StopReason, text: &str) -> Option<(Outcome, String)> {
     Some((Outcome::Stopped(reason), text.to_owned()))
 }
 
@@ -127,11 +132,11 @@ async fn a_child_and_grandchild_that_ignore_sigterm_die_of_a_cancel() {
                   echo up; while :; do sleep 1000; done";
     let mut run = bench.start(bench.config(script)).await.unwrap();
     until(&mut *run, "up").await;
-    run.cancel(CancelReason::Timeout).await.unwrap();
+    run.cancel(StopReason::Timeout).await.unwrap();
     let story = story(&mut *run).await;
     assert_eq!(
         (story.exit, story.end),
-        (Some(Exit::Signal(9)), stopped(CancelReason::Timeout, "up"))
+        (Some(Exit::Signal(9)), stopped(StopReason::Timeout, "up"))
     );
     let pid = fs::read_to_string(bench.path("worktree/pid")).unwrap();
     let state = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
@@ -146,11 +151,11 @@ async fn the_first_reason_stays() {
         .await
         .unwrap();
     until(&mut *run, "up").await;
-    run.cancel(CancelReason::Timeout).await.unwrap();
-    run.cancel(CancelReason::Reclaim).await.unwrap();
+    run.cancel(StopReason::Timeout).await.unwrap();
+    run.cancel(StopReason::Reclaim).await.unwrap();
     assert_eq!(
         story(&mut *run).await.end,
-        stopped(CancelReason::Timeout, "up")
+        stopped(StopReason::Timeout, "up")
     );
 }
 
@@ -161,12 +166,12 @@ async fn a_cancel_between_the_last_output_and_exit_0_cancels_and_counts_nothing(
         while :; do sleep 0.01; done 2>/dev/null"#;
     let mut run = bench.start(bench.config(script)).await.unwrap();
     until(&mut *run, "last").await;
-    run.cancel(CancelReason::Reclaim).await.unwrap();
+    run.cancel(StopReason::Reclaim).await.unwrap();
     let story = story(&mut *run).await;
     let expected = (
         Some(Exit::Code(0)),
         vec![],
-        stopped(CancelReason::Reclaim, "last"),
+        stopped(StopReason::Reclaim, "last"),
     );
     assert_eq!((story.exit, story.events, story.end), expected);
 }
@@ -179,8 +184,8 @@ async fn a_cancel_after_the_exit_but_before_the_end_is_told_still_cancels() {
         .await
         .unwrap();
     while !matches!(run.next().await.unwrap(), Some(RunEvent::Exited(_))) {}
-    run.cancel(CancelReason::LostLease).await.unwrap();
-    let expected = RunEvent::terminal(Outcome::Stopped(CancelReason::LostLease), "");
+    run.cancel(StopReason::LostLease).await.unwrap();
+    let expected = RunEvent::terminal(Outcome::Stopped(StopReason::LostLease), "");
     assert_eq!(run.next().await.unwrap(), Some(expected));
 }
 
@@ -196,7 +201,7 @@ async fn a_program_that_stays_after_its_result_is_stopped_and_its_result_stands(
     assert_eq!(
         story.events,
         [RunEvent::Stopping {
-            why: CancelReason::Grace,
+            why: StopReason::Grace,
             detail: None
         }]
     );
@@ -214,13 +219,13 @@ async fn a_deadline_after_the_result_changes_nothing_and_a_reclaim_cancels() {
     let script =
         format!(r#"echo '{{"daemon":"usage","input":5}}'; {GOOD}; echo told; exec sleep 1000"#);
     for (why, n_usage, end) in [
-        (CancelReason::Timeout, 1, done("fixed")),
-        (CancelReason::Idle, 1, done("fixed")),
-        (CancelReason::AgentStop, 1, done("fixed")),
+        (StopReason::Timeout, 1, done("fixed")),
+        (StopReason::Idle, 1, done("fixed")),
+        (StopReason::AgentStop, 1, done("fixed")),
         (
-            CancelReason::Reclaim,
+            StopReason::Reclaim,
             0,
-            stopped(CancelReason::Reclaim, "fixed"),
+            stopped(StopReason::Reclaim, "fixed"),
         ),
     ] {
         let mut run = bench.start(bench.config(&script)).await.unwrap();
@@ -239,10 +244,10 @@ async fn work_after_a_result_is_under_the_deadline_again() {
         exec sleep 1000"#;
     let mut run = crate::stand_in::start_shell(&bench, script).await;
     until(&mut *run, "more").await;
-    run.cancel(CancelReason::Timeout).await.unwrap();
+    run.cancel(StopReason::Timeout).await.unwrap();
     assert_eq!(
         story(&mut *run).await.end,
-        stopped(CancelReason::Timeout, "a")
+        stopped(StopReason::Timeout, "a")
     );
 }
 
@@ -270,7 +275,7 @@ async fn a_program_that_says_that_it_cost_too_much_is_stopped_for_it() {
     let story = story(&mut *provider.start(request).await.unwrap()).await;
     let message = "cost 1.10 USD of 1.00 USD";
     let stopping = RunEvent::Stopping {
-        why: CancelReason::Budget,
+        why: StopReason::Budget,
         detail: Some(message.to_owned()),
     };
     assert_eq!(story.events.last(), Some(&stopping));
@@ -291,7 +296,7 @@ async fn a_program_that_takes_too_much_is_stopped_for_it() {
     assert_eq!(
         story.events,
         [RunEvent::Stopping {
-            why: CancelReason::Resource,
+            why: StopReason::Resource,
             detail
         }]
     );
@@ -310,10 +315,10 @@ async fn one_run_that_is_stopped_leaves_the_other_alone() {
         .await
         .unwrap();
     until(&mut *long, "up").await;
-    long.cancel(CancelReason::Timeout).await.unwrap();
+    long.cancel(StopReason::Timeout).await.unwrap();
     assert_eq!(
         story(&mut *long).await.end,
-        stopped(CancelReason::Timeout, "up")
+        stopped(StopReason::Timeout, "up")
     );
     assert_eq!(story(&mut *short).await.end, done("up\nfixed"));
 }

@@ -46,9 +46,12 @@ impl Bench {
     }
 
     pub(crate) fn request(&self) -> RunRequest {
-        // The marker must be unlike that of every other test.
+        // The id marks the processes of a run, so no two tests may share one.
         let uuid = fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap();
-        let id: RunId = format!("em-{}", uuid.trim()).parse().unwrap();
+        let number = u32::from_str_radix(&uuid[..8], 16).unwrap().max(1);
+        let id: RunId = format!("em-{number}-20260102-030405-{}", &uuid[30..36])
+            .parse()
+            .unwrap();
         let mut request = RunRequest::new(id, self.path("worktree"));
         request.home = self.path("home");
         request.environment = [("PATH".into(), "/usr/bin:/bin".into())].into();

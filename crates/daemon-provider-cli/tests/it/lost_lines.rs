@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use daemon_provider::{Class, Failure, FailureKind, Outcome, Provider as _, RunEvent};
+use daemon_provider::{ErrorClass, Failure, FailureKind, Outcome, Provider as _, RunEvent};
 use daemon_provider_cli::{Agent, AgentConfig, AgentProvider};
 
 use crate::kit::{Bench, Story, done, story};
@@ -84,7 +84,7 @@ async fn a_line_that_is_lost_behind_the_result_may_have_said_otherwise() {
         };
         let failure = Failure {
             kind: FailureKind::Protocol,
-            class: Class::Retryable,
+            class: ErrorClass::Retryable,
             message: "an event of the program was too long to be read".to_owned(),
         };
         assert_eq!(

@@ -1,7 +1,9 @@
 //! `opencode`: what it is started with, and what its lines mean.
 
 use daemon_fakes::recorded;
-use daemon_provider::{Class, FailureKind, MicroUsd, Permissions, RunEvent, ToolStatus, Usage};
+use daemon_provider::{
+    ErrorClass, FailureKind, MicroUsd, Permissions, RunEvent, ToolStatus, Usage,
+};
 use daemon_provider_cli::Agent;
 
 use crate::kit::done;
@@ -69,7 +71,7 @@ async fn opencode_fails_by_an_error_and_in_the_middle() {
     let owed = |message: &str, text: &str| {
         failed(
             FailureKind::Protocol,
-            Class::Retryable,
+            ErrorClass::Retryable,
             &format!("{message}: a word of complaint"),
             text,
         )
@@ -80,7 +82,7 @@ async fn opencode_fails_by_an_error_and_in_the_middle() {
     let table = [
         (
             format!("{says}\n{stop}\n{error}"),
-            failed(FailureKind::Provider, Class::Final, "quota", "Half."),
+            failed(FailureKind::Provider, ErrorClass::Final, "quota", "Half."),
         ),
         (
             opencode("step_start", "{}"),
@@ -126,7 +128,12 @@ async fn opencode_is_read_as_it_was_recorded() {
     let story = play(Agent::Opencode, recorded::OPENCODE_REFUSED, 1).await;
     assert_eq!(
         story.end,
-        failed(FailureKind::Provider, Class::Final, "the model is gone", "")
+        failed(
+            FailureKind::Provider,
+            ErrorClass::Final,
+            "the model is gone",
+            ""
+        )
     );
     let passing =
         recorded::OPENCODE_REFUSED.replace(r#""isRetryable":false"#, r#""isRetryable":true"#);
@@ -134,7 +141,7 @@ async fn opencode_is_read_as_it_was_recorded() {
         play(Agent::Opencode, &passing, 1).await.end,
         failed(
             FailureKind::Provider,
-            Class::Retryable,
+            ErrorClass::Retryable,
             "the model is gone",
             ""
         )

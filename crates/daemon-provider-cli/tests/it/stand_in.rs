@@ -6,7 +6,7 @@ use std::path::Path;
 
 use daemon_fakes::Transcript;
 use daemon_provider::{
-    Class, Failure, FailureKind, Outcome, Provider as _, Run, RunEvent, RunRequest, SessionId,
+    ErrorClass, Failure, FailureKind, Outcome, Provider as _, Run, RunEvent, RunRequest, SessionId,
     ToolStatus, Usage,
 };
 use daemon_provider_cli::{Agent, AgentConfig, AgentProvider};
@@ -51,7 +51,7 @@ pub(crate) async fn start_shell(bench: &Bench, script: &str) -> Box<dyn Run> {
 
 pub(crate) fn failed(
     kind: FailureKind,
-    class: Class,
+    class: ErrorClass,
     message: &str,
     text: &str,
 ) -> Option<(Outcome, String)> {

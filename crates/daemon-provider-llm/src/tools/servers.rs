@@ -65,10 +65,11 @@ pub(crate) async fn connect(
     launch: &Launch,
     request: &RunRequest,
 ) -> Result<Vec<ServerTools>, ServerError> {
+    let run = request.run_id.to_string();
     let begun = request
         .mcp
         .iter()
-        .map(|registration| begin(supervisor, launch, registration, request.run_id.as_str()));
+        .map(|registration| begin(supervisor, launch, registration, &run));
     let mut servers = Vec::new();
     let mut failed = None;
     for begun in join_all(begun).await {

@@ -1,7 +1,7 @@
 //! Answers that a model API should not give.
 
 use daemon_fakes::{Message, Reply};
-use daemon_provider::{CancelReason, Class, FailureKind, Outcome, Provider as _, inputs};
+use daemon_provider::{ErrorClass, FailureKind, Outcome, Provider as _, StopReason, inputs};
 use daemon_provider_llm::LlmProvider;
 use serde_json::{Value, json};
 
@@ -41,7 +41,10 @@ async fn a_packed_answer_is_not_unpacked_whatever_it_would_become() {
     assert_eq!(end(&bench.play().await), (Outcome::Done, "Fixed."));
     let bench = Bench::new(vec![answer(Some("gzip"), gzip(events.as_bytes())); 5]);
     let (_, kind, class) = failure(&bench.play().await);
-    assert_eq!((kind, class), (FailureKind::Provider, Class::Retryable));
+    assert_eq!(
+        (kind, class),
+        (FailureKind::Provider, ErrorClass::Retryable)
+    );
     assert_eq!(bench.api.received().len(), 4, "it is tried again");
 }
 
@@ -115,8 +118,8 @@ async fn servers_of_a_run_are_closed_however_it_ends() {
         inputs::mcp(&[json!({"name": "s", "command": "sh", "args": ["-c", SERVER]})]).unwrap();
     let run = request.run_id.to_string();
     let mut running = bench.start(bench.config("openai"), request).await;
-    running.cancel(CancelReason::Timeout).await.unwrap();
+    running.cancel(StopReason::Timeout).await.unwrap();
     let events = story(&mut *running).await;
-    assert_eq!(end(&events).0, Outcome::Stopped(CancelReason::Timeout));
+    assert_eq!(end(&events).0, Outcome::Stopped(StopReason::Timeout));
     assert_eq!(n_left_of(&run), 0);
 }

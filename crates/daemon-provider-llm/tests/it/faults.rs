@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use daemon_fakes::{Message, Reply};
-use daemon_provider::{Class, FailureKind, Outcome, RunEvent};
+use daemon_provider::{ErrorClass, FailureKind, Outcome, RunEvent};
 use daemon_provider_llm::{ApiKey, Patience};
 
 use crate::kit::{Bench, end, failure};
@@ -29,7 +29,7 @@ async fn a_key_that_is_refused_is_sent_once() {
         config.key = ApiKey::new("sk-test");
         let (message, kind, class) = failure(&bench.story(config, bench.request()).await);
         assert_eq!(message, format!("the API answered {code}: no such key"));
-        assert_eq!((kind, class), (FailureKind::Provider, Class::Final));
+        assert_eq!((kind, class), (FailureKind::Provider, ErrorClass::Final));
         let received = bench.api.received();
         assert_eq!(received.len(), 1, "{api}");
         assert_eq!(received[0].key.as_deref(), Some("sk-test"), "{api}");
@@ -62,7 +62,10 @@ async fn a_wait_beyond_all_patience_is_not_begun() {
         let bench = Bench::new([Reply::rate_limited(seconds), Reply::text("late")]);
         let (message, kind, class) = failure(&bench.play().await);
         assert_eq!(message, "the API answered 429: slow down");
-        assert_eq!((kind, class), (FailureKind::Provider, Class::Retryable));
+        assert_eq!(
+            (kind, class),
+            (FailureKind::Provider, ErrorClass::Retryable)
+        );
         assert_eq!(bench.api.received().len(), 1);
     }
 }
@@ -77,7 +80,7 @@ async fn the_waits_of_a_run_are_counted_together() {
         ..Patience::default()
     };
     let events = bench.story(config, bench.request()).await;
-    assert_eq!(failure(&events).2, Class::Retryable);
+    assert_eq!(failure(&events).2, ErrorClass::Retryable);
     // 2 to 4, 4 to 8 and 8 to 16 milliseconds: the fourth wait fits no more, at the latest.
     let n_sent = bench.api.received().len();
     assert!((2..=4).contains(&n_sent), "{n_sent}");
@@ -115,7 +118,7 @@ async fn three_tries_more_and_then_the_run_may_be_tried_again() {
         let (told, kind, class) = failure(&bench.play().await);
         assert_eq!(
             (told.as_str(), kind, class),
-            (message, FailureKind::Provider, Class::Retryable)
+            (message, FailureKind::Provider, ErrorClass::Retryable)
         );
         assert_eq!(bench.api.received().len(), 4, "{message}");
     }
@@ -157,7 +160,7 @@ async fn a_redirect_is_not_followed() {
     let (message, _, class) = failure(&bench.play().await);
     assert_eq!(
         (message.as_str(), class),
-        ("the API answered 307", Class::Final)
+        ("the API answered 307", ErrorClass::Final)
     );
 }
 
@@ -171,5 +174,8 @@ async fn an_api_that_is_not_there_may_be_later() {
     drop(listener);
     let (message, kind, class) = failure(&bench.story(config, bench.request()).await);
     assert!(message.starts_with("the connection failed: "), "{message}");
-    assert_eq!((kind, class), (FailureKind::Provider, Class::Retryable));
+    assert_eq!(
+        (kind, class),
+        (FailureKind::Provider, ErrorClass::Retryable)
+    );
 }

@@ -65,9 +65,12 @@ impl Bench {
     }
 
     pub(crate) fn request(&self) -> RunRequest {
-        // The marker must be unlike that of every other test.
+        // The id marks the processes of a run, so no two tests may share one.
         let uuid = fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap();
-        let id: RunId = format!("em-{}", uuid.trim()).parse().unwrap();
+        let number = u32::from_str_radix(&uuid[..8], 16).unwrap().max(1);
+        let id: RunId = format!("em-{number}-20260102-030405-{}", &uuid[30..36])
+            .parse()
+            .unwrap();
         let mut request = RunRequest::new(id, self.path("worktree"));
         request.prompt = b"Repair the links.".to_vec();
         request.home = self.path("home");
@@ -115,7 +118,11 @@ pub(crate) fn end(events: &[RunEvent]) -> (Outcome, &str) {
 /// Returns the message of a failure, its kind and whether it is final.
 pub(crate) fn failure(
     events: &[RunEvent],
-) -> (String, daemon_provider::FailureKind, daemon_provider::Class) {
+) -> (
+    String,
+    daemon_provider::FailureKind,
+    daemon_provider::ErrorClass,
+) {
     match end(events).0 {
         Outcome::Failed(failure) => (failure.message, failure.kind, failure.class),
         other => panic!("the run failed, and did not end as {other:?}"),

@@ -1,7 +1,7 @@
 //! Money, state and outputs: what the host grants.
 
 use daemon_fakes::{Message, Reply, Tokens};
-use daemon_provider::{Class, FailureKind, MicroUsd, Outcome};
+use daemon_provider::{ErrorClass, FailureKind, MicroUsd, Outcome};
 use daemon_provider_llm::Price;
 use serde_json::json;
 
@@ -33,7 +33,7 @@ async fn a_call_that_the_budget_does_not_reach_is_not_made() {
     request.grants = Purse::of(1_000);
     let (message, kind, class) = failure(&bench.story(bench.config("openai"), request).await);
     assert!(message.starts_with("over budget: "), "{message}");
-    assert_eq!((kind, class), (FailureKind::Budget, Class::Final));
+    assert_eq!((kind, class), (FailureKind::Budget, ErrorClass::Final));
     assert_eq!(bench.api.received().len(), 0);
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use daemon_fakes::{Message, Reply};
-use daemon_provider::{CancelReason, Outcome, Permissions, ProviderErrorKind, RunEvent};
+use daemon_provider::{Outcome, Permissions, ProviderErrorKind, RunEvent, StopReason};
 use daemon_provider_llm::{Bash, LlmProvider};
 use serde_json::json;
 
@@ -108,9 +108,9 @@ async fn a_cancel_in_the_middle_of_a_script_leaves_no_process() {
         assert!(waited.is_err(), "the script does not end by itself");
     }
     let pid = fs::read_to_string(pid).unwrap();
-    run.cancel(CancelReason::Timeout).await.unwrap();
+    run.cancel(StopReason::Timeout).await.unwrap();
     let events = story(&mut *run).await;
-    assert_eq!(end(&events).0, Outcome::Stopped(CancelReason::Timeout));
+    assert_eq!(end(&events).0, Outcome::Stopped(StopReason::Timeout));
     assert!(
         !std::path::Path::new("/proc").join(pid.trim()).exists(),
         "it is dead when the end is told"

@@ -5,8 +5,8 @@ use std::fs;
 use async_trait::async_trait;
 use daemon_fakes::{Message, Reply};
 use daemon_provider::{
-    CancelReason, GrantError, GrantedTool, Grants, MicroUsd, NoGrants, Outcome, Provider as _,
-    ProviderErrorKind, Reservation, ToolReply, ToolStatus, Verdict, inputs,
+    GrantError, GrantedTool, Grants, MicroUsd, NoGrants, Outcome, Provider as _, ProviderErrorKind,
+    Reservation, StopReason, ToolReply, ToolStatus, Verdict, inputs,
 };
 use daemon_provider_llm::LlmProvider;
 use serde_json::{Map, Value, json};
@@ -115,12 +115,12 @@ async fn a_cancelled_run_closes_its_servers_in_the_middle_of_a_call() {
     let mut run = bench.start(bench.config("openai"), request).await;
     while let Some(event) = run.next().await.unwrap() {
         if matches!(event, daemon_provider::RunEvent::ToolStart { .. }) {
-            run.cancel(CancelReason::Reclaim).await.unwrap();
+            run.cancel(StopReason::Reclaim).await.unwrap();
             break;
         }
     }
     let events = story(&mut *run).await;
-    assert_eq!(end(&events).0, Outcome::Stopped(CancelReason::Reclaim));
+    assert_eq!(end(&events).0, Outcome::Stopped(StopReason::Reclaim));
     assert_eq!(left_of(&id), Vec::<String>::new());
 }
 

@@ -2,7 +2,8 @@
 
 use daemon_fakes::{Dialect, Message, ModelApi, Reply, Tokens};
 use daemon_provider::{
-    Asked, CancelReason, Class, FailureKind, MicroUsd, Outcome, Role, RunEvent, ToolStatus, Usage,
+    Asked, ErrorClass, FailureKind, MicroUsd, Outcome, Role, RunEvent, StopReason, ToolStatus,
+    Usage,
 };
 use serde_json::json;
 
@@ -109,7 +110,7 @@ async fn a_run_that_still_uses_tools_in_its_last_turn_is_cut_short_and_not_done(
         (
             "the run reached its 3 turns and was not done",
             FailureKind::Limit,
-            Class::Final
+            ErrorClass::Final
         )
     );
     assert_eq!(end(&events).1, "look 3");
@@ -135,7 +136,7 @@ async fn a_reply_without_text_or_cut_by_its_limit_is_no_end() {
         (
             "the model ended without a text",
             FailureKind::Protocol,
-            Class::Retryable
+            ErrorClass::Retryable
         )
     );
     let cut = Message {
@@ -212,9 +213,9 @@ async fn a_cancel_while_the_model_thinks_ends_the_run_with_its_reason_and_last_t
         .start(bench.config("anthropic"), bench.request())
         .await;
     while run.next().await.unwrap() != Some(RunEvent::Turn(2)) {}
-    run.cancel(CancelReason::Idle).await.unwrap();
+    run.cancel(StopReason::Idle).await.unwrap();
     let events = story(&mut *run).await;
-    assert_eq!(end(&events), (Outcome::Stopped(CancelReason::Idle), "here"));
+    assert_eq!(end(&events), (Outcome::Stopped(StopReason::Idle), "here"));
 }
 
 #[tokio::test]

@@ -46,7 +46,10 @@ fn run(provider: Builtin, request: RunRequest) -> String {
 }
 
 fn request(root: &Path) -> RunRequest {
-    RunRequest::new("em-1".parse::<RunId>().unwrap(), root.to_owned())
+    RunRequest::new(
+        "em-1-20260102-030405-0a1b2c".parse::<RunId>().unwrap(),
+        root.to_owned(),
+    )
 }
 
 const TREE: &str = "//- README.md

@@ -2,10 +2,13 @@ use std::task::{Context, Poll, Waker};
 
 use super::*;
 use crate::conformance::{Behaviour, Fixture, check};
-use crate::{Class, RunId};
+use crate::{ErrorClass, RunId};
 
 fn request() -> RunRequest {
-    RunRequest::new("em-1".parse::<RunId>().unwrap(), "/nonexistent".into())
+    RunRequest::new(
+        "em-1-20260102-030405-0a1b2c".parse::<RunId>().unwrap(),
+        "/nonexistent".into(),
+    )
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {
@@ -52,7 +55,7 @@ async fn events(script: Script) -> Vec<Result<Option<RunEvent>, String>> {
 fn a_script_without_an_end_is_a_breach_of_protocol() {
     let failure = Failure {
         kind: FailureKind::Protocol,
-        class: Class::Retryable,
+        class: ErrorClass::Retryable,
         message: "the script ended without a result".to_owned(),
     };
     let expected = [
@@ -108,8 +111,8 @@ fn a_dropped_future_loses_no_event() {
                 .poll(&mut Context::from_waker(Waker::noop()));
             assert!(matches!(polled, Poll::Pending));
         }
-        run.cancel(CancelReason::Idle).await.unwrap();
-        let stopped = RunEvent::terminal(Outcome::Stopped(CancelReason::Idle), "");
+        run.cancel(StopReason::Idle).await.unwrap();
+        let stopped = RunEvent::terminal(Outcome::Stopped(StopReason::Idle), "");
         assert_eq!(run.next().await.unwrap(), Some(stopped));
     });
 }

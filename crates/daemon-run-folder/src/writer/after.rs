@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use daemon_lifecycle::RunState;
 use jiff::Timestamp;
 
 use super::Writer;
 use crate::disk::{Action, Durability, FolderError, failed, write_whole};
 use crate::document::Followup;
+use crate::error::RunError;
 use crate::log::LogEvent;
-use crate::state::{RunError, RunState};
 use crate::time::second;
 
 impl Writer {

@@ -1,32 +1,14 @@
 //! What happens between the start and the end of a run.
 
+use daemon_lifecycle::{Exit, OutputStream, StopReason, ToolStatus};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::Writer;
 use crate::disk::{Durability, FolderError, Lines};
-use crate::document::{Child, CliTokens, Dropped, Exit, Termination, Tokens};
+use crate::document::{Child, CliTokens, Dropped, Termination, Tokens};
 use crate::log::{ChatRow, LedgerRow, LogEvent, Row, Speaker, cut, marked, tail};
-use crate::state::StopReason;
 use crate::time::{elapsed, format, second};
-
-/// Where a line was printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OutputStream {
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
-}
-
-/// How the use of a tool ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ToolStatus {
-    /// It gave a result.
-    Ok,
-    /// It gave an error.
-    Error,
-}
 
 const ARGS_PREVIEW: usize = 500;
 const OUTPUT_TEXT: usize = 4000;
@@ -60,9 +42,9 @@ impl Writer {
         if self.has_ended() {
             return self.progress(now);
         }
-        self.document.exit = Some(exit);
+        self.document.exit = Some(exit.into());
         if let Some(termination) = &mut self.document.cli_termination {
-            termination.returncode = exit.returncode();
+            termination.returncode = Some(exit.returncode());
             let termination = termination.clone();
             let event = LogEvent::DaemonCliTerminate {
                 reason: termination.reason.as_str(),
@@ -105,10 +87,7 @@ impl Writer {
             Truncation::Cut => marked(text, OUTPUT_TEXT),
         };
         let event = LogEvent::CliOutput {
-            stream: match stream {
-                OutputStream::Stdout => "stdout",
-                OutputStream::Stderr => "stderr",
-            },
+            stream: stream.as_str(),
             truncated: kept != text,
             text: kept,
             elapsed_s: elapsed(self.started, now),
@@ -163,14 +142,10 @@ impl Writer {
         status: ToolStatus,
         now: Timestamp,
     ) -> Result<(), FolderError> {
-        let status = match status {
-            ToolStatus::Ok => "ok",
-            ToolStatus::Error => "error",
-        };
         self.log(
             &LogEvent::ToolResult {
                 name,
-                status,
+                status: status.as_str(),
                 turn: self.document.turn,
             },
             now,

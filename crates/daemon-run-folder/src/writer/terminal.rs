@@ -3,14 +3,15 @@
 use std::fs;
 use std::io;
 
+use daemon_lifecycle::{Cause, Outcome, RunState};
 use jiff::Timestamp;
 
 use super::Writer;
 use crate::disk::{Action, Durability, FolderError, failed, write_whole};
+use crate::error::RunError;
 use crate::hash::sha256;
 use crate::log::LogEvent;
 use crate::reader::orphan::Orphan;
-use crate::state::{Ending, ErrorClass, RunError, RunState};
 use crate::time::second;
 
 const PREVIEW: usize = 200;
@@ -44,7 +45,7 @@ impl Writer {
     /// A file could not be written.
     pub fn provider_ended(
         &mut self,
-        ending: &Ending,
+        outcome: &Outcome,
         text: &str,
         now: Timestamp,
     ) -> Result<(), FolderError> {
@@ -58,12 +59,12 @@ impl Writer {
             self.document.result_path = Some(path.to_string_lossy().into_owned());
             hash = Some(sha256(text.as_bytes()));
         }
-        if *ending == Ending::Done {
+        if *outcome == Outcome::Done {
             self.document.result_preview = Some(text.chars().take(PREVIEW).collect());
         }
-        let outcome = match ending {
-            Ending::Done => "done",
-            Ending::Failed(_) | Ending::Stopped(_) => "failed",
+        let outcome = match outcome {
+            Outcome::Done => "done",
+            Outcome::Failed(_) | Outcome::Stopped(_) => "failed",
         };
         let event = LogEvent::ProviderTerminal {
             outcome,
@@ -77,18 +78,18 @@ impl Writer {
 
     /// Records the end of the run, after its process was reaped; returns the state it ended in.
     ///
-    /// A stored reason to stop wins over `ending`, except `grace`. After an error the call can be repeated.
+    /// A stored reason to stop wins over `outcome`, except `grace`. After an error the call can be repeated.
     ///
     /// # Errors
     /// The run has ended before, or a file could not be written.
-    pub fn finish(&mut self, ending: Ending, now: Timestamp) -> Result<RunState, FinishError> {
-        let (state, error) = self.verdict(ending);
+    pub fn finish(&mut self, outcome: &Outcome, now: Timestamp) -> Result<RunState, FinishError> {
+        let (state, error) = self.verdict(outcome);
         self.end(state, error, now)
     }
 
     /// Ends a run whose folder is gone: the end is in [`Writer::document`] alone.
-    pub fn finish_unrecorded(&mut self, ending: Ending, now: Timestamp) {
-        let (state, error) = self.verdict(ending);
+    pub fn finish_unrecorded(&mut self, outcome: &Outcome, now: Timestamp) {
+        let (state, error) = self.verdict(outcome);
         self.settle(state, error, now);
         self.document.result_path = None;
     }
@@ -153,41 +154,36 @@ impl Writer {
                 self.end(RunState::Done, None, now)
             }
             Orphan::WasCutOff => {
-                let error = RunError {
-                    kind: "DaemonOrphaned".to_owned(),
-                    message: "the host that owned the run died".to_owned(),
-                    class: ErrorClass::Retryable,
-                };
-                self.end(RunState::Failed, Some(error), now)
+                let (state, error) = RunError::orphaned();
+                self.end(state, Some(error), now)
             }
         }
     }
 
-    fn verdict(&self, ending: Ending) -> (RunState, Option<RunError>) {
+    fn verdict(&self, outcome: &Outcome) -> (RunState, Option<RunError>) {
         let termination = self.document.cli_termination.as_ref();
         let stopped = termination.and_then(|termination| {
-            let (state, class) = termination.reason.leads_to()?;
-            let kind = termination.reason.as_str().to_owned();
+            let reason = termination.reason;
+            if reason.keeps_outcome() {
+                return None;
+            }
+            let end = Cause::Stopped(reason).end_state();
             let mut message = match termination.returncode {
                 Some(code) => format!(
-                    "{} CLI terminated by the host ({kind}, {}, code {code})",
+                    "{} CLI terminated by the host ({reason}, {}, code {code})",
                     self.document.backend, termination.signal
                 ),
-                None => format!("{} terminated by the host ({kind})", self.document.backend),
+                None => format!(
+                    "{} terminated by the host ({reason})",
+                    self.document.backend
+                ),
             };
             if let Some(detail) = &termination.detail {
                 message.extend([": ", detail]);
             }
-            Some((
-                state,
-                Some(RunError {
-                    kind,
-                    message,
-                    class,
-                }),
-            ))
+            Some((end.state, Some(RunError::new(end, message))))
         });
-        stopped.unwrap_or_else(|| ending.verdict())
+        stopped.unwrap_or_else(|| RunError::of(outcome))
     }
 
     fn remove_private(&self) -> Result<(), FolderError> {

@@ -1,7 +1,7 @@
 //! Messages to a run, and marks of what was published of it.
 
 use daemon_run_folder::{
-    Broken, Ending, ErrorClass, Exit, Folder, Marked, Notice, RunError, RunState, Writer,
+    Broken, ErrorClass, Exit, Folder, Marked, Notice, Outcome, RunError, RunState, Writer,
 };
 
 use crate::kit::{Home, at, document, start, text};
@@ -61,23 +61,17 @@ fn an_answer_that_could_not_be_written_is_recorded_once_by_a_later_try() {
 fn replies_to_an_ended_run_leave_its_end_alone() {
     let home = Home::new();
     let mut writer = home.run(start());
-    let exit = Exit {
-        code: Some(0),
-        signal: None,
-    };
+    let exit = Exit::Code(0);
     writer.exited(exit, at(500)).unwrap();
     writer
-        .provider_ended(&Ending::Done, "fixed", at(1000))
+        .provider_ended(&Outcome::Done, "fixed", at(1000))
         .unwrap();
-    writer.finish(Ending::Done, at(1000)).unwrap();
+    writer.finish(&Outcome::Done, at(1000)).unwrap();
     let folder = writer.folder().clone();
     drop(writer);
     let mut writer = Writer::adopt(folder.clone(), at(5000)).unwrap();
     assert_eq!(writer.ask_started(at(5000)).unwrap(), 1);
-    let other = Exit {
-        code: None,
-        signal: Some(15),
-    };
+    let other = Exit::Signal(15);
     writer.exited(other, at(6000)).unwrap();
     writer.ask_ended(1, Ok("and tested"), at(6000)).unwrap();
     assert_eq!(writer.ask_started(at(7000)).unwrap(), 2);
@@ -96,7 +90,7 @@ fn replies_to_an_ended_run_leave_its_end_alone() {
         ),
         (
             RunState::Done,
-            Some(exit),
+            Some(exit.into()),
             1.0,
             Some("2026-01-02T03:04:06Z")
         )

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use daemon_run_folder::{Ending, ErrorClass, Exit, RunError, RunState, StopReason, Tokens};
+use daemon_run_folder::{
+    ErrorClass, Exit, Failure, FailureKind, Outcome, RunState, StopReason, Tokens,
+};
 
 use crate::kit::{Home, at, document, listing, start, text};
 
@@ -35,19 +37,11 @@ fn the_first_reason_to_stop_stays_and_beats_a_good_end() {
         StopReason::Timeout
     );
     writer
-        .provider_ended(&Ending::Done, "done", at(300))
+        .provider_ended(&Outcome::Done, "done", at(300))
         .unwrap();
-    writer
-        .exited(
-            Exit {
-                code: Some(0),
-                signal: None,
-            },
-            at(400),
-        )
-        .unwrap();
+    writer.exited(Exit::Code(0), at(400)).unwrap();
     assert_eq!(
-        writer.finish(Ending::Done, at(500)).unwrap(),
+        writer.finish(&Outcome::Done, at(500)).unwrap(),
         RunState::Timeout
     );
     let document = document(writer.folder());
@@ -108,7 +102,7 @@ fn each_reason_leads_to_its_state() {
     for (reason, state, error) in table {
         let mut writer = home.run(start());
         writer.stopping(reason, None, at(1)).unwrap();
-        assert_eq!(writer.finish(Ending::Done, at(2)).unwrap(), state);
+        assert_eq!(writer.finish(&Outcome::Done, at(2)).unwrap(), state);
         let stored = document(writer.folder()).error;
         assert_eq!(
             stored.as_ref().map(|error| (&*error.kind, error.class)),
@@ -139,7 +133,7 @@ fn a_reason_to_stop_a_run_replaces_that_its_process_stayed() {
         ]
     );
     assert_eq!(
-        writer.finish(Ending::Done, at(2)).unwrap(),
+        writer.finish(&Outcome::Done, at(2)).unwrap(),
         RunState::Cancelled
     );
 }
@@ -149,9 +143,9 @@ fn a_run_without_a_folder_ends_in_its_document_alone() {
     let home = Home::new();
     let mut writer = home.run(start());
     fs::remove_dir_all(writer.folder().path()).unwrap();
-    writer.finish(Ending::Done, at(1)).unwrap_err();
+    writer.finish(&Outcome::Done, at(1)).unwrap_err();
     assert_eq!(writer.document().state, RunState::Running);
-    writer.finish_unrecorded(Ending::Stopped(StopReason::Reclaim), at(2));
+    writer.finish_unrecorded(&Outcome::Stopped(StopReason::Reclaim), at(2));
     let document = writer.document();
     let error = document
         .error
@@ -172,17 +166,17 @@ fn a_run_without_a_folder_ends_in_its_document_alone() {
 fn a_run_ends_once() {
     let home = Home::new();
     let mut writer = home.run(start());
-    let error = RunError {
-        kind: "exit".to_owned(),
+    let error = Failure {
+        kind: FailureKind::Exit,
         message: "exit code 1".to_owned(),
         class: ErrorClass::Retryable,
     };
     assert_eq!(
-        writer.finish(Ending::Failed(error), at(10)).unwrap(),
+        writer.finish(&Outcome::Failed(error), at(10)).unwrap(),
         RunState::Failed
     );
     let before = text(writer.folder().path().join("daemon.json"));
-    let refused = writer.finish(Ending::Done, at(20)).unwrap_err();
+    let refused = writer.finish(&Outcome::Done, at(20)).unwrap_err();
     assert_eq!(refused.to_string(), "the run has ended as failed");
     assert_eq!(text(writer.folder().path().join("daemon.json")), before);
 }
@@ -195,14 +189,17 @@ fn a_failed_terminal_write_can_be_repeated() {
     fs::remove_file(&path).unwrap();
     // A directory in its place cannot be replaced by a file.
     fs::create_dir(&path).unwrap();
-    let error = writer.finish(Ending::Done, at(10)).unwrap_err();
+    let error = writer.finish(&Outcome::Done, at(10)).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!("cannot write `{}`", path.display())
     );
     assert_eq!(writer.document().state, RunState::Running);
     fs::remove_dir(&path).unwrap();
-    assert_eq!(writer.finish(Ending::Done, at(20)).unwrap(), RunState::Done);
+    assert_eq!(
+        writer.finish(&Outcome::Done, at(20)).unwrap(),
+        RunState::Done
+    );
     assert_eq!(
         text(writer.folder().events())
             .matches("daemon_done")

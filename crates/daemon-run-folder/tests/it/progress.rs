@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use daemon_run_folder::{Dropped, Ending, OutputStream, Truncation, Writer};
+use daemon_run_folder::{Dropped, Outcome, OutputStream, Truncation, Writer};
 
 use crate::kit::{Home, at, document, start, text};
 
@@ -65,7 +65,7 @@ fn a_flood_of_output_stays_bounded_and_keeps_its_beginning_and_end() {
             .output(OutputStream::Stdout, &line, Truncation::Whole, at(1))
             .unwrap();
     }
-    writer.provider_ended(&Ending::Done, "ok", at(2)).unwrap();
+    writer.provider_ended(&Outcome::Done, "ok", at(2)).unwrap();
     let logs = writer.folder().path().join("logs");
     let size = |name: &str| fs::metadata(logs.join(name)).unwrap().len() >> 20;
     assert_eq!(

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use daemon_run_folder::{
-    Ending, Folder, OutputStream, Owner, Reading, RunId, StopReason, Truncation, Writer,
+    Folder, Outcome, OutputStream, Owner, Reading, RunId, StopReason, Truncation, Writer,
 };
 
 use crate::kit::{Home, at, document, start};
@@ -188,7 +188,7 @@ fn an_orphan_is_done_only_if_its_whole_result_was_stored_and_nobody_stopped_it()
 }
 
 fn end(writer: &mut Writer, text: &str) {
-    writer.provider_ended(&Ending::Done, text, at(2)).unwrap();
+    writer.provider_ended(&Outcome::Done, text, at(2)).unwrap();
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn keys_that_are_not_known_survive_a_writer() {
     )
     .unwrap();
     let mut writer = Writer::adopt(folder.clone(), at(1)).unwrap();
-    writer.finish(Ending::Done, at(2)).unwrap();
+    writer.finish(&Outcome::Done, at(2)).unwrap();
     let color = document(&folder).unknown.remove("color");
     assert_eq!(color, Some(serde_json::json!({"b": 1, "a": [2]})));
 }

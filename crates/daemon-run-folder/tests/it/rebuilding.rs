@@ -3,7 +3,9 @@
 use std::fs;
 use std::io::Write as _;
 
-use daemon_run_folder::{Broken, Ending, ErrorClass, Folder, Reading, RunError, RunState};
+use daemon_run_folder::{
+    Broken, ErrorClass, Failure, FailureKind, Folder, Outcome, Reading, RunState,
+};
 use expect_test::expect;
 
 use crate::kit::{Home, at, document, start, text};
@@ -18,12 +20,12 @@ fn broken(folder: &Folder) -> Broken {
 /// A run that failed, without a writer.
 fn failed(home: &Home) -> Folder {
     let mut writer = home.run(start());
-    let error = RunError {
-        kind: "exit".to_owned(),
+    let error = Failure {
+        kind: FailureKind::Exit,
         message: "exit code 3".to_owned(),
         class: ErrorClass::Final,
     };
-    writer.finish(Ending::Failed(error), at(7500)).unwrap();
+    writer.finish(&Outcome::Failed(error), at(7500)).unwrap();
     writer.folder().clone()
 }
 

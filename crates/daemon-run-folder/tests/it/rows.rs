@@ -1,8 +1,8 @@
 //! Every line that a log can hold, as it stands there.
 
 use daemon_run_folder::{
-    Child, Ending, ErrorClass, Exit, Folder, OutputStream, RunError, RunState, Speaker, StopReason,
-    Tokens, ToolStatus, Truncation, Writer,
+    Child, ErrorClass, Exit, Failure, FailureKind, Folder, Outcome, OutputStream, RunError,
+    RunState, Speaker, StopReason, Tokens, ToolStatus, Truncation, Writer,
 };
 use expect_test::{Expect, expect};
 use serde_json::json;
@@ -17,12 +17,16 @@ fn check(record: impl FnOnce(&mut Writer), expected: Expect) {
     expected.assert_eq(&home.plain(&folder, &text(folder.events())));
 }
 
-fn failure() -> RunError {
-    RunError {
-        kind: "exit".to_owned(),
+fn failure() -> Failure {
+    Failure {
+        kind: FailureKind::Exit,
         message: "no such file".to_owned(),
         class: ErrorClass::Retryable,
     }
+}
+
+fn unanswered() -> RunError {
+    RunError::from(&failure())
 }
 
 fn child() -> Child {
@@ -61,7 +65,7 @@ fn what_a_run_does_is_a_line_each() {
             writer.ask_ended(1, Ok("yes"), at(7000)).unwrap();
             writer.ask_started(at(7000)).unwrap();
             writer
-                .ask_ended(2, Err((RunState::Timeout, failure())), at(8000))
+                .ask_ended(2, Err((RunState::Timeout, unanswered())), at(8000))
                 .unwrap();
         },
         expect![[r#"
@@ -93,8 +97,8 @@ fn each_end_has_its_lines_in_their_order() {
     check(
         |writer| {
             writer.cli_usage(used, None, json!({"input_tokens": 100}));
-            writer.provider_ended(&Ending::Done, "", at(1000)).unwrap();
-            writer.finish(Ending::Done, at(1500)).unwrap();
+            writer.provider_ended(&Outcome::Done, "", at(1000)).unwrap();
+            writer.finish(&Outcome::Done, at(1500)).unwrap();
         },
         expect![[r#"
             {"ts":"2026-01-02T03:04:05Z","event":"daemon_start"}
@@ -105,10 +109,10 @@ fn each_end_has_its_lines_in_their_order() {
     );
     check(
         |writer| {
-            let end = Ending::Failed(failure());
+            let end = Outcome::Failed(failure());
             writer.cli_usage(used, None, json!({}));
             writer.provider_ended(&end, "half", at(1000)).unwrap();
-            writer.finish(end, at(1500)).unwrap();
+            writer.finish(&end, at(1500)).unwrap();
         },
         expect![[r#"
             {"ts":"2026-01-02T03:04:05Z","event":"daemon_start"}
@@ -124,12 +128,9 @@ fn each_end_has_its_lines_in_their_order() {
         let mut writer = home.run(start());
         writer.spawned(child(), Vec::new(), at(1)).unwrap();
         writer.stopping(reason, None, at(1000)).unwrap();
-        let killed = Exit {
-            code: None,
-            signal: Some(9),
-        };
+        let killed = Exit::Signal(9);
         writer.exited(killed, at(1500)).unwrap();
-        writer.finish(Ending::Done, at(1500)).unwrap();
+        writer.finish(&Outcome::Done, at(1500)).unwrap();
         let expected = format!(
             "{{\"ts\":\"2026-01-02T03:04:05Z\",\"event\":\"daemon_start\"}}\n\
              {{\"ts\":\"2026-01-02T03:04:06Z\",\"event\":\"daemon_cli_terminate\",\"reason\":\"{reason}\",\"signal\":\"SIGTERM\",\"returncode\":-9}}\n\
@@ -241,7 +242,7 @@ fn both_ledgers_hold_a_row_for_each_call_that_used_something() {
             .model_call(used, "m", "https://x.y/v1", at(at_ms))
             .unwrap();
     }
-    writer.finish(Ending::Done, at(3000)).unwrap();
+    writer.finish(&Outcome::Done, at(3000)).unwrap();
     let rows = text(&run);
     expect![[r#"
         {"source":"daemon","em_id":"em-1","run_id":"RUN","ts":"2026-01-02T03:04:05Z","input":0,"output":0,"thinking":0,"cached":1,"model":"m","endpoint":"https://x.y/v1"}

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use daemon_run_folder::{
-    Budget, Child, CliTokens, Dropped, Ending, Exit, GroupId, OutputStream, Preset, RunState,
+    Budget, Child, CliTokens, Dropped, Exit, GroupId, Outcome, OutputStream, Preset, RunState,
     SandboxRecord, Start, StopReason, Tokens, ToolStatus, Truncation, Writer,
 };
 use expect_test::expect;
@@ -140,10 +140,7 @@ fn child() -> Child {
 
 /// Does to a run all that can be done to it.
 fn whole_life(writer: &mut Writer) {
-    let exit = Exit {
-        code: Some(0),
-        signal: None,
-    };
+    let exit = Exit::Code(0);
     let used = Tokens {
         input: 75,
         output: 7,
@@ -171,9 +168,9 @@ fn whole_life(writer: &mut Writer) {
     writer.exited(exit, at(22_500)).unwrap();
     let text = format!("{}{}", "é".repeat(200), "more");
     writer
-        .provider_ended(&Ending::Done, &text, at(22_600))
+        .provider_ended(&Outcome::Done, &text, at(22_600))
         .unwrap();
-    writer.finish(Ending::Done, at(22_700)).unwrap();
+    writer.finish(&Outcome::Done, at(22_700)).unwrap();
     writer.ask_started(at(30_000)).unwrap();
     writer.ask_ended(1, Ok("yes"), at(31_000)).unwrap();
     writer.published(41, at(32_000)).unwrap();
@@ -293,7 +290,7 @@ fn what_is_not_known_stays_at_the_end_through_every_write() {
     fs::write(folder.document(), more).unwrap();
     let mut writer = Writer::adopt(folder.clone(), at(1)).unwrap();
     writer.tool_start("t", "{}", at(2_000)).unwrap();
-    writer.finish(Ending::Done, at(3_000)).unwrap();
+    writer.finish(&Outcome::Done, at(3_000)).unwrap();
     writer.published(1, at(3_000)).unwrap();
     let shown = text(folder.document());
     let (before, after) = shown.split_once("  \"notified_seq\": 1").unwrap();
@@ -331,7 +328,7 @@ fn a_tool_is_in_use_until_it_ends_or_its_turn_or_its_run_does() {
         |writer| writer.turn(2, at(3000)).unwrap(),
         |writer| {
             assert_eq!(
-                writer.finish(Ending::Done, at(3000)).unwrap(),
+                writer.finish(&Outcome::Done, at(3000)).unwrap(),
                 RunState::Done
             );
         },
@@ -359,7 +356,7 @@ fn what_a_program_used_counts_after_success_alone() {
             writer.stopping(reason, None, at(1)).unwrap();
         }
         assert_eq!(document(writer.folder()).cli_tokens, CliTokens::default());
-        writer.finish(Ending::Done, at(2)).unwrap();
+        writer.finish(&Outcome::Done, at(2)).unwrap();
         let found = document(writer.folder());
         let total = Tokens {
             input: 75 * calls,

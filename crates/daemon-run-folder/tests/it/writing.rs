@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use daemon_run_folder::{
-    ActivationLink, Child, Ending, Exit, Folder, OutputStream, RunState, Speaker, StopReason,
+    ActivationLink, Child, Exit, Folder, Outcome, OutputStream, RunState, Speaker, StopReason,
     Tokens, ToolStatus, Truncation, Writer,
 };
 use expect_test::expect;
@@ -85,16 +85,8 @@ fn the_document_has_its_keys_in_their_order() {
     writer
         .stopping(StopReason::Timeout, Some("60 s"), at(61_000))
         .unwrap();
-    writer
-        .exited(
-            Exit {
-                code: None,
-                signal: Some(15),
-            },
-            at(61_500),
-        )
-        .unwrap();
-    writer.finish(Ending::Done, at(61_500)).unwrap();
+    writer.exited(Exit::Signal(15), at(61_500)).unwrap();
+    writer.finish(&Outcome::Done, at(61_500)).unwrap();
     expect![[r#"
         {
           "data_version": 1,
@@ -226,19 +218,11 @@ fn a_good_run_leaves_its_events_in_order() {
         )
         .unwrap();
     writer
-        .provider_ended(&Ending::Done, "Fixed.", at(1500))
+        .provider_ended(&Outcome::Done, "Fixed.", at(1500))
         .unwrap();
-    writer
-        .exited(
-            Exit {
-                code: Some(0),
-                signal: None,
-            },
-            at(1600),
-        )
-        .unwrap();
+    writer.exited(Exit::Code(0), at(1600)).unwrap();
     assert_eq!(
-        writer.finish(Ending::Done, at(1700)).unwrap(),
+        writer.finish(&Outcome::Done, at(1700)).unwrap(),
         RunState::Done
     );
 
@@ -318,6 +302,6 @@ fn secrets_leave_with_the_end_of_the_run() {
     let mut writer = home.run(start());
     fs::create_dir(writer.folder().private()).unwrap();
     fs::write(writer.folder().private().join("mcp.json"), "secret").unwrap();
-    writer.finish(Ending::Done, at(10)).unwrap();
+    writer.finish(&Outcome::Done, at(10)).unwrap();
     assert!(!writer.folder().private().exists());
 }

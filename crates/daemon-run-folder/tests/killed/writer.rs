@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 
 use daemon_run_folder::{
-    Document, Dropped, Ending, Folder, Handle, Owner, Reading, RunState, Start, Writer,
+    Document, Dropped, Folder, Handle, Outcome, Owner, Reading, RunState, Start, Writer,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -178,7 +178,7 @@ fn a_thousand_readers_see_the_old_document_or_the_new_one_though_its_writer_is_k
     assert!(hits >= HITS, "{hits} kills hit a write");
     let mut writer = Writer::adopt(folder.clone(), at(9)).unwrap();
     assert_eq!(temporaries(&folder), 0, "the next writer clears them away");
-    writer.finish(Ending::Done, at(10)).unwrap();
+    writer.finish(&Outcome::Done, at(10)).unwrap();
     let ended = document(&folder);
     assert_eq!((ended.state, ended.dropped.lines), (RunState::Done, last));
 }

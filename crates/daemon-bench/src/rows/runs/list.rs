@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use daemon_run_folder::{Ending, Folder, Handle, Owner, RunId, Start, Writer};
+use daemon_run_folder::{Folder, Handle, Outcome, Owner, RunId, Start, Writer};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -128,9 +128,9 @@ fn ended(runs: &Path, start: Timestamp) -> Result<Folder> {
     first.call_parameters = parameters;
     let mut writer = Writer::start(reserved, first, start)?;
     let end = start + SignedDuration::from_secs(60);
-    writer.provider_ended(&Ending::Done, &"Two links were repaired. ".repeat(20), end)?;
+    writer.provider_ended(&Outcome::Done, &"Two links were repaired. ".repeat(20), end)?;
     writer
-        .finish(Ending::Done, end)
+        .finish(&Outcome::Done, end)
         .context("a fresh run ends")?;
     writer.published(1, end)?;
     Ok(writer.folder().clone())

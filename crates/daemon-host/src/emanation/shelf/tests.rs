@@ -2,7 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use daemon_run_folder::{Ending, Folder, Owner, Reading, RunId, Start, Writer};
+use daemon_run_folder::{Folder, Outcome, Owner, Reading, RunId, Start, Writer};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -31,9 +31,9 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     );
     let mut writer = Writer::start(reserved, start, now).unwrap();
     writer
-        .provider_ended(&Ending::Done, "2 links", now)
+        .provider_ended(&Outcome::Done, "2 links", now)
         .unwrap();
-    writer.finish(Ending::Done, now).unwrap();
+    writer.finish(&Outcome::Done, now).unwrap();
     serde_json::to_value(writer.document()).unwrap()
 });
 

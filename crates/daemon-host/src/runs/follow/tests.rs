@@ -32,7 +32,7 @@ impl Run for Talk {
         Ok(Asked::Joined)
     }
 
-    async fn cancel(&mut self, _: CancelReason) -> Result<(), ProviderError> {
+    async fn cancel(&mut self, _: StopReason) -> Result<(), ProviderError> {
         Ok(())
     }
 }

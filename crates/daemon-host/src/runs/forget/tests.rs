@@ -1,4 +1,4 @@
-use daemon_run_folder::{Ending, Handle, Owner, Start, Writer};
+use daemon_run_folder::{Handle, Outcome, Owner, Start, Writer};
 use jiff::SignedDuration;
 
 use super::*;
@@ -22,7 +22,7 @@ fn begun(runs: &Path, handle: &str) -> Writer {
 
 fn ended(runs: &Path, handle: &str) -> Writer {
     let mut writer = begun(runs, handle);
-    writer.finish(Ending::Done, at(10)).expect("an end");
+    writer.finish(&Outcome::Done, at(10)).expect("an end");
     writer
 }
 

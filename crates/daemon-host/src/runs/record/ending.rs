@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use daemon_provider::{CancelReason, Class, Outcome};
-use daemon_run_folder::{Ending, ErrorClass, FinishError, RunError, RunState, StopReason};
+use daemon_provider::Outcome;
+use daemon_run_folder::{FinishError, RunError, RunState};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
@@ -42,8 +42,7 @@ impl Record {
         let try_end = |record: &mut Self, now| record.try_end(&outcome, &text, now);
         let written = self.persist("the end of a run", stop, try_end).await;
         if written == Written::FolderIsGone {
-            self.writer
-                .finish_unrecorded(ending(&outcome), random::now());
+            self.writer.finish_unrecorded(&outcome, random::now());
         }
         if written != Written::Stopped {
             self.finished = Some(random::now());
@@ -108,43 +107,12 @@ impl Record {
     ) -> Result<(), FinishError> {
         if let Outcome::Stopped(why) = outcome {
             // Where the stop came before there was anything to signal, its reason is not stored yet.
-            self.writer.stopping(reason(*why), None, now)?;
+            self.writer.stopping(*why, None, now)?;
         }
-        let ending = ending(outcome);
-        self.writer.provider_ended(&ending, text, now)?;
-        match self.writer.finish(ending, now) {
+        self.writer.provider_ended(outcome, text, now)?;
+        match self.writer.finish(outcome, now) {
             Ok(_) | Err(FinishError::HasEnded { .. }) => Ok(()),
             Err(error) => Err(error),
         }
-    }
-}
-
-/// Returns a reason to stop as folders name it.
-pub(super) fn reason(why: CancelReason) -> StopReason {
-    match why {
-        CancelReason::Timeout => StopReason::Timeout,
-        CancelReason::Idle => StopReason::Idle,
-        CancelReason::Reclaim => StopReason::Reclaim,
-        CancelReason::AgentStop => StopReason::AgentStop,
-        CancelReason::LostLease => StopReason::LostLease,
-        CancelReason::Budget => StopReason::Budget,
-        CancelReason::Resource => StopReason::Resource,
-        CancelReason::Grace => StopReason::Grace,
-    }
-}
-
-/// Returns an outcome as folders name it; [`Ending::verdict`] tells the state and the class it leads to.
-pub(crate) fn ending(outcome: &Outcome) -> Ending {
-    match outcome {
-        Outcome::Done => Ending::Done,
-        Outcome::Failed(failure) => Ending::Failed(RunError {
-            kind: failure.kind.as_str().to_owned(),
-            message: failure.message.clone(),
-            class: match failure.class {
-                Class::Retryable => ErrorClass::Retryable,
-                Class::Final => ErrorClass::Final,
-            },
-        }),
-        Outcome::Stopped(why) => Ending::Stopped(reason(*why)),
     }
 }

@@ -1,20 +1,7 @@
 //! What folders call the things of a run.
 
-use daemon_provider::{Exit, MicroUsd, Usage};
+use daemon_provider::{MicroUsd, Usage};
 use daemon_run_folder::Tokens;
-
-pub(super) fn exit_of(exit: Exit) -> daemon_run_folder::Exit {
-    match exit {
-        Exit::Code(code) => daemon_run_folder::Exit {
-            code: Some(code),
-            signal: None,
-        },
-        Exit::Signal(signal) => daemon_run_folder::Exit {
-            code: None,
-            signal: Some(signal),
-        },
-    }
-}
 
 pub(super) fn tokens(usage: &Usage) -> Tokens {
     Tokens {

@@ -1,4 +1,4 @@
-//! The identities of runs and of groups of runs.
+//! The ids of runs and of groups of runs.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -8,50 +8,40 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-/// The identity of a run, which is also the name of its folder: `em-<n>-<YYYYMMDD>-<HHMMSS>-<6 hex>`.
+/// The id of a run, which is also the name of its folder: `em-<n>-<YYYYMMDD>-<HHMMSS>-<6 hex>`.
 ///
-/// The order of runs is that of their starts.
+/// Ids are ordered by the start of their runs first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId {
+    // The derived order compares the fields in this order.
     started: DateTime,
     handle: Handle,
     random: [u8; 3],
 }
 
-/// The short name of a run, `em-<n>`, unique among the live runs of one parent only.
+/// The short name of a run, `em-<n>`. It is unique among the live runs of one parent only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub NonZeroU32);
 
-/// The identity of the runs that were dispatched together: `dg-<YYYYMMDD>-<HHMMSS>-<6 hex>`.
+/// The id of the runs that one call dispatched: `dg-<YYYYMMDD>-<HHMMSS>-<6 hex>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId {
     started: DateTime,
     random: [u8; 3],
 }
 
-/// The text names no run, handle or group.
+/// The text is not the id of a run, a handle or the id of a group.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` does not name a {what}")]
-pub struct InvalidId {
+pub struct ParseIdError {
     what: &'static str,
     text: String,
 }
 
-/// The machine gave no random bytes.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot draw random bytes")]
-pub struct DrawError(#[from] getrandom::Error);
-
 impl RunId {
-    /// Makes the identity of a run that starts at `now`, with random bytes from the machine.
+    /// Makes the id of a run that starts at `started`, which is cut to the second in UTC.
     ///
-    /// # Errors
-    /// The machine gave no random bytes.
-    pub fn draw(handle: Handle, now: Timestamp) -> Result<Self, DrawError> {
-        Ok(Self::new(handle, now, random()?))
-    }
-
-    /// Makes the identity of a run from its parts.
+    /// `random` distinguishes runs with the same handle and second. A caller whose id is taken draws other bytes.
     pub fn new(handle: Handle, started: Timestamp, random: [u8; 3]) -> Self {
         Self {
             started: second(started),
@@ -65,29 +55,20 @@ impl RunId {
         self.handle
     }
 
-    /// Returns the second the run started in.
+    /// Returns the second in which the run started.
     pub fn started(&self) -> Timestamp {
         utc(self.started)
     }
 }
 
 impl GroupId {
-    /// Makes the identity of a group that is dispatched at `now`, with random bytes from the machine.
-    ///
-    /// # Errors
-    /// The machine gave no random bytes.
-    pub fn draw(now: Timestamp) -> Result<Self, DrawError> {
-        Ok(Self {
-            started: second(now),
-            random: random()?,
-        })
+    /// Makes the id of a group that is dispatched at `started`, which is cut to the second in UTC.
+    pub fn new(started: Timestamp, random: [u8; 3]) -> Self {
+        Self {
+            started: second(started),
+            random,
+        }
     }
-}
-
-fn random() -> Result<[u8; 3], DrawError> {
-    let mut bytes = [0; 3];
-    getrandom::fill(&mut bytes)?;
-    Ok(bytes)
 }
 
 fn second(time: Timestamp) -> DateTime {
@@ -101,7 +82,7 @@ fn second(time: Timestamp) -> DateTime {
 fn utc(time: DateTime) -> Timestamp {
     TimeZone::UTC
         .to_timestamp(time)
-        .expect("the parser and the constructor admit only timestamps")
+        .expect("the parser and the constructors accept only timestamps")
 }
 
 impl fmt::Display for Handle {
@@ -122,7 +103,7 @@ impl fmt::Display for GroupId {
     }
 }
 
-/// What both kinds of identity end in.
+/// The time and the random bytes that both kinds of id end with.
 struct Tail(DateTime, [u8; 3]);
 
 impl fmt::Display for Tail {
@@ -158,22 +139,22 @@ impl Tail {
         TimeZone::UTC.to_timestamp(time).ok()?;
         let number = u32::from_str_radix(hex, 16).ok()?;
         let [_, a, b, c] = number.to_be_bytes();
-        // The calendar admits a leap second, and reads it as the second before.
+        // `strptime` accepts a leap second and reads it as the second before, so two texts would give the same id.
         Some(Self(time, [a, b, c])).filter(|tail| tail.to_string() == text)
     }
 }
 
-fn invalid(what: &'static str, text: &str) -> InvalidId {
-    InvalidId {
+fn invalid(what: &'static str, text: &str) -> ParseIdError {
+    ParseIdError {
         what,
         text: text.to_owned(),
     }
 }
 
 impl FromStr for Handle {
-    type Err = InvalidId;
+    type Err = ParseIdError;
 
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
+    fn from_str(text: &str) -> Result<Self, ParseIdError> {
         text.strip_prefix("em-")
             .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
             .filter(|digits| !digits.starts_with('0'))
@@ -184,9 +165,9 @@ impl FromStr for Handle {
 }
 
 impl FromStr for RunId {
-    type Err = InvalidId;
+    type Err = ParseIdError;
 
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
+    fn from_str(text: &str) -> Result<Self, ParseIdError> {
         let parse = || {
             let dash = text.strip_prefix("em-")?.find('-')? + 3;
             let Tail(started, random) = Tail::parse(&text[dash + 1..])?;
@@ -201,9 +182,9 @@ impl FromStr for RunId {
 }
 
 impl FromStr for GroupId {
-    type Err = InvalidId;
+    type Err = ParseIdError;
 
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
+    fn from_str(text: &str) -> Result<Self, ParseIdError> {
         text.strip_prefix("dg-")
             .and_then(Tail::parse)
             .map(|Tail(started, random)| Self { started, random })
@@ -218,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_its_handle_its_start_and_chance() {
+    fn an_id_consists_of_handle_start_and_random_bytes() {
         let started: Timestamp = "2026-01-02T03:04:05.678Z".parse().unwrap();
         let id = RunId::new("em-5".parse().unwrap(), started, [0x0a, 0x1b, 0x2c]);
         assert_eq!(id.to_string(), "em-5-20260102-030405-0a1b2c");
@@ -229,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn later_runs_are_greater_whatever_their_handles() {
+    fn a_later_run_is_greater_than_an_earlier_one_with_a_higher_handle() {
         let earlier: RunId = "em-9-20260102-030405-ffffff".parse().unwrap();
         let later: RunId = "em-1-20260102-030406-000000".parse().unwrap();
         assert!(earlier < later);
     }
 
     #[test]
-    fn what_is_not_the_grammar_is_refused() {
+    fn text_outside_the_grammar_is_rejected() {
         for text in [
             "",
             "em-0-20260102-030405-0a1b2c",
@@ -266,7 +247,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_the_parser_panic(text in "(em-|dg-)?[-0-9a-f\u{e9}]{0,30}") {
+        fn the_parser_accepts_only_what_formatting_produces(text in "(em-|dg-)?[-0-9a-f\u{e9}]{0,30}") {
             if let Ok(id) = text.parse::<RunId>() {
                 prop_assert_eq!(id.to_string(), text);
             }
