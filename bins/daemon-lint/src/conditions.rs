@@ -1,6 +1,6 @@
 //! What the interpreter makes of a file's conditions, as data for the rules.
 
-use daemon_spec::{DaemonFile, List};
+use daemon_spec::{DaemonFile, FieldList};
 use daemon_validate::{ConditionStatus, ConditionVerdict, Correction};
 use daemon_watch::{Interpretation, Interpreter, Span, Status, TimeKind};
 
@@ -8,12 +8,12 @@ use crate::own_output::could_match_own_output;
 
 /// Returns the verdicts on the entries of `watch` that are text, in order.
 pub(crate) fn verdicts(interpreter: &dyn Interpreter, file: &DaemonFile) -> Vec<ConditionVerdict> {
-    let conditions = file.watch().value().into_iter().flat_map(List::texts);
+    let conditions = file.watch().value().into_iter().flat_map(FieldList::texts);
     let routines: Vec<String> = file
         .routines()
         .value()
         .into_iter()
-        .flat_map(List::texts)
+        .flat_map(FieldList::texts)
         .map(|routine| routine.value.to_lowercase())
         .collect();
     let mut meanings: Vec<Interpretation> = Vec::new();

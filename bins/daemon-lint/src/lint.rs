@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use daemon_cron::Zone;
-use daemon_spec::{Code, DaemonFile, Diagnostic, Parse, Severity, Source, Span, parse};
+use daemon_spec::{Code, DaemonFile, Diagnostic, Parse, Severity, SourceText, Span, parse};
 use daemon_validate::{Profile, SupportEntry};
 use daemon_watch::Grammar;
 use jiff::Timestamp;
@@ -46,7 +46,7 @@ impl Linted {
         Some(id).filter(|id| !id.is_empty())
     }
 
-    pub(crate) fn source(&self) -> Option<&Source> {
+    pub(crate) fn source(&self) -> Option<&SourceText> {
         self.file.as_ref().map(DaemonFile::source)
     }
 

@@ -339,7 +339,7 @@ impl<'a> Linting<'a> {
             Target::Report => report.print(self.format, is_coloured, streams.output)?,
             Target::Text => {
                 let text = self.files.first().and_then(Linted::source);
-                let text = text.map(daemon_spec::Source::as_bytes);
+                let text = text.map(daemon_spec::SourceText::as_bytes);
                 streams.output.write_all(text.unwrap_or_default())?;
                 report.print(self.format, is_coloured, streams.notes)?;
             }

@@ -3,7 +3,7 @@
 //! A wording is somebody else's text: it exists only where this interpreter reads it as `mapped`, is short, stands on one
 //! line and holds nothing that a terminal or a page would act on.
 
-use daemon_spec::List;
+use daemon_spec::FieldList;
 use daemon_validate::is_unseen;
 use daemon_watch::{Clause, Interpretation, Status, interpret};
 
@@ -41,7 +41,7 @@ impl Unclear {
         let (Some(file), Some(source)) = (&linted.file, linted.source()) else {
             return Vec::new();
         };
-        let conditions = file.watch().value().into_iter().flat_map(List::texts);
+        let conditions = file.watch().value().into_iter().flat_map(FieldList::texts);
         let is_secret = |condition: &daemon_spec::Text| {
             let secrets = linted.diagnostics.iter();
             secrets

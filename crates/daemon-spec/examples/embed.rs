@@ -1,11 +1,11 @@
-//! Embeds the parser alone: reads one daemon file, prints its fields and what is wrong with it.
+//! Parses a daemon file and prints its fields and diagnostics. It uses no other crate of the workspace.
 //!
 //! `cargo run -p daemon-spec --example embed -- path/to/DAEMON.md`
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use daemon_spec::{Field, List, Reading, Text, parse};
+use daemon_spec::{Completeness, Field, FieldList, Text, parse};
 
 const SAMPLE: &str = "---\nid: link-janitor\npurpose: Keeps relative links alive.\nwatch:\n  - when docs change\n\
                       routines:\n  - repair relative links\nschedule: 0 9 * * *\n---\nBe brief.\n";
@@ -26,7 +26,7 @@ fn main() -> std::io::Result<ExitCode> {
         ("routine", file.routines()),
         ("deny", file.deny()),
     ] {
-        for entry in list.value().into_iter().flat_map(List::texts) {
+        for entry in list.value().into_iter().flat_map(FieldList::texts) {
             let line = file.source().position(entry.span.start).line;
             writeln!(out, "{label:<9} {} (line {line})", entry.value)?;
         }
@@ -40,7 +40,7 @@ fn main() -> std::io::Result<ExitCode> {
             place.line, place.column, found.code, found.message
         )?;
     }
-    let is_usable = file.reading() == Reading::Whole && parsed.diagnostics.is_empty();
+    let is_usable = file.completeness() == Completeness::Whole && parsed.diagnostics.is_empty();
     Ok(if is_usable {
         ExitCode::SUCCESS
     } else {

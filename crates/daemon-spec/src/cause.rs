@@ -1,12 +1,12 @@
-//! What a syntax error in a value probably comes from, and whether quotes would mend it.
+//! The probable cause of a syntax error in a value, and whether quotes fix it.
 
 use crate::frame::is_blank;
 use crate::yaml::{SyntaxError, compose};
 use crate::{Diagnostic, Span, codes};
 
-/// Names the cause of `error` in the value `raw` at `value`.
+/// Returns the diagnostic for `error` in the value `raw` at `value`.
 ///
-/// The finding carries a fix exactly when the value reads as text once it is quoted.
+/// The diagnostic has a fix if and only if the quoted value is a valid string.
 pub(crate) fn of(value: Span, raw: &str, error: &SyntaxError) -> Diagnostic {
     let found = if begins_with_indicator(raw) {
         Some(codes::unquoted_indicator(value, raw))
@@ -15,9 +15,9 @@ pub(crate) fn of(value: Span, raw: &str, error: &SyntaxError) -> Diagnostic {
     } else {
         None
     };
-    found.filter(mends).unwrap_or_else(|| {
+    found.filter(has_valid_fix).unwrap_or_else(|| {
         let mut error = error.clone();
-        // A quote that never closes is noticed far behind the place to mend.
+        // The library notices an unclosed quote far after the place to correct.
         if raw.starts_with(['"', '\'']) || !value.contains(error.span) {
             let length = raw.chars().next().map_or(0, char::len_utf8);
             error.span = Span::new(value.start, value.start + length);
@@ -26,13 +26,14 @@ pub(crate) fn of(value: Span, raw: &str, error: &SyntaxError) -> Diagnostic {
     })
 }
 
-/// A fix is offered only if it does mend the value.
-fn mends(found: &Diagnostic) -> bool {
+/// Returns `true` if the value is valid YAML after the fix.
+fn has_valid_fix(found: &Diagnostic) -> bool {
     let edit = found.fix.as_ref().and_then(|fix| fix.edits.first());
     edit.is_some_and(|edit| compose(&format!("k: {}", edit.text), 0).error.is_none())
 }
 
-/// Text such as `*.md files`, `@team is asked`, `"help" is commented`, `[WIP] is removed`.
+/// Returns `true` for text such as `*.md files`, `@team is asked`, `"help" is commented` and
+/// `[WIP] is removed`.
 fn begins_with_indicator(raw: &str) -> bool {
     let Some(first) = raw.chars().next() else {
         return false;
@@ -53,13 +54,13 @@ fn begins_with_indicator(raw: &str) -> bool {
     }
 }
 
-/// Words stand after the bracket that closes.
+/// Returns `true` if words follow the closing bracket.
 fn follows(raw: &str, close: char) -> bool {
     raw.find(close)
         .is_some_and(|end| !is_blank(&raw[end + 1..]))
 }
 
-/// A colon that YAML takes for the end of a key.
+/// Returns `true` if the text has a colon that YAML reads as the end of a key.
 fn has_key_sign(raw: &str) -> bool {
     raw.contains(": ") || raw.lines().any(|line| line.trim_end().ends_with(':'))
 }

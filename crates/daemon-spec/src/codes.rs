@@ -1,10 +1,10 @@
-//! The diagnostics of reading, one function each, so that a code's words stand in one place.
+//! The diagnostics of parsing. Each has a function here, so that its wording is in one place.
 
 use crate::limits::{
     MAX_DEPTH, MAX_FILE_BYTES, MAX_FRONT_MATTER_BYTES, MAX_LIST_ENTRIES, MAX_NODES,
     MAX_STRING_BYTES,
 };
-use crate::yaml::{Note, NoteKind, SyntaxError};
+use crate::yaml::{SyntaxError, YamlNote, YamlNoteKind};
 use crate::{Code, Diagnostic, Fix, Severity, Span, quoted};
 
 const SKELETON: &str = "begin the file with a block such as:\n---\nid: my-daemon\npurpose: One sentence of intent.\n\
@@ -19,7 +19,8 @@ pub(crate) fn not_utf8(at: usize) -> Diagnostic {
 }
 
 pub(crate) fn holds_nul(at: usize) -> Diagnostic {
-    error(1, Span::new(at, at + 1), "the file holds a NUL byte").with_help("save the file as UTF-8")
+    error(1, Span::new(at, at + 1), "the file contains a NUL byte")
+        .with_help("save the file as UTF-8")
 }
 
 pub(crate) fn file_too_large() -> Diagnostic {
@@ -44,15 +45,15 @@ pub(crate) fn no_front_matter() -> Diagnostic {
     error(3, Span::at(0), "no `---` block at the top of the file").with_help(SKELETON)
 }
 
-/// Text or blank lines stand in `before`; blank ones can simply go.
+/// Reports text or blank lines in `before`. Blank lines can be deleted without loss.
 pub(crate) fn fence_position(before: Span, is_blank: bool) -> Diagnostic {
     let what = if is_blank {
-        "blank lines stand"
+        "blank lines precede"
     } else {
-        "text stands"
+        "text precedes"
     };
-    let found = error(4, before, format!("{what} before the opening `---`"))
-        .with_help("put `---` on line 1");
+    let found =
+        error(4, before, format!("{what} the opening `---`")).with_help("put `---` on line 1");
     if is_blank {
         found.with_fix(Fix::replace("delete the blank lines", before, ""))
     } else {
@@ -97,13 +98,13 @@ pub(crate) fn unquoted_indicator(value: Span, raw: &str) -> Diagnostic {
     error(
         12,
         value,
-        format!("the value begins with {shown}, which has a meaning of its own in YAML"),
+        format!("the value begins with {shown}, which has a special meaning in YAML"),
     )
     .with_help("quote the value")
     .with_fix(quote_fix(value, raw))
 }
 
-/// `whole` is what the author meant as one text; `lost` the part YAML takes for a comment.
+/// Reports that YAML reads `lost` as a comment, although `whole` is meant as one string.
 pub(crate) fn lost_to_comment(whole: Span, raw: &str, lost: Span, word: &str) -> Diagnostic {
     Diagnostic::new(
         Code::new(13),
@@ -116,7 +117,7 @@ pub(crate) fn lost_to_comment(whole: Span, raw: &str, lost: Span, word: &str) ->
 }
 
 fn quote_fix(value: Span, raw: &str) -> Fix {
-    // Single quotes fold lines just as unquoted text does.
+    // A single-quoted string folds its lines like an unquoted one, so the value stays the same.
     let text = if raw.contains(['\n', '\r']) {
         format!("'{}'", raw.replace('\'', "''"))
     } else {
@@ -160,23 +161,28 @@ fn alias_or_tag(span: Span, what: &str) -> Diagnostic {
         Code::new(16),
         Severity::Warning,
         span,
-        format!("{what} is not read alike everywhere"),
+        format!("YAML parsers differ in how they read {what}"),
     )
     .with_help("write the value out")
 }
 
-/// Turns a remark of the tree into a diagnostic; an alias to nothing is a value that begins with `*`.
-pub(crate) fn note(note: Note, text: &str) -> Diagnostic {
-    let Note { span, kind } = note;
+/// Returns the diagnostic of a note on the tree.
+pub(crate) fn note(note: YamlNote, text: &str) -> Diagnostic {
+    let YamlNote { span, kind } = note;
     let over = |what: String| too_large(span, what);
     match kind {
-        NoteKind::Anchor => alias_or_tag(span, "an anchor"),
-        NoteKind::Alias => alias_or_tag(span, "an alias"),
-        NoteKind::Tag => alias_or_tag(span, "a tag"),
-        NoteKind::UnknownAlias => unquoted_indicator(span, text),
-        NoteKind::TooManyNodes => over(format!("the YAML has more than {MAX_NODES} nodes")),
-        NoteKind::TooDeep => over(format!("the YAML nests deeper than {MAX_DEPTH}")),
-        NoteKind::LongString => over(format!("the text has more than {MAX_STRING_BYTES} bytes")),
-        NoteKind::LongList => over(format!("the list has more than {MAX_LIST_ENTRIES} entries")),
+        YamlNoteKind::Anchor => alias_or_tag(span, "an anchor"),
+        YamlNoteKind::Alias => alias_or_tag(span, "an alias"),
+        YamlNoteKind::Tag => alias_or_tag(span, "a tag"),
+        // An alias without an anchor is almost always a value such as `*.md` that needs quotes.
+        YamlNoteKind::UnknownAlias => unquoted_indicator(span, text),
+        YamlNoteKind::TooManyNodes => over(format!("the YAML has more than {MAX_NODES} nodes")),
+        YamlNoteKind::TooDeep => over(format!("the YAML nests deeper than {MAX_DEPTH}")),
+        YamlNoteKind::LongString => {
+            over(format!("the text has more than {MAX_STRING_BYTES} bytes"))
+        }
+        YamlNoteKind::LongList => {
+            over(format!("the list has more than {MAX_LIST_ENTRIES} entries"))
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a file, as data.
+//! Diagnostics and fixes, as data.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,10 +10,11 @@ use crate::Span;
 pub struct Code(u16);
 
 impl Code {
-    /// Makes the code with this number.
+    /// Creates the code with this number.
     ///
     /// # Panics
-    /// When `number` needs more than three digits.
+    ///
+    /// Panics if `number` has more than three digits.
     #[must_use]
     pub const fn new(number: u16) -> Self {
         assert!(number < 1000, "a diagnostic code has three digits");
@@ -33,7 +34,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// Text that is not a diagnostic code.
+/// The error of a string that is not a diagnostic code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeError {
     text: String,
@@ -54,7 +55,11 @@ impl std::error::Error for CodeError {}
 impl FromStr for Code {
     type Err = CodeError;
 
-    /// Reads `D201`; a lower-case `d` is accepted.
+    /// Parses `D` and three digits, such as `D201`. A lower-case `d` is accepted.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the string has another form.
     fn from_str(text: &str) -> Result<Self, CodeError> {
         let digits = text
             .strip_prefix(['D', 'd'])
@@ -68,14 +73,14 @@ impl FromStr for Code {
     }
 }
 
-/// How much a diagnostic weighs.
+/// The severity of a diagnostic, ordered from least to most severe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// Something to consider; never changes an exit code.
+    /// A suggestion. It does not change the exit code of a program.
     Advice,
-    /// Something that probably does not do what the author means.
+    /// A probable mistake.
     Warning,
-    /// The daemon cannot be used as it stands.
+    /// A mistake because of which the daemon, or a part of it, cannot be used.
     Error,
 }
 
@@ -97,25 +102,25 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One finding about a file.
+/// A problem of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Which rule speaks.
+    /// The code of the violated rule.
     pub code: Code,
-    /// How much it weighs.
+    /// The severity, which can depend on the profile.
     pub severity: Severity,
-    /// What is wrong, without a trailing period.
+    /// The problem, in lower case and without a trailing period.
     pub message: String,
-    /// Where; empty at byte 0 when it is about the whole file.
+    /// The byte range of the problem. Empty at byte 0 if it concerns the whole file.
     pub span: Span,
-    /// What to do about it.
+    /// Advice for the author, in the imperative.
     pub help: Option<String>,
-    /// An edit that removes the finding.
+    /// Edits that remove the problem, if there is an obvious way.
     pub fix: Option<Fix>,
 }
 
 impl Diagnostic {
-    /// Makes a diagnostic without help and without a fix.
+    /// Creates a diagnostic without help and without a fix.
     #[must_use]
     pub fn new(code: Code, severity: Severity, span: Span, message: impl Into<String>) -> Self {
         Self {
@@ -147,17 +152,17 @@ impl Diagnostic {
     }
 }
 
-/// Edits that together remove one finding.
+/// A set of edits that removes a diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// What the edits do, in the imperative.
+    /// A short description in the imperative, such as "quote the value".
     pub title: String,
-    /// The edits, in the order of their spans, none overlapping.
+    /// The edits, ordered by span. They do not overlap.
     pub edits: Vec<Edit>,
 }
 
 impl Fix {
-    /// Makes a fix of one edit.
+    /// Creates a fix of one edit.
     #[must_use]
     pub fn replace(title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
         Self {
@@ -170,28 +175,42 @@ impl Fix {
     }
 }
 
-/// One replacement of bytes by text.
+/// The replacement of a byte range by a string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// The bytes that go.
+    /// The byte range to replace. Empty for an insertion.
     pub span: Span,
-    /// What stands there instead.
+    /// The new text. Empty for a deletion.
     pub text: String,
 }
 
-/// A file after fixes were applied.
+/// The result of [`apply_fixes`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixed {
-    /// The new content.
+    /// The new content of the file.
     pub bytes: Vec<u8>,
-    /// How many fixes it contains; those that met an earlier one were left out.
+    /// The number of applied fixes. Fixes that conflict with an earlier one are not applied.
     pub applied: usize,
 }
 
-/// Applies fixes to a file, each whole or not at all.
+/// Applies fixes to the bytes of a file. Each fix is applied completely or not at all.
 ///
-/// A fix that touches bytes of an earlier one, or lies outside the file, is left out: linting the
+/// A fix that touches the bytes of an earlier fix, or is outside the file, is not applied. Parsing the
 /// result offers it again if it is still needed.
+///
+/// # Examples
+///
+/// ```
+/// use daemon_spec::{Fix, Span, apply_fixes};
+///
+/// let fixes = [
+///     Fix::replace("rename", Span::new(4, 5), "b"),
+///     Fix::replace("conflicts with the first", Span::new(4, 5), "c"),
+/// ];
+/// let fixed = apply_fixes(b"id: a\n", &fixes);
+/// assert_eq!(fixed.bytes, b"id: b\n");
+/// assert_eq!(fixed.applied, 1);
+/// ```
 pub fn apply_fixes<'a>(bytes: &[u8], fixes: impl IntoIterator<Item = &'a Fix>) -> Fixed {
     let mut accepted: Vec<&Edit> = Vec::new();
     let mut applied = 0;
@@ -222,8 +241,9 @@ pub fn apply_fixes<'a>(bytes: &[u8], fixes: impl IntoIterator<Item = &'a Fix>) -
     }
 }
 
-/// Two edits touch when they share a byte or stand at the same place.
+/// Returns `true` if two edits share a byte or have the same position.
 fn touches(a: Span, b: Span) -> bool {
+    // Two insertions at the same place have no defined order, so they conflict too.
     if a.is_empty() || b.is_empty() {
         return a.start <= b.end && b.start <= a.end;
     }

@@ -1,62 +1,64 @@
-//! A YAML document beside a daemon file, read by the same reader and within the same budget.
+//! YAML documents that are not daemon files, parsed by the same parser within the same limits.
 
 use std::fmt;
 
 use crate::limits::{MAX_DEPTH, MAX_NODES};
-use crate::yaml::{Kind, NodeId, NoteKind, Tree, compose};
+use crate::yaml::{NodeId, NodeKind, YamlNoteKind, YamlTree, compose};
 use crate::{Shape, Span};
 
-/// A YAML document whose every value keeps its place.
+/// A YAML document with the span of every value.
 ///
-/// It is for files that belong to daemons without being one, such as an author's tests. What two YAML readers take for
-/// different things, and what stands for text elsewhere, is refused: tags, anchors and aliases.
+/// It is for files that belong to a daemon but are not daemon files, such as an author's tests. Tags,
+/// anchors and aliases are rejected, because YAML parsers treat them differently.
+///
+/// # Examples
 ///
 /// ```
-/// use daemon_spec::{Document, NodeValue};
+/// use daemon_spec::{YamlDocument, NodeValue};
 ///
 /// let text = "- name: first\n";
-/// let document = Document::read(text)?;
+/// let document = YamlDocument::read(text)?;
 /// let Some(NodeValue::List(entries)) = document.root().map(|root| root.value()) else { panic!("a list") };
 /// let NodeValue::Mapping(pairs) = entries[0].value() else { panic!("a mapping") };
 /// assert_eq!(&text[pairs[0].1.span().range()], "first");
 /// # Ok::<(), daemon_spec::DocumentError>(())
 /// ```
 #[derive(Debug)]
-pub struct Document<'a> {
-    tree: Tree<'a>,
+pub struct YamlDocument<'a> {
+    tree: YamlTree<'a>,
 }
 
-/// One value of a document.
+/// A value of a document.
 #[derive(Clone, Copy, Debug)]
-pub struct Node<'t> {
-    tree: &'t Tree<'t>,
+pub struct DocumentNode<'t> {
+    tree: &'t YamlTree<'t>,
     id: NodeId,
 }
 
-/// What a value is.
+/// The content of a document's value.
 #[derive(Clone, Debug)]
 pub enum NodeValue<'t> {
-    /// A word, a number, a text.
+    /// A string, number, boolean, date or null.
     Scalar {
-        /// What it says, without quotes.
+        /// The string after YAML's escapes, without quotes.
         text: &'t str,
-        /// What it is to YAML readers.
+        /// The type that YAML parsers give the value.
         shape: Shape,
     },
-    /// A list.
-    List(Vec<Node<'t>>),
-    /// Keys and their values, as written: a key may be there twice.
-    Mapping(Vec<(Node<'t>, Node<'t>)>),
+    /// A list, in source order.
+    List(Vec<DocumentNode<'t>>),
+    /// Pairs of key and value, in source order. A key can occur twice.
+    Mapping(Vec<(DocumentNode<'t>, DocumentNode<'t>)>),
 }
 
-/// Why a text is no such document.
+/// The error of a string that [`YamlDocument::read`] rejects. `Display` prints the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentError {
-    /// Where.
+    /// The byte range of the problem in the input.
     pub span: Span,
-    /// What is wrong.
+    /// The problem, in lower case and without a trailing period.
     pub message: String,
-    /// What to do about it.
+    /// Advice for the author, in the imperative.
     pub help: String,
 }
 
@@ -68,11 +70,13 @@ impl fmt::Display for DocumentError {
 
 impl std::error::Error for DocumentError {}
 
-impl<'a> Document<'a> {
-    /// Reads one document.
+impl<'a> YamlDocument<'a> {
+    /// Parses a document.
     ///
     /// # Errors
-    /// The first place that is not YAML, is beyond the [`limits`](crate::limits), or is a tag, an anchor or an alias.
+    ///
+    /// Returns an error for the first problem: invalid YAML, a value above the
+    /// [`limits`](crate::limits), or a tag, an anchor or an alias.
     pub fn read(text: &'a str) -> Result<Self, DocumentError> {
         let tree = compose(text, 0);
         if let Some(error) = &tree.error {
@@ -96,48 +100,48 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Returns the outermost value; none for a document without one.
-    pub fn root(&self) -> Option<Node<'_>> {
+    /// Returns the outermost value, or `None` if the document is empty.
+    pub fn root(&self) -> Option<DocumentNode<'_>> {
         let id = self.tree.root?;
-        Some(Node {
+        Some(DocumentNode {
             tree: &self.tree,
             id,
         })
     }
 }
 
-impl<'t> Node<'t> {
-    /// Returns its place, quotes and brackets included.
+impl<'t> DocumentNode<'t> {
+    /// Returns the byte range of the value, including quotes and brackets.
     pub fn span(self) -> Span {
         self.tree.node(self.id).span
     }
 
-    /// Reports whether it is a list or mapping in brackets.
+    /// Returns `true` if the value is a list or mapping in brackets.
     pub fn is_flow(self) -> bool {
         match &self.tree.node(self.id).kind {
-            Kind::List { is_flow, .. } | Kind::Mapping { is_flow, .. } => *is_flow,
-            Kind::Scalar { .. } | Kind::Alias(_) => false,
+            NodeKind::List { is_flow, .. } | NodeKind::Mapping { is_flow, .. } => *is_flow,
+            NodeKind::Scalar { .. } | NodeKind::Alias(_) => false,
         }
     }
 
-    /// Returns what it is.
+    /// Returns the content of the value.
     pub fn value(self) -> NodeValue<'t> {
         let tree = self.tree;
-        let at = |id: &NodeId| Node { tree, id: *id };
+        let at = |id: &NodeId| DocumentNode { tree, id: *id };
         match &tree.node(self.id).kind {
-            Kind::Scalar { text, shape, .. } => NodeValue::Scalar {
+            NodeKind::Scalar { text, shape, .. } => NodeValue::Scalar {
                 text,
                 shape: *shape,
             },
-            Kind::List { entries, .. } => NodeValue::List(entries.iter().map(at).collect()),
-            Kind::Mapping { pairs, .. } => NodeValue::Mapping(
+            NodeKind::List { entries, .. } => NodeValue::List(entries.iter().map(at).collect()),
+            NodeKind::Mapping { pairs, .. } => NodeValue::Mapping(
                 pairs
                     .iter()
                     .map(|(key, value)| (at(key), at(value)))
                     .collect(),
             ),
-            // `read` refuses them.
-            Kind::Alias(_) => NodeValue::Scalar {
+            // `read` rejects every document with an alias.
+            NodeKind::Alias(_) => NodeValue::Scalar {
                 text: "",
                 shape: Shape::Unreadable,
             },
@@ -145,36 +149,37 @@ impl<'t> Node<'t> {
     }
 }
 
-fn refusal(kind: NoteKind) -> Option<(String, String)> {
+fn refusal(kind: YamlNoteKind) -> Option<(String, String)> {
     let (message, help) = match kind {
-        NoteKind::Anchor => (
-            "an anchor is not read here".to_owned(),
+        YamlNoteKind::Anchor => (
+            "an anchor is not supported here".to_owned(),
             "write the value out",
         ),
-        NoteKind::Alias | NoteKind::UnknownAlias => (
-            "an alias is not read here".to_owned(),
+        YamlNoteKind::Alias | YamlNoteKind::UnknownAlias => (
+            "an alias is not supported here".to_owned(),
             "write the value out",
         ),
-        NoteKind::Tag => ("a tag is not read here".to_owned(), "delete it"),
-        NoteKind::TooManyNodes => (
+        YamlNoteKind::Tag => ("a tag is not supported here".to_owned(), "delete it"),
+        YamlNoteKind::TooManyNodes => (
             format!("the document has more than {MAX_NODES} values"),
             "split it into several files",
         ),
-        NoteKind::TooDeep => (
+        YamlNoteKind::TooDeep => (
             format!("values are nested deeper than {MAX_DEPTH} levels"),
             "move them to a file of their own",
         ),
-        // They bound the fields of a daemon file; a document is bounded by its values.
-        NoteKind::LongString | NoteKind::LongList => return None,
+        // These limits apply to the fields of a daemon file. A document is limited by its number of
+        // values.
+        YamlNoteKind::LongString | YamlNoteKind::LongList => return None,
     };
     Some((message, help.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Document, Node, NodeValue};
+    use super::{DocumentNode, NodeValue, YamlDocument};
 
-    fn shown(node: Node<'_>, text: &str) -> String {
+    fn shown(node: DocumentNode<'_>, text: &str) -> String {
         let place = &text[node.span().range()];
         match node.value() {
             NodeValue::Scalar { text, shape } => format!("{text}<{shape:?} {place}>"),
@@ -196,44 +201,44 @@ mod tests {
     }
 
     #[test]
-    fn every_value_keeps_its_place_and_its_shape() {
+    fn every_value_has_its_span_and_type() {
         let text = "- a: 'b'   # c\n  d: [true, 7]\n- \n";
-        let document = Document::read(text).expect("it is YAML");
-        let root = document.root().expect("it holds a list");
+        let document = YamlDocument::read(text).expect("the text is YAML");
+        let root = document.root().expect("the document is a list");
         assert_eq!(
             shown(root, text),
             "[{a<Text a>: b<Text 'b'>, d<Text d>: [true<Boolean true>, 7<Number 7>]}, ~<Null >]"
         );
         assert!(
-            Document::read("# nothing\n")
-                .expect("it is YAML")
+            YamlDocument::read("# nothing\n")
+                .expect("a comment is YAML")
                 .root()
                 .is_none()
         );
     }
 
     #[test]
-    fn what_readers_take_for_different_things_is_refused_with_its_place() {
+    fn anchors_aliases_tags_and_deep_nesting_are_rejected_with_their_span() {
         let refused = |text: &str| {
-            let error = Document::read(text).expect_err(text);
+            let error = YamlDocument::read(text).expect_err(text);
             (error.span.start, error.message)
         };
         assert_eq!(
             refused("a: &x 1\nb: *x\n"),
-            (3, "an anchor is not read here".to_owned())
+            (3, "an anchor is not supported here".to_owned())
         );
         assert_eq!(
             refused("a: *y\n"),
-            (3, "an alias is not read here".to_owned())
+            (3, "an alias is not supported here".to_owned())
         );
         assert_eq!(
             refused("a: !x 1\n"),
-            (3, "a tag is not read here".to_owned())
+            (3, "a tag is not supported here".to_owned())
         );
         assert_eq!(refused("a: [b\n").0, 3);
         let deep = "[".repeat(20) + &"]".repeat(20);
         assert_eq!(refused(&deep).1, "values are nested deeper than 16 levels");
         let long = format!("- {}\n", "x".repeat(20_000));
-        assert!(Document::read(&long).is_ok());
+        assert!(YamlDocument::read(&long).is_ok());
     }
 }

@@ -1,26 +1,28 @@
-//! From the YAML tree to the six fields.
+//! Conversion of the YAML tree to the six fields.
 
 use crate::file::{Fields, Layout};
 use crate::frame::slice;
-use crate::yaml::{Kind, Node, NodeId, Tree};
-use crate::{Diagnostic, Entry, Field, List, Member, Mistyped, Shape, Span, Style, Text, codes};
+use crate::yaml::{NodeId, NodeKind, YamlNode, YamlTree};
+use crate::{
+    Diagnostic, Field, FieldList, ListEntry, Member, Mistyped, Shape, Span, Style, Text, codes,
+};
 
-/// Merge keys may name mappings that themselves have merge keys, but not for ever.
+// A merged mapping can itself have a merge key. The limit ends a cycle of anchors.
 const MERGE_DEPTH: usize = 8;
 
 /// Reads the members of a tree into the fields that are still absent.
 pub(crate) struct FieldReader<'t, 'a> {
     pub(crate) text: &'a str,
-    pub(crate) tree: &'t Tree<'a>,
+    pub(crate) tree: &'t YamlTree<'a>,
     pub(crate) fields: &'t mut Fields,
     pub(crate) acc: &'t mut Vec<Diagnostic>,
 }
 
 impl<'t> FieldReader<'t, '_> {
-    /// Reads the mapping `root`; reports a root of another kind.
+    /// Reads the mapping `root`. Reports a root of another type.
     pub(crate) fn read(&mut self, root: NodeId) {
         let node = self.tree.node(root);
-        let Kind::Mapping {
+        let NodeKind::Mapping {
             pairs,
             is_tagged: false,
             ..
@@ -38,6 +40,7 @@ impl<'t> FieldReader<'t, '_> {
                 self.member(key, value);
             }
         }
+        // Merge keys come last, because a key of the front matter always wins over a merged one.
         for value in merges {
             self.merge(value, self.tree.node(value).span, MERGE_DEPTH);
         }
@@ -69,16 +72,16 @@ impl<'t> FieldReader<'t, '_> {
         }
     }
 
-    /// Fills the fields that no key of their own sets from the mappings a merge key names.
+    /// Fills the fields that are still absent from the mappings of a merge key.
     fn merge(&mut self, value: NodeId, at: Span, depth: usize) {
         let target = self.tree.resolve(value).filter(|_| depth > 0);
         match target.map(|target| &self.tree.node(target).kind) {
-            Some(Kind::List { entries, .. }) => {
+            Some(NodeKind::List { entries, .. }) => {
                 for &entry in entries {
                     self.merge(entry, at, depth - 1);
                 }
             }
-            Some(Kind::Mapping { pairs, .. }) => {
+            Some(NodeKind::Mapping { pairs, .. }) => {
                 for &(key, value) in pairs {
                     match self.key_text(key) {
                         Some("<<") => self.merge(value, at, depth - 1),
@@ -87,13 +90,13 @@ impl<'t> FieldReader<'t, '_> {
                     }
                 }
             }
-            Some(Kind::Scalar { .. } | Kind::Alias(_)) | None => {
+            Some(NodeKind::Scalar { .. } | NodeKind::Alias(_)) | None => {
                 self.acc.push(codes::merge_of_no_mapping(at));
             }
         }
     }
 
-    /// Sets a field that is still absent; `at` is the merge key its value comes through.
+    /// Sets a field that is still absent. `at` is the merge key that provides the value.
     fn set(&mut self, name: &str, key: Span, value: NodeId, at: Option<Span>) {
         if self
             .fields
@@ -119,10 +122,10 @@ impl<'t> FieldReader<'t, '_> {
         }
     }
 
-    fn list_field(&mut self, key: Span, value: NodeId, at: Option<Span>) -> Field<List> {
+    fn list_field(&mut self, key: Span, value: NodeId, at: Option<Span>) -> Field<FieldList> {
         let target = self.tree.resolve(value);
         let at = at.or_else(|| self.reference(value));
-        let Some(Kind::List {
+        let Some(NodeKind::List {
             entries,
             is_flow,
             is_tagged: false,
@@ -145,7 +148,7 @@ impl<'t> FieldReader<'t, '_> {
         }
         Field::Present {
             key,
-            value: List {
+            value: FieldList {
                 span,
                 layout,
                 entries,
@@ -153,11 +156,11 @@ impl<'t> FieldReader<'t, '_> {
         }
     }
 
-    pub(crate) fn entry(&self, id: NodeId, at: Option<Span>) -> Entry {
+    pub(crate) fn entry(&self, id: NodeId, at: Option<Span>) -> ListEntry {
         let at = at.or_else(|| self.reference(id));
         match self.scalar(id, at) {
-            Some((text, Shape::Text)) => Entry::Text(text),
-            _ => Entry::Mistyped(self.mistyped(id, at)),
+            Some((text, Shape::Text)) => ListEntry::Text(text),
+            _ => ListEntry::Mistyped(self.mistyped(id, at)),
         }
     }
 
@@ -174,12 +177,13 @@ impl<'t> FieldReader<'t, '_> {
         }
     }
 
-    /// The string a node is written as, and its shape; `at` is the reference it came through.
+    /// Returns the string of a scalar node and its type. `at` is the reference that leads to it.
     fn scalar(&self, id: NodeId, at: Option<Span>) -> Option<(Text, Shape)> {
         let target = self.tree.resolve(id)?;
-        let Kind::Scalar { text, style, shape } = &self.tree.node(target).kind else {
+        let NodeKind::Scalar { text, style, shape } = &self.tree.node(target).kind else {
             return None;
         };
+        // `~` and `null` are spellings of "no value", not words of the author.
         let value = if *shape == Shape::Null {
             String::new()
         } else {
@@ -204,46 +208,47 @@ impl<'t> FieldReader<'t, '_> {
 
     fn reference(&self, id: NodeId) -> Option<Span> {
         let node = self.tree.node(id);
-        matches!(node.kind, Kind::Alias(_)).then_some(node.span)
+        matches!(node.kind, NodeKind::Alias(_)).then_some(node.span)
     }
 
     fn shape(&self, id: NodeId) -> Shape {
         match &self.tree.node(id).kind {
-            Kind::Scalar { shape, .. } => *shape,
-            Kind::List {
+            NodeKind::Scalar { shape, .. } => *shape,
+            NodeKind::List {
                 is_tagged: false, ..
             } => Shape::List,
-            Kind::Mapping {
+            NodeKind::Mapping {
                 is_tagged: false, ..
             } => Shape::Mapping,
-            Kind::List { .. } | Kind::Mapping { .. } => Shape::Tagged,
-            Kind::Alias(_) => Shape::Unreadable,
+            NodeKind::List { .. } | NodeKind::Mapping { .. } => Shape::Tagged,
+            NodeKind::Alias(_) => Shape::Unreadable,
         }
     }
 
     fn key_text(&self, key: NodeId) -> Option<&'t str> {
-        let tree: &'t Tree<'_> = self.tree;
+        let tree: &'t YamlTree<'_> = self.tree;
         match &tree.node(key).kind {
-            Kind::Scalar { text, .. } => Some(text),
-            Kind::List { .. } | Kind::Mapping { .. } | Kind::Alias(_) => None,
+            NodeKind::Scalar { text, .. } => Some(text),
+            NodeKind::List { .. } | NodeKind::Mapping { .. } | NodeKind::Alias(_) => None,
         }
     }
 
-    /// The place of a scalar's words: without quotes, or below the sign of a block.
+    /// Returns the byte range of the words of a scalar: inside the quotes, or below the `|` or `>` of
+    /// a block.
     fn words(&self, id: NodeId) -> Span {
-        let Node { span, kind } = self.tree.node(id);
+        let YamlNode { span, kind } = self.tree.node(id);
         match kind {
-            Kind::Scalar {
+            NodeKind::Scalar {
                 style: Style::SingleQuoted | Style::DoubleQuoted,
                 ..
             } => {
-                // A syntax error may have cut the second quote off.
+                // After a syntax error the second quote can be missing.
                 Span::new(
                     span.start + 1,
                     span.end.saturating_sub(1).max(span.start + 1),
                 )
             }
-            Kind::Scalar {
+            NodeKind::Scalar {
                 style: Style::Block,
                 ..
             } => {
@@ -258,19 +263,19 @@ impl<'t> FieldReader<'t, '_> {
     }
 }
 
-/// What YAML takes for a comment though it was meant as text.
+/// Detection of text that YAML reads as a comment.
 impl FieldReader<'_, '_> {
-    pub(crate) fn comments(&mut self, entry: &Entry) {
+    pub(crate) fn comments(&mut self, entry: &ListEntry) {
         match entry {
-            Entry::Text(text) if text.style == Style::Plain => self.comment_after(text),
-            Entry::Mistyped(value) if value.shape == Shape::Null && value.span.is_empty() => {
+            ListEntry::Text(text) if text.style == Style::Plain => self.comment_after(text),
+            ListEntry::Mistyped(value) if value.shape == Shape::Null && value.span.is_empty() => {
                 self.comment_instead(value.span);
             }
-            Entry::Text(_) | Entry::Mistyped(_) => {}
+            ListEntry::Text(_) | ListEntry::Mistyped(_) => {}
         }
     }
 
-    /// `posted to #alerts`: one blank and a word right after the sign.
+    /// Reports `posted to #alerts`: a single space before `#`, and a word directly after it.
     fn comment_after(&mut self, text: &Text) {
         let rest = slice(self.text, Span::new(text.token.end, self.text.len()));
         if let Some(word) = rest.strip_prefix(' ').and_then(lost_word) {
@@ -288,7 +293,7 @@ impl FieldReader<'_, '_> {
         }
     }
 
-    /// `- #alerts`: the whole entry is gone.
+    /// Reports `- #alerts`, where the whole entry is read as a comment.
     fn comment_instead(&mut self, empty: Span) {
         let line = slice(self.text, Span::new(empty.start, self.text.len()));
         let blanks = line.len() - line.trim_start_matches(' ').len();
@@ -307,8 +312,9 @@ impl FieldReader<'_, '_> {
     }
 }
 
-/// The word a `#` stands right before, with the sign.
+/// Returns the word that directly follows a `#`, including the `#`.
 fn lost_word(rest: &str) -> Option<&str> {
+    // `# word`, with a space, is an ordinary comment.
     let name = rest.strip_prefix('#')?;
     let length = name
         .find(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'))
@@ -316,7 +322,7 @@ fn lost_word(rest: &str) -> Option<&str> {
     (length > 0).then(|| &rest[..=length])
 }
 
-/// Bytes up to the line break, without trailing blanks.
+/// Returns the number of bytes before the line break, without trailing blanks.
 fn line_length(rest: &str) -> usize {
     rest.find(['\n', '\r'])
         .map_or(rest, |end| &rest[..end])

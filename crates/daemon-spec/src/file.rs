@@ -1,28 +1,30 @@
-//! The typed view of one daemon file.
+//! A parsed daemon file with typed fields.
 
-use crate::{Shape, Source, Span, Text};
+use crate::{Shape, SourceText, Span, Text};
 
-/// The six fields of the format, in the order a file usually has them.
+/// The names of the six fields of the format, in their usual order.
 pub const FIELD_NAMES: [&str; 6] = ["id", "purpose", "watch", "routines", "deny", "schedule"];
 
-/// One field of the front matter: there, not there, or there with the wrong type.
+/// A field of the front matter.
+///
+/// An absent field of a file that was only partly read may exist; see [`DaemonFile::completeness`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Field<T> {
     /// The key does not occur.
     #[default]
     Absent,
-    /// The key occurs with a value of the right type, which may still be empty.
+    /// The key occurs with a value of the right type. The value can be empty.
     Present {
-        /// The key's place.
+        /// The byte range of the key.
         key: Span,
-        /// The value.
+        /// The string or list.
         value: T,
     },
     /// The key occurs with a value of another type.
     Mistyped {
-        /// The key's place.
+        /// The byte range of the key.
         key: Span,
-        /// What stands there.
+        /// The actual value.
         value: Mistyped,
     },
 }
@@ -37,7 +39,7 @@ impl<T> Field<T> {
         }
     }
 
-    /// Returns the key's place if the key occurs.
+    /// Returns the byte range of the key, or `None` if the key does not occur.
     #[must_use]
     pub const fn key(&self) -> Option<Span> {
         match self {
@@ -46,7 +48,7 @@ impl<T> Field<T> {
         }
     }
 
-    /// Reports whether the key does not occur.
+    /// Returns `true` if the key does not occur.
     #[must_use]
     pub const fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
@@ -54,65 +56,65 @@ impl<T> Field<T> {
 }
 
 impl Field<Text> {
-    pub(crate) fn of_entry(key: Span, entry: Entry) -> Self {
+    pub(crate) fn of_entry(key: Span, entry: ListEntry) -> Self {
         match entry {
-            Entry::Text(value) => Self::Present { key, value },
-            Entry::Mistyped(value) => Self::Mistyped { key, value },
+            ListEntry::Text(value) => Self::Present { key, value },
+            ListEntry::Mistyped(value) => Self::Mistyped { key, value },
         }
     }
 }
 
-/// A value that is not what its field, or its list, takes.
+/// A value whose type does not fit its field or list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistyped {
-    /// Its text in the file; empty, after the key or dash, for a value that is left out.
+    /// The byte range of the value. Empty and after the key or dash if there is no value.
     pub span: Span,
-    /// Its kind.
+    /// The actual type of the value.
     pub shape: Shape,
-    /// The string it is written as, when it is a scalar.
+    /// The author's spelling if the value is a scalar, such as `1.10` for a number.
     pub text: Option<Text>,
 }
 
 /// A list of the front matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct List {
-    /// From the first entry's dash, or the opening bracket, to the end of the last entry.
+pub struct FieldList {
+    /// The byte range from the first dash or the opening bracket to the end of the last entry.
     pub span: Span,
-    /// How it is laid out.
+    /// The notation of the list in the file.
     pub layout: Layout,
-    /// The entries in order.
-    pub entries: Vec<Entry>,
+    /// The entries in source order, including mistyped ones.
+    pub entries: Vec<ListEntry>,
 }
 
-impl List {
-    /// Walks the entries that are text.
+impl FieldList {
+    /// Returns the entries that are strings.
     pub fn texts(&self) -> impl Iterator<Item = &Text> {
-        self.entries.iter().filter_map(Entry::text)
+        self.entries.iter().filter_map(ListEntry::text)
     }
 }
 
-/// How a list or mapping is laid out.
+/// The notation of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
-    /// One entry a line, with dashes.
+    /// One entry per line, after a dash.
     Block,
-    /// Between brackets.
+    /// Entries between brackets.
     Flow,
-    /// Through an alias or a merge key; its entries stand elsewhere in the file.
+    /// An alias or a merge key. The entries are elsewhere in the file.
     Referenced,
 }
 
-/// One entry of a list.
+/// An entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum ListEntry {
     /// A string.
     Text(Text),
-    /// Anything else.
+    /// A value of another type.
     Mistyped(Mistyped),
 }
 
-impl Entry {
-    /// Returns the string, if it is one.
+impl ListEntry {
+    /// Returns the string, or `None` if the entry has another type.
     #[must_use]
     pub const fn text(&self) -> Option<&Text> {
         match self {
@@ -121,7 +123,7 @@ impl Entry {
         }
     }
 
-    /// Returns the entry's place: the words of a string, else the value's text.
+    /// Returns the byte range of the entry, without the quotes of a string.
     #[must_use]
     pub const fn span(&self) -> Span {
         match self {
@@ -130,7 +132,7 @@ impl Entry {
         }
     }
 
-    /// Returns the whole value's place, quotes included.
+    /// Returns the byte range of the entry, including quotes.
     #[must_use]
     pub const fn token(&self) -> Span {
         match self {
@@ -139,7 +141,7 @@ impl Entry {
         }
     }
 
-    /// Returns the kind of value.
+    /// Returns the type of the entry.
     #[must_use]
     pub const fn shape(&self) -> Shape {
         match self {
@@ -149,45 +151,45 @@ impl Entry {
     }
 }
 
-/// One key of the front matter with its value, known to the format or not.
+/// A key of the front matter with its value. The key can be unknown to the format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// The key as it reads.
+    /// The key after YAML's escapes.
     pub name: String,
-    /// The key's place; inside the quotes of a quoted key.
+    /// The byte range of the key, without quotes.
     pub key: Span,
-    /// The value's place, quotes included.
+    /// The byte range of the value, including quotes.
     pub value: Span,
-    /// The value's kind.
+    /// The type of the value.
     pub shape: Shape,
 }
 
-/// How much of the front matter could be read.
+/// The part of the front matter that could be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Reading {
-    /// None of it: the fields are absent because nothing was read.
+pub enum Completeness {
+    /// Nothing was read, so every field is absent.
     #[default]
     Nothing,
-    /// Parts of it, around an error: a field that is absent may only be hidden.
+    /// The front matter contains an error. An absent field may be hidden by it.
     Parts,
-    /// All of it.
+    /// The whole front matter was read. An absent field does not occur.
     Whole,
 }
 
-/// The fields of a front matter.
+/// The fields and members of a front matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fields {
     pub(crate) id: Field<Text>,
     pub(crate) purpose: Field<Text>,
-    pub(crate) watch: Field<List>,
-    pub(crate) routines: Field<List>,
-    pub(crate) deny: Field<List>,
+    pub(crate) watch: Field<FieldList>,
+    pub(crate) routines: Field<FieldList>,
+    pub(crate) deny: Field<FieldList>,
     pub(crate) schedule: Field<Text>,
     pub(crate) members: Vec<Member>,
 }
 
 impl Fields {
-    /// Returns the field of that name if it takes text.
+    /// Returns the field `name` if its type is a string.
     pub(crate) fn text_mut(&mut self, name: &str) -> Option<&mut Field<Text>> {
         match name {
             "id" => Some(&mut self.id),
@@ -197,8 +199,8 @@ impl Fields {
         }
     }
 
-    /// Returns the field of that name if it takes a list.
-    pub(crate) fn list_mut(&mut self, name: &str) -> Option<&mut Field<List>> {
+    /// Returns the field `name` if its type is a list.
+    pub(crate) fn list_mut(&mut self, name: &str) -> Option<&mut Field<FieldList>> {
         match name {
             "watch" => Some(&mut self.watch),
             "routines" => Some(&mut self.routines),
@@ -207,8 +209,9 @@ impl Fields {
         }
     }
 
-    /// Adds a member; false when an earlier one has the same name.
+    /// Adds a member. Returns `false` if an earlier member has the same name.
     pub(crate) fn add(&mut self, member: Member) -> bool {
+        // A linear search: the limits allow a few thousand keys, and a daemon file has about six.
         let is_first = self
             .members
             .iter()
@@ -218,11 +221,13 @@ impl Fields {
     }
 }
 
-/// A daemon file, read as far as it could be.
+/// A parsed daemon file.
+///
+/// It owns the bytes of the file. Fields are available as far as the front matter could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DaemonFile {
-    pub(crate) source: Source,
-    pub(crate) reading: Reading,
+    pub(crate) source: SourceText,
+    pub(crate) completeness: Completeness,
     pub(crate) front_matter: Option<Span>,
     pub(crate) is_flow: bool,
     pub(crate) body: Span,
@@ -230,39 +235,39 @@ pub struct DaemonFile {
 }
 
 impl DaemonFile {
-    /// Returns the file's content, byte for byte as it was given.
+    /// Returns the content of the file, with the exact bytes that were parsed.
     #[must_use]
-    pub const fn source(&self) -> &Source {
+    pub const fn source(&self) -> &SourceText {
         &self.source
     }
 
-    /// Gives the content back, byte for byte as it was given.
+    /// Returns the content of the file and drops the parsed fields.
     #[must_use]
-    pub fn into_source(self) -> Source {
+    pub fn into_source(self) -> SourceText {
         self.source
     }
 
-    /// Returns how much of the front matter could be read.
+    /// Returns which part of the front matter could be read.
     ///
-    /// Only after [`Reading::Whole`] does an absent field mean that the author left it out.
+    /// Only with [`Completeness::Whole`] does an absent field mean that the author left it out.
     #[must_use]
-    pub const fn reading(&self) -> Reading {
-        self.reading
+    pub const fn completeness(&self) -> Completeness {
+        self.completeness
     }
 
-    /// Returns what stands between the fences, if an opening fence was found.
+    /// Returns the byte range between the fences, or `None` without an opening fence.
     #[must_use]
     pub const fn front_matter(&self) -> Option<Span> {
         self.front_matter
     }
 
-    /// Returns where the body is: everything after the closing fence's line.
+    /// Returns the byte range of the body: everything after the line of the closing fence.
     #[must_use]
     pub const fn body(&self) -> Span {
         self.body
     }
 
-    /// Returns the body's text; empty when the file is not UTF-8.
+    /// Returns the body. It is empty if the file is not UTF-8.
     #[must_use]
     pub fn body_text(&self) -> &str {
         self.source.slice(self.body)
@@ -282,19 +287,19 @@ impl DaemonFile {
 
     /// Returns the field `watch`.
     #[must_use]
-    pub const fn watch(&self) -> &Field<List> {
+    pub const fn watch(&self) -> &Field<FieldList> {
         &self.fields.watch
     }
 
     /// Returns the field `routines`.
     #[must_use]
-    pub const fn routines(&self) -> &Field<List> {
+    pub const fn routines(&self) -> &Field<FieldList> {
         &self.fields.routines
     }
 
     /// Returns the field `deny`.
     #[must_use]
-    pub const fn deny(&self) -> &Field<List> {
+    pub const fn deny(&self) -> &Field<FieldList> {
         &self.fields.deny
     }
 
@@ -304,22 +309,23 @@ impl DaemonFile {
         &self.fields.schedule
     }
 
-    /// Returns every key of the front matter in order: known, unknown and repeated ones.
+    /// Returns all keys of the front matter in source order, including unknown and repeated ones.
     #[must_use]
     pub fn members(&self) -> &[Member] {
         &self.fields.members
     }
 
-    /// Walks the keys the format does not know.
+    /// Returns the keys that are not fields of the format.
     pub fn unknown(&self) -> impl Iterator<Item = &Member> {
         self.members()
             .iter()
             .filter(|member| !FIELD_NAMES.contains(&member.name.as_str()))
     }
 
-    /// Returns the lines to delete so that the key at `key` is gone, with its value.
+    /// Returns the lines to delete in order to remove the key at `key` with its value.
     ///
-    /// `None` when no member has that key, or the front matter is written between braces.
+    /// Returns `None` if no member has that key, or if the front matter is a mapping in braces, where
+    /// a line can contain several members.
     #[must_use]
     pub fn member_removal(&self, key: Span) -> Option<Span> {
         let member = self
@@ -332,11 +338,12 @@ impl DaemonFile {
         )))
     }
 
-    /// Returns what to delete so that entry `index` of `list` is gone, and no other.
+    /// Returns the byte range to delete in order to remove the entry `index` of `list`.
     ///
-    /// `None` when there is no such entry, or the list is a reference.
+    /// Returns `None` if there is no such entry, or if the list is a reference, because other fields
+    /// can refer to the same list.
     #[must_use]
-    pub fn entry_removal(&self, list: &List, index: usize) -> Option<Span> {
+    pub fn entry_removal(&self, list: &FieldList, index: usize) -> Option<Span> {
         let token = list.entries.get(index)?.token();
         match list.layout {
             Layout::Referenced => None,
@@ -346,6 +353,7 @@ impl DaemonFile {
                     .checked_sub(1)
                     .and_then(|index| list.entries.get(index));
                 let after = list.entries.get(index + 1);
+                // The separating comma goes with the entry: the one before it, or after the first.
                 Some(match (before, after) {
                     (Some(before), _) => Span::new(before.token().end, token.end),
                     (None, Some(after)) => Span::new(token.start, after.token().start),
@@ -356,7 +364,7 @@ impl DaemonFile {
     }
 
     fn lines_over(&self, span: Span) -> Span {
-        // An empty span may stand right at a line break, which belongs to the line it ends.
+        // An empty span can be directly before a line break, which belongs to the line that it ends.
         let last = if span.is_empty() {
             span.start
         } else {

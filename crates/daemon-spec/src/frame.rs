@@ -1,29 +1,29 @@
-//! Finds the fences, byte-exactly: where front matter begins and ends, and the body after it.
+//! The fences of a file: the byte ranges of the front matter and the body.
 
 use crate::Span;
 
-/// The parts of a file with an opening fence.
+/// The byte ranges of a file with an opening fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// The opening fence without its line break.
     pub(crate) open: Span,
-    /// What stands between the fences.
+    /// The text between the fences.
     pub(crate) yaml: Span,
-    /// The closing fence without its line break; `None` when it never comes.
+    /// The closing fence without its line break. `None` if the front matter is never closed.
     pub(crate) close: Option<Span>,
     /// Everything after the closing fence's line break.
     pub(crate) body: Span,
 }
 
-/// One line: its text without the break, and where the next one begins.
+/// A line: its text without the line break, and the offset of the next line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct SourceLine {
     pub(crate) text: Span,
     pub(crate) next: usize,
 }
 
-/// Walks the lines of `text` from `at` up to `end`; LF, CRLF and a lone CR each end one.
-pub(crate) fn lines(text: &str, at: usize, end: usize) -> impl Iterator<Item = Line> + '_ {
+/// Returns the lines of `text` from `at` up to `end`. LF, CRLF and a single CR end a line.
+pub(crate) fn lines(text: &str, at: usize, end: usize) -> impl Iterator<Item = SourceLine> + '_ {
     let bytes = text.as_bytes().get(..end).unwrap_or_default();
     let mut at = at;
     std::iter::from_fn(move || {
@@ -31,7 +31,7 @@ pub(crate) fn lines(text: &str, at: usize, end: usize) -> impl Iterator<Item = L
         let start = at;
         let Some(length) = rest.iter().position(|&byte| byte == b'\n' || byte == b'\r') else {
             at = bytes.len();
-            return Some(Line {
+            return Some(SourceLine {
                 text: Span::new(start, at),
                 next: at,
             });
@@ -39,24 +39,24 @@ pub(crate) fn lines(text: &str, at: usize, end: usize) -> impl Iterator<Item = L
         let stop = start + length;
         let is_crlf = rest.get(length..length + 2) == Some(b"\r\n");
         at = stop + if is_crlf { 2 } else { 1 };
-        Some(Line {
+        Some(SourceLine {
             text: Span::new(start, stop),
             next: at,
         })
     })
 }
 
-/// Reports whether a line is `---` and trailing blanks.
+/// Returns `true` if a line is `---`, with or without trailing blanks.
 pub(crate) fn is_fence(line: &str) -> bool {
     line.strip_prefix("---").is_some_and(is_blank)
 }
 
-/// Reports whether a line holds nothing but blanks.
+/// Returns `true` if a line contains only spaces and tabs.
 pub(crate) fn is_blank(line: &str) -> bool {
     line.bytes().all(|byte| byte == b' ' || byte == b'\t')
 }
 
-/// Reads the frame whose opening fence is the line at `at`; `None` when that line is no fence.
+/// Returns the frame whose opening fence is the line at `at`, or `None` if that line is not a fence.
 pub(crate) fn frame_at(text: &str, at: usize) -> Option<Frame> {
     let mut rest = lines(text, at, text.len());
     let first = rest
@@ -70,7 +70,6 @@ pub(crate) fn frame_at(text: &str, at: usize) -> Option<Frame> {
         body: Span::at(text.len()),
     };
     for line in rest {
-        // Cheap refusal first: most lines do not begin with a dash at all.
         if is_fence(slice(text, line.text)) {
             frame.yaml.end = line.text.start;
             frame.close = Some(Span::new(line.text.start, line.text.start + 3));

@@ -1,29 +1,32 @@
-//! From bytes to a file and its diagnostics.
+//! The parser: bytes to a file and diagnostics.
 
 use crate::fields::FieldReader;
-use crate::file::{Fields, Reading};
+use crate::file::{Completeness, Fields};
 use crate::frame::{Frame, frame_at, is_blank, is_fence, lines, slice};
 use crate::limits::{MAX_FILE_BYTES, MAX_FRONT_MATTER_BYTES};
 use crate::recover::{key_length, recover};
-use crate::yaml::{Kind, NoteKind, Tree, compose};
-use crate::{DaemonFile, Diagnostic, FIELD_NAMES, Source, Span, codes};
+use crate::yaml::{NodeKind, YamlNoteKind, YamlTree, compose};
+use crate::{DaemonFile, Diagnostic, FIELD_NAMES, SourceText, Span, codes};
 
-/// What reading gave: the file as far as it could be read, and what is wrong with it.
+/// The result of parsing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parse {
-    /// The file.
+    /// The file, with the fields that could be read.
     pub file: DaemonFile,
-    /// The findings of reading, in the order of their places.
+    /// The problems found by the parser, ordered by position. Empty for a well-formed file.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A way to read daemon files.
+/// A parser of daemon files.
+///
+/// A runtime can implement it for a variant of the format and pass it to code that is generic over
+/// the parser.
 pub trait Dialect {
-    /// Reads `source`; never fails.
+    /// Parses the bytes of a file. Parsing never fails: problems are reported as diagnostics.
     fn parse(&self, source: Vec<u8>) -> Parse;
 }
 
-/// The dialect of the public DAEMON.md format.
+/// The [`Dialect`] of the public DAEMON.md format. It calls [`parse`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DaemonMd;
 
@@ -33,14 +36,25 @@ impl Dialect for DaemonMd {
     }
 }
 
-/// Reads a daemon file; never fails and keeps every byte.
+/// Parses a daemon file. Parsing never fails, and the result contains every byte of the input.
 ///
-/// Reports only what keeps the file from being read as its author means it, codes `D001` to
-/// `D016`; the rules about the fields' values are another crate's.
+/// The diagnostics have the codes `D001` to `D016`: problems of encoding, fences and YAML. The values
+/// of the fields are checked by `daemon-validate`.
+///
+/// # Examples
+///
+/// ```
+/// use daemon_spec::{Completeness, parse};
+///
+/// let parsed = parse(b"id: no-fence\n".to_vec());
+/// assert_eq!(parsed.file.completeness(), Completeness::Nothing);
+/// assert_eq!(parsed.diagnostics[0].code.to_string(), "D003");
+/// assert_eq!(parsed.file.into_source().into_bytes(), b"id: no-fence\n");
+/// ```
 #[must_use]
 pub fn parse(source: Vec<u8>) -> Parse {
     let mut reader = Reader {
-        source: Source::new(source),
+        source: SourceText::new(source),
         acc: Vec::new(),
     };
     let outcome = reader.read();
@@ -48,10 +62,11 @@ pub fn parse(source: Vec<u8>) -> Parse {
         source,
         acc: mut diagnostics,
     } = reader;
+    // The passes report in their own order: first encoding, then the tree, then the fields.
     diagnostics.sort_by_key(|found| (found.span.start, found.code));
     let file = DaemonFile {
         source,
-        reading: outcome.reading,
+        completeness: outcome.completeness,
         front_matter: outcome.frame.map(|frame| frame.yaml),
         is_flow: outcome.is_flow,
         body: outcome.frame.map_or(Span::at(0), |frame| frame.body),
@@ -61,14 +76,14 @@ pub fn parse(source: Vec<u8>) -> Parse {
 }
 
 struct Reader {
-    source: Source,
+    source: SourceText,
     acc: Vec<Diagnostic>,
 }
 
 #[derive(Default)]
 struct Outcome {
     frame: Option<Frame>,
-    reading: Reading,
+    completeness: Completeness,
     is_flow: bool,
     fields: Fields,
 }
@@ -84,6 +99,7 @@ impl Reader {
             acc.push(codes::not_utf8(first_bad_byte(source.as_bytes())));
             return Outcome::default();
         };
+        // A NUL in the body is reported, but does not keep the front matter from being read.
         let nul = text.as_bytes().iter().position(|&byte| byte == 0);
         acc.extend(nul.map(codes::holds_nul));
         let start = if text.starts_with('\u{FEFF}') {
@@ -119,7 +135,7 @@ fn first_bad_byte(bytes: &[u8]) -> usize {
     std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), |_| 0)
 }
 
-/// Finds the front matter, and reports when it does not stand where it must.
+/// Finds the front matter. Reports a missing one, and one that does not begin on line 1.
 fn find_frame(text: &str, start: usize, acc: &mut Vec<Diagnostic>) -> Option<Frame> {
     if let Some(frame) = frame_at(text, start) {
         return Some(frame);
@@ -132,7 +148,7 @@ fn find_frame(text: &str, start: usize, acc: &mut Vec<Diagnostic>) -> Option<Fra
             is_blank_before &= is_blank(words);
             continue;
         }
-        // After text, `---` is usually a rule of the body: only a known key makes it a fence.
+        // After text, `---` is usually a horizontal rule. It is a fence only if a known field follows.
         let is_field = rest.peek().is_some_and(|next| {
             let words = slice(text, next.text);
             key_length(words).is_some_and(|length| FIELD_NAMES.contains(&&words[..length]))
@@ -161,7 +177,7 @@ fn read_yaml(text: &str, frame: Frame, acc: &mut Vec<Diagnostic>) -> Outcome {
         ..Outcome::default()
     };
     if let Some(error) = &tree.error {
-        outcome.reading = Reading::Parts;
+        outcome.completeness = Completeness::Parts;
         recover(text, frame.yaml, error, &mut outcome.fields, acc);
         return outcome;
     }
@@ -170,25 +186,30 @@ fn read_yaml(text: &str, frame: Frame, acc: &mut Vec<Diagnostic>) -> Outcome {
             .iter()
             .map(|note| codes::note(*note, slice(text, note.span))),
     );
-    let is_cut = tree
-        .notes
-        .iter()
-        .any(|note| matches!(note.kind, NoteKind::TooDeep | NoteKind::TooManyNodes));
-    outcome.reading = if is_cut {
-        Reading::Parts
+    let is_cut = tree.notes.iter().any(|note| {
+        matches!(
+            note.kind,
+            YamlNoteKind::TooDeep | YamlNoteKind::TooManyNodes
+        )
+    });
+    outcome.completeness = if is_cut {
+        Completeness::Parts
     } else {
-        Reading::Whole
+        Completeness::Whole
     };
     read_tree(text, &tree, &mut outcome, acc);
     outcome
 }
 
-fn read_tree(text: &str, tree: &Tree<'_>, outcome: &mut Outcome, acc: &mut Vec<Diagnostic>) {
+fn read_tree(text: &str, tree: &YamlTree<'_>, outcome: &mut Outcome, acc: &mut Vec<Diagnostic>) {
     let Some(root) = tree.root else {
         acc.extend(outcome.frame.map(|frame| codes::not_a_mapping(frame.open)));
         return;
     };
-    outcome.is_flow = matches!(tree.node(root).kind, Kind::Mapping { is_flow: true, .. });
+    outcome.is_flow = matches!(
+        tree.node(root).kind,
+        NodeKind::Mapping { is_flow: true, .. }
+    );
     FieldReader {
         text,
         tree,
@@ -198,7 +219,7 @@ fn read_tree(text: &str, tree: &Tree<'_>, outcome: &mut Outcome, acc: &mut Vec<D
     .read(root);
 }
 
-/// Reads what probably is the front matter of a file that never closes it.
+/// Reads the probable front matter of a file without a closing fence.
 fn read_unclosed(text: &str, frame: Frame, acc: &mut Vec<Diagnostic>) -> Outcome {
     acc.push(codes::unclosed(frame.open));
     let yaml = Span::new(frame.yaml.start, probable_end(text, frame.yaml));
@@ -211,19 +232,20 @@ fn read_unclosed(text: &str, frame: Frame, acc: &mut Vec<Diagnostic>) -> Outcome
         return outcome;
     }
     let tree = compose(slice(text, yaml), yaml.start);
-    // Where the block ends is a guess, so an error in it may be the guess's.
+    // The end of the block is a guess, so a syntax error can come from the guess and is not reported.
     if tree.error.is_none() && tree.root.is_some() {
-        outcome.reading = Reading::Parts;
+        outcome.completeness = Completeness::Parts;
         read_tree(text, &tree, &mut outcome, acc);
     }
     outcome
 }
 
-/// The first line that looks like neither a field nor part of one.
+/// Returns the start of the first line that looks neither like a field nor like part of one.
 fn probable_end(text: &str, yaml: Span) -> usize {
     let mut is_after_blank = false;
     for line in lines(text, yaml.start, yaml.end) {
         let words = slice(text, line.text);
+        // After a blank line `#` is more likely a heading of the body than a comment.
         let is_comment = words.starts_with('#') && !is_after_blank;
         let is_yaml = is_blank(words)
             || is_comment

@@ -1,18 +1,19 @@
-//! After a syntax error: what can still be read, and what each error probably is.
+//! Recovery after a syntax error: the remaining fields, and the cause of each error.
 //!
-//! The front matter is cut at its top-level keys, and a list at its dashes; every piece is read by
-//! the YAML library on its own. One bad entry then costs that entry, and each bad piece is reported.
+//! The front matter is divided at its top-level keys, and a list at its dashes. The YAML library parses
+//! each piece separately. A bad entry then affects only itself, and each bad piece is reported.
 
 use crate::fields::FieldReader;
 use crate::file::{Fields, Layout};
-use crate::frame::{Line, is_blank, lines, slice};
+use crate::frame::{SourceLine, is_blank, lines, slice};
 use crate::limits::MAX_LIST_ENTRIES;
-use crate::yaml::{Kind, Note, NoteKind, SyntaxError, Tree, compose};
+use crate::yaml::{NodeKind, SyntaxError, YamlNote, YamlNoteKind, YamlTree, compose};
 use crate::{
-    Diagnostic, Entry, Field, List, Member, Mistyped, Shape, Span, Style, Text, cause, codes,
+    Diagnostic, Field, FieldList, ListEntry, Member, Mistyped, Shape, Span, Style, Text, cause,
+    codes,
 };
 
-/// Reads what can be read of the broken YAML at `yaml`, and reports why the rest cannot.
+/// Reads the valid parts of the invalid YAML at `yaml`, and reports the errors of the others.
 pub(crate) fn recover(
     text: &str,
     yaml: Span,
@@ -34,18 +35,21 @@ pub(crate) fn recover(
     if let Some(piece) = all.get(MAX_PIECES) {
         recovery.over_budget(*piece);
     }
+    // Each piece can be valid although the whole is not. The error of the whole is then reported.
     if recovery.n_errors == 0 {
         acc.push(codes::syntax(whole));
     }
 }
 
-/// Most keys looked at one by one; each costs a run of the YAML library.
+// Each piece is a run of the YAML library, so the number bounds the time.
 const MAX_PIECES: usize = 500;
 
-/// Cuts `span` before every line that `begins` a piece; what stands before the first is one, too.
+/// Divides `span` before every line for which `begins` returns `true`. The lines before the first one
+/// are a piece too.
 fn pieces(text: &str, span: Span, begins: impl Fn(&str) -> bool) -> Vec<Span> {
     let mut acc: Vec<Span> = Vec::new();
-    for Line { text: line, next } in lines(text, span.start, span.end) {
+    for SourceLine { text: line, next } in lines(text, span.start, span.end) {
+        // `...` ends a YAML document, so nothing after it belongs to a field.
         if slice(text, line).starts_with("...") {
             break;
         }
@@ -57,7 +61,7 @@ fn pieces(text: &str, span: Span, begins: impl Fn(&str) -> bool) -> Vec<Span> {
     acc
 }
 
-/// The length of the key a line begins with, when it has the form `word:` or `word: …`.
+/// Returns the length of the key at the start of a line of the form `word:` or `word: …`.
 pub(crate) fn key_length(line: &str) -> Option<usize> {
     let length = line
         .bytes()
@@ -103,12 +107,12 @@ impl Recovery<'_> {
         }
     }
 
-    /// Takes over a piece that reads on its own.
-    fn take(&mut self, tree: &Tree<'_>) {
+    /// Adds the members of a piece that is valid YAML.
+    fn take(&mut self, tree: &YamlTree<'_>) {
         self.notes(tree);
         let Some(root) = tree.root else { return };
-        // Stray words before the first key are part of the error that is reported anyway.
-        if matches!(tree.node(root).kind, Kind::Mapping { .. }) {
+        // Words before the first key belong to an error that is reported elsewhere.
+        if matches!(tree.node(root).kind, NodeKind::Mapping { .. }) {
             FieldReader {
                 text: self.text,
                 tree,
@@ -122,19 +126,19 @@ impl Recovery<'_> {
     fn over_budget(&mut self, at: Span) {
         self.n_errors += 1;
         self.acc.push(codes::note(
-            Note {
+            YamlNote {
                 span: Span::at(at.start),
-                kind: NoteKind::TooManyNodes,
+                kind: YamlNoteKind::TooManyNodes,
             },
             "",
         ));
     }
 
-    fn notes(&mut self, tree: &Tree<'_>) {
+    fn notes(&mut self, tree: &YamlTree<'_>) {
         for note in &tree.notes {
             let word = slice(self.text, note.span);
-            // The anchor may stand in another piece.
-            let is_known = note.kind == NoteKind::UnknownAlias
+            // The anchor may be in another piece, in which case the alias is valid.
+            let is_known = note.kind == YamlNoteKind::UnknownAlias
                 && word
                     .strip_prefix('*')
                     .is_some_and(|name| slice(self.text, self.yaml).contains(&format!("&{name}")));
@@ -183,7 +187,7 @@ impl Recovery<'_> {
         );
         self.set_list(
             key,
-            List {
+            FieldList {
                 span,
                 layout: Layout::Block,
                 entries,
@@ -191,13 +195,13 @@ impl Recovery<'_> {
         );
     }
 
-    /// Reads one entry; `rest` is what follows its dash.
-    fn item(&mut self, rest: Span, item: Span) -> Entry {
+    /// Reads an entry of a list. `rest` is the text after its dash.
+    fn item(&mut self, rest: Span, item: Span) -> ListEntry {
         let tree = compose(slice(self.text, item), item.start);
         let Some(error) = &tree.error else {
             self.notes(&tree);
             let entry = match tree.root.map(|root| &tree.node(root).kind) {
-                Some(Kind::List { entries, .. }) => entries.first().copied(),
+                Some(NodeKind::List { entries, .. }) => entries.first().copied(),
                 _ => None,
             };
             let mut reader = FieldReader {
@@ -218,8 +222,9 @@ impl Recovery<'_> {
         self.entry(self.value_span(rest), error)
     }
 
-    /// Reads the value at `value` as the text it was probably meant to be, or reports `error`.
-    fn entry(&mut self, value: Span, error: &SyntaxError) -> Entry {
+    /// Reads the value at `value` as the string that quotes would make of it. If quotes do not fix the
+    /// error, the entry is unreadable. The error is reported in both cases.
+    fn entry(&mut self, value: Span, error: &SyntaxError) -> ListEntry {
         self.n_errors += 1;
         let raw = slice(self.text, value);
         let found = cause::of(value, raw, error);
@@ -234,7 +239,7 @@ impl Recovery<'_> {
         } else {
             raw.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        Entry::Text(Text {
+        ListEntry::Text(Text {
             value: meant,
             span: value,
             token: value,
@@ -247,7 +252,7 @@ impl Recovery<'_> {
         self.acc.push(codes::syntax(error));
     }
 
-    /// The value's text: without the blanks around it and without a comment at its end.
+    /// Returns the byte range of a value without surrounding blanks and without a trailing comment.
     fn value_span(&self, span: Span) -> Span {
         let raw = slice(self.text, span);
         let start = span.start + raw.len() - raw.trim_start().len();
@@ -261,25 +266,25 @@ impl Recovery<'_> {
         Span::new(start.min(span.end), start.min(span.end) + length)
     }
 
-    fn set_text(&mut self, key: Span, value: Entry) {
+    fn set_text(&mut self, key: Span, value: ListEntry) {
         let name = slice(self.text, key);
         let is_first = self.member(name, key, value.token(), value.shape());
         if let Some(field) = self.fields.text_mut(name).filter(|_| is_first) {
             *field = Field::of_entry(key, value);
         } else if let Some(field) = self.fields.list_mut(name).filter(|_| is_first) {
             let value = match value {
-                Entry::Text(text) => Mistyped {
+                ListEntry::Text(text) => Mistyped {
                     span: text.token,
                     shape: Shape::Text,
                     text: Some(text),
                 },
-                Entry::Mistyped(value) => value,
+                ListEntry::Mistyped(value) => value,
             };
             *field = Field::Mistyped { key, value };
         }
     }
 
-    fn set_list(&mut self, key: Span, value: List) {
+    fn set_list(&mut self, key: Span, value: FieldList) {
         let name = slice(self.text, key);
         let is_first = self.member(name, key, value.span, Shape::List);
         if let Some(field) = self.fields.list_mut(name).filter(|_| is_first) {
@@ -294,7 +299,7 @@ impl Recovery<'_> {
         }
     }
 
-    /// Notes the key; false, with a finding, when it occurred before.
+    /// Adds a member. Returns `false` and reports the key if it occurred before.
     fn member(&mut self, name: &str, key: Span, value: Span, shape: Shape) -> bool {
         let is_first = self.fields.add(Member {
             name: name.to_owned(),
@@ -309,8 +314,8 @@ impl Recovery<'_> {
     }
 }
 
-fn unreadable(span: Span) -> Entry {
-    Entry::Mistyped(Mistyped {
+fn unreadable(span: Span) -> ListEntry {
+    ListEntry::Mistyped(Mistyped {
         span,
         shape: Shape::Unreadable,
         text: None,

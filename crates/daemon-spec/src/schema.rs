@@ -30,8 +30,15 @@ struct FrontMatter {
 
 /// Returns the JSON Schema (draft 2020-12) of the front matter.
 ///
-/// It says which fields there must be and of which type, as [`parse`](crate::parse) reads them.
-/// Fields it does not name are allowed, as in the format.
+/// It contains the required fields and the type of each field, as [`parse`](crate::parse) reads them.
+/// Unknown fields are allowed, as in the format.
+///
+/// # Examples
+///
+/// ```
+/// let schema = daemon_spec::schema();
+/// assert_eq!(schema["properties"]["watch"]["type"], "array");
+/// ```
 #[must_use]
 pub fn schema() -> Value {
     SchemaSettings::draft2020_12()

@@ -1,11 +1,11 @@
-//! What kind of value an unquoted word is to the YAML readers in use.
+//! The type that YAML parsers give a value.
 
-/// The kind of a value in the front matter.
+/// The type of a value in the front matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// Nothing, `~` or `null`.
+    /// No value, `~` or `null`.
     Null,
-    /// `true`, `false`, and the words older readers take for them: `yes`, `no`, `on`, `off`.
+    /// `true` or `false`, or one of the words that YAML 1.1 reads as such: `yes`, `no`, `on`, `off`.
     Boolean,
     /// An integer or a decimal number, `.inf` and `.nan` included.
     Number,
@@ -17,14 +17,14 @@ pub enum Shape {
     List,
     /// A mapping.
     Mapping,
-    /// A value with a tag of its own, such as `!include`.
+    /// A value with a custom tag, such as `!include`.
     Tagged,
-    /// A value a syntax error hides; the error has its own diagnostic.
+    /// A value that a syntax error hides. The error has its own diagnostic.
     Unreadable,
 }
 
 impl Shape {
-    /// Returns the kind with its article, as it stands in a sentence.
+    /// Returns the type with an article, for use in a sentence.
     #[must_use]
     pub const fn describe(self) -> &'static str {
         match self {
@@ -41,15 +41,16 @@ impl Shape {
     }
 }
 
-/// Names the shape of an unquoted scalar.
+/// Returns the type of an unquoted scalar.
 ///
-/// A word is text only if both YAML 1.1 and YAML 1.2 readers agree that it is: a daemon file moves
-/// between runtimes, and `no` is a boolean to one of them and a string to the next.
+/// A word is text only if YAML 1.1 and YAML 1.2 agree. A daemon file moves between runtimes, and `no`
+/// is a boolean in YAML 1.1 and a string in YAML 1.2.
 pub(crate) fn of_plain(text: &str) -> Shape {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Shape::Null,
         _ => {}
     }
+    // No number or date begins with a letter, so the common case needs no further check.
     let first = text.as_bytes().first().copied().unwrap_or(b' ');
     if first.is_ascii_alphabetic() {
         return if is_boolean(text) {
@@ -68,6 +69,7 @@ pub(crate) fn of_plain(text: &str) -> Shape {
 }
 
 fn is_boolean(text: &str) -> bool {
+    // YAML 1.1 knows three spellings of each word: lower case, upper case and capitalised.
     const WORDS: [&str; 6] = ["true", "false", "yes", "no", "on", "off"];
     WORDS.iter().any(|word| {
         let (head, tail) = word.split_at(1);
@@ -79,6 +81,7 @@ fn is_boolean(text: &str) -> bool {
 }
 
 fn is_number(text: &str) -> bool {
+    // YAML 1.1 also allows `_` between digits, so `1_000` is a number to some parsers.
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
         return true;

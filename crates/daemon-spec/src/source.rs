@@ -1,9 +1,9 @@
-//! The bytes of one daemon file, kept exactly, and places inside them.
+//! The bytes of a daemon file, with spans and positions in them.
 
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// A half-open range of bytes in a stored file.
+/// A half-open range of bytes in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
     /// Offset of the first byte.
@@ -13,41 +13,41 @@ pub struct Span {
 }
 
 impl Span {
-    /// Makes the span `start..end`.
+    /// Creates the span `start..end`.
     #[must_use]
     pub const fn new(start: usize, end: usize) -> Self {
         Self { start, end }
     }
 
-    /// Makes the empty span before byte `at`.
+    /// Creates the empty span before byte `at`.
     #[must_use]
     pub const fn at(at: usize) -> Self {
         Self { start: at, end: at }
     }
 
-    /// Returns the span as a range, for slicing.
+    /// Returns the span as a range, for slicing a string.
     #[must_use]
     pub const fn range(self) -> Range<usize> {
         self.start..self.end
     }
 
-    /// Reports whether the span covers no byte.
+    /// Returns `true` if the span covers no byte.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.start >= self.end
     }
 
-    /// Reports whether `other` lies inside this span.
+    /// Returns `true` if `other` is inside this span.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 }
 
-/// Where a byte stands, as people count.
+/// The line and column of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Position {
-    /// Line, counted from 1; LF, CRLF and a lone CR each end a line.
+pub struct LineColumn {
+    /// Line, counted from 1. LF, CRLF and a single CR end a line.
     pub line: usize,
     /// Column in code points, counted from 1.
     pub column: usize,
@@ -61,25 +61,27 @@ enum Content {
     Bytes(Vec<u8>),
 }
 
-/// The content of a daemon file, byte for byte as it was given.
+/// The content of a daemon file, with its exact bytes.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct SourceText {
     content: Content,
+    // Built on demand: a file without diagnostics needs no lines.
     line_starts: OnceLock<Vec<usize>>,
 }
 
-impl PartialEq for Source {
+impl PartialEq for SourceText {
     fn eq(&self, other: &Self) -> bool {
         self.as_bytes() == other.as_bytes()
     }
 }
 
-impl Eq for Source {}
+impl Eq for SourceText {}
 
-impl Source {
-    /// Takes the bytes of a file without changing them.
+impl SourceText {
+    /// Stores the bytes of a file without changing them.
     #[must_use]
     pub fn new(bytes: Vec<u8>) -> Self {
+        // The encoding is checked once here, so that `text` and `slice` need no check.
         let content = match String::from_utf8(bytes) {
             Ok(text) => Content::Text(text),
             Err(error) => Content::Bytes(error.into_bytes()),
@@ -90,7 +92,7 @@ impl Source {
         }
     }
 
-    /// Returns the bytes as they were given.
+    /// Returns the bytes of the file.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         match &self.content {
@@ -99,7 +101,7 @@ impl Source {
         }
     }
 
-    /// Gives the bytes back.
+    /// Returns the bytes of the file without copying them.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         match self.content {
@@ -108,7 +110,7 @@ impl Source {
         }
     }
 
-    /// Returns the file as text, or `None` when it is not UTF-8.
+    /// Returns the file as a string, or `None` if it is not UTF-8.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match &self.content {
@@ -117,7 +119,10 @@ impl Source {
         }
     }
 
-    /// Returns the text a span covers, or the empty string where the span does not fall on text.
+    /// Returns the string that a span covers.
+    ///
+    /// Returns the empty string if the file is not UTF-8, or if the span is outside the file or not on
+    /// character boundaries.
     #[must_use]
     pub fn slice(&self, span: Span) -> &str {
         self.text()
@@ -131,17 +136,17 @@ impl Source {
         self.as_bytes().len()
     }
 
-    /// Reports whether the file holds no byte.
+    /// Returns `true` if the file is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.as_bytes().is_empty()
     }
 
-    /// Returns line and column of a byte offset; one beyond the end counts as the end.
+    /// Returns the line and column of a byte offset. An offset after the end counts as the end.
     ///
-    /// The table of lines is built at the first call and kept.
+    /// The first call builds a table of line starts, which later calls reuse.
     #[must_use]
-    pub fn position(&self, byte: usize) -> Position {
+    pub fn position(&self, byte: usize) -> LineColumn {
         let bytes = self.as_bytes();
         let byte = byte.min(bytes.len());
         let starts = self.line_starts.get_or_init(|| line_starts(bytes));
@@ -152,12 +157,12 @@ impl Source {
             .copied()
             .unwrap_or(0);
         let before = bytes.get(start..byte).unwrap_or_default();
-        // Bytes that begin a code point; in text that is not UTF-8 this is the nearest meaning.
+        // Counting the bytes that begin a code point also gives a column where the file is not UTF-8.
         let column = 1 + before.iter().filter(|&&b| b & 0xC0 != 0x80).count();
-        Position { line, column, byte }
+        LineColumn { line, column, byte }
     }
 
-    /// Returns the line that holds `byte`, including its line break.
+    /// Returns the byte range of the line that contains `byte`, including its line break.
     #[must_use]
     pub fn line_at(&self, byte: usize) -> Span {
         let line = self.position(byte).line;

@@ -1,45 +1,54 @@
-//! Strings of the front matter: what they say, how they were written, and where each byte stands.
+//! Strings of the front matter: value, notation, and the position of each byte in the file.
 
 use std::ops::Range;
 
-use crate::{Source, Span};
+use crate::{SourceText, Span};
 
-/// How a string was written.
+/// The notation of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Style {
     /// Without quotes.
     Plain,
-    /// Between `'`.
+    /// In single quotes.
     SingleQuoted,
-    /// Between `"`.
+    /// In double quotes.
     DoubleQuoted,
-    /// After `|` or `>`.
+    /// A block scalar, after `|` or `>`.
     Block,
-    /// Through an alias or a merge key: the spans are those of the reference.
+    /// An alias or a merge key. The spans are those of the reference.
     Referenced,
 }
 
 /// A string of the front matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// What it says, after YAML's escapes and line folding.
+    /// The string after YAML's escapes and line folding.
     pub value: String,
-    /// The author's words: inside the quotes of a quoted string.
+    /// The byte range of the author's words, without quotes.
     pub span: Span,
-    /// The whole token: with the quotes of a quoted string, else equal to `span`.
+    /// The byte range of the whole token, including quotes.
     pub token: Span,
-    /// How it was written.
+    /// The notation in the file.
     pub style: Style,
 }
 
 impl Text {
     /// Maps a range of bytes of `value` to the file.
     ///
-    /// Exact for strings on one line: plain, single-quoted or double-quoted, escapes included.
-    /// Where the author's text and the value do not run in step (folded lines, block scalars,
-    /// references), or `range` is not inside the value, the whole string's span comes back.
+    /// The result is exact for strings on one line, also with escapes. For folded lines, block scalars
+    /// and references, or if `range` is not inside the value, it is the span of the whole string.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let parsed = daemon_spec::parse(b"---\nid: \"a\\tb\"\n---\n".to_vec());
+    /// let id = parsed.file.id().value().expect("the field is a string");
+    /// assert_eq!(id.value, "a\tb");
+    /// let source = parsed.file.source();
+    /// assert_eq!(source.slice(id.place(source, 1..2)), "\\t");
+    /// ```
     #[must_use]
-    pub fn place(&self, source: &Source, range: Range<usize>) -> Span {
+    pub fn place(&self, source: &SourceText, range: Range<usize>) -> Span {
         if range.start > range.end || range.end > self.value.len() {
             return self.span;
         }
@@ -47,29 +56,31 @@ impl Text {
         if raw == self.value {
             return Span::new(self.span.start + range.start, self.span.start + range.end);
         }
-        let steps = match self.style {
-            Style::SingleQuoted => steps(raw, single_quoted_step),
-            Style::DoubleQuoted => steps(raw, double_quoted_step),
+        let decoded = match self.style {
+            Style::SingleQuoted => decode(raw, single_quoted_step),
+            Style::DoubleQuoted => decode(raw, double_quoted_step),
             Style::Plain | Style::Block | Style::Referenced => None,
         };
-        let Some(steps) = steps.filter(|steps| steps.value == self.value) else {
+        // The YAML library is the authority on escapes. If this decoder disagrees, its offsets cannot
+        // be trusted.
+        let Some(decoded) = decoded.filter(|decoded| decoded.value == self.value) else {
             return self.span;
         };
         Span::new(
-            self.span.start + steps.raw_offset(range.start),
-            self.span.start + steps.raw_offset(range.end),
+            self.span.start + decoded.raw_offset(range.start),
+            self.span.start + decoded.raw_offset(range.end),
         )
     }
 }
 
-/// A decoded string with, for each decoded character, where it came from.
-struct Steps {
+/// A decoded string with the origin of each character.
+struct Decoded {
     value: String,
-    /// (offset in the value, offset in the author's text), ascending, with the two ends last.
+    /// Offsets in the value and in the author's text, ascending. The last pair is the two ends.
     marks: Vec<(usize, usize)>,
 }
 
-impl Steps {
+impl Decoded {
     fn raw_offset(&self, at: usize) -> usize {
         let index = self.marks.partition_point(|&(value, _)| value < at);
         let last = self.marks.last().map_or(0, |&(_, raw)| raw);
@@ -77,9 +88,9 @@ impl Steps {
     }
 }
 
-/// Decodes `raw` a step at a time; `None` when a step has no plain meaning.
-fn steps(raw: &str, step: fn(&str) -> Option<(char, usize)>) -> Option<Steps> {
-    let mut acc = Steps {
+/// Decodes `raw` character by character. Returns `None` at a line break or an unknown escape.
+fn decode(raw: &str, step: fn(&str) -> Option<(char, usize)>) -> Option<Decoded> {
+    let mut acc = Decoded {
         value: String::with_capacity(raw.len()),
         marks: Vec::new(),
     };
@@ -143,7 +154,11 @@ fn simple_escape(name: char) -> Option<char> {
     })
 }
 
-/// Writes text as one quoted YAML string that reads back to the same text.
+/// Returns the text as a quoted YAML string that parses to the same text.
+///
+/// Prefers double quotes, and single quotes where the text contains `"` or `\`.
+///
+/// # Examples
 ///
 /// ```
 /// assert_eq!(daemon_spec::quoted("fix: now"), r#""fix: now""#);
@@ -178,7 +193,7 @@ fn escaped(text: &str) -> String {
     acc
 }
 
-/// Characters a YAML reader does not take literally, or nobody can see.
+/// Returns `true` for characters that YAML does not allow in a string, or that are invisible.
 fn is_awkward(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -187,7 +202,7 @@ fn is_awkward(c: char) -> bool {
         )
 }
 
-/// Writes `\uXXXX`; every awkward character lies in the first plane.
+/// Appends `\uXXXX`. Four digits suffice, because every awkward character is in the first plane.
 fn push_escape(acc: &mut String, c: char) {
     acc.push_str("\\u");
     for shift in [12, 8, 4, 0] {

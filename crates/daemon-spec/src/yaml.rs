@@ -1,7 +1,7 @@
-//! The one module that knows the YAML library: text in, a tree with byte offsets out.
+//! YAML text to a tree with byte offsets. This is the only module that uses the YAML library.
 //!
-//! The library is read at the level of its events, which carry byte spans, anchors and tags and
-//! borrow the text; its serde layer has no place for a list entry's span beside a wrong type.
+//! It uses the events of the library, which have byte spans, anchors and tags and borrow the text. The
+//! serde layer of the library cannot return the span of a list entry together with a wrong type.
 
 mod composer;
 mod hint;
@@ -16,27 +16,27 @@ pub(crate) use composer::compose;
 /// Index of a node in its tree.
 pub(crate) type NodeId = usize;
 
-/// A YAML document, or as much of it as could be read.
+/// A YAML document, up to the first syntax error.
 #[derive(Debug, Default)]
-pub(crate) struct Tree<'a> {
-    nodes: Vec<Node<'a>>,
+pub(crate) struct YamlTree<'a> {
+    nodes: Vec<YamlNode<'a>>,
     pub(crate) root: Option<NodeId>,
-    /// What was met on the way that a daemon file should not hold.
-    pub(crate) notes: Vec<Note>,
-    /// Why reading stopped before the end.
+    /// Constructs that a daemon file should not contain.
+    pub(crate) notes: Vec<YamlNote>,
+    /// The error at which parsing stopped.
     pub(crate) error: Option<SyntaxError>,
 }
 
-/// A node, its place and its content.
+/// A node with its position and content.
 #[derive(Debug)]
-pub(crate) struct Node<'a> {
-    /// The node's text in the file; quotes included, properties excluded.
+pub(crate) struct YamlNode<'a> {
+    /// The byte range of the node in the file, with quotes and without anchor and tag.
     pub(crate) span: Span,
-    pub(crate) kind: Kind<'a>,
+    pub(crate) kind: NodeKind<'a>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Kind<'a> {
+pub(crate) enum NodeKind<'a> {
     Scalar {
         text: Cow<'a, str>,
         style: Style,
@@ -55,15 +55,15 @@ pub(crate) enum Kind<'a> {
     Alias(Option<NodeId>),
 }
 
-/// A remark about one place.
+/// A note on a construct at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Note {
+pub(crate) struct YamlNote {
     pub(crate) span: Span,
-    pub(crate) kind: NoteKind,
+    pub(crate) kind: YamlNoteKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoteKind {
+pub(crate) enum YamlNoteKind {
     Anchor,
     Alias,
     UnknownAlias,
@@ -74,28 +74,31 @@ pub(crate) enum NoteKind {
     LongList,
 }
 
-/// Why the YAML is not YAML.
+/// A syntax error of the YAML.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SyntaxError {
-    /// Where the library noticed: one character, or nothing at the end of a line.
+    /// The character at which the library reported it. Empty at the end of a line.
     pub(crate) span: Span,
     pub(crate) reason: String,
-    /// What usually causes it.
+    /// The usual correction.
     pub(crate) hint: &'static str,
 }
 
-impl<'a> Tree<'a> {
-    pub(crate) fn node(&self, id: NodeId) -> &Node<'a> {
+impl<'a> YamlTree<'a> {
+    pub(crate) fn node(&self, id: NodeId) -> &YamlNode<'a> {
         &self.nodes[id]
     }
 
-    /// Follows aliases to the node that is meant; `None` for an alias to nothing or to itself.
+    /// Follows aliases to the node that they refer to. Returns `None` for an unknown anchor.
     pub(crate) fn resolve(&self, id: NodeId) -> Option<NodeId> {
         let mut id = id;
+        // Bounded, in case an alias leads to itself.
         for _ in 0..MAX_DEPTH {
             match self.node(id).kind {
-                Kind::Alias(target) => id = target?,
-                Kind::Scalar { .. } | Kind::List { .. } | Kind::Mapping { .. } => return Some(id),
+                NodeKind::Alias(target) => id = target?,
+                NodeKind::Scalar { .. } | NodeKind::List { .. } | NodeKind::Mapping { .. } => {
+                    return Some(id);
+                }
             }
         }
         None

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use daemon_cron::Zone;
 use daemon_spec::limits::MAX_FILE_BYTES;
-use daemon_spec::{DaemonFile, Diagnostic, Parse, Reading};
+use daemon_spec::{Completeness, DaemonFile, Diagnostic, Parse};
 use jiff::Timestamp;
 
 use crate::rules::schedule;
@@ -112,7 +112,7 @@ impl<'a> Subject<'a> {
             || !self
                 .found_by_reader()
                 .any(|found| found.code.number() == 15);
-        file.reading() == Reading::Whole && is_mapping
+        file.completeness() == Completeness::Whole && is_mapping
     }
 
     /// Returns the file's text; empty when it is not UTF-8 or too large to be looked at.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use daemon_spec::{Position, Severity};
+use daemon_spec::{LineColumn, Severity};
 use daemon_validate::{visible, visible_line};
 
 use super::Report;
@@ -16,7 +16,7 @@ pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
                 Severity::Warning => "warning",
                 Severity::Advice => "notice",
             };
-            let first = Position {
+            let first = LineColumn {
                 line: 1,
                 column: 1,
                 byte: 0,

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use daemon_spec::{Diagnostic, Severity, Source, Span};
+use daemon_spec::{Diagnostic, Severity, SourceText, Span};
 use daemon_validate::{visible_line, visible_styled};
 
 use super::Report;
@@ -55,7 +55,7 @@ fn suggestion(given: &Suggestion, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-fn with_source<'a>(found: &'a Diagnostic, path: &'a str, source: &'a Source) -> Group<'a> {
+fn with_source<'a>(found: &'a Diagnostic, path: &'a str, source: &'a SourceText) -> Group<'a> {
     let start = source.position(found.span.start);
     let lines = Span::new(
         source.line_at(found.span.start).start,

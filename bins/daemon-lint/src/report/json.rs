@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use daemon_spec::{Diagnostic, Edit, Fix, Source};
+use daemon_spec::{Diagnostic, Edit, Fix, SourceText};
 use daemon_watch::InterpretationWire;
 use serde::Serialize;
 
@@ -177,7 +177,7 @@ pub(crate) fn failure(code: &str, message: &str, help: Option<&str>) -> String {
 }
 
 /// Writes the findings of one file as the array of a report.
-pub(crate) fn findings(source: &Source, diagnostics: &[Diagnostic]) -> serde_json::Value {
+pub(crate) fn findings(source: &SourceText, diagnostics: &[Diagnostic]) -> serde_json::Value {
     let wires: Vec<DiagnosticWire<'_>> = diagnostics
         .iter()
         .map(|found| diagnostic(found, Some(source)))
@@ -198,7 +198,7 @@ fn file<'a>(report: &Report<'_>, linted: &'a Linted) -> FileWire<'a> {
     }
 }
 
-fn diagnostic<'a>(found: &'a Diagnostic, source: Option<&Source>) -> DiagnosticWire<'a> {
+fn diagnostic<'a>(found: &'a Diagnostic, source: Option<&SourceText>) -> DiagnosticWire<'a> {
     DiagnosticWire {
         code: found.code.to_string(),
         severity: found.severity.as_str(),
@@ -210,7 +210,7 @@ fn diagnostic<'a>(found: &'a Diagnostic, source: Option<&Source>) -> DiagnosticW
     }
 }
 
-fn place(source: Option<&Source>, byte: usize) -> PlaceWire {
+fn place(source: Option<&SourceText>, byte: usize) -> PlaceWire {
     let Some(place) = source.map(|source| source.position(byte)) else {
         return PlaceWire {
             line: 1,

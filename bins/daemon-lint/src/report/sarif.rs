@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use daemon_spec::{Diagnostic, Severity, Source, Span};
+use daemon_spec::{Diagnostic, Severity, SourceText, Span};
 use daemon_validate::{Profile, RuleEntry, rules};
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ fn result(found: &Diagnostic, linted: &Linted) -> Value {
     value
 }
 
-fn region(source: &Source, span: Span) -> Value {
+fn region(source: &SourceText, span: Span) -> Value {
     let (start, end) = (source.position(span.start), source.position(span.end));
     json!({
         "startLine": start.line,

@@ -17,7 +17,7 @@ fn people_read_the_line_with_the_help_beside_the_place() {
     assert_data_eq!(
         ran.output,
         str![[r#"
-error[D004]: blank lines stand before the opening `---`
+error[D004]: blank lines precede the opening `---`
  --> .agents/daemons/tidy/DAEMON.md:1:1
   |
 1 |
@@ -82,7 +82,7 @@ fn github_gets_one_command_for_each_finding() {
     assert_data_eq!(
         ran.output,
         str![[r#"
-::error file=.agents/daemons/tidy/DAEMON.md,line=1,endLine=2,title=D004::blank lines stand before the opening `---`%0Ahelp: put `---` on line 1
+::error file=.agents/daemons/tidy/DAEMON.md,line=1,endLine=2,title=D004::blank lines precede the opening `---`%0Ahelp: put `---` on line 1
 ::error file=.agents/daemons/tidy/DAEMON.md,line=5,endLine=5,col=12,endColumn=27,title=D201::`schedule` must have five fields, found six%0Ahelp: remove the seconds field
 ::warning file=.agents/daemons/tidy/DAEMON.md,line=8,endLine=8,col=6,endColumn=38,title=D133::entry 2 of `routines` repeats entry 1%0Ahelp: delete it
 ::error file=100%25%2Ca%3Ab.md,line=1,endLine=1,col=1,endColumn=1,title=D003::no `---` block at the top of the file%0Ahelp: begin the file with a block such as:%0A---%0Aid: my-daemon%0Apurpose: One sentence of intent.%0Awatch:%0A  - when a pull request is opened%0Aroutines:%0A  - one concrete operation%0A---

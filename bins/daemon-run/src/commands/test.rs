@@ -11,7 +11,7 @@ pub(crate) mod schema;
 use std::path::{Path, PathBuf};
 
 use daemon_host::driver::Checked;
-use daemon_spec::Source;
+use daemon_spec::SourceText;
 use serde_json::{Map, json};
 
 use self::case::Case;
@@ -34,7 +34,7 @@ struct TestFile {
     /// Its path in the repository.
     shown: String,
     path: PathBuf,
-    source: Source,
+    source: SourceText,
     cases: Vec<Case>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Test, place: &Place, out: Out) -> Result<bool, Failure>
         ran: Vec::new(),
         n_updated: 0,
     };
-    let mut problems: Vec<(String, Source, Problem)> = Vec::new();
+    let mut problems: Vec<(String, SourceText, Problem)> = Vec::new();
     for (folder, subject) in &folders {
         for path in folder.files(out)? {
             match read(folder, path) {
@@ -127,16 +127,16 @@ fn folders<'a>(
     Ok(found)
 }
 
-fn read(folder: &Folder, path: PathBuf) -> Result<TestFile, Vec<(String, Source, Problem)>> {
+fn read(folder: &Folder, path: PathBuf) -> Result<TestFile, Vec<(String, SourceText, Problem)>> {
     let shown = folder.shown(&path);
     let bytes = match daemon_lint::read_daemon_file(&path) {
         Ok(bytes) => bytes,
         Err(error) => {
             let problem = Problem::unreadable(error.to_string());
-            return Err(vec![(shown, Source::new(Vec::new()), problem)]);
+            return Err(vec![(shown, SourceText::new(Vec::new()), problem)]);
         }
     };
-    let source = Source::new(bytes);
+    let source = SourceText::new(bytes);
     match case::read_all(&source, folder) {
         Ok(cases) => Ok(TestFile {
             shown,
@@ -217,7 +217,7 @@ fn update(
         Ok(text) => text,
         Err(reason) => return Ok(Err(reason)),
     };
-    let source = Source::new(text.into_bytes());
+    let source = SourceText::new(text.into_bytes());
     let Ok(cases) = case::read_all(&source, folder) else {
         return Ok(Err("the result could not be read".to_owned()));
     };

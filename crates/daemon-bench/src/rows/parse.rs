@@ -1,4 +1,4 @@
-//! Reading one daemon file, spans and all.
+//! Completeness one daemon file, spans and all.
 
 use std::hint::black_box;
 
@@ -110,7 +110,7 @@ fn check_all_read(
             .context("a typical file has an id")?;
         let name = &id.value;
         ensure!(
-            parsed.file.reading() == daemon_spec::Reading::Whole,
+            parsed.file.completeness() == daemon_spec::Completeness::Whole,
             "ours did not read all of `{name}`"
         );
         ensure!(

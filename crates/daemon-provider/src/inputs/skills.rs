@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use daemon_spec::{Document, Node, NodeValue, Shape, quoted};
+use daemon_spec::{DocumentNode, NodeValue, Shape, YamlDocument, quoted};
 
 use super::{Fault, scalar};
 
@@ -95,8 +95,8 @@ fn read(location: PathBuf) -> Result<Skill, &'static str> {
     }
     let text = fs::read_to_string(&location).or(Err(INVALID))?;
     let matter = front_matter(&text).ok_or(INVALID)?;
-    let document = Document::read(matter).or(Err(INVALID))?;
-    let Some(NodeValue::Mapping(pairs)) = document.root().map(Node::value) else {
+    let document = YamlDocument::read(matter).or(Err(INVALID))?;
+    let Some(NodeValue::Mapping(pairs)) = document.root().map(DocumentNode::value) else {
         return Err(INVALID);
     };
     let field = |wanted: &str| {

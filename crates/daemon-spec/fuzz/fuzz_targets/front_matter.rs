@@ -1,4 +1,4 @@
-//! Any front matter is read within the time a file may take; every value's span is text.
+//! Parsing any front matter ends within a time limit, and every span is on character boundaries.
 #![no_main]
 
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use daemon_spec::{Field, parse};
 use libfuzzer_sys::fuzz_target;
 
-/// What one file may cost, times ten for instrumented code on a busy machine.
+/// The time limit for one file, times ten for instrumented code on a busy machine.
 const LIMIT: Duration = Duration::from_millis(500);
 
 fuzz_target!(|yaml: &str| {

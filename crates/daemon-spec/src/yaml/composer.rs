@@ -1,4 +1,4 @@
-//! From the library's events to a tree, within the budget.
+//! Conversion of the library's events to a tree, within the limits.
 
 use std::borrow::Cow;
 
@@ -7,18 +7,21 @@ use serde_saphyr::granit_parser::{
 };
 
 use super::hint::hint;
-use super::{Kind, Node, NodeId, Note, NoteKind, SyntaxError, Tree};
+use super::{NodeId, NodeKind, SyntaxError, YamlNode, YamlNote, YamlNoteKind, YamlTree};
 use crate::frame::is_blank;
 use crate::limits::{MAX_DEPTH, MAX_LIST_ENTRIES, MAX_NODES, MAX_STRING_BYTES};
 use crate::{Shape, Span, Style, shape};
 
-/// Reads `text`, which begins at byte `base` of the file.
-pub(crate) fn compose(text: &str, base: usize) -> Tree<'_> {
+/// Parses `text`, which begins at byte `base` of the file.
+pub(crate) fn compose(text: &str, base: usize) -> YamlTree<'_> {
     let mut options = Options::default();
+    // Without this the library stops at an unknown alias. It is usually a value such as `*.md` that
+    // needs quotes.
     options.emit_unresolved_aliases = true;
     options.emit_anchor_events = true;
     options.disallow_directives = true;
-    // Block collections meet the limit here, with the node's place. Flow ones are scanned ahead.
+    // The composer enforces the limit for block collections, because it knows the position of the
+    // node. Flow collections are scanned ahead, so the library must enforce it.
     options.block_nesting_limit = MAX_DEPTH + 1;
     options.flow_nesting_limit = MAX_DEPTH;
     options.set_emit_comments(false);
@@ -28,7 +31,7 @@ pub(crate) fn compose(text: &str, base: usize) -> Tree<'_> {
         ..Composer::default()
     };
     for event in Parser::new_from_str_with_options(text, options) {
-        let is_going_on = match event {
+        let is_continued = match event {
             Ok((event, span)) => {
                 let range = span.byte_range().unwrap_or(0..0);
                 let tag = span.tag_span().and_then(|tag| tag.byte_range());
@@ -36,7 +39,7 @@ pub(crate) fn compose(text: &str, base: usize) -> Tree<'_> {
             }
             Err(error) => composer.fail(&error),
         };
-        if !is_going_on {
+        if !is_continued {
             break;
         }
     }
@@ -47,11 +50,12 @@ pub(crate) fn compose(text: &str, base: usize) -> Tree<'_> {
 struct Composer<'a> {
     text: &'a str,
     base: usize,
-    tree: Tree<'a>,
+    tree: YamlTree<'a>,
     open: Vec<Open>,
-    /// Per anchor id: the node, and how many nodes it stands for; `None` while it is open.
+    /// Anchor id, node, and the number of nodes that an alias to it counts as. `None` while the node
+    /// is open.
     anchors: Vec<(usize, NodeId, Option<usize>)>,
-    /// Nodes so far, with aliases written out.
+    /// The number of nodes so far. An alias counts as the nodes that it refers to.
     n_nodes: usize,
     n_documents: usize,
 }
@@ -64,20 +68,20 @@ struct Open {
 }
 
 impl<'a> Composer<'a> {
-    /// Takes one event; false when nothing after it is to be read.
+    /// Processes an event. Returns `false` if parsing is to stop.
     fn take(&mut self, event: Event<'a>, span: Span, tag: Option<std::ops::Range<usize>>) -> bool {
         if let Some(tag) = tag {
-            self.note(NoteKind::Tag, Span::new(tag.start, tag.end));
+            self.note(YamlNoteKind::Tag, Span::new(tag.start, tag.end));
         }
         match event {
             Event::DocumentStart(..) => self.document(span),
             Event::Alias(anchor) => self.alias(anchor, span),
             Event::UnresolvedAlias(_) => {
-                self.note(NoteKind::UnknownAlias, span);
-                self.leaf(span, Kind::Alias(None), 1).is_some()
+                self.note(YamlNoteKind::UnknownAlias, span);
+                self.leaf(span, NodeKind::Alias(None), 1).is_some()
             }
             Event::Anchor(..) => {
-                self.note(NoteKind::Anchor, span);
+                self.note(YamlNoteKind::Anchor, span);
                 true
             }
             Event::Scalar(text, style, anchor, tag) => {
@@ -88,7 +92,7 @@ impl<'a> Composer<'a> {
                 let is_tagged = tag.is_some_and(|tag| tag.core_suffix() != Some("seq"));
                 self.begin(
                     span,
-                    Kind::List {
+                    NodeKind::List {
                         entries: Vec::new(),
                         is_flow,
                         is_tagged,
@@ -101,7 +105,7 @@ impl<'a> Composer<'a> {
                 let is_tagged = tag.is_some_and(|tag| tag.core_suffix() != Some("map"));
                 self.begin(
                     span,
-                    Kind::Mapping {
+                    NodeKind::Mapping {
                         pairs: Vec::new(),
                         is_flow,
                         is_tagged,
@@ -117,7 +121,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Counts a document; false at a second one.
+    /// Counts a document. Returns `false` at the second one.
     fn document(&mut self, span: Span) -> bool {
         self.n_documents += 1;
         if self.n_documents > 1 {
@@ -140,7 +144,7 @@ impl<'a> Composer<'a> {
         tag: Option<&Tag>,
     ) -> bool {
         if text.len() > MAX_STRING_BYTES {
-            self.note(NoteKind::LongString, span);
+            self.note(YamlNoteKind::LongString, span);
         }
         let style = match style {
             ScalarStyle::Plain => Style::Plain,
@@ -159,7 +163,7 @@ impl<'a> Composer<'a> {
             Style::Plain if span.is_empty() => self.left_out(span.start),
             _ => span,
         };
-        let Some(id) = self.leaf(span, Kind::Scalar { text, style, shape }, 1) else {
+        let Some(id) = self.leaf(span, NodeKind::Scalar { text, style, shape }, 1) else {
             return false;
         };
         if anchor != 0 {
@@ -169,21 +173,22 @@ impl<'a> Composer<'a> {
     }
 
     fn alias(&mut self, anchor: usize, span: Span) -> bool {
-        self.note(NoteKind::Alias, span);
+        self.note(YamlNoteKind::Alias, span);
         match self.anchor(anchor).map(|slot| *slot) {
-            Some((_, target, Some(size))) => {
-                self.leaf(span, Kind::Alias(Some(target)), size).is_some()
-            }
-            // An alias inside the node it names would never end when written out.
+            Some((_, target, Some(size))) => self
+                .leaf(span, NodeKind::Alias(Some(target)), size)
+                .is_some(),
+            // An alias inside the node that it refers to would expand without end.
             Some((_, _, None)) | None => {
-                self.note(NoteKind::TooManyNodes, span);
+                self.note(YamlNoteKind::TooManyNodes, span);
                 false
             }
         }
     }
 
-    /// Finds an anchor; the library numbers them in the order of their nodes.
+    /// Returns the entry of an anchor.
     fn anchor(&mut self, id: usize) -> Option<&mut (usize, NodeId, Option<usize>)> {
+        // The library numbers anchors in the order of their nodes, so the list is sorted.
         let index = self
             .anchors
             .binary_search_by_key(&id, |anchor| anchor.0)
@@ -191,9 +196,9 @@ impl<'a> Composer<'a> {
         self.anchors.get_mut(index)
     }
 
-    fn begin(&mut self, span: Span, kind: Kind<'a>, anchor: usize) -> bool {
+    fn begin(&mut self, span: Span, kind: NodeKind<'a>, anchor: usize) -> bool {
         if self.open.len() >= MAX_DEPTH {
-            self.note(NoteKind::TooDeep, span);
+            self.note(YamlNoteKind::TooDeep, span);
             return false;
         }
         let n_nodes_before = self.n_nodes;
@@ -221,13 +226,16 @@ impl<'a> Composer<'a> {
             }
         }
         let (last, is_flow, n_entries) = match &self.tree.node(open.id).kind {
-            Kind::List {
+            NodeKind::List {
                 entries, is_flow, ..
             } => (entries.last().copied(), *is_flow, entries.len()),
-            Kind::Mapping { pairs, is_flow, .. } => (pairs.last().map(|pair| pair.1), *is_flow, 0),
-            Kind::Scalar { .. } | Kind::Alias(_) => (None, false, 0),
+            NodeKind::Mapping { pairs, is_flow, .. } => {
+                (pairs.last().map(|pair| pair.1), *is_flow, 0)
+            }
+            NodeKind::Scalar { .. } | NodeKind::Alias(_) => (None, false, 0),
         };
-        // The library ends a block collection where the next token begins; its text ends earlier.
+        // The library ends a block collection at the next token, which can be lines after its last
+        // entry.
         let end = match last {
             Some(last) if !is_flow => self.tree.node(last).span.end,
             _ => self.base + span.end,
@@ -244,34 +252,34 @@ impl<'a> Composer<'a> {
         node.span.end = end.max(node.span.start);
         let span = node.span;
         if n_entries > MAX_LIST_ENTRIES {
-            self.tree.notes.push(Note {
+            self.tree.notes.push(YamlNote {
                 span,
-                kind: NoteKind::LongList,
+                kind: YamlNoteKind::LongList,
             });
         }
     }
 
-    /// Adds a node below the open collection; `None` when the budget is spent.
-    fn leaf(&mut self, span: Span, kind: Kind<'a>, size: usize) -> Option<NodeId> {
+    /// Adds a node to the open collection. Returns `None` if the limit of nodes is exceeded.
+    fn leaf(&mut self, span: Span, kind: NodeKind<'a>, size: usize) -> Option<NodeId> {
         self.n_nodes = self.n_nodes.saturating_add(size);
         if self.n_nodes > MAX_NODES {
-            self.note(NoteKind::TooManyNodes, span);
+            self.note(YamlNoteKind::TooManyNodes, span);
             return None;
         }
         let id = self.tree.nodes.len();
         let span = Span::new(self.base + span.start, self.base + span.end);
-        self.tree.nodes.push(Node { span, kind });
+        self.tree.nodes.push(YamlNode { span, kind });
         let Some(open) = self.open.last_mut() else {
             self.tree.root.get_or_insert(id);
             return Some(id);
         };
         match &mut self.tree.nodes[open.id].kind {
-            Kind::List { entries, .. } => entries.push(id),
-            Kind::Mapping { pairs, .. } => match open.key.take() {
+            NodeKind::List { entries, .. } => entries.push(id),
+            NodeKind::Mapping { pairs, .. } => match open.key.take() {
                 None => open.key = Some(id),
                 Some(key) => pairs.push((key, id)),
             },
-            Kind::Scalar { .. } | Kind::Alias(_) => {}
+            NodeKind::Scalar { .. } | NodeKind::Alias(_) => {}
         }
         Some(id)
     }
@@ -284,7 +292,7 @@ impl<'a> Composer<'a> {
             .min(self.text.len());
         match error.kind() {
             ErrorKind::RecursionLimitExceeded => {
-                self.note(NoteKind::TooDeep, Span::at(at));
+                self.note(YamlNoteKind::TooDeep, Span::at(at));
             }
             kind => {
                 self.tree.error = Some(SyntaxError {
@@ -297,8 +305,8 @@ impl<'a> Composer<'a> {
         false
     }
 
-    fn finish(mut self) -> Tree<'a> {
-        // What a syntax error left open is still part of the tree.
+    fn finish(mut self) -> YamlTree<'a> {
+        // Collections that a syntax error left open are part of the tree too.
         while let Some(open) = self.open.last() {
             let end = self.tree.node(open.id).span.end - self.base;
             self.end(Span::at(end));
@@ -306,13 +314,14 @@ impl<'a> Composer<'a> {
         self.tree
     }
 
-    fn note(&mut self, kind: NoteKind, span: Span) {
+    fn note(&mut self, kind: YamlNoteKind, span: Span) {
         let span = Span::new(self.base + span.start, self.base + span.end);
-        self.tree.notes.push(Note { span, kind });
+        self.tree.notes.push(YamlNote { span, kind });
     }
 
-    /// The library begins a list without indentation after its first dash.
+    /// Returns the offset of the dash directly before `start`, or `start` without one.
     fn dash_before(&self, start: usize) -> usize {
+        // For a list without indentation the library reports the start after the first dash.
         let before = self.text.get(..start - self.base).unwrap_or_default();
         let trimmed = before.trim_end_matches([' ', '\t']);
         if trimmed.ends_with('-') && !self.text[start - self.base..].starts_with("- ") {
@@ -322,7 +331,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// The place of the character at `at` of the text.
+    /// Returns the byte range of the character at `at` of the text.
     fn char_at(&self, at: usize) -> Span {
         let first = self.text.get(at..).and_then(|rest| rest.chars().next());
         let length = first
@@ -331,10 +340,9 @@ impl<'a> Composer<'a> {
         Span::new(self.base + at, self.base + at + length)
     }
 
-    /// Where a value that is left out would stand: right after its colon or dash.
-    ///
-    /// The library places it after the comment lines that follow.
+    /// Returns the position of a missing value: directly after its colon or dash.
     fn left_out(&self, at: usize) -> Span {
+        // The library reports the position after the comment lines that follow.
         let mut before = self.text.get(..at).unwrap_or_default();
         loop {
             let line_start = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
@@ -356,9 +364,9 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// A block scalar from its sign to its last word; the library gives the lines below the sign,
-    /// with the blank ones after them.
+    /// Returns the byte range of a block scalar from its `|` or `>` to its last word.
     fn block(&self, span: Span) -> Span {
+        // The library reports the lines below the indicator, including trailing blank lines.
         let words = self.text.get(span.range()).unwrap_or_default().trim_end();
         let before = self.text.get(..span.start).unwrap_or_default();
         let head = before.trim_end();

@@ -1,8 +1,8 @@
-//! The likely cause of each syntax error, in the author's terms.
+//! The help for each kind of syntax error.
 
 use serde_saphyr::granit_parser::ErrorKind;
 
-/// Says what usually brings this error about.
+/// Returns the usual correction for a kind of error.
 pub(super) fn hint(kind: &ErrorKind) -> &'static str {
     match kind {
         ErrorKind::TabNotAllowed

@@ -1,10 +1,10 @@
-//! A fix removes its finding, keeps the rest, and never touches the body.
+//! A fix removes its diagnostic and changes nothing else.
 
 use daemon_spec::{Code, Edit, Fix, Severity, Span, apply_fixes, parse};
 
 use crate::kit::parsed;
 
-/// Applies every fix of `input` and returns the text after it.
+/// Applies every fix of `input` and returns the result.
 fn fixed(input: &str) -> String {
     let parsed = parsed(input);
     let fixes: Vec<_> = parsed
@@ -16,13 +16,13 @@ fn fixed(input: &str) -> String {
     assert_eq!(
         result.applied,
         fixes.len(),
-        "the fixes of one file do not meet"
+        "the fixes of a file do not conflict"
     );
     String::from_utf8(result.bytes).expect("edits keep the text UTF-8")
 }
 
 #[test]
-fn each_marked_fix_removes_its_finding_and_keeps_the_words() {
+fn each_fix_removes_its_diagnostic_and_keeps_the_words() {
     let rows = [
         ("\n\t\n---\nid: x\n---\n", "---\nid: x\n---\n"),
         ("\u{FEFF}---\nid: x\n---\n", "---\nid: x\n---\n"),
@@ -58,16 +58,16 @@ fn each_marked_fix_removes_its_finding_and_keeps_the_words() {
         assert_eq!(
             parsed(&output).diagnostics,
             [],
-            "nothing is left of {input:?}"
+            "after the fixes of {input:?}"
         );
     }
 }
 
 #[test]
-fn the_text_meant_is_the_text_the_fix_gives() {
+fn a_value_before_its_fix_equals_the_value_after_it() {
     let broken = parse(b"---\nwatch:\n- a: b: c\n- `d` e\n- f: g\n    h: i\n---\n".to_vec());
     let after = fixed(broken.file.source().text().unwrap());
-    let mended = parsed(&after);
+    let repaired = parsed(&after);
     let words = |parsed: &daemon_spec::Parse| -> Vec<String> {
         parsed
             .file
@@ -79,11 +79,11 @@ fn the_text_meant_is_the_text_the_fix_gives() {
             .collect()
     };
     assert_eq!(words(&broken), ["a: b: c", "`d` e", "f: g h: i"]);
-    assert_eq!(words(&broken), words(&mended));
+    assert_eq!(words(&broken), words(&repaired));
 }
 
 #[test]
-fn fixes_that_meet_an_earlier_one_are_left_out_whole() {
+fn fixes_that_conflict_with_an_earlier_one_are_not_applied() {
     let fix = |edits: &[(usize, usize, &str)]| Fix {
         title: "edit".to_owned(),
         edits: edits
@@ -109,7 +109,7 @@ fn fixes_that_meet_an_earlier_one_are_left_out_whole() {
 }
 
 #[test]
-fn codes_print_and_read_back() {
+fn codes_print_and_parse() {
     assert_eq!("D007".parse::<Code>().unwrap(), Code::new(7));
     assert_eq!(Code::new(201).to_string(), "D201");
     for text in ["", "D", "D1", "D0001", "201", "D+12", "D１２３"] {

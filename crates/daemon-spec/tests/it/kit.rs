@@ -1,4 +1,4 @@
-//! Daemon files from text.
+//! Helpers that parse daemon files.
 
 use daemon_spec::{DaemonFile, Parse, parse};
 

@@ -1,4 +1,4 @@
-//! Everything through the public interface.
+//! Tests of the public API.
 
 mod catalogue;
 mod fixes;

@@ -1,6 +1,6 @@
-//! What other readers make of the same files, and where they are wrong.
+//! Comparison with other parsers, and the cases in which they differ.
 
-use daemon_spec::{DaemonFile, Entry, Field, List, Text};
+use daemon_spec::{DaemonFile, Field, FieldList, ListEntry, Text};
 use gray_matter::{Matter, ParsedEntity, engine::YAML};
 use serde_yaml::Value;
 
@@ -15,9 +15,9 @@ fn text_value(field: &Field<Text>) -> Option<Value> {
     field.value().map(|text| Value::String(text.value.clone()))
 }
 
-fn list_value(field: &Field<List>) -> Option<Value> {
+fn list_value(field: &Field<FieldList>) -> Option<Value> {
     let list = field.value()?;
-    let texts: Option<Vec<_>> = list.entries.iter().map(Entry::text).collect();
+    let texts: Option<Vec<_>> = list.entries.iter().map(ListEntry::text).collect();
     Some(Value::Sequence(
         texts?
             .into_iter()
@@ -26,7 +26,7 @@ fn list_value(field: &Field<List>) -> Option<Value> {
     ))
 }
 
-/// The typed view, field by field; `None` for what is absent or not of its type.
+/// Returns the value of each field, or `None` if it is absent or mistyped.
 fn typed(file: &DaemonFile) -> [(&'static str, Option<Value>); 6] {
     [
         ("id", text_value(file.id())),
@@ -39,7 +39,7 @@ fn typed(file: &DaemonFile) -> [(&'static str, Option<Value>); 6] {
 }
 
 #[test]
-fn fields_read_as_serde_yaml_reads_them() {
+fn fields_have_the_values_that_serde_yaml_reads() {
     for yaml in CORPUS {
         let file = file(yaml);
         let oracle: Value = serde_yaml::from_str(&format!("{yaml}\n")).unwrap();
@@ -57,10 +57,10 @@ fn fields_read_as_serde_yaml_reads_them() {
     }
 }
 
-/// `serde_yaml` follows YAML 1.2 for words; a reader of YAML 1.1 makes booleans, numbers and dates
-/// of these, so they are no text here.
+/// `serde_yaml` follows YAML 1.2. YAML 1.1 reads these words as booleans, numbers and dates, so this
+/// parser does not accept them as text.
 #[test]
-fn serde_yaml_takes_words_for_text_that_others_do_not() {
+fn words_that_only_serde_yaml_reads_as_text_are_mistyped() {
     for word in ["no", "Yes", "on", "1_000", "2026-01-31"] {
         let oracle: Value = serde_yaml::from_str(&format!("id: {word}")).unwrap();
         assert_eq!(oracle.get("id"), Some(&Value::String(word.to_owned())));
@@ -69,9 +69,9 @@ fn serde_yaml_takes_words_for_text_that_others_do_not() {
     }
 }
 
-/// `serde_yaml` gives up at the first problem, so it has nothing to say about the rest of a file.
+/// `serde_yaml` stops at the first problem, so it reports nothing about the rest of a file.
 #[test]
-fn serde_yaml_stops_where_reading_goes_on() {
+fn parsing_continues_after_an_error_at_which_serde_yaml_stops() {
     let yaml = "id: a: b\nid: twice\npurpose: fine\n";
     assert!(serde_yaml::from_str::<Value>(yaml).is_err());
     let file = file(yaml.trim_end());
@@ -82,7 +82,7 @@ fn serde_yaml_stops_where_reading_goes_on() {
 }
 
 #[test]
-fn frames_are_cut_where_gray_matter_cuts_them() {
+fn front_matter_ends_where_gray_matter_ends_it() {
     for yaml in CORPUS {
         let text = format!("---\n{yaml}\n---\nbody with --- dashes\n\n- a list");
         let oracle = gray_matter(&text).unwrap();
@@ -95,9 +95,9 @@ fn frames_are_cut_where_gray_matter_cuts_them() {
     }
 }
 
-/// `gray_matter` returns bodies that are not the author's: line breaks at both ends are gone.
+/// `gray_matter` removes line breaks at both ends of the body.
 #[test]
-fn gray_matter_trims_bodies() {
+fn a_body_that_gray_matter_trims_is_unchanged() {
     let text = "---\nid: x\n---\n\n  indented\n\n";
     assert_eq!(gray_matter(text).unwrap().content, "  indented\n");
     assert_eq!(parsed(text).file.body_text(), "\n  indented\n\n");
@@ -105,15 +105,15 @@ fn gray_matter_trims_bodies() {
 
 /// `gray_matter` rewrites every line break of the body.
 #[test]
-fn gray_matter_rewrites_line_breaks() {
+fn line_breaks_that_gray_matter_rewrites_are_unchanged() {
     let text = "---\r\nid: x\r\n---\r\na\r\nb\r\n";
     assert_eq!(gray_matter(text).unwrap().content, "a\nb");
     assert_eq!(parsed(text).file.body_text(), "a\r\nb\r\n");
 }
 
-/// `gray_matter` sees no front matter after a byte order mark, and says nothing.
+/// `gray_matter` silently ignores front matter after a byte order mark.
 #[test]
-fn gray_matter_misses_front_matter_after_a_byte_order_mark() {
+fn front_matter_after_a_byte_order_mark_is_read_and_ignored_by_gray_matter() {
     let text = "\u{FEFF}---\nid: x\n---\nbody\n";
     assert_eq!(gray_matter(text).unwrap().matter, "");
     let parsed = parsed(text);
@@ -124,9 +124,9 @@ fn gray_matter_misses_front_matter_after_a_byte_order_mark() {
     assert_eq!(parsed.diagnostics.len(), 1);
 }
 
-/// `gray_matter` takes an unclosed fence for no front matter at all, and says nothing.
+/// `gray_matter` silently reads unclosed front matter as a body.
 #[test]
-fn gray_matter_makes_front_matter_without_an_end_a_body() {
+fn unclosed_front_matter_is_reported_and_read_as_a_body_by_gray_matter() {
     let text = "---\nid: x\n";
     let oracle = gray_matter(text).unwrap();
     assert_eq!(

@@ -1,11 +1,11 @@
-//! Spans, places inside strings, and what to delete.
+//! Spans, positions inside strings, and removals.
 
-use daemon_spec::{DaemonFile, Entry, Field, Layout, Span, Style, Text, quoted};
+use daemon_spec::{DaemonFile, Field, Layout, ListEntry, Span, Style, Text, quoted};
 use expect_test::{Expect, expect};
 
 use crate::kit::{file, parsed};
 
-/// Shows each field, member and entry as the text its span covers.
+/// Prints each field, member and entry as the text that its span covers.
 fn check(yaml: &str, expected: Expect) {
     let file = file(yaml);
     let show = |span: Span| format!("{:?}", file.source().slice(span));
@@ -42,7 +42,7 @@ fn check(yaml: &str, expected: Expect) {
 }
 
 #[test]
-fn every_key_value_and_entry_has_the_span_of_its_text() {
+fn every_key_value_and_entry_has_a_span() {
     check(
         "id: \"pr-helper\"  # name\npurpose: >-\n  One\n  line.\n\nwatch:\n  - when a PR opens\n  - 'it''s merged'\n  -\n\
          routines: [fix, \"two: three\"]\nextra: {a: [1]}\nlast:",
@@ -65,7 +65,7 @@ fn every_key_value_and_entry_has_the_span_of_its_text() {
 }
 
 #[test]
-fn a_reference_has_the_place_of_the_reference() {
+fn a_referenced_value_has_the_span_of_the_reference() {
     check(
         "base: &b\n- when é\nwatch: *b\n<<: {deny: [x]}",
         expect![[r#"
@@ -86,9 +86,9 @@ fn schedule(yaml: &str) -> (DaemonFile, Text) {
 }
 
 #[test]
-fn a_place_inside_a_string_is_found_in_the_file() {
+fn a_range_of_a_string_maps_to_the_file() {
     let rows = [
-        // (front matter, word of the value, text of the file at its place)
+        // (front matter, word of the value, text of the file at its position)
         ("schedule: 0 75 * * *", "75", "75"),
         ("schedule: \"0 75 * * *\"", "75", "75"),
         ("schedule: '0 75 * * *'", "75", "75"),
@@ -98,7 +98,7 @@ fn a_place_inside_a_string_is_found_in_the_file() {
         (r#"schedule: "a\t\u00e9\x41 75""#, "é", r"\u00e9"),
         (r#"schedule: "a\"b 75\\""#, "75\\", r"75\\"),
         ("schedule: é 75", "75", "75"),
-        // Folded over lines: the value and the file do not run in step.
+        // Folded over lines: offsets of the value and the file differ.
         ("schedule: \"a\n  75\"", "75", "a\n  75"),
         ("schedule: a\n  75", "75", "a\n  75"),
         ("schedule: |\n  a 75", "75", "a 75"),
@@ -112,7 +112,7 @@ fn a_place_inside_a_string_is_found_in_the_file() {
 }
 
 #[test]
-fn a_place_outside_a_string_is_the_string() {
+fn a_range_outside_a_string_maps_to_the_whole_string() {
     let (file, text) = schedule("schedule: '0 9 * * *'");
     assert_eq!(text.place(file.source(), 4..99), text.span);
     assert_eq!(text.place(file.source(), 9..9), Span::at(text.span.end));
@@ -132,7 +132,7 @@ fn lines_and_columns_count_from_one_in_code_points() {
     assert_eq!(place(9_999), (5, 1, 32));
 }
 
-/// Removes entry `index` of `watch` and shows what is left.
+/// Returns the file without the entry `index` of `watch`.
 fn without_entry(yaml: &str, index: usize) -> String {
     let file = file(yaml);
     let list = file.watch().value().expect("a list");
@@ -146,10 +146,10 @@ fn cut(file: &DaemonFile, removal: Span) -> String {
 }
 
 #[test]
-fn an_entry_is_removed_without_touching_its_neighbours() {
+fn removing_an_entry_keeps_the_other_entries() {
     let rows = [
         (
-            "watch:\n  - a\n  - ''  # gone\n  - b",
+            "watch:\n  - a\n  - ''  # removed\n  - b",
             1,
             "watch:\n  - a\n  - b",
         ),
@@ -176,7 +176,7 @@ fn an_entry_is_removed_without_touching_its_neighbours() {
 }
 
 #[test]
-fn a_member_is_removed_with_all_its_lines() {
+fn removing_a_member_removes_all_its_lines() {
     let rows = [
         ("id: x\ndeny: []\nwatch: [a]", "deny", "id: x\nwatch: [a]"),
         ("deny:\n  - a\n  - b\nid: x", "deny", "id: x"),
@@ -207,19 +207,19 @@ fn a_member_is_removed_with_all_its_lines() {
 }
 
 #[test]
-fn entries_say_what_they_are() {
+fn only_entries_that_are_strings_have_text() {
     let file = file("watch: [a, 1]");
     let entries = &file.watch().value().unwrap().entries;
     let texts: Vec<_> = entries
         .iter()
-        .map(Entry::text)
+        .map(ListEntry::text)
         .map(|text| text.map(|text| text.value.as_str()))
         .collect();
     assert_eq!(texts, [Some("a"), None]);
 }
 
 #[test]
-fn quoted_text_is_readable_yaml_whatever_it_holds() {
+fn quoted_text_parses_to_the_same_text() {
     let rows = [
         ("plain", "\"plain\""),
         ("it's", "\"it's\""),

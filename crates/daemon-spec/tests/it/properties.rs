@@ -1,15 +1,16 @@
-//! Properties of reading, over generated input.
+//! Properties of parsing, over generated input.
 
 use daemon_spec::limits::MAX_FILE_BYTES;
 use daemon_spec::{
-    Document, Entry, Field, Node, NodeValue, Parse, Reading, Span, apply_fixes, parse, quoted,
+    Completeness, DocumentNode, Field, ListEntry, NodeValue, Parse, Span, YamlDocument,
+    apply_fixes, parse, quoted,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::kit::{file, parsed};
 
-/// Text that looks like front matter often enough to reach every branch.
+/// Generates text that resembles front matter often enough to reach every branch.
 fn yaml_like() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         Just("---\n"),
@@ -56,8 +57,8 @@ fn yaml_like() -> impl Strategy<Value = String> {
     vec(part, 0..60).prop_map(|parts| parts.concat())
 }
 
-/// Walks a value and everything in it.
-fn walk(node: Node<'_>, acc: &mut Vec<Span>) {
+/// Appends the spans of a value and of all values inside it.
+fn walk(node: DocumentNode<'_>, acc: &mut Vec<Span>) {
     acc.push(node.span());
     match node.value() {
         NodeValue::Scalar { .. } => {}
@@ -73,9 +74,9 @@ fn walk(node: Node<'_>, acc: &mut Vec<Span>) {
 
 proptest! {
     #[test]
-    fn every_place_of_a_document_lies_on_its_text(text in prop_oneof![yaml_like(), any::<String>()]) {
+    fn every_span_of_a_document_is_on_character_boundaries(text in prop_oneof![yaml_like(), any::<String>()]) {
         let mut spans = Vec::new();
-        match Document::read(&text) {
+        match YamlDocument::read(&text) {
             Ok(document) => {
                 if let Some(root) = document.root() {
                     walk(root, &mut spans);
@@ -122,14 +123,14 @@ fn inner_spans(parsed: &Parse) -> Vec<Span> {
     acc
 }
 
-/// What holds for any input at all.
+/// Checks the properties of every input.
 fn check_any(input: &[u8]) -> Result<(), TestCaseError> {
     let parsed = parse(input.to_vec());
     prop_assert_eq!(parsed.file.source().as_bytes(), input);
     prop_assert_eq!(
         &parse(input.to_vec()),
         &parsed,
-        "the same bytes give the same answer"
+        "the same bytes give the same result"
     );
     for span in inner_spans(&parsed) {
         prop_assert!(
@@ -140,20 +141,20 @@ fn check_any(input: &[u8]) -> Result<(), TestCaseError> {
         if let Some(text) = parsed.file.source().text() {
             prop_assert!(
                 text.get(span.range()).is_some(),
-                "{:?} is on character borders",
+                "{:?} is on character boundaries",
                 span
             );
         }
     }
-    let is_readable = parsed.file.reading() == Reading::Whole;
+    let is_readable = parsed.file.completeness() == Completeness::Whole;
     prop_assert!(
         is_readable || !parsed.diagnostics.is_empty(),
-        "what was not read is reported"
+        "a part that was not read is reported"
     );
     Ok(())
 }
 
-/// Each fix removes its own finding and leaves the body as it was.
+/// Checks that each fix removes its diagnostic and does not change the body.
 fn check_fixes(input: &str) -> Result<(), TestCaseError> {
     let parsed = parsed(input);
     for found in parsed
@@ -173,7 +174,7 @@ fn check_fixes(input: &str) -> Result<(), TestCaseError> {
         };
         prop_assert!(
             count(&after) < count(&parsed),
-            "{:?} is gone from {:?}",
+            "{:?} is removed from {:?}",
             found,
             after.file.source().text()
         );
@@ -182,7 +183,7 @@ fn check_fixes(input: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A word of an author: anything printable, blanks inside included.
+/// Generates words of an author: printable characters with spaces inside.
 fn words() -> impl Strategy<Value = String> {
     prop_oneof![
         "[ -~]{1,40}",
@@ -191,7 +192,7 @@ fn words() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Any text but NUL, which makes a file unreadable.
+/// Generates any text without NUL, which makes a file unreadable.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof!["\\PC{0,20}", "[\\x01-\\x7F]{0,20}", ".{0,20}"]
         .prop_map(|text| text.replace('\0', ""))
@@ -199,38 +200,38 @@ fn text() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_and_come_back(input in vec(any::<u8>(), 0..400)) {
+    fn parsing_any_bytes_keeps_them(input in vec(any::<u8>(), 0..400)) {
         check_any(&input)?;
     }
 
     #[test]
-    fn any_near_front_matter_is_read_and_comes_back(input in yaml_like()) {
+    fn parsing_text_that_resembles_front_matter_keeps_it(input in yaml_like()) {
         check_any(input.as_bytes())?;
         check_any(format!("---\n{input}\n---\nbody").as_bytes())?;
     }
 
     #[test]
-    fn every_fix_mends(value in words(), entry in words()) {
+    fn every_fix_removes_its_diagnostic(value in words(), entry in words()) {
         let line_break = |text: &str| text.contains(['\n', '\r']);
         prop_assume!(!line_break(&value) && !line_break(&entry));
         check_fixes(&format!("---\nid: x\npurpose: {value}\nwatch:\n  - {entry}\n---\nbody: a: b\n"))?;
     }
 
     #[test]
-    fn quoted_text_reads_back(purpose in text(), entries in vec(text(), 1..4), body in text()) {
+    fn a_quoted_string_parses_to_its_text(purpose in text(), entries in vec(text(), 1..4), body in text()) {
         let list: String = entries.iter().map(|entry| format!("  - {}\n", quoted(entry))).collect();
         let input = format!("---\npurpose: {}\nwatch:\n{list}---\n{body}", quoted(&purpose));
         let parsed = parsed(&input);
         prop_assert_eq!(&parsed.diagnostics, &[]);
         prop_assert_eq!(parsed.file.purpose().value().map(|text| text.value.clone()), Some(purpose));
         let read = parsed.file.watch().value().map(|list| list.entries.clone()).unwrap_or_default();
-        let read: Vec<_> = read.iter().filter_map(Entry::text).map(|text| text.value.clone()).collect();
+        let read: Vec<_> = read.iter().filter_map(ListEntry::text).map(|text| text.value.clone()).collect();
         prop_assert_eq!(read, entries);
         prop_assert_eq!(parsed.file.body_text(), body);
     }
 
     #[test]
-    fn a_place_in_a_quoted_string_is_its_character(value in "[ -~é🙂]{1,20}", escape in 0usize..20) {
+    fn each_character_of_a_quoted_string_maps_to_its_source(value in "[ -~é🙂]{1,20}", escape in 0usize..20) {
         let written: String = value.char_indices().map(|(at, c)| match c {
             '"' | '\\' => format!("\\{c}"),
             c if at == escape => format!("\\U{:08x}", u32::from(c)),
@@ -243,12 +244,12 @@ proptest! {
         for (at, c) in value.char_indices() {
             acc += file.source().slice(text.place(file.source(), at..at + c.len_utf8()));
         }
-        prop_assert_eq!(acc, written, "the places are the string, in order and without gaps");
+        prop_assert_eq!(acc, written, "the ranges cover the string in order and without gaps");
     }
 }
 
 #[test]
-fn bytes_come_back_with_any_line_break_mark_emoji_and_size() {
+fn bytes_are_unchanged_with_any_line_break_mark_emoji_and_size() {
     let heads = [
         "---\r\nid: x\r\n---\r\n",
         "\u{FEFF}---\nid: 🙂\n---\n",
@@ -260,7 +261,7 @@ fn bytes_come_back_with_any_line_break_mark_emoji_and_size() {
         let mut input = format!("{head}{fill}");
         input.extend(std::iter::repeat_n('x', MAX_FILE_BYTES - input.len()));
         let parsed = parsed(&input);
-        assert_eq!(parsed.file.reading(), Reading::Whole, "{head:?}");
+        assert_eq!(parsed.file.completeness(), Completeness::Whole, "{head:?}");
         assert_eq!(parsed.file.body_text(), &input[head.len()..]);
         assert_eq!(parsed.file.into_source().into_bytes(), input.into_bytes());
     }

@@ -1,10 +1,10 @@
-//! The JSON Schema and the typed view say the same about the same front matter.
+//! The JSON Schema and the parser accept the same front matter.
 
-use daemon_spec::{Entry, Field, List, Text, schema};
+use daemon_spec::{Field, FieldList, ListEntry, Text, schema};
 
 use crate::kit::file;
 
-/// Front matter that other readers read alike: valid and invalid, without errors of syntax.
+/// Valid and invalid front matter without syntax errors, which other parsers read in the same way.
 pub(crate) const CORPUS: [&str; 36] = [
     "id: a\npurpose: Keeps things tidy.\nwatch:\n  - when a pull request is opened\nroutines:\n  - tidy up",
     "id: a\npurpose: b\nschedule: 0 9 * * 1-5\nroutines: [c]",
@@ -44,18 +44,18 @@ pub(crate) const CORPUS: [&str; 36] = [
     "ID: a\nPurpose: b\nwatch: [a]\nroutines: [b]",
 ];
 
-/// What a schema can say about the typed view: presence, types and emptiness.
+/// Returns `true` if the parsed fields satisfy the schema: presence, types and emptiness.
 fn is_well_typed(yaml: &str) -> bool {
     let file = file(yaml);
     let is_required =
         |field: &Field<Text>| field.value().is_some_and(|text| !text.value.is_empty());
-    let is_texts = |list: &List| {
+    let is_texts = |list: &FieldList| {
         list.entries
             .iter()
-            .all(|entry| matches!(entry, Entry::Text(_)))
+            .all(|entry| matches!(entry, ListEntry::Text(_)))
     };
     let is_optional =
-        |field: &Field<List>| field.is_absent() || field.value().is_some_and(is_texts);
+        |field: &Field<FieldList>| field.is_absent() || field.value().is_some_and(is_texts);
     is_required(file.id())
         && is_required(file.purpose())
         && file
@@ -69,7 +69,7 @@ fn is_well_typed(yaml: &str) -> bool {
 }
 
 #[test]
-fn the_schema_and_the_parser_agree_over_the_corpus() {
+fn the_schema_accepts_the_front_matter_that_the_parser_types() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
     let mut n_valid = 0;
     for yaml in CORPUS {
@@ -82,7 +82,7 @@ fn the_schema_and_the_parser_agree_over_the_corpus() {
 }
 
 #[test]
-fn the_schema_is_of_the_2020_12_draft_and_names_the_six_fields() {
+fn the_schema_is_draft_2020_12_and_contains_the_six_fields() {
     let schema = schema();
     assert_eq!(
         schema["$schema"],

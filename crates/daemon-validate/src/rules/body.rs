@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
-use daemon_spec::{Diagnostic, Reading, Span};
+use daemon_spec::{Completeness, Diagnostic, Span};
 
 use super::routines::texts;
 use crate::Subject;
@@ -38,7 +38,7 @@ pub(crate) fn empty(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let has_frame = !subject
         .found_by_reader()
         .any(|found| (1..=5).contains(&found.code.number()));
-    if has_frame && file.reading() != Reading::Nothing && is_empty(file.body_text()) {
+    if has_frame && file.completeness() != Completeness::Nothing && is_empty(file.body_text()) {
         let at = file.body().start;
         acc.push(
             report(420, Span::at(at), "no text below the front matter")

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use daemon_spec::{DaemonFile, Diagnostic, Field, Fix, List, Span, Text};
+use daemon_spec::{DaemonFile, Diagnostic, Field, FieldList, Fix, Span, Text};
 
 use crate::prose::{folded, words};
 use crate::report::report;
@@ -232,7 +232,7 @@ pub(crate) fn local_source(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
 fn verdicts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = (&'a Text, &'a ConditionVerdict)> {
     let list = subject.file().watch().value();
     list.into_iter()
-        .flat_map(List::texts)
+        .flat_map(FieldList::texts)
         .zip(subject.conditions())
         .filter(|(condition, _)| !condition.value.trim().is_empty())
 }

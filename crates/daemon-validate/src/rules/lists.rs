@@ -1,8 +1,8 @@
 //! D130 to D133: the three lists and their entries.
 
 use daemon_spec::{
-    DaemonFile, Diagnostic, Entry, Field, Fix, List, Mistyped, Shape, Source, Span, Style, Text,
-    quoted,
+    DaemonFile, Diagnostic, Field, FieldList, Fix, ListEntry, Mistyped, Shape, SourceText, Span,
+    Style, Text, quoted,
 };
 
 use super::identity::line_ending;
@@ -11,7 +11,7 @@ use crate::prose::folded;
 use crate::report::report;
 
 /// The list fields of a file with their names.
-pub(crate) fn lists(file: &DaemonFile) -> [(&'static str, &Field<List>); 3] {
+pub(crate) fn lists(file: &DaemonFile) -> [(&'static str, &Field<FieldList>); 3] {
     [
         ("watch", file.watch()),
         ("routines", file.routines()),
@@ -20,7 +20,7 @@ pub(crate) fn lists(file: &DaemonFile) -> [(&'static str, &Field<List>); 3] {
 }
 
 /// Reports whether a list has an entry that says something.
-pub(crate) fn says_something(list: &List) -> bool {
+pub(crate) fn says_something(list: &FieldList) -> bool {
     list.entries.iter().any(|entry| !is_blank(entry))
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn list_type(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
 pub(crate) fn entry_type(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let source = subject.file().source();
     for (name, index, entry) in entries(subject.file()) {
-        let Entry::Mistyped(value) = entry else {
+        let ListEntry::Mistyped(value) = entry else {
             continue;
         };
         if matches!(value.shape, Shape::Null | Shape::Unreadable) {
@@ -76,7 +76,7 @@ pub(crate) fn entry_type(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
 }
 
 /// Returns what to put in quotes so that an entry on one line becomes text.
-fn quotable(source: &Source, value: &Mistyped) -> Option<Span> {
+fn quotable(source: &SourceText, value: &Mistyped) -> Option<Span> {
     let raw = source.slice(value.span);
     if raw.is_empty() || raw.contains(['\n', '\r']) || value.shape == Shape::Tagged {
         return None;
@@ -162,7 +162,7 @@ pub(crate) fn entry_duplicate(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) 
 }
 
 /// Walks the entries of all lists, with the field's name and the entry's index.
-fn entries(file: &DaemonFile) -> impl Iterator<Item = (&'static str, usize, &Entry)> {
+fn entries(file: &DaemonFile) -> impl Iterator<Item = (&'static str, usize, &ListEntry)> {
     lists(file)
         .into_iter()
         .filter_map(|(name, field)| Some((name, field.value()?)))
@@ -174,10 +174,10 @@ fn entries(file: &DaemonFile) -> impl Iterator<Item = (&'static str, usize, &Ent
         })
 }
 
-fn is_blank(entry: &Entry) -> bool {
+fn is_blank(entry: &ListEntry) -> bool {
     match entry {
-        Entry::Text(text) => text.value.trim().is_empty(),
-        Entry::Mistyped(value) => value.shape == Shape::Null,
+        ListEntry::Text(text) => text.value.trim().is_empty(),
+        ListEntry::Mistyped(value) => value.shape == Shape::Null,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use daemon_spec::{DaemonFile, Diagnostic, List, Span, Text};
+use daemon_spec::{DaemonFile, Diagnostic, FieldList, Span, Text};
 
 use super::lists::lists;
 use crate::Subject;
@@ -88,7 +88,7 @@ fn texts(file: &DaemonFile) -> impl Iterator<Item = &Text> {
     let listed = lists(file)
         .into_iter()
         .filter_map(|(_, field)| field.value())
-        .flat_map(List::texts);
+        .flat_map(FieldList::texts);
     single.chain(listed)
 }
 

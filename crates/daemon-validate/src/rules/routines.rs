@@ -1,6 +1,6 @@
 //! D400 to D402: the `routines`.
 
-use daemon_spec::{Diagnostic, Field, List, Shape, Span, Text};
+use daemon_spec::{Diagnostic, Field, FieldList, Shape, Span, Text};
 
 use super::lists::says_something;
 use crate::Subject;
@@ -134,7 +134,7 @@ pub(crate) fn texts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a Text>
         .routines()
         .value()
         .into_iter()
-        .flat_map(List::texts)
+        .flat_map(FieldList::texts)
 }
 
 /// Vague is a short routine whose every verb is vague and which names nothing one can see.

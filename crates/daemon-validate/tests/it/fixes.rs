@@ -124,8 +124,8 @@ fn a_fix_removes_its_finding_and_touches_nothing_else() {
             "{code} is still in\n{fixed}"
         );
         assert_eq!(
-            read(&fixed).file.reading(),
-            daemon_spec::Reading::Whole,
+            read(&fixed).file.completeness(),
+            daemon_spec::Completeness::Whole,
             "{code}\n{fixed}"
         );
     }

@@ -1,6 +1,6 @@
 //! What holds of every file.
 
-use daemon_spec::{Fix, Reading, apply_fixes, parse};
+use daemon_spec::{Completeness, Fix, apply_fixes, parse};
 use daemon_validate::{
     ConditionStatus, ConditionVerdict, Profile, Subject, SupportEntry, registrable, rule, validate,
 };
@@ -87,7 +87,7 @@ proptest! {
         let before = parse(text.clone().into_bytes());
         // Around a syntax error or a repeated key, mending one field can bring another to light.
         let has_twins = before.diagnostics.iter().any(|one| one.code.number() == 14);
-        if has_twins || before.file.reading() != Reading::Whole {
+        if has_twins || before.file.completeness() != Completeness::Whole {
             return Ok(());
         }
         let found = validate(&Subject::new(&before).in_directory("a-b"), Profile::Spec);

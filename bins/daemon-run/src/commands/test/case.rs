@@ -1,8 +1,8 @@
 //! The cases of a test file, with the place of everything that may be rewritten.
 
-use daemon_event::{Event, Source as SourceName};
+use daemon_event::{Event, SourceText as SourceName};
 use daemon_host::random;
-use daemon_spec::{Document, Node, NodeValue, Shape, Source, Span};
+use daemon_spec::{DocumentNode, NodeValue, Shape, SourceText, Span, YamlDocument};
 use daemon_watch::Status;
 use jiff::Timestamp;
 
@@ -61,7 +61,7 @@ pub(super) struct TimesExpected {
 }
 
 /// Reads every case of a file.
-pub(super) fn read_all(source: &Source, folder: &Folder) -> Result<Vec<Case>, Vec<Problem>> {
+pub(super) fn read_all(source: &SourceText, folder: &Folder) -> Result<Vec<Case>, Vec<Problem>> {
     let Some(text) = source.text() else {
         return Err(vec![Problem::new(Span::at(0), "the file is not UTF-8")]);
     };
@@ -69,7 +69,7 @@ pub(super) fn read_all(source: &Source, folder: &Folder) -> Result<Vec<Case>, Ve
         let problem = Problem::new(Span::at(0), "the file has more than 256 KiB");
         return Err(vec![problem.help("move payloads to files of their own")]);
     }
-    let document = Document::read(text)
+    let document = YamlDocument::read(text)
         .map_err(|error| vec![Problem::new(error.span, error.message).help(error.help)])?;
     let root = document.root().map(|root| (root.span(), root.value()));
     let Some((_, NodeValue::List(entries))) = root else {
@@ -96,13 +96,13 @@ pub(super) fn read_all(source: &Source, folder: &Folder) -> Result<Vec<Case>, Ve
 struct Fields<'t> {
     what: &'static str,
     span: Span,
-    entries: Vec<(&'t str, Node<'t>)>,
+    entries: Vec<(&'t str, DocumentNode<'t>)>,
 }
 
 impl<'t> Fields<'t> {
     /// Takes a mapping, and reports each key that is not known or given twice.
     fn of(
-        node: Node<'t>,
+        node: DocumentNode<'t>,
         what: &'static str,
         known: &[&str],
         problems: &mut Vec<Problem>,
@@ -111,7 +111,7 @@ impl<'t> Fields<'t> {
             let message = format!("{what} is `key: value` lines");
             return Err(Problem::new(node.span(), message).help(keys(known)));
         };
-        let mut entries: Vec<(&str, Node<'_>)> = Vec::new();
+        let mut entries: Vec<(&str, DocumentNode<'_>)> = Vec::new();
         for (key, value) in pairs {
             let name = match key.value() {
                 NodeValue::Scalar { text, .. } => text,
@@ -133,7 +133,7 @@ impl<'t> Fields<'t> {
         })
     }
 
-    fn get(&self, name: &str) -> Option<Node<'t>> {
+    fn get(&self, name: &str) -> Option<DocumentNode<'t>> {
         let found = self.entries.iter().find(|(known, _)| *known == name);
         found.map(|(_, node)| *node)
     }
@@ -142,7 +142,7 @@ impl<'t> Fields<'t> {
     fn at<T>(
         &self,
         name: &str,
-        read: impl Fn(Node<'t>) -> Result<T, Problem>,
+        read: impl Fn(DocumentNode<'t>) -> Result<T, Problem>,
     ) -> Result<Option<At<T>>, Problem> {
         let found = self.get(name).map(|node| {
             Ok(At {
@@ -153,7 +153,7 @@ impl<'t> Fields<'t> {
         found.transpose()
     }
 
-    fn required(&self, name: &str) -> Result<Node<'t>, Problem> {
+    fn required(&self, name: &str) -> Result<DocumentNode<'t>, Problem> {
         self.get(name)
             .ok_or_else(|| Problem::new(self.span, format!("{} has no `{name}`", self.what)))
     }
@@ -164,7 +164,7 @@ fn keys(known: &[&str]) -> String {
 }
 
 /// Reads text; a number or a date that is not quoted is what was written.
-fn text<'t>(node: Node<'t>, name: &str) -> Result<&'t str, Problem> {
+fn text<'t>(node: DocumentNode<'t>, name: &str) -> Result<&'t str, Problem> {
     match node.value() {
         NodeValue::Scalar { text, shape } if shape != Shape::Null && !text.trim().is_empty() => {
             Ok(text)
@@ -176,7 +176,11 @@ fn text<'t>(node: Node<'t>, name: &str) -> Result<&'t str, Problem> {
     }
 }
 
-fn case(node: Node<'_>, folder: &Folder, problems: &mut Vec<Problem>) -> Result<Case, Problem> {
+fn case(
+    node: DocumentNode<'_>,
+    folder: &Folder,
+    problems: &mut Vec<Problem>,
+) -> Result<Case, Problem> {
     let fields = Fields::of(
         node,
         "a case",
@@ -210,7 +214,7 @@ fn case(node: Node<'_>, folder: &Folder, problems: &mut Vec<Problem>) -> Result<
 }
 
 fn read_event(
-    node: Node<'_>,
+    node: DocumentNode<'_>,
     folder: &Folder,
     problems: &mut Vec<Problem>,
 ) -> Result<Event, Problem> {
@@ -258,7 +262,7 @@ fn read_event(
 }
 
 /// Writes an inline payload as JSON, or reads the file that is named.
-fn payload_bytes(payload: Node<'_>, folder: &Folder) -> Result<Vec<u8>, Problem> {
+fn payload_bytes(payload: DocumentNode<'_>, folder: &Folder) -> Result<Vec<u8>, Problem> {
     match payload.value() {
         NodeValue::Mapping(_) => Ok(to_json(payload)?.to_string().into_bytes()),
         NodeValue::Scalar { .. } => folder.payload(text(payload, "payload")?, payload.span()),
@@ -269,7 +273,7 @@ fn payload_bytes(payload: Node<'_>, folder: &Folder) -> Result<Vec<u8>, Problem>
     }
 }
 
-fn paths(node: Node<'_>) -> Result<Vec<String>, Problem> {
+fn paths(node: DocumentNode<'_>) -> Result<Vec<String>, Problem> {
     let NodeValue::List(entries) = node.value() else {
         let message = "`changed_files` is a list of paths";
         return Err(Problem::new(node.span(), message));
@@ -280,7 +284,10 @@ fn paths(node: Node<'_>) -> Result<Vec<String>, Problem> {
     paths.map(|path| path.map(str::to_owned)).collect()
 }
 
-fn wake_expected(node: Node<'_>, problems: &mut Vec<Problem>) -> Result<WakeExpected, Problem> {
+fn wake_expected(
+    node: DocumentNode<'_>,
+    problems: &mut Vec<Problem>,
+) -> Result<WakeExpected, Problem> {
     let known = ["wakes", "condition", "status"];
     let fields = Fields::of(node, "`expect` of an event", &known, problems)?;
     let expected = WakeExpected {
@@ -295,7 +302,7 @@ fn wake_expected(node: Node<'_>, problems: &mut Vec<Problem>) -> Result<WakeExpe
     Ok(expected)
 }
 
-fn flag(node: Node<'_>) -> Result<bool, Problem> {
+fn flag(node: DocumentNode<'_>) -> Result<bool, Problem> {
     match text(node, "wakes")? {
         "true" => Ok(true),
         "false" => Ok(false),
@@ -307,7 +314,7 @@ fn flag(node: Node<'_>) -> Result<bool, Problem> {
 }
 
 /// Reads a place in `watch`, or the words of a condition.
-fn named(node: Node<'_>) -> Result<Named, Problem> {
+fn named(node: DocumentNode<'_>) -> Result<Named, Problem> {
     let told = text(node, "condition")?;
     let is_number = matches!(
         node.value(),
@@ -327,7 +334,7 @@ fn named(node: Node<'_>) -> Result<Named, Problem> {
         })
 }
 
-fn status(node: Node<'_>) -> Result<Status, Problem> {
+fn status(node: DocumentNode<'_>) -> Result<Status, Problem> {
     let told = text(node, "status")?;
     let found = Status::ALL
         .into_iter()
@@ -339,7 +346,10 @@ fn status(node: Node<'_>) -> Result<Status, Problem> {
     })
 }
 
-fn times_expected(node: Node<'_>, problems: &mut Vec<Problem>) -> Result<TimesExpected, Problem> {
+fn times_expected(
+    node: DocumentNode<'_>,
+    problems: &mut Vec<Problem>,
+) -> Result<TimesExpected, Problem> {
     let fields = Fields::of(node, "`expect` of a schedule", &["times"], problems)?;
     let list = fields.required("times")?;
     let NodeValue::List(entries) = list.value() else {
@@ -358,7 +368,7 @@ fn times_expected(node: Node<'_>, problems: &mut Vec<Problem>) -> Result<TimesEx
     })
 }
 
-fn instant(node: Node<'_>, name: &str) -> Result<Timestamp, Problem> {
+fn instant(node: DocumentNode<'_>, name: &str) -> Result<Timestamp, Problem> {
     let told = text(node, name)?;
     told.parse().map_err(|error| {
         Problem::new(node.span(), format!("`{told}` is not an instant: {error}"))

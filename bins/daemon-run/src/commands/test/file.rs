@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-use daemon_spec::{Source, Span};
+use daemon_spec::{SourceText, Span};
 
 use super::{FOLDER, invalid};
 use crate::failure::{Exit, Failure};
@@ -59,7 +59,7 @@ impl Problem {
 }
 
 /// Puts all problems into one failure, each with its place.
-pub(super) fn failure(problems: &[(String, Source, Problem)]) -> Option<Failure> {
+pub(super) fn failure(problems: &[(String, SourceText, Problem)]) -> Option<Failure> {
     let worst = problems.iter().map(|(_, _, problem)| problem.kind).max()?;
     let told = problems.iter().map(|(file, source, problem)| {
         let place = source.position(problem.span.start);

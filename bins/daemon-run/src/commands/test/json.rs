@@ -1,12 +1,12 @@
 //! A payload written in YAML, as the JSON that a source would have sent.
 
-use daemon_spec::{Node, NodeValue, Shape};
+use daemon_spec::{DocumentNode, NodeValue, Shape};
 use serde_json::{Map, Number, Value};
 
 use super::file::Problem;
 
 /// Turns YAML into JSON; what readers of YAML take for different things is refused.
-pub(super) fn to_json(node: Node<'_>) -> Result<Value, Problem> {
+pub(super) fn to_json(node: DocumentNode<'_>) -> Result<Value, Problem> {
     match node.value() {
         NodeValue::Scalar { text, shape } => scalar(node, text, shape),
         NodeValue::List(entries) => entries.into_iter().map(to_json).collect(),
@@ -25,7 +25,7 @@ pub(super) fn to_json(node: Node<'_>) -> Result<Value, Problem> {
     }
 }
 
-fn scalar(node: Node<'_>, text: &str, shape: Shape) -> Result<Value, Problem> {
+fn scalar(node: DocumentNode<'_>, text: &str, shape: Shape) -> Result<Value, Problem> {
     let unclear = |what: &str| {
         let problem = Problem::new(node.span(), format!("`{text}` is {what}"));
         Err(problem.help("quote it if it is text"))
