@@ -5,50 +5,50 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Command, CommandFactory as _, Parser, ValueEnum};
 use daemon_validate::Profile;
 
-/// Checks DAEMON.md files and says how to mend them.
+/// Checks DAEMON.md files and suggests fixes.
 ///
 /// Each PATH is a daemon file, a repository (with `.agents/daemons`) or a daemon's directory (with
 /// `DAEMON.md`). Without a PATH the enclosing repository is linted.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "daemon-lint", version)]
-pub(crate) struct Cli {
+pub(crate) struct LintCli {
     #[command(flatten)]
     pub(crate) lint: LintArguments,
     #[command(flatten)]
     pub(crate) common: CommonArguments,
 }
 
-/// What to lint and how to report it.
+/// The arguments of linting: paths, report and profile.
 #[derive(Args, Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct LintArguments {
     /// Files, repositories or daemon directories; `-` is standard input.
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// How to report.
+    /// Format of the report.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: Option<Format>,
-    /// How strictly to weigh: `spec` follows the format's text, `strict` the strictest reader known.
+    /// Severities: `spec` follows the public format, `strict` the strictest known reader.
     #[arg(long, value_enum, default_value_t, value_name = "PROFILE")]
     pub profile: ProfileName,
-    /// Lets warnings fail, too.
+    /// Treats warnings as failures.
     #[arg(long)]
     pub deny_warnings: bool,
-    /// Applies every fix there is, and reports what is left.
+    /// Applies all fixes and reports the remaining diagnostics.
     #[arg(long)]
     pub fix: bool,
     /// Reads one file from standard input.
     #[arg(long, conflicts_with = "paths")]
     pub stdin: bool,
-    /// Where the file on standard input belongs.
+    /// Path to which the file on standard input belongs.
     #[arg(long, value_name = "P", requires = "stdin")]
     pub stdin_path: Option<PathBuf>,
-    /// The zone in which schedules are read.
+    /// Time zone of schedules.
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     pub tz: String,
 }
 
-/// The flags every command has.
+/// The flags that every command has.
 #[derive(Args, Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CommonArguments {
@@ -61,21 +61,21 @@ pub struct CommonArguments {
     /// Prints no notes.
     #[arg(short, long)]
     pub quiet: bool,
-    /// Says more on standard error.
+    /// Prints more notes on standard error.
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
-    /// When to colour.
+    /// When to use colour.
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub color: Color,
+    pub color: ColorChoice,
     /// Never prompts; this command does not anyway.
     #[arg(long, hide = true)]
     pub no_input: bool,
-    /// The host's home, which this command does not read.
+    /// Home of the host, which this command does not read.
     #[arg(long, value_name = "DIR", hide = true)]
     pub home: Option<PathBuf>,
 }
 
-/// How to report.
+/// The format of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Text for people, with the author's lines.
@@ -92,10 +92,10 @@ pub enum Format {
 /// The name of a profile on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ProfileName {
-    /// The public text of the format.
+    /// The severities of the public format.
     #[default]
     Spec,
-    /// What the strictest known reader refuses, too.
+    /// The severities of the strictest known reader.
     Strict,
 }
 
@@ -108,10 +108,10 @@ impl From<ProfileName> for Profile {
     }
 }
 
-/// When to colour.
+/// When to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Color {
-    /// On a terminal, unless `NO_COLOR` is set; anywhere if `CLICOLOR_FORCE` is.
+pub enum ColorChoice {
+    /// On a terminal unless `NO_COLOR` is set, and always if `CLICOLOR_FORCE` is set.
     #[default]
     Auto,
     /// Always.
@@ -123,5 +123,5 @@ pub enum Color {
 /// Returns the command line as data, for completions and manual pages.
 #[must_use]
 pub fn command() -> Command {
-    Cli::command()
+    LintCli::command()
 }

@@ -1,7 +1,7 @@
-//! What the interpreter makes of a file's conditions, as data for the rules.
+//! The interpreter's verdicts on the conditions of a file, as data for the rules.
 
 use daemon_spec::{DaemonFile, FieldList};
-use daemon_validate::{ConditionStatus, ConditionVerdict, Correction};
+use daemon_validate::{ConditionStatus, ConditionVerdict, SpellingCorrection};
 use daemon_watch::{Interpretation, Interpreter, Span, Status, TimeKind};
 
 use crate::own_output::could_match_own_output;
@@ -36,13 +36,15 @@ fn verdict(meaning: &Interpretation) -> ConditionVerdict {
     let corrections = meaning
         .corrections
         .iter()
-        .map(|mended| Correction {
-            range: range(&mended.span),
-            spelling: mended.replacement.clone(),
+        .map(|correction| SpellingCorrection {
+            range: range(&correction.span),
+            spelling: correction.replacement.clone(),
         })
         .collect();
     ConditionVerdict {
         remainder: meaning.remainder.iter().map(range).collect(),
+        // For a line about time the suggestion is a schedule. Elapsed time has none, because no cron
+        // expression describes an absence.
         suggestion: match &meaning.time {
             Some(TimeKind::Schedule(expression)) => expression.clone(),
             Some(TimeKind::Elapsed) => None,
@@ -67,14 +69,14 @@ fn status(meaning: &Interpretation) -> ConditionStatus {
     }
 }
 
-/// The parts that exclude each other; one that excludes itself stands alone.
+/// Returns the parts that exclude each other. A part that excludes itself is returned once.
 fn contradiction(meaning: &Interpretation) -> Vec<Span> {
     let mut parts: Vec<Span> = meaning.contradiction().into_iter().flatten().collect();
     parts.dedup();
     parts
 }
 
-/// Names the events of a condition that other runtimes may not know.
+/// Returns the events of a condition that other runtimes may not know.
 fn beyond_the_format(meaning: &Interpretation) -> Vec<String> {
     let events = meaning.beyond_the_format().into_iter();
     events.map(|event| event.to_string()).collect()

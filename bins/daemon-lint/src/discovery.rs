@@ -1,4 +1,4 @@
-//! Which files the paths of the command line mean.
+//! Discovery of the daemon files that the paths of the command line refer to.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -8,35 +8,35 @@ use std::path::{Path, PathBuf};
 
 use daemon_validate::{SupportKind, holds_daemons, is_daemon_path};
 
-/// A daemon file that was found, or a path that could not be read.
+/// A daemon file, or a path that cannot be read.
 #[derive(Debug)]
-pub(crate) struct Found {
-    /// The path as it is shown: from the working directory, as the caller wrote it.
+pub(crate) struct FoundFile {
+    /// The path in reports: relative to the working directory, as the caller wrote it.
     pub(crate) shown: String,
-    /// Where it is.
+    /// The path for the file system.
     pub(crate) location: PathBuf,
-    /// Its path below the root of its repository, with `/`; the shown path without a repository.
+    /// The path relative to the root of the repository, with `/`. Equal to `shown` outside a repository.
     pub(crate) in_repository: String,
-    /// The root, to tell the daemons of one repository from another's.
+    /// The root of the repository, which separates the daemons of different repositories.
     pub(crate) root: Option<PathBuf>,
-    /// Whether `scripts/` and `references/` beside it are its own.
+    /// Whether the `scripts/` and `references/` of its directory belong to it.
     pub(crate) has_support_tree: bool,
-    /// Why it cannot be read, when that is known already.
+    /// The error, if the path is known to be unreadable.
     pub(crate) refusal: Option<io::Error>,
 }
 
-impl Found {
-    /// Whether the file is, by its name, the daemon file of its directory.
+impl FoundFile {
+    /// Returns `true` if the file has the name of the daemon file of its directory.
     pub(crate) fn is_of_its_directory(&self) -> bool {
         self.location.file_name().is_some_and(is_daemon_file)
     }
 }
 
-/// How deep below `.agents` misplaced daemon files are looked for.
+/// The depth below `.agents` down to which misplaced daemon files are found.
 const SEARCH_DEPTH: usize = 4;
 
-/// Finds the files that `paths` mean; without paths those of the repository around `directory`.
-pub(crate) fn find(paths: &[PathBuf], directory: &Path) -> Vec<Found> {
+/// Finds the files of `paths`. Without paths it finds those of the repository that contains `directory`.
+pub(crate) fn find(paths: &[PathBuf], directory: &Path) -> Vec<FoundFile> {
     let mut acc = Vec::new();
     if paths.is_empty() {
         let root = enclosing_repository(directory).unwrap_or_else(|| directory.to_owned());
@@ -46,6 +46,7 @@ pub(crate) fn find(paths: &[PathBuf], directory: &Path) -> Vec<Found> {
     for path in paths {
         of_path(path, &directory.join(path), &mut acc);
     }
+    // Paths can overlap, such as a repository and a file in it. Each file is linted once.
     let mut seen = HashSet::new();
     acc.retain(|found| {
         let known = fs::canonicalize(&found.location).unwrap_or_else(|_| found.location.clone());
@@ -54,7 +55,7 @@ pub(crate) fn find(paths: &[PathBuf], directory: &Path) -> Vec<Found> {
     acc
 }
 
-fn of_path(shown: &Path, location: &Path, acc: &mut Vec<Found>) {
+fn of_path(shown: &Path, location: &Path, acc: &mut Vec<FoundFile>) {
     match fs::metadata(location) {
         Err(error) => acc.push(refused(shown, location, error)),
         Ok(kind) if kind.is_dir() => of_directory(shown, location, acc),
@@ -62,12 +63,12 @@ fn of_path(shown: &Path, location: &Path, acc: &mut Vec<Found>) {
     }
 }
 
-fn of_directory(shown: &Path, location: &Path, acc: &mut Vec<Found>) {
+fn of_directory(shown: &Path, location: &Path, acc: &mut Vec<FoundFile>) {
     let file = location.join("DAEMON.md");
     if location.join(".agents/daemons").is_dir() {
         of_repository(location, shown, acc);
     } else if fs::symlink_metadata(&file).is_ok() {
-        acc.push(Found {
+        acc.push(FoundFile {
             has_support_tree: true,
             ..of_file(&shown.join("DAEMON.md"), &file)
         });
@@ -78,8 +79,8 @@ fn of_directory(shown: &Path, location: &Path, acc: &mut Vec<Found>) {
     }
 }
 
-/// `.agents/daemons` itself stands for its repository.
-fn in_daemons(shown: &Path, location: &Path, acc: &mut Vec<Found>) {
+/// Finds the files of a repository whose `.agents/daemons` was given.
+fn in_daemons(shown: &Path, location: &Path, acc: &mut Vec<FoundFile>) {
     let root = location.ancestors().nth(2).unwrap_or(location);
     let before = acc.len();
     of_repository(root, Path::new(""), acc);
@@ -92,14 +93,14 @@ fn in_daemons(shown: &Path, location: &Path, acc: &mut Vec<Found>) {
     }
 }
 
-fn of_file(shown: &Path, location: &Path) -> Found {
+fn of_file(shown: &Path, location: &Path) -> FoundFile {
     let root = location.parent().and_then(enclosing_repository);
     let below = root
         .as_deref()
         .and_then(|root| location.strip_prefix(root).ok())
         .map(Path::to_owned);
     let in_repository = text(below.as_deref().unwrap_or(shown));
-    Found {
+    FoundFile {
         shown: text(shown),
         location: location.to_owned(),
         has_support_tree: is_daemon_path(&in_repository),
@@ -109,19 +110,20 @@ fn of_file(shown: &Path, location: &Path) -> Found {
     }
 }
 
-/// A file that need not be there: text from elsewhere belongs to `path`.
-pub(crate) fn at(path: &Path, directory: &Path) -> Found {
+/// Returns the file at `path`, which need not exist: its content comes from standard input.
+pub(crate) fn at(path: &Path, directory: &Path) -> FoundFile {
     of_file(path, &directory.join(path))
 }
 
-fn refused(shown: &Path, location: &Path, error: io::Error) -> Found {
-    Found {
+fn refused(shown: &Path, location: &Path, error: io::Error) -> FoundFile {
+    FoundFile {
         refusal: Some(error),
         ..of_file(shown, location)
     }
 }
 
-/// The nearest directory above that holds daemons or is a git repository.
+/// Returns the nearest directory, from `directory` upwards, that contains daemons or is a git
+/// repository.
 pub(crate) fn enclosing_repository(directory: &Path) -> Option<PathBuf> {
     directory
         .ancestors()
@@ -129,7 +131,7 @@ pub(crate) fn enclosing_repository(directory: &Path) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-fn of_repository(root: &Path, shown: &Path, acc: &mut Vec<Found>) {
+fn of_repository(root: &Path, shown: &Path, acc: &mut Vec<FoundFile>) {
     let mut search = Search { root, shown, acc };
     search.file(Path::new("DAEMON.md"));
     let agents = Path::new(".agents");
@@ -142,11 +144,11 @@ fn of_repository(root: &Path, shown: &Path, acc: &mut Vec<Found>) {
 struct Search<'a> {
     root: &'a Path,
     shown: &'a Path,
-    acc: &'a mut Vec<Found>,
+    acc: &'a mut Vec<FoundFile>,
 }
 
 impl Search<'_> {
-    /// Looks through a directory, in the order of names.
+    /// Searches a directory, in the order of names.
     fn directory(&mut self, below: &Path, depth: usize) {
         let mut entries = match fs::read_dir(self.root.join(below)) {
             Ok(entries) => entries.filter_map(Result::ok).collect::<Vec<_>>(),
@@ -163,6 +165,8 @@ impl Search<'_> {
             let Ok(kind) = entry.file_type() else {
                 continue;
             };
+            // The support tree of a daemon is not searched: a `DAEMON.md` in it is an example or a
+            // fixture.
             if is_daemon_file(&name) {
                 self.file(&path);
             } else if let Some(refusal) = holds_daemons(text(&path).as_bytes())
@@ -184,7 +188,7 @@ impl Search<'_> {
 
     fn add(&mut self, below: &Path, refusal: Option<io::Error>) {
         let in_repository = text(below);
-        self.acc.push(Found {
+        self.acc.push(FoundFile {
             shown: text(&self.shown.join(below)),
             location: self.root.join(below),
             has_support_tree: is_daemon_path(&in_repository),
@@ -195,12 +199,13 @@ impl Search<'_> {
     }
 }
 
-/// `DAEMON.md` in any case: a wrong one is worth a word.
+/// Returns `true` for `DAEMON.md` in any case. A wrong case is reported as D115.
 fn is_daemon_file(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case("DAEMON.md")
 }
 
-/// Returns why the host reads nothing behind a path, if it is a link or the root of another repository.
+/// Returns an error if a path is a link or the root of another repository, in which a host reads no
+/// daemon.
 fn foreign(path: &Path) -> Option<io::Error> {
     let kind = fs::symlink_metadata(path).ok()?;
     let kind = if kind.is_symlink() {
@@ -218,7 +223,7 @@ fn is_support(name: &OsStr) -> bool {
     name == "scripts" || name == "references"
 }
 
-/// The way from `directory` up to `root`.
+/// Returns the relative path from `directory` up to `root`.
 fn upwards(directory: &Path, root: &Path) -> PathBuf {
     let depth = directory
         .strip_prefix(root)
@@ -226,7 +231,7 @@ fn upwards(directory: &Path, root: &Path) -> PathBuf {
     std::iter::repeat_n("..", depth).collect()
 }
 
-/// A path as text with `/`, without a leading `./`.
+/// Returns a path as text with `/`, without a leading `./`.
 pub(crate) fn text(path: &Path) -> String {
     let text = path.to_string_lossy();
     let text = if cfg!(windows) {

@@ -1,4 +1,4 @@
-//! Reading and replacing files, without following links and without waiting for pipes.
+//! Reading and replacing files without following links and without blocking on pipes.
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -7,12 +7,16 @@ use std::path::{Path, PathBuf};
 use daemon_spec::limits::MAX_FILE_BYTES;
 use daemon_validate::SupportKind;
 
-/// Reads a daemon file, or another of its size, at most one byte more than it may have.
+/// Reads a daemon file, or another file with the same size limit.
+///
+/// Reads at most one byte more than the limit, so that the caller can see that the file is too large.
 ///
 /// # Errors
-/// When it is not a regular file, or the system refuses.
+///
+/// Returns an error if the path is not a regular file or cannot be read.
 pub fn read_daemon_file(path: &Path) -> io::Result<Vec<u8>> {
-    // Asked before opening, since opening a device can have effects.
+    // Checked before opening, because opening a device can have side effects, and again afterwards,
+    // because the file can be replaced in between.
     check_kind(fs::symlink_metadata(path)?.file_type())?;
     let file = open(path)?;
     check_kind(file.metadata()?.file_type())?;
@@ -22,12 +26,13 @@ pub fn read_daemon_file(path: &Path) -> io::Result<Vec<u8>> {
 /// Reads the first bytes of a file of a support tree.
 ///
 /// # Errors
-/// When the system refuses.
+///
+/// Returns an error if the file cannot be read.
 pub(crate) fn read_head(path: &Path, bytes: usize) -> io::Result<Vec<u8>> {
     read_at_most(&open(path)?, bytes)
 }
 
-/// Returns the path that these bytes name; what the system cannot name leads nowhere.
+/// Returns the path with these bytes. If the system cannot represent them, no file has the path.
 pub(crate) fn path(bytes: &[u8]) -> PathBuf {
     #[cfg(unix)]
     {
@@ -47,7 +52,7 @@ fn read_at_most(file: &File, bytes: usize) -> io::Result<Vec<u8>> {
     Ok(acc)
 }
 
-/// Opens for reading; a link at the end of the path is refused and a pipe does not block.
+/// Opens a file for reading. Fails for a link at the end of the path, and does not block on a pipe.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -73,7 +78,7 @@ fn check_kind(kind: FileType) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
-/// Returns the permission bits, where the system keeps them.
+/// Returns the permission bits, or `None` if the system has none.
 pub(crate) fn permissions(metadata: &Metadata) -> Option<u32> {
     #[cfg(unix)]
     {
@@ -87,31 +92,35 @@ pub(crate) fn permissions(metadata: &Metadata) -> Option<u32> {
     }
 }
 
-/// Replaces a file's content at once, keeping its mode; a reader sees the old text or the new one.
+/// Replaces the content of a file atomically and keeps its mode.
 ///
 /// # Errors
-/// When the file is not `before` any more, or the system refuses; then nothing has changed.
+///
+/// Returns an error if the content is no longer `before`, or if the file cannot be written. The file is
+/// then unchanged.
 pub fn replace(path: &Path, before: &[u8], after: &[u8]) -> io::Result<()> {
     let directory = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
+    // In the same directory, because a rename is atomic only within a file system.
     let mut new = tempfile::Builder::new()
         .prefix(".daemon-lint-")
         .tempfile_in(directory.unwrap_or(Path::new(".")))?;
     new.write_all(after)?;
     new.as_file()
         .set_permissions(fs::symlink_metadata(path)?.permissions())?;
+    // The data must be on disk before the rename, or a crash could leave an empty file.
     new.as_file().sync_all()?;
     if read_daemon_file(path)? != before {
         return Err(io::Error::other(
-            "it was changed by somebody else meanwhile",
+            "another program changed it in the meantime",
         ));
     }
     new.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 
-/// Says what the system said, without its number.
+/// Returns the message of an I/O error in lower case, without the number of the system.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
@@ -128,14 +137,14 @@ mod tests {
     use super::{open, read_daemon_file, replace};
 
     #[test]
-    fn a_file_that_changed_meanwhile_is_not_replaced() {
+    fn a_file_that_changed_in_the_meantime_is_not_replaced() {
         let scratch = tempfile::tempdir().expect("a temporary directory");
         let path = scratch.path().join("DAEMON.md");
         fs::write(&path, "theirs").expect("room for a file");
         let refused = replace(&path, b"as it was read", b"ours").expect_err("it changed");
         assert_eq!(
             refused.to_string(),
-            "it was changed by somebody else meanwhile"
+            "another program changed it in the meantime"
         );
         let left: Vec<_> = fs::read_dir(scratch.path()).expect("it lists").collect();
         assert_eq!(
@@ -145,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_took_a_files_place_after_the_check_is_not_opened() {
+    fn a_link_that_replaced_a_file_after_the_check_is_not_opened() {
         let scratch = tempfile::tempdir().expect("a temporary directory");
         let (secret, path) = (scratch.path().join("secret"), scratch.path().join("x"));
         fs::write(&secret, "not yours").expect("room for a file");

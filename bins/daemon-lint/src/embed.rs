@@ -1,4 +1,4 @@
-//! Judging files that somebody else has read, as a runtime does at registration.
+//! Checking files that the caller has read, as a runtime does at registration.
 
 use daemon_cron::Zone;
 use daemon_spec::{DaemonFile, Diagnostic, parse};
@@ -7,61 +7,63 @@ use daemon_watch::Grammar;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::judge::{Around, compare, insert};
+use crate::check::{FileContext, compare, insert};
 use crate::report::findings;
 
-/// One daemon file of a repository, as it was read.
+/// A daemon file of a repository, as the caller read it.
 #[derive(Clone, Debug)]
-pub struct Given {
-    /// Its path in the repository.
+pub struct FileInput {
+    /// The path relative to the repository's root, with `/` between its parts.
     pub path: String,
-    /// The name of its directory.
+    /// The name of the directory that contains the file.
     pub directory: String,
-    /// Its bytes.
+    /// The exact bytes of the file.
     pub bytes: Vec<u8>,
-    /// What stands beside it.
+    /// The entries of the daemon's directory.
     pub support: Vec<SupportEntry>,
-    /// The zone of its schedule.
+    /// The time zone of the schedule.
     pub zone: Zone,
 }
 
-/// A daemon file and what was found in it, under the profile `spec`.
+/// A daemon file with its diagnostics under the profile `spec`.
 #[derive(Clone, Debug)]
-pub struct Judged {
-    /// The file as far as it was read.
+pub struct CheckedFile {
+    /// The parsed file.
     pub file: DaemonFile,
-    /// What was found, by place.
+    /// The diagnostics, ordered by position.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Judged {
-    /// Reports whether the file may be registered: no error but about conditions.
+impl CheckedFile {
+    /// Returns `true` if the file may be registered; see [`daemon_validate::registrable`].
     pub fn is_registrable(&self) -> bool {
         registrable(&self.diagnostics)
     }
 
-    /// Writes the findings as the array of a JSON report.
+    /// Returns the diagnostics as in a JSON report.
     pub fn diagnostics_json(&self) -> Value {
         findings(self.file.source(), &self.diagnostics)
     }
 }
 
-/// Judges all daemon files of one repository, each alone and beside the others.
-pub fn judge(files: Vec<Given>, now: Timestamp) -> Vec<Judged> {
-    let paths: Vec<String> = files.iter().map(|given| given.path.clone()).collect();
-    let mut judged: Vec<Judged> = files
+/// Checks all daemon files of a repository, each one separately and in comparison with the others.
+///
+/// The result has the order of `files`.
+pub fn check_files(files: Vec<FileInput>, now: Timestamp) -> Vec<CheckedFile> {
+    let paths: Vec<String> = files.iter().map(|input| input.path.clone()).collect();
+    let mut checked: Vec<CheckedFile> = files
         .into_iter()
-        .map(|given| {
-            let parsed = parse(given.bytes);
-            let around = Around {
-                path: Some(&given.path),
-                directory: Some(&given.directory),
-                support: Some(&given.support),
-                zone: &given.zone,
+        .map(|input| {
+            let parsed = parse(input.bytes);
+            let context = FileContext {
+                path: Some(&input.path),
+                directory: Some(&input.directory),
+                support: Some(&input.support),
+                zone: &input.zone,
                 now,
             };
-            let diagnostics = around.judge(&Grammar, &parsed, Profile::Spec);
-            Judged {
+            let diagnostics = context.check(&Grammar, &parsed, Profile::Spec);
+            CheckedFile {
                 file: parsed.file,
                 diagnostics,
             }
@@ -70,12 +72,12 @@ pub fn judge(files: Vec<Given>, now: Timestamp) -> Vec<Judged> {
     let neighbours: Vec<(&str, &DaemonFile)> = paths
         .iter()
         .map(String::as_str)
-        .zip(judged.iter().map(|one| &one.file))
+        .zip(checked.iter().map(|one| &one.file))
         .collect();
     for (index, found) in compare(&neighbours, Profile::Spec) {
-        if let Some(one) = judged.get_mut(index) {
+        if let Some(one) = checked.get_mut(index) {
             insert(&mut one.diagnostics, found);
         }
     }
-    judged
+    checked
 }

@@ -1,4 +1,4 @@
-//! Applies fixes until none is left.
+//! Applying fixes until no fix remains.
 
 use std::io;
 
@@ -7,10 +7,11 @@ use daemon_spec::{Fix, apply_fixes};
 use crate::disk;
 use crate::lint::Linted;
 
-/// More rounds than fixes ever uncover further fixes; beyond, two of them undo each other.
+// A fix can reveal another: after quoting a value has a type, and after that a rule can apply. This
+// takes a few rounds; more than ten would mean that two fixes undo each other.
 pub(crate) const MAX_ROUNDS: usize = 10;
 
-/// The text of a file with its fixes, and how many they were; `None` when there is none to apply.
+/// Returns the file with its fixes and the number of fixes, or `None` without any.
 pub(crate) fn fixed(linted: &Linted) -> Option<(Vec<u8>, usize)> {
     let bytes = linted.source()?.as_bytes();
     let fixes: Vec<&Fix> = linted
@@ -22,10 +23,11 @@ pub(crate) fn fixed(linted: &Linted) -> Option<(Vec<u8>, usize)> {
     (result.applied > 0 && result.bytes != bytes).then_some((result.bytes, result.applied))
 }
 
-/// Writes the fixes of one file; returns how many were applied.
+/// Writes the fixes of a file and returns their number.
 ///
 /// # Errors
-/// When the file cannot be replaced; it is then as it was.
+///
+/// Returns an error if the file cannot be replaced. It is then unchanged.
 pub(crate) fn write(linted: &Linted) -> io::Result<usize> {
     let (Some(location), Some(source)) = (&linted.location, linted.source()) else {
         return Ok(0);

@@ -1,4 +1,4 @@
-//! A linter for DAEMON.md files, as a library: arguments and streams in, an exit code out.
+//! A linter for DAEMON.md files, as a library: from arguments and streams to an exit code.
 //!
 //! ```
 //! use daemon_lint::{Streams, Surroundings, run};
@@ -7,7 +7,7 @@
 //! let surroundings = Surroundings {
 //!     directory: "/".into(),
 //!     now: "2026-11-20T09:00:00Z".parse()?,
-//!     colour_wish: Default::default(),
+//!     auto_colour: Default::default(),
 //! };
 //! let (mut output, mut notes) = (Vec::new(), Vec::new());
 //! let mut streams = Streams { input: &mut text.as_bytes(), output: &mut output, notes: &mut notes };
@@ -21,28 +21,64 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`run`] takes the arguments of a process; [`run_with`] takes them read, for a program that has
-//! this one as a command. [`command`] is the command line as data. [`Linting`] stops between judging and printing, for a
-//! program that has somebody suggest other wordings; a [`Wording`] is only what is read as `mapped`.
+//! # Overview
+//!
+//! - [`run`] parses the arguments of a process and lints. [`run_with`] accepts parsed arguments, for a
+//!   program that has the linter as a command. [`command`] is the command line as data.
+//! - [`check_files`] checks files that a program has read itself, as a runtime does at registration. It
+//!   returns a [`CheckedFile`] for each [`FileInput`].
+//! - [`Linting`] separates checking from printing, for a program that requests other wordings of unclear
+//!   conditions in between. Every [`Wording`] is one that the interpreter reads as `mapped`.
+//! - [`Surroundings`] and [`Streams`] pass the working directory, the time and the standard streams.
+//!
+//! # Example: checking files in memory
+//!
+//! ```
+//! use daemon_cron::Zone;
+//! use daemon_lint::{FileInput, check_files};
+//!
+//! let text = "---\nid: tidy\npurpose: Keeps issues tidy.\nwatch:\n  - when code quality is low\n\
+//!             routines:\n  - label the issue\ndeny:\n  - close issues\n---\nBe brief.\n";
+//! let input = FileInput {
+//!     path: ".agents/daemons/tidy/DAEMON.md".to_owned(),
+//!     directory: "tidy".to_owned(),
+//!     bytes: text.as_bytes().to_vec(),
+//!     support: Vec::new(),
+//!     zone: Zone::utc(),
+//! };
+//! let checked = check_files(vec![input], "2026-11-20T09:00:00Z".parse()?);
+//! let codes: Vec<String> = checked[0].diagnostics.iter().map(|found| found.code.to_string()).collect();
+//! assert_eq!(codes, ["D310", "D301"]);
+//! assert!(checked[0].is_registrable());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # What this crate does not do
-//! It judges nothing itself: reading is `daemon-spec`'s, the meaning of conditions `daemon-watch`'s and
-//! the rules `daemon-validate`'s. It finds files, brings the three together, and prints. It reads no environment, no clock and no working
-//! directory; the program around it passes them in. It knows no host and opens no store.
+//!
+//! - It has no rules of its own: `daemon-spec` parses, `daemon-watch` interprets conditions and
+//!   `daemon-validate` checks. This crate finds files, runs the three and prints the result.
+//! - It reads no environment, no clock and no working directory; the caller passes them.
+//! - It does not use a host or a store.
 //!
 //! # Guarantees
-//! - Links are not followed, but those of a support tree within the repository; pipes and devices are refused without waiting.
-//! - Without `--fix` nothing is written; with it, only the linted files, each at once.
-//! - Every path is reported, the ones that cannot be read as `D000`.
+//!
+//! - Only links of a support tree within the repository are followed. Pipes and devices are rejected
+//!   without blocking.
+//! - Without `--fix` nothing is written. With it only the linted files are replaced, each atomically.
+//! - Every path is reported; a path that cannot be read has the code `D000`.
+//!
+//! # Features and versions
+//!
+//! The crate has no features. The minimum supported Rust version is the `rust-version` of its manifest.
 
 mod arguments;
+mod check;
 mod conditions;
 mod discovery;
 mod disk;
 mod embed;
 pub mod exit;
 mod fix;
-mod judge;
 mod lint;
 mod own_output;
 mod report;
@@ -51,9 +87,9 @@ mod suggestions;
 mod support_tree;
 mod surroundings;
 
-pub use arguments::{Color, CommonArguments, Format, LintArguments, ProfileName, command};
+pub use arguments::{ColorChoice, CommonArguments, Format, LintArguments, ProfileName, command};
 pub use disk::{read_daemon_file, replace};
-pub use embed::{Given, Judged, judge};
+pub use embed::{CheckedFile, FileInput, check_files};
 pub use run::{Linting, run, run_with};
-pub use suggestions::{Suggestion, SuggestionFailure, Suggestions, Unclear, Wording};
-pub use surroundings::{ColourWish, Streams, Surroundings};
+pub use suggestions::{Suggestion, SuggestionFailure, Suggestions, UnclearCondition, Wording};
+pub use surroundings::{AutoColour, Streams, Surroundings};

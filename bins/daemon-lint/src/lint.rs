@@ -1,4 +1,4 @@
-//! Lints what was found: reads, parses, judges, and compares the daemons of each repository.
+//! Linting of the found files: reading, parsing, checking, and comparing those of a repository.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,15 +12,15 @@ use daemon_validate::{Profile, SupportEntry};
 use daemon_watch::Grammar;
 use jiff::Timestamp;
 
-use crate::discovery::Found;
-use crate::judge::{Around, compare, insert};
+use crate::check::{FileContext, compare, insert};
+use crate::discovery::FoundFile;
 use crate::{disk, support_tree};
 
-/// Fewer files than this are not worth a thread.
+// For fewer files the start of a thread costs more than it saves.
 const MIN_PER_THREAD: usize = 32;
 
-/// What every file is judged by.
-pub(crate) struct Judge {
+/// The settings with which every file is checked.
+pub(crate) struct Linter {
     pub(crate) profile: Profile,
     pub(crate) zone: Zone,
     pub(crate) now: Timestamp,
@@ -29,13 +29,13 @@ pub(crate) struct Judge {
 
 /// A file after linting.
 pub(crate) struct Linted {
-    /// The path as it is shown.
+    /// The path in reports.
     pub(crate) path: String,
-    /// Where fixes are written; `None` for standard input.
+    /// The path to which fixes are written. `None` for standard input.
     pub(crate) location: Option<PathBuf>,
-    /// The repository whose daemon it is; `None` for a file that is nobody's.
+    /// The root of its repository. `None` for a file that is not a daemon of a repository.
     pub(crate) root: Option<PathBuf>,
-    /// The file as far as it was read; `None` when it could not be.
+    /// The parsed file. `None` if it could not be read.
     pub(crate) file: Option<DaemonFile>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
@@ -62,25 +62,25 @@ impl Linted {
     }
 }
 
-/// Text with no path, or one that is not read from there.
-pub(crate) struct Given<'a> {
+/// The content of a file, and the path to which it belongs, if any.
+pub(crate) struct Content<'a> {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) found: Option<&'a Found>,
+    pub(crate) found: Option<&'a FoundFile>,
 }
 
-impl Judge {
-    /// Lints files on disk, in their order.
-    pub(crate) fn lint_all(&self, files: &[Found]) -> Vec<Linted> {
+impl Linter {
+    /// Lints files on disk. The result has the same order.
+    pub(crate) fn lint_all(&self, files: &[FoundFile]) -> Vec<Linted> {
         let mut acc = self.lint_each(files);
         self.compare(&mut acc);
         acc
     }
 
-    /// Lints each file by itself, on as many threads as there are processors.
-    fn lint_each(&self, files: &[Found]) -> Vec<Linted> {
+    /// Lints each file separately, with a thread for each processor.
+    fn lint_each(&self, files: &[FoundFile]) -> Vec<Linted> {
         let n_threads = thread::available_parallelism().map_or(1, usize::from);
         let per_thread = files.len().div_ceil(n_threads).max(MIN_PER_THREAD);
-        let lint = |part: &[Found]| {
+        let lint = |part: &[FoundFile]| {
             part.iter()
                 .map(|found| self.lint_file(found))
                 .collect::<Vec<_>>()
@@ -100,29 +100,29 @@ impl Judge {
         })
     }
 
-    fn lint_file(&self, found: &Found) -> Linted {
+    fn lint_file(&self, found: &FoundFile) -> Linted {
         let bytes = match &found.refusal {
             Some(error) => Err(io::Error::new(error.kind(), disk::reason(error))),
             None => disk::read_daemon_file(&found.location),
         };
         match bytes {
             Err(error) => unreadable(found, &error),
-            Ok(bytes) => self.lint_given(Given {
+            Ok(bytes) => self.lint_content(Content {
                 bytes,
                 found: Some(found),
             }),
         }
     }
 
-    /// Lints text; what is around it is looked up where it belongs.
-    pub(crate) fn lint_given(&self, given: Given<'_>) -> Linted {
-        let Given { bytes, found } = given;
+    /// Lints the content of a file. Its context is that of the path to which it belongs.
+    pub(crate) fn lint_content(&self, content: Content<'_>) -> Linted {
+        let Content { bytes, found } = content;
         let parsed = parse(bytes);
         let support = found
             .filter(|found| found.has_support_tree)
             .and_then(|found| Some((found.location.parent()?, found.root.as_deref())))
             .map(|(directory, root)| support_tree::list(directory, root));
-        let diagnostics = self.judge(&parsed, found, support.as_deref());
+        let diagnostics = self.check(&parsed, found, support.as_deref());
         Linted {
             path: found.map_or_else(|| "<stdin>".to_owned(), |found| found.shown.clone()),
             location: found.map(|found| found.location.clone()),
@@ -134,28 +134,30 @@ impl Judge {
         }
     }
 
-    fn judge(
+    fn check(
         &self,
         parsed: &Parse,
-        found: Option<&Found>,
+        found: Option<&FoundFile>,
         support: Option<&[SupportEntry]>,
     ) -> Vec<Diagnostic> {
+        // A draft with another name is not compared with its directory; D115 already says that no
+        // runtime reads it.
         let directory = found
             .filter(|found| found.is_of_its_directory())
             .and_then(|found| found.location.parent())
             .and_then(Path::file_name);
         let directory = directory.map(|name| name.to_string_lossy());
-        let around = Around {
+        let context = FileContext {
             path: found.map(|found| found.in_repository.as_str()),
             directory: directory.as_deref(),
             support,
             zone: &self.zone,
             now: self.now,
         };
-        around.judge(&self.interpreter, parsed, self.profile)
+        context.check(&self.interpreter, parsed, self.profile)
     }
 
-    /// Adds what only shows beside the other daemons of a repository.
+    /// Adds the diagnostics that result from comparing the daemons of a repository.
     fn compare(&self, files: &mut [Linted]) {
         let mut repositories: BTreeMap<&Path, Vec<usize>> = BTreeMap::new();
         for (index, linted) in files.iter().enumerate() {
@@ -185,7 +187,7 @@ impl Judge {
     }
 }
 
-fn unreadable(found: &Found, error: &io::Error) -> Linted {
+fn unreadable(found: &FoundFile, error: &io::Error) -> Linted {
     let diagnostic = Diagnostic::new(
         Code::new(0),
         Severity::Error,

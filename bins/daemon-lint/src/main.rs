@@ -1,11 +1,11 @@
-//! The program `daemon-lint`.
+//! The program `daemon-lint`: passes the process state to the library.
 
 use std::env;
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
-use daemon_lint::{ColourWish, Streams, Surroundings, exit, run};
+use daemon_lint::{AutoColour, Streams, Surroundings, exit, run};
 use jiff::Timestamp;
 
 fn main() -> ExitCode {
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     let surroundings = Surroundings {
         directory,
         now: Timestamp::now(),
-        colour_wish: colour_wish(),
+        auto_colour: auto_colour(),
     };
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
         let mut streams = Streams {
@@ -28,15 +28,15 @@ fn main() -> ExitCode {
     ExitCode::from(outcome.unwrap_or(exit::BUG))
 }
 
-fn colour_wish() -> ColourWish {
+fn auto_colour() -> AutoColour {
     let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_forced =
         env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0");
     if is_set("NO_COLOR") {
-        ColourWish::Plain
+        AutoColour::Plain
     } else if is_forced || io::stdout().is_terminal() {
-        ColourWish::Coloured
+        AutoColour::Coloured
     } else {
-        ColourWish::Plain
+        AutoColour::Plain
     }
 }

@@ -1,12 +1,12 @@
-//! Whether a daemon's routines produce what one of its conditions wakes on.
+//! Detection of conditions that match output of the daemon's own routines.
 
 use daemon_event::Field;
 use daemon_watch::{Clause, EventPattern, Interpretation, Op};
 
-/// Events of one family, and words of a routine that say it produces them.
+/// A group of events, with the words of a routine that produces them.
 struct Family {
     kinds: &'static [&'static str],
-    /// Empty for every action.
+    /// Empty if every action belongs to the family.
     actions: &'static [&'static str],
     words: &'static [&'static str],
 }
@@ -142,7 +142,7 @@ const FAMILIES: &[Family] = &[
     },
 ];
 
-/// Filters that keep a daemon's own doings out.
+/// Filters that exclude the daemon's own actions.
 const WHO: [Field; 4] = [
     Field::Actor,
     Field::ActorKind,
@@ -150,9 +150,10 @@ const WHO: [Field; 4] = [
     Field::AuthorKind,
 ];
 
-/// Reports whether an alternative without a word about who acted, and without a command, wakes on what `routines` produce.
+/// Returns `true` if an alternative of the condition matches events that `routines` produce.
 ///
-/// `routines` are in lower case.
+/// An alternative that filters by actor, or that requires a command, does not match them. `routines` are
+/// in lower case.
 pub(crate) fn could_match_own_output(meaning: &Interpretation, routines: &[String]) -> bool {
     let is_narrowed = |clause: &&Clause| {
         let mut filters = clause
@@ -176,8 +177,9 @@ pub(crate) fn could_match_own_output(meaning: &Interpretation, routines: &[Strin
     })
 }
 
-/// Whether a routine holds words that begin where a word does.
+/// Returns `true` if a routine contains `words` at the beginning of a word.
 fn says(routine: &str, words: &str) -> bool {
+    // Only the beginning is checked, so that `label` also matches `labels` and `labelled`.
     routine.match_indices(words).any(|(at, _)| {
         let before = routine[..at].chars().next_back();
         !before.is_some_and(char::is_alphanumeric)

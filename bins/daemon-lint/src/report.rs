@@ -1,4 +1,4 @@
-//! The outcome of a run, and the ways to print it.
+//! The report of a run, in four formats.
 
 mod github;
 mod human;
@@ -15,26 +15,26 @@ use crate::{Format, exit};
 
 pub(crate) use json::{failure, findings};
 
-/// What came of linting.
-pub(crate) struct Report<'a> {
+/// The result of linting.
+pub(crate) struct LintReport<'a> {
     pub(crate) files: &'a [Linted],
-    /// How many fixes were applied.
+    /// The number of applied fixes.
     pub(crate) fixed: usize,
     pub(crate) warnings: Warnings,
-    /// A code that something beside the findings asks for.
+    /// The minimum exit code, for errors that are not diagnostics.
     pub(crate) exit_floor: u8,
-    /// What somebody was asked to suggest.
+    /// The suggestions of a provider, or `None` if they were not requested.
     pub(crate) suggestions: Option<&'a Suggestions>,
 }
 
-/// Whether warnings fail.
+/// Whether warnings are failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Warnings {
     Allowed,
     Denied,
 }
 
-/// The numbers of a report.
+/// The counts of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
     pub(crate) files: usize,
@@ -46,7 +46,7 @@ pub(crate) struct Summary {
     pub(crate) fixed: usize,
 }
 
-impl Report<'_> {
+impl LintReport<'_> {
     pub(crate) fn is_file_ok(&self, linted: &Linted) -> bool {
         let denied = match self.warnings {
             Warnings::Allowed => 0,
@@ -73,8 +73,9 @@ impl Report<'_> {
         }
     }
 
-    /// Returns the exit code: of all that apply, the largest.
+    /// Returns the exit code.
     pub(crate) fn exit(&self) -> u8 {
+        // The largest code wins: an unreadable file is worse than one with errors.
         let of_file = |linted: &Linted| {
             if linted.is_unreadable() {
                 exit::CANNOT_READ
@@ -97,7 +98,8 @@ impl Report<'_> {
     /// Prints the report.
     ///
     /// # Errors
-    /// When `out` cannot be written.
+    ///
+    /// Returns an error if `out` cannot be written.
     pub(crate) fn print(
         &self,
         format: Format,
@@ -114,7 +116,7 @@ impl Report<'_> {
 }
 
 impl Summary {
-    /// The numbers in words, such as `2 files, 1 error, 1 fixable`.
+    /// Returns the counts in words, such as `2 files, 1 error, 1 fixable with --fix`.
     pub(crate) fn words(self) -> String {
         let counted = |count: usize, one: &str, many: &str| match count {
             1 => format!("1 {one}"),

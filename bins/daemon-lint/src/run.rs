@@ -1,4 +1,4 @@
-//! One run: from the command line to the exit code.
+//! A run of the linter, from the command line to the exit code.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _};
@@ -12,16 +12,16 @@ use daemon_validate::{visible, visible_line};
 use daemon_watch::Grammar;
 use jiff::tz::TimeZone;
 
-use crate::arguments::Cli;
-use crate::discovery::{self, Found};
-use crate::lint::{Given, Judge, Linted};
-use crate::report::{Report, Warnings, failure};
-use crate::suggestions::{Suggestions, Unclear};
+use crate::arguments::LintCli;
+use crate::discovery::{self, FoundFile};
+use crate::lint::{Content, Linted, Linter};
+use crate::report::{LintReport, Warnings, failure};
+use crate::suggestions::{Suggestions, UnclearCondition};
 use crate::{CommonArguments, Format, LintArguments, Streams, Surroundings, disk, exit, fix};
 
-/// Runs the linter with the arguments of a process, its name first; returns the exit code.
+/// Runs the linter with the arguments of a process, starting with its name. Returns the exit code.
 ///
-/// Everything the run does goes through `streams` and the files it is told to lint; with `--fix` it
+/// The run reads and writes only `streams` and the files that the arguments name. With `--fix` it
 /// replaces those files.
 pub fn run(
     arguments: impl IntoIterator<Item = OsString>,
@@ -29,7 +29,7 @@ pub fn run(
     streams: &mut Streams<'_>,
 ) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    match Cli::try_parse_from(&arguments) {
+    match LintCli::try_parse_from(&arguments) {
         Ok(cli) => run_with(&cli.lint, &cli.common, surroundings, streams),
         Err(error) => {
             let outcome = match error.kind() {
@@ -52,7 +52,7 @@ pub fn run(
     }
 }
 
-/// Runs the linter with arguments that were read already; returns the exit code.
+/// Runs the linter with parsed arguments. Returns the exit code.
 pub fn run_with(
     lint: &LintArguments,
     common: &CommonArguments,
@@ -65,17 +65,17 @@ pub fn run_with(
     }
 }
 
-/// Returns the exit code of what was written, or could not be.
+/// Returns the exit code after writing the output.
 fn settled(written: io::Result<u8>) -> u8 {
     match written {
         Ok(code) => code,
-        // Whoever closed the pipe has seen enough.
+        // The reader closed the pipe, as `head` does. This is not an error of the linter.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::DONE,
         Err(_) => exit::CANNOT_WRITE,
     }
 }
 
-/// Whether the command line, which is not understood, wants its errors as JSON.
+/// Returns `true` if an invalid command line requests JSON, so that its error is JSON too.
 fn asks_for_json(arguments: &[OsString]) -> bool {
     let is_format =
         |pair: &[OsString]| matches!(pair, [flag, value] if flag == "--format" && value == "json");
@@ -85,7 +85,7 @@ fn asks_for_json(arguments: &[OsString]) -> bool {
         || arguments.windows(2).any(is_format)
 }
 
-/// Why a run cannot be carried out.
+/// The error of a run that cannot start.
 struct Failure {
     exit: u8,
     code: &'static str,
@@ -105,7 +105,7 @@ impl Failure {
     }
 }
 
-/// What ends a run early.
+/// The reasons for which a run ends early.
 enum Stop {
     Failure(Failure),
     Output(io::Error),
@@ -125,12 +125,12 @@ fn refuse(streams: &mut Streams<'_>, failed: &Failure, format: Format) -> io::Re
             failure(failed.code, &failed.message, failed.help.as_deref())
         )?;
     } else {
-        tell(streams, &failed.message, failed.help.as_deref())?;
+        print_error(streams, &failed.message, failed.help.as_deref())?;
     }
     Ok(failed.exit)
 }
 
-fn tell(streams: &mut Streams<'_>, message: &str, help: Option<&str>) -> io::Result<()> {
+fn print_error(streams: &mut Streams<'_>, message: &str, help: Option<&str>) -> io::Result<()> {
     writeln!(streams.notes, "error: {}", visible(message))?;
     match help {
         Some(help) => writeln!(streams.notes, "help: {}", visible(help)),
@@ -138,7 +138,7 @@ fn tell(streams: &mut Streams<'_>, message: &str, help: Option<&str>) -> io::Res
     }
 }
 
-/// Files that were linted and are still to be printed.
+/// A run that has checked its files and not printed its report yet.
 pub struct Linting<'a> {
     lint: &'a LintArguments,
     common: &'a CommonArguments,
@@ -150,20 +150,21 @@ pub struct Linting<'a> {
     target: Target,
 }
 
-/// What goes to standard output.
+/// The content of standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
     /// The report.
     Report,
-    /// The fixed text; the report goes to the notes.
+    /// The fixed file. The report goes to standard error.
     Text,
 }
 
 impl<'a> Linting<'a> {
-    /// Finds, reads and judges the files that the arguments name; with `--fix`, mends them.
+    /// Finds, reads and checks the files that the arguments name. With `--fix` it also fixes them.
     ///
     /// # Errors
-    /// The exit code, after what was wrong has been told.
+    ///
+    /// Returns the exit code if the run cannot start. The error has been printed.
     pub fn begin(
         lint: &'a LintArguments,
         common: &'a CommonArguments,
@@ -186,8 +187,8 @@ impl<'a> Linting<'a> {
             target: Target::Report,
         };
         let outcome = linting
-            .judge()
-            .and_then(|judge| linting.go(&judge, streams));
+            .linter()
+            .and_then(|linter| linting.go(&linter, streams));
         match outcome {
             Ok(()) => Ok(linting),
             Err(Stop::Failure(failure)) => Err(settled(refuse(streams, &failure, format))),
@@ -195,29 +196,29 @@ impl<'a> Linting<'a> {
         }
     }
 
-    /// Returns the conditions that other words could make clear: partial, vague or unmapped ones.
-    pub fn unclear(&self) -> Vec<Unclear> {
-        self.files.iter().flat_map(Unclear::of).collect()
+    /// Returns the conditions that are partial, vague or unmapped.
+    pub fn unclear(&self) -> Vec<UnclearCondition> {
+        self.files.iter().flat_map(UnclearCondition::of).collect()
     }
 
-    /// Prints the report; returns the exit code.
+    /// Prints the report and returns the exit code.
     pub fn print(&self, streams: &mut Streams<'_>) -> u8 {
         settled(self.write(None, streams))
     }
 
-    /// Prints the report and what was suggested; returns the exit code.
+    /// Prints the report with suggestions and returns the exit code.
     pub fn print_with(&self, suggestions: &Suggestions, streams: &mut Streams<'_>) -> u8 {
         settled(self.write(Some(suggestions), streams))
     }
 
-    fn judge(&self) -> Result<Judge, Stop> {
+    fn linter(&self) -> Result<Linter, Stop> {
         let zone = TimeZone::get(&self.lint.tz).map_err(|error| {
             Stop::Failure(Failure {
                 help: Some("name a zone of the IANA database, such as `Europe/Berlin`".to_owned()),
                 ..Failure::usage(format!("`{}` is not a time zone: {error}", self.lint.tz))
             })
         })?;
-        Ok(Judge {
+        Ok(Linter {
             profile: self.lint.profile.into(),
             zone: Zone::new(zone),
             now: self.surroundings.now,
@@ -225,13 +226,13 @@ impl<'a> Linting<'a> {
         })
     }
 
-    fn go(&mut self, judge: &Judge, streams: &mut Streams<'_>) -> Result<(), Stop> {
+    fn go(&mut self, linter: &Linter, streams: &mut Streams<'_>) -> Result<(), Stop> {
         let directory = self.directory()?;
         if self.lint.stdin || self.lint.paths == [Path::new("-")] {
-            return self.standard_input(judge, &directory, streams);
+            return self.standard_input(linter, &directory, streams);
         }
         let found = discovery::find(&self.lint.paths, &directory);
-        self.files = judge.lint_all(&found);
+        self.files = linter.lint_all(&found);
         if self.lint.fix {
             for _ in 0..fix::MAX_ROUNDS {
                 let (applied, failed) = write_fixes(&self.files, streams)?;
@@ -240,7 +241,8 @@ impl<'a> Linting<'a> {
                     break;
                 }
                 self.fixed += applied;
-                self.files = judge.lint_all(&found);
+                self.files = linter.lint_all(&found);
+                // A file that cannot be written would fail again in each round.
                 if failed != exit::DONE {
                     break;
                 }
@@ -249,7 +251,7 @@ impl<'a> Linting<'a> {
         if self.files.is_empty() && !self.common.quiet {
             writeln!(
                 streams.notes,
-                "warning: no daemon file found; they stand at `.agents/daemons/<id>/DAEMON.md`"
+                "warning: no daemon file found at `.agents/daemons/<id>/DAEMON.md`"
             )?;
         }
         self.note_files(&found, streams)?;
@@ -274,13 +276,13 @@ impl<'a> Linting<'a> {
 
     fn standard_input(
         &mut self,
-        judge: &Judge,
+        linter: &Linter,
         directory: &Path,
         streams: &mut Streams<'_>,
     ) -> Result<(), Stop> {
         let mut bytes = Vec::new();
         let most = u64::try_from(MAX_FILE_BYTES + 1).unwrap_or(u64::MAX);
-        // A file over the limit still has to be read to its end before it can be given back.
+        // With `--fix` the file is printed again, so it is read to its end even above the limit.
         let mut input = streams
             .input
             .take(if self.lint.fix { u64::MAX } else { most });
@@ -298,7 +300,7 @@ impl<'a> Linting<'a> {
             .as_deref()
             .map(|path| discovery::at(path, directory));
         let lint = |bytes| {
-            judge.lint_given(Given {
+            linter.lint_content(Content {
                 bytes,
                 found: found.as_ref(),
             })
@@ -323,7 +325,7 @@ impl<'a> Linting<'a> {
         suggestions: Option<&Suggestions>,
         streams: &mut Streams<'_>,
     ) -> io::Result<u8> {
-        let report = Report {
+        let report = LintReport {
             files: &self.files,
             fixed: self.fixed,
             warnings: if self.lint.deny_warnings {
@@ -348,13 +350,13 @@ impl<'a> Linting<'a> {
         if let Some(failure) = suggestions.and_then(|suggestions| suggestions.failure.as_ref())
             && self.format != Format::Json
         {
-            tell(streams, &failure.message, failure.help.as_deref())?;
+            print_error(streams, &failure.message, failure.help.as_deref())?;
         }
         streams.output.flush()?;
         Ok(report.exit())
     }
 
-    fn note_files(&self, found: &[Found], streams: &mut Streams<'_>) -> io::Result<()> {
+    fn note_files(&self, found: &[FoundFile], streams: &mut Streams<'_>) -> io::Result<()> {
         if self.common.verbose == 0 || self.common.quiet {
             return Ok(());
         }
@@ -363,7 +365,7 @@ impl<'a> Linting<'a> {
             .try_for_each(|found| writeln!(streams.notes, "read {}", visible_line(&found.shown)))
     }
 
-    fn note_summary(&self, report: &Report<'_>, streams: &mut Streams<'_>) -> io::Result<()> {
+    fn note_summary(&self, report: &LintReport<'_>, streams: &mut Streams<'_>) -> io::Result<()> {
         if self.format != Format::Human || self.common.quiet || report.files.is_empty() {
             return Ok(());
         }
@@ -371,7 +373,7 @@ impl<'a> Linting<'a> {
     }
 }
 
-/// Writes the fixes of every file; returns how many and the exit code of what could not be written.
+/// Writes the fixes of all files. Returns their number and the exit code of failed writes.
 fn write_fixes(files: &[Linted], streams: &mut Streams<'_>) -> io::Result<(usize, u8)> {
     let mut fixed = 0;
     let mut code = exit::DONE;

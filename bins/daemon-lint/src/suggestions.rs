@@ -1,7 +1,7 @@
-//! Other wordings for conditions that are not `mapped`, from whoever knows some.
+//! Other wordings for conditions that are not `mapped`, as a provider suggests them.
 //!
-//! A wording is somebody else's text: it exists only where this interpreter reads it as `mapped`, is short, stands on one
-//! line and holds nothing that a terminal or a page would act on.
+//! A wording comes from outside. It is accepted only if this interpreter reads it as `mapped`, if it is
+//! one short line, and if it contains nothing that a terminal or a workflow runner would interpret.
 
 use daemon_spec::FieldList;
 use daemon_validate::is_unseen;
@@ -9,34 +9,34 @@ use daemon_watch::{Clause, Interpretation, Status, interpret};
 
 use crate::lint::Linted;
 
-/// Most characters of a wording.
+/// The maximum number of characters of a wording.
 const LONGEST: usize = 240;
-/// Most wordings that are kept for one condition.
+/// The maximum number of wordings for a condition.
 const MOST: usize = 5;
-/// Most characters of an author's line that are repeated.
+/// The maximum number of characters of an author's line in a report.
 const SHOWN: usize = 120;
-/// Findings of secrets, which go to nobody.
+// Conditions with these codes contain a secret and are not sent to a provider.
 const SECRETS: [u16; 2] = [700, 701];
 
 /// A condition that is partial, vague or unmapped.
 #[derive(Clone, Debug)]
-pub struct Unclear {
-    /// The path of its file, as it is shown.
+pub struct UnclearCondition {
+    /// The path of the file as in the report.
     pub path: String,
-    /// The daemon, where the file names one.
+    /// The id of the daemon, or `None` if the file has no id.
     pub daemon_id: Option<String>,
-    /// Its line in the file, from 1.
+    /// The line in the file, counted from 1.
     pub line: usize,
-    /// Its column, in characters from 1.
+    /// The column in characters, counted from 1.
     pub column: usize,
     /// The author's words.
     pub condition: String,
-    /// How they are read.
+    /// The interpretation of the words.
     pub meaning: Interpretation,
 }
 
-impl Unclear {
-    /// Finds those of a file, in order; a condition that looks like a secret is none of them.
+impl UnclearCondition {
+    /// Returns the unclear conditions of a file, in order, without those that contain a secret.
     pub(crate) fn of(linted: &Linted) -> Vec<Self> {
         let (Some(file), Some(source)) = (&linted.file, linted.source()) else {
             return Vec::new();
@@ -71,7 +71,7 @@ impl Unclear {
             .collect()
     }
 
-    /// Returns the author's words for a line of a report: cut, and without what a terminal acts on.
+    /// Returns the author's words for a line of a report: shortened, without control characters.
     pub(crate) fn shown(&self) -> String {
         let mut chars = self.condition.trim().chars();
         let shown: String = chars
@@ -79,7 +79,7 @@ impl Unclear {
             .take(SHOWN)
             .map(|c| if is_plain(c) { c } else { '\u{fffd}' })
             .collect();
-        // A runner of workflows takes this for a command wherever it stands in a line.
+        // A workflow runner reads `##[` as a command anywhere in a line.
         let shown = shown.replace("##[", "## [");
         match chars.next() {
             Some(_) => format!("{shown}…"),
@@ -88,15 +88,15 @@ impl Unclear {
     }
 }
 
-/// What a runner of workflows takes for a command in the output of a step.
+/// The beginnings of commands that a workflow runner reads in the output of a step.
 const COMMANDS: [&str; 2] = ["::", "##["];
 
-/// Whether a character is only ever shown: no control, no direction, no invisible one.
+/// Returns `true` for a visible character that does not control a terminal or the text direction.
 fn is_plain(c: char) -> bool {
     !c.is_control() && !is_unseen(c)
 }
 
-/// Another wording of a condition, read as `mapped`.
+/// Another wording of a condition, which the interpreter reads as `mapped`.
 #[derive(Clone, Debug)]
 pub struct Wording {
     text: String,
@@ -104,7 +104,9 @@ pub struct Wording {
 }
 
 impl Wording {
-    /// Takes somebody's text for a wording if it is one line, plain, short, and read as `mapped`.
+    /// Creates a wording from `text`.
+    ///
+    /// Returns `None` unless it is one short line of visible characters that is read as `mapped`.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         let is_fit = text.chars().count() <= LONGEST
@@ -125,12 +127,12 @@ impl Wording {
         &self.text
     }
 
-    /// Returns how they are read.
+    /// Returns the interpretation of the words.
     pub fn meaning(&self) -> &Interpretation {
         &self.meaning
     }
 
-    /// Returns the reading, one line for each alternative.
+    /// Returns the interpretation as text, with one line for each alternative.
     pub fn reading(&self) -> Vec<String> {
         let clauses = self.meaning.clauses.iter();
         clauses.map(|clause| self.clause(clause)).collect()
@@ -153,17 +155,19 @@ impl Wording {
     }
 }
 
-/// What was suggested for one condition.
+/// The wordings that were suggested for a condition.
 #[derive(Clone, Debug)]
 pub struct Suggestion {
-    /// The condition.
-    pub unclear: Unclear,
+    /// The condition to which the wordings belong.
+    pub unclear: UnclearCondition,
     wordings: Vec<Wording>,
 }
 
 impl Suggestion {
-    /// Keeps of what somebody offered what is a wording, each meaning once, and not too many.
-    pub fn new<'t>(unclear: Unclear, offered: impl IntoIterator<Item = &'t str>) -> Self {
+    /// Creates a suggestion from the valid wordings among `offered`.
+    ///
+    /// Keeps the first wording of each meaning, and at most five.
+    pub fn new<'t>(unclear: UnclearCondition, offered: impl IntoIterator<Item = &'t str>) -> Self {
         let mut wordings: Vec<Wording> = Vec::new();
         for wording in offered.into_iter().filter_map(Wording::new) {
             let is_new = wordings
@@ -182,24 +186,24 @@ impl Suggestion {
     }
 }
 
-/// What a provider suggested, and why it could not go on.
+/// The suggestions of a provider, and the error that ended them.
 #[derive(Clone, Debug, Default)]
 pub struct Suggestions {
-    /// For each condition that it was asked about.
+    /// The suggestions for the conditions that the provider received.
     pub given: Vec<Suggestion>,
-    /// What kept it from the others.
+    /// The error that prevented further suggestions.
     pub failure: Option<SuggestionFailure>,
 }
 
-/// Why nothing, or nothing more, was suggested.
+/// The error that prevented suggestions, or further suggestions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SuggestionFailure {
-    /// The exit code that it asks for.
+    /// The minimum exit code of the run.
     pub exit: u8,
-    /// A word in kebab case.
+    /// The error code, a word in kebab case.
     pub code: String,
-    /// What happened.
+    /// The error message, in lower case without a trailing period.
     pub message: String,
-    /// What to do about it.
+    /// Advice for the user, in the imperative.
     pub help: Option<String>,
 }

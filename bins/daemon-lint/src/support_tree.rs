@@ -1,24 +1,26 @@
-//! Everything below a daemon's directory, as data for the rules.
+//! The entries below a daemon's directory, as data for the rules.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use daemon_validate::{
-    MAX_SUPPORT_DEPTH, MAX_SUPPORT_FILES, SupportEntry, SupportKind, holds, resolve_link,
+    MAX_SUPPORT_DEPTH, MAX_SUPPORT_FILES, SupportEntry, SupportKind, is_ancestor, resolve_link,
 };
 
 use crate::disk;
 
-/// Enough to see that there are too many, however many there are.
+// The rule counts files, so more entries than this cannot change its result. The limit bounds the time
+// for a directory with millions of entries.
 const MAX_ENTRIES: usize = 4 * MAX_SUPPORT_FILES;
 
-/// Enough for the first line of a script.
+// The kernel reads at most 256 bytes of a `#!` line.
 const HEAD_BYTES: usize = 256;
 
-/// Lists what is below `directory`, in the order of paths.
+/// Returns the entries below `directory`.
 ///
-/// A link that stays in the repository at `root` is what it leads to, as the host takes it; others are named and not followed.
+/// A link that stays in the repository at `root` is replaced by its target, as in the host. Other links
+/// are listed and not followed.
 pub(crate) fn list(directory: &Path, root: Option<&Path>) -> Vec<SupportEntry> {
     let root = root.and_then(|root| fs::canonicalize(root).ok());
     let repository = root.as_deref().and_then(|root| {
@@ -59,7 +61,7 @@ pub(crate) fn list(directory: &Path, root: Option<&Path>) -> Vec<SupportEntry> {
             };
             let is_directory = entry.kind == SupportKind::Directory;
             acc.push(entry);
-            // One level more than allowed shows that the limit is exceeded.
+            // One level above the limit is read, so that the rule sees that the limit is exceeded.
             if is_directory && at.depth <= MAX_SUPPORT_DEPTH {
                 waiting.push(Waiting {
                     location: real.unwrap_or(location),
@@ -73,35 +75,35 @@ pub(crate) fn list(directory: &Path, root: Option<&Path>) -> Vec<SupportEntry> {
     acc
 }
 
-/// A directory that is to be read.
+/// A directory that is still to be read.
 struct Waiting<'r> {
     location: PathBuf,
-    /// Its path below the daemon's directory.
+    /// The path relative to the daemon's directory.
     path: Vec<u8>,
     depth: usize,
-    /// `None` outside of a repository.
+    /// `None` outside a repository.
     place: Option<Place<'r>>,
 }
 
-/// How something was reached.
+/// Whether a link leads to an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// Without a link.
+    /// No link leads to the entry.
     Direct,
-    /// Through one, so that no other directory is reached through a link from there.
+    /// A link leads to the entry. Links to directories below it are not followed.
     Linked,
 }
 
-/// Where something is in a repository.
+/// The position of an entry in a repository.
 struct Place<'r> {
     root: &'r Path,
-    /// The path from the root, without links on the way that are followed.
+    /// The path from the root, with links replaced by their targets.
     path: Vec<u8>,
     way: Way,
 }
 
 impl<'r> Place<'r> {
-    /// Returns the place of a name in this directory; a link that is followed is where it leads.
+    /// Returns the place of a name in this directory. A link that is followed is replaced by its target.
     fn enter(&self, name: &OsStr) -> Self {
         let path = joined(&self.path, name);
         match follow(self.root, &path, self.way) {
@@ -123,7 +125,9 @@ impl<'r> Place<'r> {
     }
 }
 
-/// Returns what a link leads to, if that is a file or a directory of the repository and the directory does not hold the link.
+/// Returns the target of a link if it is a file or directory of the repository.
+///
+/// A directory that contains the link is excluded, because reading it would not end.
 fn follow(root: &Path, path: &[u8], way: Way) -> Option<Vec<u8>> {
     let target = |path: &[u8]| {
         let target = fs::read_link(root.join(disk::path(path))).ok()?;
@@ -133,7 +137,7 @@ fn follow(root: &Path, path: &[u8], way: Way) -> Option<Vec<u8>> {
     let real = resolve_link(path, target)?;
     let kind = fs::symlink_metadata(root.join(disk::path(&real))).ok()?;
     let is_usable = if kind.is_dir() {
-        way == Way::Direct && !holds(&real, path)
+        way == Way::Direct && !is_ancestor(&real, path)
     } else {
         kind.is_file()
     };
@@ -155,7 +159,7 @@ fn entry(location: &Path, path: Vec<u8>) -> Option<SupportEntry> {
         kind,
         size: if is_file { metadata.len() } else { 0 },
         permissions: disk::permissions(&metadata),
-        // A script that cannot be read is none whose first line could be judged.
+        // Without its first line a script is not checked, so an unreadable one needs no error here.
         head: if is_file {
             disk::read_head(location, HEAD_BYTES).unwrap_or_default()
         } else {
@@ -164,7 +168,7 @@ fn entry(location: &Path, path: Vec<u8>) -> Option<SupportEntry> {
     })
 }
 
-/// Writes a path as repositories do, with `/` between its parts.
+/// Returns a path with `/` between its parts, as in a repository.
 fn slashed(path: &Path) -> Vec<u8> {
     let bytes = path.as_os_str().as_encoded_bytes().to_vec();
     with_slashes(bytes, std::path::MAIN_SEPARATOR)
@@ -193,7 +197,7 @@ mod tests {
     use super::with_slashes;
 
     #[test]
-    fn the_separator_of_a_system_is_written_as_a_slash() {
+    fn the_separator_of_a_system_is_replaced_by_a_slash() {
         let table = [
             (r".agents\daemons\x", '\\', ".agents/daemons/x"),
             (r"a\b/c", '/', r"a\b/c"),

@@ -1,39 +1,39 @@
-//! What the program is given by the world, so that the library asks it for nothing.
+//! The state that a program passes to the library, which reads none itself.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use crate::Color;
+use crate::ColorChoice;
 
-/// The state of the world at the start.
+/// The working directory, the time and the terminal of a run.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
-    /// The working directory, absolute.
+    /// The absolute working directory.
     pub directory: PathBuf,
-    /// The present instant; schedules are counted from here.
+    /// The current time, from which the next ticks are computed.
     pub now: Timestamp,
-    /// Whether and how colour is wanted.
-    pub colour_wish: ColourWish,
+    /// The colour of the output if the arguments select `auto`.
+    pub auto_colour: AutoColour,
 }
 
-/// What terminal and environment say about colour.
+/// The colour of the output with `--color auto`, from the terminal and the environment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ColourWish {
-    /// No terminal, or `NO_COLOR` is set.
+pub enum AutoColour {
+    /// The output is not a terminal, or `NO_COLOR` is set.
     #[default]
     Plain,
-    /// A terminal, or `CLICOLOR_FORCE` is set.
+    /// The output is a terminal, or `CLICOLOR_FORCE` is set.
     Coloured,
 }
 
 impl Surroundings {
-    pub(crate) fn is_coloured(&self, color: Color) -> bool {
+    pub(crate) fn is_coloured(&self, color: ColorChoice) -> bool {
         match color {
-            Color::Auto => self.colour_wish == ColourWish::Coloured,
-            Color::Always => true,
-            Color::Never => false,
+            ColorChoice::Auto => self.auto_colour == AutoColour::Coloured,
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
         }
     }
 }
@@ -42,7 +42,7 @@ impl Surroundings {
 pub struct Streams<'a> {
     /// Standard input.
     pub input: &'a mut dyn Read,
-    /// Standard output: the report, or the fixed text.
+    /// Standard output: the report, or the fixed file with `--stdin --fix`.
     pub output: &'a mut dyn Write,
     /// Standard error: notes and errors.
     pub notes: &'a mut dyn Write,

@@ -2,7 +2,7 @@
 
 use daemon_cron::Zone;
 use daemon_host::driver::Checked;
-use daemon_lint::{Given, Judged, judge};
+use daemon_lint::{CheckedFile, FileInput, check_files};
 use daemon_repo::{Content, DaemonSource, Discovery, EntryKind, Refusal};
 use daemon_validate::{SupportEntry, SupportKind};
 use jiff::tz::TimeZone;
@@ -15,7 +15,7 @@ pub(crate) fn check(discovery: &Discovery, zone_of: &dyn Fn(&str) -> String) -> 
         .iter()
         .map(|source| given(source, zone_of))
         .collect();
-    let judged = judge(given, daemon_host::random::now());
+    let judged = check_files(given, daemon_host::random::now());
     discovery
         .daemons
         .iter()
@@ -24,13 +24,13 @@ pub(crate) fn check(discovery: &Discovery, zone_of: &dyn Fn(&str) -> String) -> 
         .collect()
 }
 
-fn given(source: &DaemonSource, zone_of: &dyn Fn(&str) -> String) -> Given {
+fn given(source: &DaemonSource, zone_of: &dyn Fn(&str) -> String) -> FileInput {
     let bytes = match &source.content {
         Content::Text(bytes) => bytes.to_vec(),
         Content::TooLarge { .. } | Content::NotAFile(_) | Content::Unreadable(_) => Vec::new(),
     };
     let zone = TimeZone::get(&zone_of(source.dir.as_str())).unwrap_or(TimeZone::UTC);
-    Given {
+    FileInput {
         path: source.path(),
         directory: source.dir.as_str().to_owned(),
         bytes,
@@ -75,7 +75,7 @@ fn support(source: &DaemonSource) -> Vec<SupportEntry> {
     files.chain(refused).chain(left_out).chain(stray).collect()
 }
 
-fn checked(source: &DaemonSource, judged: &Judged) -> Checked {
+fn checked(source: &DaemonSource, judged: &CheckedFile) -> Checked {
     let file = &judged.file;
     let text = |field: &daemon_spec::Field<daemon_spec::Text>| {
         field.value().map(|text| text.value.clone())

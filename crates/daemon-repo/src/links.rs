@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use daemon_validate::{holds, resolve_link};
+use daemon_validate::{is_ancestor, resolve_link};
 
 use crate::discover::is_support;
 use crate::tree::{EntryKind, RawEntry};
@@ -66,7 +66,7 @@ pub(crate) fn follow(entries: Vec<RawEntry>, tree: &mut impl Tree) -> Followed {
         };
         match tree.node(&real) {
             Some(Node::Entry(found)) if found.kind.is_file() => acc.add(entry.path, found),
-            Some(Node::Directory) if !holds(&real, &entry.path) => {
+            Some(Node::Directory) if !is_ancestor(&real, &entry.path) => {
                 for found in tree.below(&real, left) {
                     let path = [&entry.path, &found.path[real.len()..]].concat();
                     acc.add_nested(path, found, tree);

@@ -1,4 +1,4 @@
-//! Rules with stable codes over a parsed daemon file.
+//! Checks of daemon files: rules with stable codes over a parsed file.
 //!
 //! ```
 //! use daemon_validate::{Profile, Subject, registrable, rule, validate};
@@ -13,8 +13,8 @@
 //! assert_eq!(found[0].message, "`schedule` must have five fields, found six");
 //! assert!(!registrable(&found));
 //!
-//! let mended = daemon_spec::apply_fixes(text.as_bytes(), found[0].fix.as_ref());
-//! let parse = daemon_spec::parse(mended.bytes);
+//! let fixed = daemon_spec::apply_fixes(text.as_bytes(), found[0].fix.as_ref());
+//! let parse = daemon_spec::parse(fixed.bytes);
 //! assert_eq!(validate(&Subject::new(&parse).in_directory("pr-helper"), Profile::Spec), []);
 //!
 //! let entry = rule(found[0].code).expect("each code has a row");
@@ -22,22 +22,65 @@
 //! assert!(entry.page().starts_with("# D201: field-count"));
 //! ```
 //!
-//! [`validate`] runs all rules over a [`Subject`]: a `daemon_spec::Parse` and what the caller knows
-//! besides, such as the directory's name, the support tree ([`SupportEntry`]) and what an
-//! interpreter made of the conditions ([`ConditionVerdict`]). [`validate_repository`] compares the
-//! files of one repository. [`rules`] is the whole table as data; each [`RuleEntry`] is a [`Rule`] that
-//! can be run alone, and has a [`page`] of explanation.
+//! # Overview
+//!
+//! - [`validate`] runs all rules over a [`Subject`] and returns the diagnostics.
+//! - [`Subject`] is a `daemon_spec::Parse` with optional context: the directory's name, the path, the
+//!   support tree ([`SupportEntry`]), the time zone, and an interpreter's [`ConditionVerdict`]s.
+//! - [`Profile`] selects the severities: `spec` follows the public format, `strict` the strictest known
+//!   reader.
+//! - [`registrable`] decides whether a runtime may register the daemon.
+//! - [`validate_repository`] finds problems between the files of a repository.
+//! - [`rules`] is the table of all rules. Each [`RuleEntry`] is a [`Rule`] that can be run separately,
+//!   and has a [`page`] that explains it.
+//! - [`find_secret`], [`secret_ranges`] and [`without_secrets`] find tokens and private keys in any
+//!   text. [`visible`] escapes hidden characters. A runtime uses them for logs and output.
+//!
+//! # Example: profiles and codes
+//!
+//! The profile changes severities, not findings. A program can look up each rule by its code.
+//!
+//! ```
+//! use daemon_spec::{Code, Severity};
+//! use daemon_validate::{Fixability, Profile, Subject, rule, validate};
+//!
+//! let text = "---\nid: pr-helper\npurpose: Keeps pull requests tidy.\nwatch:\n  - when a PR opens\n\
+//!             routines:\n  - label the pull request\ndeny:\n  - merge anything\nowner: me\n---\nBe brief.\n";
+//! let parse = daemon_spec::parse(text.as_bytes().to_vec());
+//! let subject = Subject::new(&parse).in_directory("pr-helper");
+//!
+//! for (profile, severity) in [(Profile::Spec, Severity::Warning), (Profile::Strict, Severity::Error)] {
+//!     let found = validate(&subject, profile);
+//!     assert_eq!(found.len(), 1);
+//!     assert_eq!(found[0].message, "`owner` is not a field");
+//!     assert_eq!((found[0].code, found[0].severity), (Code::new(100), severity));
+//! }
+//!
+//! let entry = rule(Code::new(100)).expect("the code has a rule");
+//! assert_eq!((entry.name(), entry.fixability()), ("unknown-field", Fixability::ByHand));
+//! ```
 //!
 //! # What this crate does not do
-//! It opens no file, reads no directory and no clock, and prints nothing. It does not interpret
-//! conditions: without verdicts nothing is said about them. It enforces nothing: `routines` and
-//! `deny` are prose for the model, and the rules about them only advise.
+//!
+//! - It opens no file, reads no directory and no clock, and prints nothing. `daemon-lint` does.
+//! - It does not interpret conditions: it reports on them only if the caller passes verdicts, which
+//!   `daemon-watch` produces.
+//! - It enforces nothing. `routines` and `deny` are prose for a model, and the rules about them only
+//!   give advice.
 //!
 //! # Guarantees
-//! - Every finding of a file is reported at once, in the order of its places, and no input panics.
-//! - Codes and names never change their meaning; severities are those of the table.
-//! - A fix, once applied, leaves a file that still parses and no longer has the finding.
-//! - What is not known to the caller silences rules; it never makes them guess.
+//!
+//! - All diagnostics of a file are reported at once, ordered by position. No input panics.
+//! - The meaning of a code or a name never changes, and codes are not reused.
+//! - After a fix the file still parses and no longer has the diagnostic.
+//! - Missing context disables rules; no rule guesses.
+//! - Time is linear in the size of the file.
+//!
+//! # Features and versions
+//!
+//! The crate has no features. `daemon_spec::Diagnostic`, `daemon_cron::Zone` and [`jiff::Timestamp`]
+//! are part of its public API. The minimum supported Rust version is the `rust-version` of its
+//! manifest.
 
 mod pages;
 mod profile;
@@ -67,8 +110,8 @@ pub use rules::support::{
 };
 pub use subject::Subject;
 pub use support_entry::{SupportEntry, SupportKind};
-pub use support_links::{holds, resolve_link};
-pub use table::{Mend, RuleEntry, rule, rules};
+pub use support_links::{is_ancestor, resolve_link};
+pub use table::{Fixability, RuleEntry, rule, rules};
 pub use unseen::{is_unseen, push_code, visible, visible_line, visible_styled};
-pub use validate::{MAX_PER_CODE, Rule, registrable, validate, weigh};
-pub use verdict::{ConditionStatus, ConditionVerdict, Correction};
+pub use validate::{MAX_PER_CODE, Rule, apply_severity, registrable, validate};
+pub use verdict::{ConditionStatus, ConditionVerdict, SpellingCorrection};

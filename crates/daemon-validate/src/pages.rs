@@ -1,4 +1,4 @@
-//! The pages of `docs/errors`, carried in the binary.
+//! The pages of `docs/errors`, embedded in the binary.
 
 use daemon_spec::Code;
 
@@ -10,7 +10,7 @@ macro_rules! pages {
     };
 }
 
-/// Returns the page that explains `code`, as Markdown; `None` for a code that no rule has.
+/// Returns the page that explains `code`, as Markdown, or `None` if no rule has the code.
 #[must_use]
 pub fn page(code: Code) -> Option<&'static str> {
     let index = PAGES.binary_search_by_key(&code, |(code, _)| *code).ok()?;

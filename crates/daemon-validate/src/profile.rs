@@ -1,15 +1,15 @@
-//! How strictly findings are weighed.
+//! Profiles: the severities of the rules.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How strictly findings are weighed.
+/// A set of severities for all rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Profile {
-    /// As the public text of the format has it.
+    /// The severities of the public format.
     #[default]
     Spec,
-    /// As the strictest known reader has it: a file clean here is accepted there.
+    /// The severities of the strictest known reader, which accepts every file without errors here.
     Strict,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for Profile {
     }
 }
 
-/// Text that names no profile.
+/// The error of a word that is not a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfileError {
     text: String,

@@ -1,8 +1,8 @@
-//! A few plain facts about sentences in natural language, for rules that advise.
+//! Simple analysis of English sentences, for rules that give advice.
 
 use std::ops::Range;
 
-/// Folds case and blanks, so that two spellings of one sentence compare equal.
+/// Folds case and whitespace, so that two spellings of a sentence compare equal.
 pub(crate) fn folded(text: &str) -> String {
     let mut acc = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -14,9 +14,9 @@ pub(crate) fn folded(text: &str) -> String {
     acc
 }
 
-/// Returns the first characters of a text that belong to a run, at most `most`.
+/// Returns the longest prefix whose characters satisfy `belongs`, at most `most` characters.
 ///
-/// The bound keeps a hostile text, in which every few bytes begin a run to its end, linear.
+/// The bound keeps the time linear for hostile text in which a prefix begins every few bytes.
 pub(crate) fn leading(text: &str, most: usize, belongs: impl Fn(char) -> bool) -> &str {
     let end = text
         .char_indices()
@@ -26,7 +26,7 @@ pub(crate) fn leading(text: &str, most: usize, belongs: impl Fn(char) -> bool) -
     text.get(..end).unwrap_or_default()
 }
 
-/// Counts sentences: ends are `.`, `!` or `?` before a blank and a capital, or an empty line.
+/// Counts sentences. A sentence ends at `.`, `!` or `?` before whitespace and a capital.
 pub(crate) fn sentences(text: &str) -> usize {
     const ABBREVIATIONS: &[&str] = &[
         "e.g", "i.e", "etc", "vs", "cf", "approx", "incl", "no", "Dr", "Mr", "Mrs", "Ms", "St",
@@ -42,6 +42,7 @@ pub(crate) fn sentences(text: &str) -> usize {
     {
         let rest = text.get(at + mark.len_utf8()..).unwrap_or_default();
         let next = rest.trim_start();
+        // A capital must follow, so that `v1.2 of`, `e.g. x` and `Node.js` end no sentence.
         let is_end = rest.starts_with(char::is_whitespace)
             && next
                 .starts_with(|c: char| c.is_uppercase() || c.is_numeric() || "\"'`“(".contains(c));
@@ -57,15 +58,15 @@ pub(crate) fn sentences(text: &str) -> usize {
     n_sentences
 }
 
-/// Walks the words of a text: letters, digits, apostrophes and inner hyphens.
+/// Returns the words of `text`: letters, digits, apostrophes and inner hyphens.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '\'' || c == '-' || c == '’'))
         .map(|word| word.trim_matches(['-', '\'']))
         .filter(|word| !word.is_empty())
 }
 
-/// Walks the words that stand where an imperative stands: at the beginning, and after a comma or
-/// a word such as `and`; adverbs before them are passed over.
+/// Returns the words in the position of an imperative: at the beginning, after a comma, and after a
+/// word such as `and`. Adverbs before them are skipped.
 pub(crate) fn verbs(text: &str) -> impl Iterator<Item = String> {
     let mut acc = Vec::new();
     for clause in text.split([',', ';', ':', '(', '.']) {
@@ -76,6 +77,7 @@ pub(crate) fn verbs(text: &str) -> impl Iterator<Item = String> {
                 "and" | "or" | "then" => is_due = true,
                 "please" | "always" | "also" | "first" | "only" | "not" | "never" | "do"
                 | "don't" | "to" => {}
+                // `reply` and `apply` end like adverbs, but are verbs that routines often use.
                 adverb
                     if is_due
                         && adverb.len() > 4
@@ -94,8 +96,9 @@ pub(crate) fn verbs(text: &str) -> impl Iterator<Item = String> {
     acc.into_iter()
 }
 
-/// Reduces a word to what its plural and singular share.
+/// Returns the common form of the singular and the plural of a word.
 pub(crate) fn stem(word: &str) -> String {
+    // The minimum lengths keep short words such as `dies`, `is` and `its` unchanged.
     let word = word.to_lowercase();
     if let Some(head) = word.strip_suffix("ies").filter(|head| head.len() > 2) {
         return format!("{head}y");
@@ -114,18 +117,18 @@ pub(crate) fn stem(word: &str) -> String {
     }
 }
 
-/// What a part of a Markdown text is.
+/// The kind of a part of Markdown text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Setting {
     /// Running text.
     Prose,
-    /// What stands between backticks.
+    /// Text between backticks.
     CodeSpan,
     /// A line of a fenced block.
     CodeBlock,
 }
 
-/// Cuts a Markdown text into running text and code.
+/// Divides Markdown text into running text and code.
 pub(crate) fn settings(text: &str) -> Vec<(Setting, Range<usize>)> {
     let mut acc = Vec::new();
     let mut fence: Option<&str> = None;
@@ -137,6 +140,7 @@ pub(crate) fn settings(text: &str) -> Vec<(Setting, Range<usize>)> {
         let mark = ["```", "~~~"]
             .into_iter()
             .find(|mark| trimmed.starts_with(mark));
+        // A block that opens with ``` can contain ~~~ and the reverse, so the marks must be equal.
         match (fence, mark) {
             (Some(open), Some(mark)) if open == mark => fence = None,
             (None, Some(mark)) => fence = Some(mark),

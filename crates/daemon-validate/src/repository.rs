@@ -1,4 +1,4 @@
-//! Findings that need all daemon files of a repository.
+//! Diagnostics that need all daemon files of a repository.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,21 @@ use daemon_spec::{DaemonFile, Diagnostic};
 
 use crate::report::report;
 
-/// Compares the daemon files of one repository; returns findings with the index of their file.
+/// Compares the daemon files of a repository. Returns diagnostics with the index of their file.
 ///
-/// Each file comes with its path, as it is to be shown. Ids that differ only in case count as one:
-/// a file system may not be able to hold both directories.
+/// Each file comes with its path for messages. Ids that differ only in case count as equal, because
+/// some file systems cannot store both directories.
+///
+/// # Examples
+///
+/// ```
+/// use daemon_validate::validate_repository;
+///
+/// let file = daemon_spec::parse(b"---\nid: a\n---\n".to_vec()).file;
+/// let found = validate_repository(&[("x/DAEMON.md", &file), ("y/DAEMON.md", &file)]);
+/// assert_eq!(found.len(), 2);
+/// assert_eq!(found[0].1.message, "`a` is also the id of `y/DAEMON.md`");
+/// ```
 #[must_use]
 pub fn validate_repository(files: &[(&str, &DaemonFile)]) -> Vec<(usize, Diagnostic)> {
     let ids: Vec<Option<String>> = files
@@ -31,6 +42,7 @@ pub fn validate_repository(files: &[(&str, &DaemonFile)]) -> Vec<(usize, Diagnos
                 .map(|&index| (index, duplicate(files, twins, index)))
         })
         .collect();
+    // The map has no fixed order, but reports must be the same on every run.
     acc.sort_by_key(|(index, _)| *index);
     acc
 }

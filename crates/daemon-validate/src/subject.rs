@@ -1,4 +1,4 @@
-//! What the rules look at: a parsed file and what the caller knows about its surroundings.
+//! The input of the rules: a parsed file with optional context.
 
 use std::sync::OnceLock;
 
@@ -10,10 +10,23 @@ use jiff::Timestamp;
 use crate::rules::schedule;
 use crate::{ConditionVerdict, SupportEntry};
 
-/// A parsed file with what is known about its surroundings.
+/// A parsed file with optional context.
 ///
-/// What is not known silences the rules that need it: without a directory nothing is said about
-/// `id` and the directory, without verdicts nothing about conditions.
+/// Missing context disables the rules that need it. Without a directory `id` is not compared with it,
+/// and without verdicts nothing is reported about conditions.
+///
+/// # Examples
+///
+/// ```
+/// use daemon_validate::{Profile, Subject, validate};
+///
+/// let text = "---\nid: a\npurpose: Tidies up.\nschedule: 0 9 * * *\nroutines:\n  - list issues\n---\nBe brief.\n";
+/// let parse = daemon_spec::parse(text.as_bytes().to_vec());
+/// assert_eq!(validate(&Subject::new(&parse), Profile::Spec), []);
+///
+/// let found = validate(&Subject::new(&parse).in_directory("b"), Profile::Spec);
+/// assert_eq!(found[0].message, "`id` is `a`, the directory is `b`");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Subject<'a> {
     parse: &'a Parse,
@@ -23,11 +36,12 @@ pub struct Subject<'a> {
     conditions: &'a [ConditionVerdict],
     zone: Option<&'a Zone>,
     now: Option<Timestamp>,
+    // A dozen rules report on the schedule. The expression is parsed once for all of them.
     schedule: OnceLock<Vec<Diagnostic>>,
 }
 
 impl<'a> Subject<'a> {
-    /// Makes a subject of a parsed file and nothing else.
+    /// Creates a subject without context.
     #[must_use]
     pub const fn new(parse: &'a Parse) -> Self {
         Self {
@@ -42,9 +56,9 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Adds the file's path, relative to the repository's root, with `/` between its parts.
+    /// Adds the path of the file, relative to the repository's root, with `/` between its parts.
     ///
-    /// An absolute path is that of a file outside of a repository, and nothing is said about it.
+    /// An absolute path is that of a file outside a repository. Its place is not checked.
     #[must_use]
     pub fn at_path(self, path: &'a str) -> Self {
         Self {
@@ -53,7 +67,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Adds the name of the directory that holds the file.
+    /// Adds the name of the directory that contains the file.
     #[must_use]
     pub fn in_directory(self, name: &'a str) -> Self {
         Self {
@@ -62,7 +76,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Adds everything below the file's directory, the file itself included or not.
+    /// Adds all entries below the directory of the file. The daemon file itself may be among them.
     #[must_use]
     pub fn with_support(self, entries: &'a [SupportEntry]) -> Self {
         Self {
@@ -71,7 +85,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Adds the interpreter's verdicts: one for each entry of `watch` that is text, in order.
+    /// Adds the verdicts of an interpreter, one for each entry of `watch` that is text, in order.
     #[must_use]
     pub fn with_conditions(self, verdicts: &'a [ConditionVerdict]) -> Self {
         Self {
@@ -80,7 +94,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Adds the zone in which the schedule is read; UTC without one.
+    /// Adds the time zone of the schedule. The default is UTC.
     #[must_use]
     pub fn in_zone(self, zone: &'a Zone) -> Self {
         Self {
@@ -89,7 +103,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Adds the present instant, from which helps count the next ticks.
+    /// Adds the current time, from which the help of a diagnostic computes the next ticks.
     #[must_use]
     pub fn seen_at(self, now: Timestamp) -> Self {
         Self {
@@ -98,15 +112,17 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Returns the file.
+    /// Returns the parsed file.
     #[must_use]
     pub const fn file(&self) -> &'a DaemonFile {
         &self.parse.file
     }
 
-    /// Reports whether a field that is absent was left out by the author, and not merely unread.
+    /// Returns `true` if the whole front matter was read, so that an absent field does not occur.
     #[must_use]
     pub fn knows_all_fields(&self) -> bool {
+        // D015 already says that the front matter is not a mapping. Six missing fields on top would
+        // repeat it.
         let file = self.file();
         let is_mapping = !file.members().is_empty()
             || !self
@@ -115,7 +131,7 @@ impl<'a> Subject<'a> {
         file.completeness() == Completeness::Whole && is_mapping
     }
 
-    /// Returns the file's text; empty when it is not UTF-8 or too large to be looked at.
+    /// Returns the whole file as text. It is empty if the file is not UTF-8 or above the size limit.
     #[must_use]
     pub fn text(&self) -> &'a str {
         let source = self.parse.file.source();
@@ -126,48 +142,48 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Walks what the reader found.
+    /// Returns the diagnostics of the parser.
     pub fn found_by_reader(&self) -> impl Iterator<Item = &'a Diagnostic> {
         self.parse.diagnostics.iter()
     }
 
-    /// Returns the path in the repository, if known.
+    /// Returns the path of the file in the repository, or `None` if it is unknown.
     #[must_use]
     pub const fn path(&self) -> Option<&'a str> {
         self.path
     }
 
-    /// Returns the directory's name, if known.
+    /// Returns the name of the directory, or `None` if it is unknown.
     #[must_use]
     pub const fn directory(&self) -> Option<&'a str> {
         self.directory
     }
 
-    /// Returns what stands below the directory, if known.
+    /// Returns the entries of the directory, or `None` if they are unknown.
     #[must_use]
     pub const fn support(&self) -> Option<&'a [SupportEntry]> {
         self.support
     }
 
-    /// Returns the verdicts on the conditions.
+    /// Returns the verdicts on the conditions. Empty if there are no verdicts.
     #[must_use]
     pub const fn conditions(&self) -> &'a [ConditionVerdict] {
         self.conditions
     }
 
-    /// Returns the zone of the schedule, if one was given.
+    /// Returns the time zone of the schedule, or `None` for the default.
     #[must_use]
     pub const fn zone(&self) -> Option<&'a Zone> {
         self.zone
     }
 
-    /// Returns the present instant, if it was given.
+    /// Returns the current time, or `None` if it is unknown.
     #[must_use]
     pub const fn now(&self) -> Option<Timestamp> {
         self.now
     }
 
-    /// Returns what is to be said about the expression, found out once.
+    /// Returns the diagnostics of the cron expression.
     pub(crate) fn schedule_findings(&self) -> &[Diagnostic] {
         self.schedule.get_or_init(|| schedule::findings(self))
     }

@@ -1,22 +1,22 @@
-//! One entry below a daemon's directory, as data.
+//! The entries of a daemon's directory, as data.
 
-/// What an entry is.
+/// The file type of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SupportKind {
     /// A regular file.
     File,
     /// A directory.
     Directory,
-    /// A symbolic link that does not lead to a file or a directory of the repository.
+    /// A symbolic link that does not lead to a file or directory of the repository.
     Symlink,
     /// A git submodule.
     Submodule,
-    /// A device, pipe, socket or anything else.
+    /// A device, pipe, socket or another special file.
     Special,
 }
 
 impl SupportKind {
-    /// Says what is in place of a file or directory that was to be read, and why that is not read.
+    /// Returns a description of the entry for a message that it is not read.
     #[must_use]
     pub fn why_unread(self) -> &'static str {
         match self {
@@ -29,23 +29,24 @@ impl SupportKind {
     }
 }
 
-/// One entry below a daemon's directory.
+/// An entry below a daemon's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SupportEntry {
-    /// Its path below the daemon's directory, as stored, with `/` between its parts.
+    /// The path relative to the daemon's directory, with `/` between its parts. It can be invalid
+    /// UTF-8.
     pub path: Vec<u8>,
-    /// What it is.
+    /// The file type.
     pub kind: SupportKind,
-    /// Its size in bytes; 0 for anything but a file.
+    /// The size in bytes. Zero unless the entry is a file.
     pub size: u64,
-    /// Its Unix permission bits, such as `0o755`; `None` where the system keeps none.
+    /// The Unix permission bits, such as `0o755`. `None` if the system has no permission bits.
     pub permissions: Option<u32>,
-    /// Its first bytes, up to the end of the first line or so; empty when not read.
+    /// The first bytes of a file, at least up to the end of the first line. Empty if it was not read.
     pub head: Vec<u8>,
 }
 
 impl SupportEntry {
-    /// Makes a regular file that is not executable and whose content is not known.
+    /// Creates a regular file that is not executable and has unknown content.
     #[must_use]
     pub fn file(path: impl Into<Vec<u8>>, size: u64) -> Self {
         Self {

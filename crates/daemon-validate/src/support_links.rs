@@ -1,15 +1,19 @@
-//! Where symbolic links of a support tree lead: the one answer of the linter and of the host.
+//! Resolution of symbolic links in support trees. The linter and the host share it, so that both
+//! accept the same links.
 
 use std::collections::VecDeque;
 
-/// The most links on the way from one link to what it leads to, as in the kernel.
+// The kernel follows as many links before it fails with `ELOOP`.
 const MAX_HOPS: usize = 40;
 
-/// Follows the links of a path until none is on the way; returns the path that is left.
+/// Resolves all symbolic links of a path.
 ///
-/// Paths begin at the root of the repository and have `/` between their parts. `target` returns the target of the link at a
-/// path; it is asked for paths without links on the way, and returns `None` where no link is. `None` is returned for a path that
-/// leaves the repository at any step, leads through an absolute link or into `.git`, or never ends.
+/// Paths are relative to the root of the repository, with `/` between their parts. `target` returns
+/// the target of the link at a path, or `None` if the path is not a link. It is only called with paths
+/// whose parents are resolved.
+///
+/// Returns `None` if the path leaves the repository at any step, leads through an absolute link or into
+/// `.git`, or has more than 40 links.
 ///
 /// # Examples
 ///
@@ -44,13 +48,15 @@ pub fn resolve_link(
                 behind.pop()?;
                 continue;
             }
-            // What git keeps there is no part of the repository's content.
+            // `.git` is not part of the repository's content, and its name can differ in case on some
+            // file systems.
             part if part.eq_ignore_ascii_case(b".git") => return None,
             _ => behind.push(part),
         }
         let Some(target) = target(&behind.join(&b'/')) else {
             continue;
         };
+        // A repository is checked out at different places, so an absolute link has no fixed meaning.
         n_hops += 1;
         if n_hops > MAX_HOPS || target.first() == Some(&b'/') {
             return None;
@@ -63,9 +69,9 @@ pub fn resolve_link(
     Some(behind.join(&b'/'))
 }
 
-/// Reports whether a directory is on the way to a path, so that a link at the path which leads to it never ends.
+/// Returns `true` if `path` is below `directory`. A link at `path` to such a directory is a cycle.
 #[must_use]
-pub fn holds(directory: &[u8], path: &[u8]) -> bool {
+pub fn is_ancestor(directory: &[u8], path: &[u8]) -> bool {
     directory.is_empty()
         || path
             .strip_prefix(directory)
@@ -77,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chains_of_links_end_inside_or_nowhere() {
+    fn a_chain_of_links_resolves_to_a_path_of_the_repository_or_fails() {
         let links: [(&str, &str); 11] = [
             ("a/inside", "b.md"),
             ("a/chain", "../c/inside"),
@@ -116,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_has_forty_links_at_the_most() {
+    fn a_chain_has_at_most_forty_links() {
         let next = |path: &[u8]| {
             let n: u32 = std::str::from_utf8(path).ok()?.parse().ok()?;
             (n > 0).then(|| (n - 1).to_string().into_bytes())
@@ -126,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_holds_what_is_below_it() {
+    fn a_directory_is_the_ancestor_of_paths_below_it() {
         let table = [
             ("", "a", true),
             ("a", "a/b", true),
@@ -134,7 +140,7 @@ mod tests {
             ("a", "a", false),
         ];
         for (directory, path, expected) in table {
-            assert_eq!(holds(directory.as_bytes(), path.as_bytes()), expected);
+            assert_eq!(is_ancestor(directory.as_bytes(), path.as_bytes()), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Every diagnostic as data: code, name, severities, mendability, and the check that finds it.
+//! The table of all rules: code, name, severities, fixability and check.
 
 use daemon_spec::{Code, Diagnostic, Severity};
 
@@ -8,42 +8,42 @@ use crate::rules::{
 };
 use crate::{Profile, Rule, Subject, page};
 
-/// Whether `--fix` can mend what a rule finds.
+/// Whether diagnostics of a rule can have a fix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mend {
-    /// At least some findings of the rule carry a fix.
+pub enum Fixability {
+    /// Some diagnostics of the rule have a fix.
     Fixable,
-    /// Only the author knows what was meant.
+    /// No diagnostic has a fix, because only the author knows the intended value.
     ByHand,
 }
 
-/// Where the findings of a rule come from.
+/// The source of the diagnostics of a rule.
 #[derive(Clone, Copy, Debug)]
 enum Check {
-    /// The reader, `daemon-spec`, or whoever opens the file.
+    /// The parser, or the program that opens the file.
     Reader,
     /// A function over one subject.
     Subject(fn(&Subject<'_>, &mut Vec<Diagnostic>)),
-    /// The cron expression, read once for all of its codes.
+    /// The cron expression, which is parsed once for all of its codes.
     Schedule,
     /// A comparison of all files of a repository.
     Repository,
 }
 
-/// One row of the diagnostics table.
+/// A row of the table of rules.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleEntry {
     code: Code,
     name: &'static str,
     spec: Severity,
     strict: Severity,
-    mend: Mend,
+    fixability: Fixability,
     check: Check,
     summary: &'static str,
 }
 
 impl RuleEntry {
-    /// Returns the code.
+    /// Returns the code, such as `D201`.
     #[must_use]
     pub const fn code(&self) -> Code {
         self.code
@@ -55,7 +55,7 @@ impl RuleEntry {
         self.name
     }
 
-    /// Returns how much a finding weighs under `profile`.
+    /// Returns the severity of the rule under `profile`.
     #[must_use]
     pub const fn severity(&self, profile: Profile) -> Severity {
         match profile {
@@ -64,13 +64,13 @@ impl RuleEntry {
         }
     }
 
-    /// Returns whether findings can carry a fix.
+    /// Returns whether diagnostics of the rule can have a fix.
     #[must_use]
-    pub const fn mend(&self) -> Mend {
-        self.mend
+    pub const fn fixability(&self) -> Fixability {
+        self.fixability
     }
 
-    /// Returns what is wrong, in one line without a trailing period.
+    /// Returns a summary of the problem, in one line without a trailing period.
     #[must_use]
     pub const fn summary(&self) -> &'static str {
         self.summary
@@ -103,18 +103,19 @@ impl Rule for RuleEntry {
                 let findings = subject.schedule_findings().iter();
                 acc.extend(findings.filter(|found| found.code == self.code).cloned());
             }
+            // A comparison needs more than one file; see `validate_repository`.
             Check::Repository => {}
         }
     }
 }
 
-/// Returns the whole table, in the order of the codes.
+/// Returns the table of all rules, ordered by code.
 #[must_use]
 pub const fn rules() -> &'static [RuleEntry] {
     TABLE
 }
 
-/// Returns the row of `code`.
+/// Returns the rule with this code, or `None` for an unknown code.
 #[must_use]
 pub fn rule(code: Code) -> Option<&'static RuleEntry> {
     TABLE
@@ -124,14 +125,14 @@ pub fn rule(code: Code) -> Option<&'static RuleEntry> {
 }
 
 macro_rules! table {
-    ($($number:literal $name:literal $spec:ident/$strict:ident $mend:ident
+    ($($number:literal $name:literal $spec:ident/$strict:ident $fixability:ident
        $source:ident $(($check:path))? => $summary:literal;)*) => {
         static TABLE: &[RuleEntry] = &[$(RuleEntry {
             code: Code::new($number),
             name: $name,
             spec: Severity::$spec,
             strict: Severity::$strict,
-            mend: Mend::$mend,
+            fixability: Fixability::$fixability,
             check: Check::$source $(($check))?,
             summary: $summary,
         },)*];
@@ -142,13 +143,13 @@ table! {
     0 "unreadable" Error/Error ByHand Reader
         => "the file cannot be read";
     1 "encoding" Error/Error ByHand Reader
-        => "the file is not UTF-8, or holds a NUL byte";
+        => "the file is not UTF-8, or contains a NUL byte";
     2 "size" Error/Error ByHand Reader
         => "the file, its front matter or its YAML is over a limit";
     3 "no-front-matter" Error/Error ByHand Reader
         => "there is no `---` block at the top";
     4 "fence-position" Error/Error Fixable Reader
-        => "text or blank lines stand before the opening `---`";
+        => "text or blank lines precede the opening `---`";
     5 "unclosed" Error/Error ByHand Reader
         => "the front matter is never closed";
     6 "byte-order-mark" Advice/Advice Fixable Reader
@@ -158,11 +159,11 @@ table! {
     11 "unquoted-colon" Error/Error Fixable Reader
         => "`: ` splits an unquoted text in two";
     12 "unquoted-indicator" Error/Error Fixable Reader
-        => "the value begins with a character YAML keeps for itself";
+        => "the value begins with a character that has a special meaning in YAML";
     13 "lost-to-comment" Warning/Warning Fixable Reader
         => "a ` #` cuts the rest of the value off as a comment";
     14 "duplicate-key" Error/Error ByHand Reader
-        => "a field stands twice";
+        => "a field occurs twice";
     15 "not-a-mapping" Error/Error ByHand Reader
         => "the front matter is not made of `key: value` lines";
     16 "alias-or-tag" Warning/Warning ByHand Reader
@@ -202,7 +203,7 @@ table! {
     135 "empty-optional" Advice/Advice Fixable Subject(activation::empty_optional)
         => "an optional field is present and empty";
     140 "placeholder" Warning/Warning ByHand Subject(placeholder::placeholder)
-        => "a template's placeholder was never filled in";
+        => "a placeholder of a template was not filled in";
     200 "schedule-type" Error/Error Fixable Subject(schedule::schedule_type)
         => "`schedule` is not a string";
     201 "field-count" Error/Error Fixable Schedule
@@ -214,13 +215,13 @@ table! {
     204 "cron-token" Error/Error ByHand Schedule
         => "a part of the schedule is not five-field syntax";
     205 "cron-step" Error/Error Fixable Schedule
-        => "a step is zero, or stands on a single value";
+        => "a step is zero, or follows a single value";
     206 "cron-reversed" Error/Error Fixable Schedule
         => "a range of the schedule descends";
     207 "cron-names" Advice/Error Fixable Schedule
-        => "names of days or months are not read everywhere";
+        => "not every scheduler reads names of days or months";
     208 "cron-zone" Error/Error ByHand Schedule
-        => "a time zone stands inside the schedule";
+        => "the schedule contains a time zone";
     210 "never-fires" Warning/Error ByHand Schedule
         => "no date ever matches the schedule";
     211 "too-often" Warning/Warning ByHand Schedule
@@ -248,7 +249,7 @@ table! {
     307 "watch-overlap" Warning/Warning ByHand Subject(conditions::overlap)
         => "the condition means the same as another entry";
     308 "watch-instruction" Advice/Advice ByHand Subject(conditions::instruction)
-        => "an instruction stands inside the condition";
+        => "the condition contains an instruction";
     309 "watch-typo" Advice/Advice Fixable Subject(conditions::typo)
         => "a misspelt word was read as another";
     310 "inert" Warning/Error ByHand Subject(conditions::inert)
@@ -272,11 +273,11 @@ table! {
     500 "support-escape" Error/Error ByHand Subject(support::escape)
         => "an entry of the daemon's directory leads outside, or is not a plain file";
     501 "support-entry" Advice/Error ByHand Subject(support::entry)
-        => "something other than `scripts/` and `references/` stands beside the file";
+        => "the daemon's directory contains something other than `scripts/` and `references/`";
     502 "script-mode" Warning/Warning ByHand Subject(support::script_mode)
         => "a file with a `#!` line is not executable, or cannot start";
     503 "support-missing" Warning/Warning ByHand Subject(support::missing)
-        => "the text names a support file that is not there";
+        => "the text names a support file that does not exist";
     504 "support-size" Warning/Error ByHand Subject(support::size)
         => "the support tree is over a limit";
     600 "machine-path" Warning/Warning ByHand Subject(machine_path::machine_path)
@@ -288,5 +289,5 @@ table! {
     701 "secret-assignment" Warning/Warning ByHand Subject(assigned_secrets::assignment)
         => "a password or key is assigned a literal value";
     702 "hidden-text" Warning/Error Fixable Subject(hidden_text::hidden_text)
-        => "the text holds bidirectional or invisible characters";
+        => "the text contains bidirectional or invisible characters";
 }

@@ -1,13 +1,15 @@
-//! Characters that people do not see: which they are, and what is shown in their place.
+//! Hidden characters, and the escapes that are shown in their place.
 
 use std::fmt::Write as _;
 
 use crate::rules::hidden_text::is_hidden;
 
-/// Reports whether a character that is no control has no width, hides text, or changes the direction of text.
+/// Returns `true` if a character that is not a control has no width, hides text, or changes the
+/// direction of text.
 ///
-/// Of a daemon file this is more than an error is made of ([`is_hidden`]): fillers, separators of lines and unassigned tags
-/// harm no file, and mislead a reader of a path or a message.
+/// These are more characters than those that are an error in a daemon file ([`is_hidden`]). Fillers,
+/// line separators and unassigned tags do no harm in a file, but mislead the reader of a path or a
+/// message.
 #[must_use]
 pub fn is_unseen(c: char) -> bool {
     let is_more = matches!(
@@ -17,7 +19,7 @@ pub fn is_unseen(c: char) -> bool {
     is_more || is_hidden(c) && !c.is_control()
 }
 
-/// Shows what of a text would steer a terminal or not be seen; line ends and tabs stay.
+/// Escapes control and hidden characters. Line ends and tabs stay.
 ///
 /// # Examples
 ///
@@ -30,13 +32,13 @@ pub fn visible(text: &str) -> String {
     shown(text, |c| c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
-/// Shows what of one line of text, such as a path, would steer a terminal, end the line or not be seen.
+/// Escapes control and hidden characters of a line, such as a path, including line ends and tabs.
 #[must_use]
 pub fn visible_line(text: &str) -> String {
     shown(text, char::is_control)
 }
 
-/// Shows what of a text would not be seen, and leaves in it what colours it.
+/// Escapes control and hidden characters except those of terminal colours. Line ends and tabs stay.
 #[must_use]
 pub fn visible_styled(text: &str) -> String {
     shown(text, |c| {
@@ -56,7 +58,7 @@ fn shown(text: &str, steers: impl Fn(char) -> bool) -> String {
     acc
 }
 
-/// Appends what is shown in place of a character that would not be seen.
+/// Appends the escape of a character, such as `⟨U+202E⟩`.
 pub fn push_code(acc: &mut String, c: char) {
     write!(acc, "⟨U+{:04X}⟩", u32::from(c)).expect("writing to a string cannot fail");
 }
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_hides_is_known_from_what_is_read() {
+    fn hidden_characters_are_distinguished_from_visible_ones() {
         let hidden = "\u{202e}\u{2066}\u{200b}\u{200d}\u{200e}\u{feff}\u{ad}\u{e0041}\u{e0100}\u{2060}\u{61c}\u{3164}\
                       \u{34f}\u{e0080}\u{e01f0}\u{2028}";
         for c in hidden.chars() {
@@ -78,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_an_error_in_a_file_is_shown_by_its_code() {
+    fn every_character_that_is_an_error_in_a_file_is_escaped() {
         for c in ('\0'..=char::MAX).filter(|c| is_hidden(*c)) {
             let shown = format!("⟨U+{:04X}⟩", u32::from(c));
             assert_eq!(visible(&c.to_string()), shown);
@@ -86,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_stay_only_where_they_are_asked_for() {
+    fn colours_stay_only_in_styled_text() {
         let text = "\u{1b}[31m\u{9b}a\tb\n\u{34f}";
         assert_eq!(visible_styled(text), "\u{1b}[31m⟨U+009B⟩a\tb\n⟨U+034F⟩");
         assert_eq!(visible(text), "⟨U+001B⟩[31m⟨U+009B⟩a\tb\n⟨U+034F⟩");

@@ -1,27 +1,38 @@
-//! Runs every rule over a subject.
+//! Running all rules over a subject.
 
 use daemon_spec::{Code, Diagnostic, Severity};
 
 use crate::{Profile, Subject, rule, rules};
 
-/// Most findings of one code that a file reports.
+/// The maximum number of diagnostics with the same code that are reported for a file.
 ///
-/// A file can hold tens of thousands of places with the same fault; a reader is served by the first
-/// hundred and the number of the rest.
+/// A file can contain tens of thousands of paths or hidden characters. The last diagnostic that is
+/// reported counts the rest.
 pub const MAX_PER_CODE: usize = 100;
 
-/// One check: reads a subject and adds what it finds.
+/// A check with a code.
 pub trait Rule {
-    /// Returns the code of everything the rule finds.
+    /// Returns the code of all diagnostics of the rule.
     fn code(&self) -> Code;
 
-    /// Adds the rule's findings to `acc`; never panics, whatever the file holds.
+    /// Appends the diagnostics of the rule to `acc`. It must not panic for any file.
     fn check(&self, subject: &Subject<'_>, acc: &mut Vec<Diagnostic>);
 }
 
-/// Runs every rule over a subject and returns all findings, by place and then by code.
+/// Runs all rules over a subject and returns the diagnostics, ordered by position and code.
 ///
-/// Severities are those of `profile`. What the reader found is part of the result.
+/// The severities are those of `profile`. The diagnostics of the parser are included.
+///
+/// # Examples
+///
+/// ```
+/// use daemon_validate::{Profile, Subject, validate};
+///
+/// let parse = daemon_spec::parse(b"no front matter\n".to_vec());
+/// let found = validate(&Subject::new(&parse), Profile::Spec);
+/// assert_eq!(found.len(), 1);
+/// assert_eq!(found[0].code.to_string(), "D003");
+/// ```
 #[must_use]
 pub fn validate(subject: &Subject<'_>, profile: Profile) -> Vec<Diagnostic> {
     let mut acc = Vec::new();
@@ -33,24 +44,24 @@ pub fn validate(subject: &Subject<'_>, profile: Profile) -> Vec<Diagnostic> {
         }
     }
     for found in &mut acc {
-        weigh(found, profile);
+        apply_severity(found, profile);
     }
     acc.sort_by_key(|found| (found.span, found.code));
     acc
 }
 
-/// Gives a diagnostic the severity that `profile` lays down.
-pub fn weigh(diagnostic: &mut Diagnostic, profile: Profile) {
+/// Sets the severity of a diagnostic to that of its rule under `profile`.
+pub fn apply_severity(diagnostic: &mut Diagnostic, profile: Profile) {
     if let Some(entry) = rule(diagnostic.code) {
         diagnostic.severity = entry.severity(profile);
     }
 }
 
-/// Reports whether a daemon with these findings may be registered.
+/// Returns `true` if a daemon with these diagnostics may be registered.
 ///
-/// It may, unless one of them is an error under [`Profile::Spec`]; whatever profile weighed them,
-/// findings about conditions (`D3xx`) never stand in the way, because what else can wake the daemon
-/// still does.
+/// An error under [`Profile::Spec`] prevents registration, independently of the profile that was used.
+/// Diagnostics about conditions (`D3xx`) do not prevent it, because other conditions or the schedule
+/// can still wake the daemon.
 #[must_use]
 pub fn registrable(diagnostics: &[Diagnostic]) -> bool {
     !diagnostics.iter().any(|found| {

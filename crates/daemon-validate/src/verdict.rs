@@ -1,57 +1,57 @@
-//! What an interpreter of conditions found out about one `watch` line, as data.
+//! The verdict of an interpreter on a `watch` condition, as data.
 
 use std::ops::Range;
 
-/// How far a condition was understood.
+/// The degree to which a condition was understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConditionStatus {
-    /// Every word is accounted for.
+    /// Every word was understood.
     Mapped,
-    /// An event is understood; the remainder is not.
+    /// An event was understood, the remainder was not.
     Partial,
-    /// No event is named: a state, a quality, or anything at all.
+    /// The condition names no event, but for example a state or a quality.
     Vague,
-    /// A time is named instead of an event.
+    /// The condition names a time instead of an event.
     Time,
-    /// An elapsed time is named instead of an event.
+    /// The condition names an elapsed time instead of an event.
     Elapsed,
-    /// An event is named that no known source emits.
+    /// The condition names an event that no known source emits.
     Unmapped,
 }
 
 impl ConditionStatus {
-    /// Reports whether an event can meet such a condition.
+    /// Returns `true` if an event can match a condition with this status.
     #[must_use]
     pub const fn can_wake(self) -> bool {
         matches!(self, Self::Mapped | Self::Partial)
     }
 }
 
-/// The verdict on one condition. Ranges are bytes of the condition's text.
+/// The verdict on a condition. Ranges are byte ranges of the condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionVerdict {
-    /// How far the condition was understood.
+    /// The degree to which the condition was understood.
     pub status: ConditionStatus,
     /// The words that were not understood.
     pub remainder: Vec<Range<usize>>,
-    /// What to write instead: an event's phrase, or the five fields of a schedule.
+    /// A replacement: the phrase of an event, or the five fields of a schedule.
     pub suggestion: Option<String>,
-    /// Words that were read as others.
-    pub corrections: Vec<Correction>,
-    /// Parts that exclude each other; empty when some event can satisfy the condition.
+    /// Words that were read with a different spelling.
+    pub corrections: Vec<SpellingCorrection>,
+    /// Parts that exclude each other. Empty if an event can satisfy the condition.
     pub contradiction: Vec<Range<usize>>,
-    /// The index, among the conditions, of an earlier one with the same meaning.
+    /// The index of an earlier condition with the same meaning, among the conditions that are text.
     pub same_as: Option<usize>,
     /// An instruction inside the condition.
     pub instruction: Option<Range<usize>>,
-    /// Whether what the daemon itself produces could match.
+    /// Whether output of the daemon itself could match.
     pub may_match_own_output: bool,
-    /// The events it names that the format gives no example of, such as `slack message`.
+    /// The named events of which the format gives no example, such as `slack message`.
     pub beyond_the_format: Vec<String>,
 }
 
 impl ConditionVerdict {
-    /// Makes a verdict with a status and nothing else to say.
+    /// Creates a verdict with a status and no further findings.
     #[must_use]
     pub const fn new(status: ConditionStatus) -> Self {
         Self {
@@ -67,18 +67,18 @@ impl ConditionVerdict {
         }
     }
 
-    /// Reports whether an event can meet the condition.
+    /// Returns `true` if an event can match the condition.
     #[must_use]
     pub const fn can_wake(&self) -> bool {
         self.status.can_wake() && self.contradiction.is_empty()
     }
 }
 
-/// A word that was read as another.
+/// A word that was read with a different spelling.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Correction {
-    /// The author's word.
+pub struct SpellingCorrection {
+    /// The byte range of the author's word.
     pub range: Range<usize>,
-    /// How it was read.
+    /// The spelling with which the word was read.
     pub spelling: String,
 }

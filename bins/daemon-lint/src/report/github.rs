@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use daemon_spec::{LineColumn, Severity};
 use daemon_validate::{visible, visible_line};
 
-use super::Report;
+use super::LintReport;
 use crate::suggestions::Suggestion;
 
-pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn print(report: &LintReport<'_>, out: &mut dyn Write) -> io::Result<()> {
     for linted in report.files {
         for found in &linted.diagnostics {
             let level = match found.severity {
@@ -25,7 +25,7 @@ pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
             let (start, end) = (place(found.span.start), place(found.span.end));
             write!(out, "::{level} file={}", property(&linted.path))?;
             write!(out, ",line={},endLine={}", start.line, end.line)?;
-            // GitHub refuses columns of an annotation that runs over several lines.
+            // GitHub rejects columns in an annotation over several lines.
             if start.line == end.line {
                 write!(out, ",col={},endColumn={}", start.column, end.column)?;
             }
@@ -49,10 +49,10 @@ pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
         .try_for_each(|given| suggestion(given, out))
 }
 
-/// One notice for each condition that has other wordings.
+/// Prints a notice with the other wordings of a condition, if there are any.
 fn suggestion(given: &Suggestion, out: &mut dyn Write) -> io::Result<()> {
     let unclear = &given.unclear;
-    let told: Vec<String> = given
+    let wordings: Vec<String> = given
         .wordings()
         .iter()
         .map(|wording| {
@@ -60,20 +60,22 @@ fn suggestion(given: &Suggestion, out: &mut dyn Write) -> io::Result<()> {
             format!("{}\n  wakes on {reading}", wording.text())
         })
         .collect();
-    if told.is_empty() {
+    if wordings.is_empty() {
         return Ok(());
     }
     write!(out, "::notice file={}", property(&unclear.path))?;
     write!(out, ",line={},col={}", unclear.line, unclear.column)?;
-    writeln!(out, ",title=other wordings::{}", message(&told.join("\n")))
+    let text = message(&wordings.join("\n"));
+    writeln!(out, ",title=other wordings::{text}")
 }
 
-/// Escapes what ends a command's message; the log of a workflow is read on a terminal, too.
+/// Escapes the message of a workflow command.
 fn message(text: &str) -> String {
+    // People read the log of a workflow on a terminal too, so control characters are escaped as well.
     visible(text).replace('%', "%25").replace('\n', "%0A")
 }
 
-/// Escapes what ends a command's property, too.
+/// Escapes a property of a workflow command, which also ends at `:` and `,`.
 fn property(text: &str) -> String {
     message(&visible_line(text))
         .replace(':', "%3A")

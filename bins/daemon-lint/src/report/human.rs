@@ -1,4 +1,4 @@
-//! Text for people, with the author's lines under each finding.
+//! Text for people, with the author's lines below each diagnostic.
 
 use std::io::{self, Write};
 
@@ -6,13 +6,17 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use daemon_spec::{Diagnostic, Severity, SourceText, Span};
 use daemon_validate::{visible_line, visible_styled};
 
-use super::Report;
+use super::LintReport;
 use crate::suggestions::Suggestion;
 
-/// Lines longer than this are named by their place alone.
+// Longer lines fill the terminal, so only their position is printed.
 const MAX_SHOWN_BYTES: usize = 4_000;
 
-pub(super) fn print(report: &Report<'_>, is_coloured: bool, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn print(
+    report: &LintReport<'_>,
+    is_coloured: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let renderer = if is_coloured {
         Renderer::styled()
     } else {
@@ -25,7 +29,7 @@ pub(super) fn print(report: &Report<'_>, is_coloured: bool, out: &mut dyn Write)
                 Some(source) => with_source(found, &path, source),
                 None => without_lines(found, &path, 1, 1),
             };
-            // What colours the finding stays; the renderer shows the author's escapes.
+            // The colours of the renderer stay. It escapes those of the author's text itself.
             writeln!(out, "{}\n", visible_styled(&renderer.render(&[group])))?;
         }
     }
@@ -36,7 +40,7 @@ pub(super) fn print(report: &Report<'_>, is_coloured: bool, out: &mut dyn Write)
         .try_for_each(|given| suggestion(given, out))
 }
 
-/// Other wordings, each with the reading that it gets.
+/// Prints the other wordings of a condition, each with its interpretation.
 fn suggestion(given: &Suggestion, out: &mut dyn Write) -> io::Result<()> {
     let unclear = &given.unclear;
     let (path, line, column) = (visible_line(&unclear.path), unclear.line, unclear.column);
@@ -44,7 +48,7 @@ fn suggestion(given: &Suggestion, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "other wordings for {path}:{line}:{column}")?;
     writeln!(out, "  `{}` is {status}", unclear.shown())?;
     if given.wordings().is_empty() {
-        writeln!(out, "    none that is read as `mapped`")?;
+        writeln!(out, "    no wording that is read as `mapped`")?;
     }
     for wording in given.wordings() {
         writeln!(out, "    `{}`", wording.text())?;

@@ -1,4 +1,4 @@
-//! The machine contract: one JSON object.
+//! The JSON report. Its fields are a contract with programs that read it.
 
 use std::io::{self, Write};
 
@@ -6,9 +6,9 @@ use daemon_spec::{Diagnostic, Edit, Fix, SourceText};
 use daemon_watch::InterpretationWire;
 use serde::Serialize;
 
-use super::{Report, Summary};
+use super::{LintReport, Summary};
 use crate::lint::Linted;
-use crate::suggestions::{Suggestion, Suggestions, Unclear};
+use crate::suggestions::{Suggestion, Suggestions, UnclearCondition};
 
 const SCHEMA_VERSION: u32 = 1;
 
@@ -22,7 +22,7 @@ struct ReportWire<'a> {
     suggestions: Option<SuggestionsWire<'a>>,
 }
 
-/// Beside the report only where somebody was asked.
+/// The fields that a report has only if suggestions were requested.
 #[derive(Serialize)]
 pub(super) struct SuggestionsWire<'a> {
     suggestions: Vec<SuggestionWire<'a>>,
@@ -110,7 +110,7 @@ struct ErrorWire<'a> {
     help: Option<&'a str>,
 }
 
-pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn print(report: &LintReport<'_>, out: &mut dyn Write) -> io::Result<()> {
     let wire = ReportWire {
         schema_version: SCHEMA_VERSION,
         ok: report.exit() == 0,
@@ -126,7 +126,7 @@ pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
     out.write_all(b"\n")
 }
 
-/// Writes what was suggested, and why no more was.
+/// Returns the suggestions of a provider and the error that ended them.
 pub(super) fn suggestions(given: &Suggestions) -> SuggestionsWire<'_> {
     SuggestionsWire {
         suggestions: given.given.iter().map(suggestion).collect(),
@@ -139,7 +139,7 @@ pub(super) fn suggestions(given: &Suggestions) -> SuggestionsWire<'_> {
 }
 
 fn suggestion(given: &Suggestion) -> SuggestionWire<'_> {
-    let Unclear {
+    let UnclearCondition {
         path,
         daemon_id,
         line,
@@ -162,7 +162,7 @@ fn suggestion(given: &Suggestion) -> SuggestionWire<'_> {
     }
 }
 
-/// The object that stands for a command that could not be carried out.
+/// Returns the JSON object of a command that failed.
 pub(crate) fn failure(code: &str, message: &str, help: Option<&str>) -> String {
     let wire = FailureWire {
         schema_version: SCHEMA_VERSION,
@@ -176,7 +176,7 @@ pub(crate) fn failure(code: &str, message: &str, help: Option<&str>) -> String {
     serde_json::to_string(&wire).expect("strings and numbers have a JSON form")
 }
 
-/// Writes the findings of one file as the array of a report.
+/// Returns the diagnostics of a file as in a report.
 pub(crate) fn findings(source: &SourceText, diagnostics: &[Diagnostic]) -> serde_json::Value {
     let wires: Vec<DiagnosticWire<'_>> = diagnostics
         .iter()
@@ -185,7 +185,7 @@ pub(crate) fn findings(source: &SourceText, diagnostics: &[Diagnostic]) -> serde
     serde_json::to_value(&wires).expect("strings and numbers have a JSON form")
 }
 
-fn file<'a>(report: &Report<'_>, linted: &'a Linted) -> FileWire<'a> {
+fn file<'a>(report: &LintReport<'_>, linted: &'a Linted) -> FileWire<'a> {
     FileWire {
         path: &linted.path,
         daemon_id: linted.daemon_id(),
@@ -211,6 +211,7 @@ fn diagnostic<'a>(found: &'a Diagnostic, source: Option<&SourceText>) -> Diagnos
 }
 
 fn place(source: Option<&SourceText>, byte: usize) -> PlaceWire {
+    // A file that was not read has no lines, but readers of the report expect a position.
     let Some(place) = source.map(|source| source.position(byte)) else {
         return PlaceWire {
             line: 1,

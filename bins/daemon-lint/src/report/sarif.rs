@@ -7,14 +7,14 @@ use daemon_spec::{Diagnostic, Severity, SourceText, Span};
 use daemon_validate::{Profile, RuleEntry, rules};
 use serde_json::{Value, json};
 
-use super::Report;
+use super::LintReport;
 use super::json::suggestions;
 use crate::lint::Linted;
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-pub(super) fn print(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn print(report: &LintReport<'_>, out: &mut dyn Write) -> io::Result<()> {
     let results: Vec<Value> = report
         .files
         .iter()
@@ -67,6 +67,7 @@ fn result(found: &Diagnostic, linted: &Linted) -> Value {
         "message": {"text": text},
         "locations": [{"physicalLocation": location}],
     });
+    // Byte offsets need the file that they refer to.
     if let (Some(fix), Some(_)) = (&found.fix, linted.source()) {
         let replacements: Vec<Value> = fix
             .edits
@@ -105,7 +106,7 @@ const fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// A relative reference, or a `file` URI for an absolute path.
+/// Returns a relative reference, or a `file` URI for an absolute path.
 fn uri(path: &str) -> String {
     let mut acc = String::from(if path.starts_with('/') { "file://" } else { "" });
     for byte in path.bytes() {
@@ -113,7 +114,7 @@ fn uri(path: &str) -> String {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
                 acc.push(char::from(byte));
             }
-            _ => write!(acc, "%{byte:02X}").expect("a string takes any text"),
+            _ => write!(acc, "%{byte:02X}").expect("writing to a string cannot fail"),
         }
     }
     acc

@@ -99,7 +99,7 @@ fn text_without_fixes_comes_back_as_it_was() {
             let surroundings = daemon_lint::Surroundings {
                 directory: world.root().to_owned(),
                 now: "2026-11-20T09:00:00Z".parse().unwrap(),
-                colour_wish: daemon_lint::ColourWish::Plain,
+                auto_colour: daemon_lint::AutoColour::Plain,
             };
             let mut streams = daemon_lint::Streams {
                 input: &mut bytes.as_slice(),

@@ -84,21 +84,21 @@ fn a_time_is_d302_with_the_schedule_that_says_it() {
         ],
         &expect![[r##"
             # every morning
-            warning D302 [every morning] `every morning` is a time, not an event | say it in the schedule: `schedule: "0 9 * * *"`
+            warning D302 [every morning] `every morning` is a time, not an event | write it as `schedule: "0 9 * * *"`
             # every weekday at 9:00
-            warning D302 [every weekday at 9:00] `every weekday at 9:00` is a time, not an event | say it in the schedule: `schedule: "0 9 * * 1-5"`
+            warning D302 [every weekday at 9:00] `every weekday at 9:00` is a time, not an event | write it as `schedule: "0 9 * * 1-5"`
             # on Fridays at 17:30
-            warning D302 [on Fridays at 17:30] `on Fridays at 17:30` is a time, not an event | say it in the schedule: `schedule: "30 17 * * 5"`
+            warning D302 [on Fridays at 17:30] `on Fridays at 17:30` is a time, not an event | write it as `schedule: "30 17 * * 5"`
             # twice an hour
-            warning D302 [twice an hour] `twice an hour` is a time, not an event | say it in five fields in `schedule`
+            warning D302 [twice an hour] `twice an hour` is a time, not an event | write it as five fields in `schedule`
             # at the start of each sprint
-            warning D302 [at the start of each sprint] `at the start of each sprint` is a time, not an event | say it in five fields in `schedule`
+            warning D302 [at the start of each sprint] `at the start of each sprint` is a time, not an event | write it as five fields in `schedule`
             # hourly
-            warning D302 [hourly] `hourly` is a time, not an event | say it in the schedule: `schedule: "0 * * * *"`
+            warning D302 [hourly] `hourly` is a time, not an event | write it as `schedule: "0 * * * *"`
             # on the first of every month
-            warning D302 [on the first of every month] `on the first of every month` is a time, not an event | say it in five fields in `schedule`
+            warning D302 [on the first of every month] `on the first of every month` is a time, not an event | write it as five fields in `schedule`
             # every 15 minutes
-            warning D302 [every 15 minutes] `every 15 minutes` is a time, not an event | say it in the schedule: `schedule: "*/15 * * * *"`
+            warning D302 [every 15 minutes] `every 15 minutes` is a time, not an event | write it as `schedule: "*/15 * * * *"`
         "##]],
     );
 }

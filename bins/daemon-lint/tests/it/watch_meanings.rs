@@ -118,7 +118,7 @@ fn a_daemon_that_nothing_can_wake_is_d310() {
             .filter(|found| found["code"] == "D310")
             .map(|found| shown(&text, std::slice::from_ref(found)))
             .collect();
-        let expected = "warning D310 [watch] nothing can wake this daemon here | see what is said about its conditions";
+        let expected = "warning D310 [watch] nothing can wake this daemon here | see the diagnostics of its conditions";
         let expected = if is_inert {
             &[expected.to_owned()][..]
         } else {

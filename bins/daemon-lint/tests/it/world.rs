@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use daemon_lint::{ColourWish, Streams, Surroundings, run};
+use daemon_lint::{AutoColour, Streams, Surroundings, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -95,7 +95,7 @@ impl World {
         let surroundings = Surroundings {
             directory: self.root().to_owned(),
             now: "2026-11-20T09:00:00Z".parse().expect("an instant"),
-            colour_wish: ColourWish::Plain,
+            auto_colour: AutoColour::Plain,
         };
         let (mut output, mut notes) = (Vec::new(), Vec::new());
         let mut streams = Streams {

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::PathBuf;
 
-use daemon_lint::{ColourWish, CommonArguments, Linting, Streams, Surroundings};
+use daemon_lint::{AutoColour, CommonArguments, Linting, Streams, Surroundings};
 
 use super::suggest;
 use crate::cli::{Color, Global, Lint};
@@ -37,10 +37,10 @@ pub(crate) async fn run(args: &Lint, global: &Global, place: &Place, out: Out) -
     let surroundings = Surroundings {
         directory: place.directory.clone(),
         now: daemon_host::random::now(),
-        colour_wish: if is_coloured {
-            ColourWish::Coloured
+        auto_colour: if is_coloured {
+            AutoColour::Coloured
         } else {
-            ColourWish::Plain
+            AutoColour::Plain
         },
     };
     let mut common = CommonArguments::default();
@@ -49,9 +49,9 @@ pub(crate) async fn run(args: &Lint, global: &Global, place: &Place, out: Out) -
     common.verbose = global.verbose;
     common.no_input = global.no_input;
     common.color = match global.color {
-        Color::Auto => daemon_lint::Color::Auto,
-        Color::Always => daemon_lint::Color::Always,
-        Color::Never => daemon_lint::Color::Never,
+        Color::Auto => daemon_lint::ColorChoice::Auto,
+        Color::Always => daemon_lint::ColorChoice::Always,
+        Color::Never => daemon_lint::ColorChoice::Never,
     };
     let linting = match Linting::begin(&args.lint, &common, &surroundings, &mut streams!()) {
         Ok(linting) => linting,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use daemon_cron::Zone;
-use daemon_lint::{Given, judge};
+use daemon_lint::{FileInput, check_files};
 use daemon_spec::Severity;
 use jiff::tz::TimeZone;
 use serde_json::{Map, json};
@@ -200,14 +200,14 @@ fn render(args: &New, parts: &Parts) -> String {
 
 /// Refuses what the linter calls an error, and tells what it warns of.
 fn refuse_errors(args: &New, text: &str, out: Out) -> Result<(), Failure> {
-    let given = Given {
+    let given = FileInput {
         path: format!(".agents/daemons/{}/DAEMON.md", args.id),
         directory: args.id.clone(),
         bytes: text.as_bytes().to_vec(),
         support: Vec::new(),
         zone: Zone::new(TimeZone::UTC),
     };
-    let judged = judge(vec![given], daemon_host::random::now());
+    let judged = check_files(vec![given], daemon_host::random::now());
     for found in judged.iter().flat_map(|one| &one.diagnostics) {
         let code = found.code.to_string();
         match found.severity {

@@ -17,7 +17,7 @@ use daemon_host::ops::chain;
 use daemon_host::policy::RunPolicy;
 use daemon_host::random;
 use daemon_host::serve::Compose as _;
-use daemon_lint::{Suggestion, SuggestionFailure, Suggestions, Unclear};
+use daemon_lint::{Suggestion, SuggestionFailure, Suggestions, UnclearCondition};
 use daemon_provider::{
     Limits, Outcome, Permissions, Provider, Run, RunEvent, RunId, RunRequest, StopReason,
 };
@@ -36,7 +36,7 @@ const MOST_ASKED: usize = 20;
 
 /// Asks about each condition; what kept the provider from an answer is told beside what it gave.
 pub(crate) async fn suggestions(
-    unclear: Vec<Unclear>,
+    unclear: Vec<UnclearCondition>,
     repositories: Vec<PathBuf>,
     place: &Place,
     out: Out,
@@ -116,7 +116,11 @@ impl Room {
         })
     }
 
-    fn request(&self, unclear: &Unclear, patience: Duration) -> Result<RunRequest, Failure> {
+    fn request(
+        &self,
+        unclear: &UnclearCondition,
+        patience: Duration,
+    ) -> Result<RunRequest, Failure> {
         let stamp = random::now().strftime("%Y%m%d-%H%M%S");
         let id = format!("em-1-{stamp}-{}", random::hex(3));
         let id: RunId = id.parse().expect("it has the form of a run's id");
@@ -172,7 +176,7 @@ fn environment(config: &Config, place: &Place, temporary: &Path) -> BTreeMap<OsS
 }
 
 /// Asks about each condition in turn, until the provider fails.
-async fn ask_all(room: &Room, unclear: Vec<Unclear>, patience: Duration) -> Suggestions {
+async fn ask_all(room: &Room, unclear: Vec<UnclearCondition>, patience: Duration) -> Suggestions {
     let mut acc = Suggestions::default();
     for unclear in unclear.into_iter().take(MOST_ASKED) {
         match ask(room, &unclear, patience).await {
@@ -191,7 +195,11 @@ async fn ask_all(room: &Room, unclear: Vec<Unclear>, patience: Duration) -> Sugg
 }
 
 /// Asks about one condition and waits for the last word.
-async fn ask(room: &Room, unclear: &Unclear, patience: Duration) -> Result<String, Failure> {
+async fn ask(
+    room: &Room,
+    unclear: &UnclearCondition,
+    patience: Duration,
+) -> Result<String, Failure> {
     let request = room.request(unclear, patience)?;
     let started = room.provider.start(request).await;
     let mut run = started.map_err(|error| failed(&room.provider, &chain(&error)))?;

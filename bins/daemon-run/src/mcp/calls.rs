@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use daemon_host::ops::{Operation, Params};
-use daemon_lint::{ColourWish, CommonArguments, LintArguments, Linting, Streams, Surroundings};
+use daemon_lint::{AutoColour, CommonArguments, LintArguments, Linting, Streams, Surroundings};
 use serde_json::{Map, Value};
 
 use super::table::{Does, Tool};
@@ -85,7 +85,7 @@ fn lint(mut given: Params, place: &Place) -> Result<Members, Failure> {
     let surroundings = Surroundings {
         directory: place.directory.clone(),
         now: daemon_host::random::now(),
-        colour_wish: ColourWish::Plain,
+        auto_colour: AutoColour::Plain,
     };
     let mut common = CommonArguments::default();
     common.json = true;

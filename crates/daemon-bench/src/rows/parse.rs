@@ -1,4 +1,4 @@
-//! Completeness one daemon file, spans and all.
+//! Parsing a daemon file, with spans.
 
 use std::hint::black_box;
 

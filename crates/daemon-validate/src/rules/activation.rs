@@ -1,4 +1,4 @@
-//! D134 and D135: something has to wake the daemon, and empty fields say nothing.
+//! D134 and D135: fields that wake the daemon, and empty optional fields.
 
 use daemon_spec::{Diagnostic, Field, Fix, Shape, Span};
 
@@ -47,7 +47,7 @@ pub(crate) fn empty_optional(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
         _ => None,
     };
     for (name, key, span) in lists.chain(schedule) {
-        // An empty field that is needed has an error of its own.
+        // An empty required field has an error of its own.
         if name == "routines" || (name != "deny" && is_missing(subject)) {
             continue;
         }
@@ -66,9 +66,10 @@ pub(crate) fn empty_optional(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Reports whether no field can wake the daemon, as far as the file was read.
+/// Returns `true` if the whole file was read and no field can wake the daemon.
 fn is_missing(subject: &Subject<'_>) -> bool {
     let file = subject.file();
+    // A value of the wrong type is reported by its own rule. It shows that the field is not empty.
     let has_watch = match file.watch() {
         Field::Absent => false,
         Field::Present { value, .. } => says_something(value),

@@ -1,4 +1,4 @@
-//! D701: passwords and keys given as literal values.
+//! D701: passwords and keys with a literal value.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -35,7 +35,7 @@ static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .expect("a dozen short patterns fit every limit of the automaton")
 });
 
-/// Words that stand where a value would and are none.
+/// Words in the position of a value that are not a secret.
 const NO_VALUES: [&str; 18] = [
     "true",
     "false",
@@ -57,7 +57,7 @@ const NO_VALUES: [&str; 18] = [
     "environment",
 ];
 
-/// How references to a value kept elsewhere begin.
+/// The beginnings of references to a value that is stored elsewhere.
 const REFERENCES: [&str; 9] = [
     "process.env",
     "os.environ",
@@ -70,19 +70,19 @@ const REFERENCES: [&str; 9] = [
     "xxx",
 ];
 
-/// Most characters of a value or an address that are looked at.
+/// The maximum number of characters of a value or an address.
 const MAX_VALUE_CHARS: usize = 256;
 
 pub(crate) fn assignment(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let text = subject.text();
     let mut found: Vec<(Range<usize>, String)> = assignments(text)
         .map(|(name, range)| (range, format!("`{name} = …` assigns a literal secret")))
-        .chain(addresses(text).map(|range| (range, "an address holds a password".to_owned())))
+        .chain(addresses(text).map(|range| (range, "an address contains a password".to_owned())))
         .collect();
     if found.is_empty() {
         return;
     }
-    // What has the shape of a token has a diagnostic of its own.
+    // A value with the form of a token has the code D700.
     let known: Vec<Range<usize>> = tokens(text).map(|token| token.range).collect();
     found.retain(|(range, _)| {
         let next = known.partition_point(|token| token.end <= range.start);
@@ -91,14 +91,15 @@ pub(crate) fn assignment(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     found.sort_by_key(|(range, _)| range.start);
     acc.extend(found.into_iter().map(|(range, message)| {
         report(701, Span::new(range.start, range.end), message)
-            .with_help("name where the secret comes from; the operator hands it to the runtime")
+            .with_help("name where the secret comes from; the operator passes it to the runtime")
     }));
 }
 
-/// Finds `name = value` with a literal value; yields the name and the range of both.
+/// Finds `name = value` with a literal value. Returns the name and the range of both.
 fn assignments(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> + '_ {
     FINDER.find_iter(text).filter_map(|found| {
         let rest = text.get(found.end()..)?;
+        // A quote, a blank and a backtick can separate name and sign, as in "`token` = x".
         let gap = leading(rest, 3, is_gap).len();
         let sign = *rest.as_bytes().get(gap)?;
         let after = rest
@@ -122,13 +123,14 @@ fn is_gap(c: char) -> bool {
     matches!(c, '"' | '\'' | '`' | ' ' | '\t')
 }
 
-/// A literal, as against a word of a sentence, a variable or a placeholder.
+/// Returns `true` for a literal, and `false` for a word of a sentence, a variable or a placeholder.
 fn is_literal(value: &str, sign: u8) -> bool {
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
     let has_letter = value.bytes().any(|byte| byte.is_ascii_alphabetic());
     let bare = value.trim_end_matches('.');
     let is_word = NO_VALUES.iter().any(|word| bare.eq_ignore_ascii_case(word));
-    // After a colon prose goes on ("token: the operator's"), so only what no word looks like counts.
+    // After a colon a sentence can continue ("token: the operator's"), so a value needs a letter and a
+    // digit there.
     let is_dense = if sign == b'=' {
         value.len() >= 6 || (has_digit && value.len() >= 4)
     } else {
@@ -154,6 +156,7 @@ fn addresses(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
         let authority = leading(text.get(start..)?, MAX_VALUE_CHARS, |c| {
             !c.is_whitespace() && !"/\"'`<>)".contains(c)
         });
+        // The last `@` separates the host: a password can contain one.
         let (login, _) = authority.rsplit_once('@')?;
         let (_, password) = login.split_once(':')?;
         (!password.is_empty() && !is_reference(password)).then(|| start..start + login.len())

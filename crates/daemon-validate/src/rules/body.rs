@@ -10,12 +10,12 @@ use crate::Subject;
 use crate::prose::{verbs, words};
 use crate::report::report;
 
-/// Verbs whose result people read.
+/// Verbs whose result is a message to people.
 const POSTS: &[&str] = &[
     "comment", "post", "reply", "respond", "notify", "announce", "ping", "message", "send",
 ];
 
-/// Words of a body that lay the output's shape or number down.
+/// Words of a body that specify the format or the amount of output.
 static SHAPES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
@@ -34,7 +34,7 @@ static SHAPES: LazyLock<AhoCorasick> = LazyLock::new(|| {
 
 pub(crate) fn empty(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let file = subject.file();
-    // Without fences there is no telling where a body would begin.
+    // Without fences the start of the body is unknown.
     let has_frame = !subject
         .found_by_reader()
         .any(|found| (1..=5).contains(&found.code.number()));
@@ -50,6 +50,7 @@ pub(crate) fn empty(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
 pub(crate) fn output(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let file = subject.file();
     let body = file.body_text();
+    // `leave`, `add` and `write` are messages only together with the noun `comment`.
     let posts = |text: &str| {
         let mut comments = words(text).filter(|word| word.eq_ignore_ascii_case("comment"));
         verbs(text).any(|verb| {
@@ -72,7 +73,7 @@ pub(crate) fn output(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Nothing but blanks and comments that a reader does not see.
+/// Returns `true` if a body contains only blanks and HTML comments, which a rendered page hides.
 fn is_empty(body: &str) -> bool {
     let mut rest = body.trim_start();
     while let Some(comment) = rest.strip_prefix("<!--") {

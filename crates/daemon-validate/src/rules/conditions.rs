@@ -1,4 +1,4 @@
-//! D300 to D311 and D601: what the interpreter made of the conditions.
+//! D300 to D311 and D601: the interpreter's verdicts on the conditions.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::prose::{folded, words};
 use crate::report::report;
 use crate::{ConditionStatus, ConditionVerdict, Subject};
 
-/// Most characters of a condition that a message repeats.
+// A condition can have 8 KiB. A message repeats only its beginning; the span covers all of it.
 const MAX_SHOWN: usize = 80;
 
 pub(crate) fn vague(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
@@ -31,7 +31,7 @@ pub(crate) fn state(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
             Some(phrase) => {
                 format!("watch the event that changes it, such as `{phrase}`, or use `schedule`")
             }
-            None => "watch the event that changes it, or look at it on a `schedule`".to_owned(),
+            None => "watch the event that changes it, or check it on a `schedule`".to_owned(),
         };
         acc.push(report(301, condition.span, message).with_help(help));
     }
@@ -41,8 +41,8 @@ pub(crate) fn time(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     for (condition, verdict) in with_status(subject, ConditionStatus::Time) {
         let message = format!("`{}` is a time, not an event", shown(&condition.value));
         let help = match &verdict.suggestion {
-            Some(schedule) => format!("say it in the schedule: `schedule: \"{schedule}\"`"),
-            None => "say it in five fields in `schedule`".to_owned(),
+            Some(schedule) => format!("write it as `schedule: \"{schedule}\"`"),
+            None => "write it as five fields in `schedule`".to_owned(),
         };
         acc.push(report(302, condition.span, message).with_help(help));
     }
@@ -76,6 +76,7 @@ pub(crate) fn unmapped(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
 pub(crate) fn remainder(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     for (condition, verdict) in verdicts(subject) {
         for range in &verdict.remainder {
+            // With another status the whole condition has a diagnostic already.
             if verdict.status != ConditionStatus::Partial {
                 continue;
             }
@@ -151,6 +152,8 @@ pub(crate) fn typo(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
                 format!("read `{}` as `{}`", shown(word), correction.spelling),
             )
             .with_help(format!("write `{}`", correction.spelling));
+            // In a folded or escaped string the span is wider than the word, so replacing it would
+            // change other words. A spelling with other characters could need quotes.
             let is_exact = !word.is_empty() && subject.file().source().slice(span) == word;
             let is_word = correction
                 .spelling
@@ -174,6 +177,8 @@ pub(crate) fn inert(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let Field::Present { key, .. } = file.watch() else {
         return;
     };
+    // A schedule that cannot be read is intended to wake the daemon, and has a diagnostic of its own.
+    // One that never fires (D210) wakes nothing.
     let is_scheduled = match file.schedule() {
         Field::Absent => false,
         Field::Present { value, .. } => {
@@ -191,7 +196,7 @@ pub(crate) fn inert(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     if subject.knows_all_fields() && is_silent && !is_scheduled {
         acc.push(
             report(310, *key, "nothing can wake this daemon here")
-                .with_help("see what is said about its conditions"),
+                .with_help("see the diagnostics of its conditions"),
         );
     }
 }
@@ -204,7 +209,9 @@ pub(crate) fn loops(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
                 condition.span,
                 format!("its own output could match `{}`", shown(&condition.value)),
             )
-            .with_help("a daemon never wakes on its own marked output here; narrow it for others"),
+            .with_help(
+                "here a daemon never wakes on its own marked output; narrow it for other runtimes",
+            ),
         );
     }
 }
@@ -228,7 +235,7 @@ pub(crate) fn local_source(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Walks the conditions that have a verdict.
+/// Returns the conditions that have a verdict.
 fn verdicts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = (&'a Text, &'a ConditionVerdict)> {
     let list = subject.file().watch().value();
     list.into_iter()
@@ -244,7 +251,8 @@ fn with_status<'a>(
     verdicts(subject).filter(move |(_, verdict)| verdict.status == status)
 }
 
-/// Numbers the conditions as the author counts entries: from 1, those that are no text included.
+/// Returns the number of each condition as the author counts entries: from 1, including entries that
+/// are not text.
 fn entry_numbers(file: &DaemonFile) -> Vec<usize> {
     let entries = file
         .watch()
@@ -258,6 +266,7 @@ fn entry_numbers(file: &DaemonFile) -> Vec<usize> {
         .collect()
 }
 
+// Verdicts come from outside, so a range outside the condition means the whole condition.
 fn place(subject: &Subject<'_>, condition: &Text, range: &Range<usize>) -> Span {
     let is_inside = condition.value.get(range.clone()).is_some();
     let range = if is_inside {
@@ -275,9 +284,8 @@ fn part<'a>(condition: &'a Text, range: &Range<usize>) -> &'a str {
         .unwrap_or(&condition.value)
 }
 
-/// Tells a state ("code quality is low") from other lines without an event ("code changes").
-///
-/// A participle after the verb is something that was done, not how things are.
+/// Returns `true` for a state ("code quality is low"), and `false` for other lines without an event
+/// ("code changes").
 fn is_state(condition: &str) -> bool {
     const VERBS: [&str; 16] = [
         "is", "are", "was", "were", "isn't", "aren't", "has", "have", "hasn't", "haven't", "looks",
@@ -302,6 +310,8 @@ fn is_state(condition: &str) -> bool {
     words
         .find(|word| !BETWEEN.contains(word))
         .is_some_and(|word| {
+            // A participle after the verb is an action ("is merged"), apart from a few that describe a
+            // state ("is outdated").
             let is_participle = word.len() > 3 && word.ends_with("ed") && !STATES.contains(&word);
             !is_participle
         })

@@ -1,4 +1,4 @@
-//! D410 and D411: the `deny` rules beside the routines.
+//! D410 and D411: the `deny` rules in relation to the routines.
 
 use daemon_spec::{Diagnostic, Field, Span};
 
@@ -62,7 +62,7 @@ const WRITES: &[&str] = &[
     "write",
 ];
 
-/// Words that carry no meaning of their own in a comparison.
+/// Words that are ignored when sentences are compared.
 const FILLERS: &[&str] = &[
     "a", "an", "the", "of", "to", "in", "on", "for", "with", "from", "by", "at", "any", "all",
     "its", "their", "your", "it", "them", "that", "which", "this", "these", "and", "or", "not",
@@ -72,6 +72,7 @@ const FILLERS: &[&str] = &[
 
 pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let file = subject.file();
+    // A field of the wrong type shows that the author wants to deny something.
     let denies = match file.deny() {
         Field::Absent => !subject.knows_all_fields(),
         Field::Present { value, .. } => says_something(value),
@@ -121,7 +122,7 @@ pub(crate) fn conflict(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What a sentence asks for, or forbids.
+/// The verbs and words of a routine or a deny rule, in a form that can be compared.
 struct Demand {
     verbs: Vec<String>,
     words: Vec<String>,
@@ -135,8 +136,9 @@ impl Demand {
         }
     }
 
-    /// Reports whether everything this says, verb first, is also said by `routine`.
+    /// Returns `true` if `routine` contains the first verb and all words of this rule.
     fn covers(&self, routine: &Self) -> bool {
+        // A rule of one word, such as "merge", would conflict with every routine that mentions it.
         self.words.len() >= 2
             && self
                 .verbs

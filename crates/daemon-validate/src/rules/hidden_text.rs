@@ -1,4 +1,4 @@
-//! D702: characters that reorder text or cannot be seen.
+//! D702: characters that reorder text or are invisible.
 
 use daemon_spec::{Diagnostic, Fix, Span};
 
@@ -25,16 +25,17 @@ pub(crate) fn hidden_text(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
                 range,
                 format!("hidden text: `{}{more}`", names.join(" ")),
             )
-            .with_help("remove what a reader cannot see")
+            .with_help("remove the characters that a reader cannot see")
             .with_fix(Fix::replace("remove the hidden characters", range, "")),
         );
     }
 }
 
-/// Finds runs of hidden characters; a byte order mark that begins the file has its own code.
+/// Finds runs of hidden characters.
 fn runs(text: &str) -> Vec<Span> {
     let mut acc: Vec<Span> = Vec::new();
     let bytes = text.as_bytes();
+    // A byte order mark at the beginning has the code D006.
     let mut at = if text.starts_with('\u{feff}') { 3 } else { 0 };
     while let Some(offset) = bytes
         .get(at..)
@@ -56,7 +57,7 @@ fn runs(text: &str) -> Vec<Span> {
     acc
 }
 
-/// The first bytes of all hidden characters; nearly every byte of a file is none of them.
+/// Returns `true` for the first bytes of hidden characters. Nearly no other bytes of a file match.
 fn may_begin(byte: u8) -> bool {
     match byte {
         b'\t' | b'\n' | b'\r' => false,
@@ -66,9 +67,10 @@ fn may_begin(byte: u8) -> bool {
     }
 }
 
-/// Reports whether a character of a file is not seen: a control, or without width, or one that turns the direction of text.
+/// Returns `true` if a character of a file is invisible: a control, a character without width, or one
+/// that changes the direction of text.
 ///
-/// A NUL byte is not among them: the reader refuses it.
+/// NUL is not included, because the parser reports it.
 pub fn is_hidden(c: char) -> bool {
     matches!(
         c,
@@ -94,7 +96,8 @@ pub fn is_hidden(c: char) -> bool {
     )
 }
 
-/// Joiners and tags that scripts and emoji need between their own characters.
+/// Returns `true` for a joiner, tag or variation selector in a position where scripts and emoji need
+/// it.
 fn is_joining(text: &str, at: usize, c: char) -> bool {
     let before = text.get(..at).and_then(|head| head.chars().next_back());
     let after = text
@@ -105,7 +108,7 @@ fn is_joining(text: &str, at: usize, c: char) -> bool {
             before.is_some_and(takes_joiner) && (after.is_some_and(takes_joiner))
         }
         '\u{e0020}'..='\u{e007f}' => {
-            // The flags in use have six tags; a longer row hides something.
+            // The flags in use have six tags. A longer sequence hides text.
             let head = text.get(..at).unwrap_or_default();
             let mut earlier = head.chars().rev().take(8);
             earlier.find(|c| !matches!(c, '\u{e0020}'..='\u{e007e}')) == Some('\u{1f3f4}')

@@ -6,7 +6,7 @@ use super::keys::legacy_name;
 use crate::Subject;
 use crate::report::report;
 
-/// Most characters of a portable id.
+/// The maximum number of characters of a portable id.
 const MAX_ID_CHARS: usize = 64;
 
 pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
@@ -51,6 +51,7 @@ pub(crate) fn directory(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let (Some(directory), Some(id)) = (subject.directory(), id_text(subject.file())) else {
         return;
     };
+    // Blanks around the id have the code D113. Comparing them here would report them twice.
     let name = id.value.trim();
     if name != directory {
         acc.push(
@@ -96,6 +97,7 @@ pub(crate) fn padded(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     }
     let found = report(113, id.token, "blanks surround `id`").with_help(format!("write `{name}`"));
     let source = subject.file().source();
+    // In a plain string the blanks are not part of the token, so a replacement would not remove them.
     let is_whole_token = match id.style {
         Style::SingleQuoted | Style::DoubleQuoted => true,
         Style::Block => source.slice(id.token).starts_with(['|', '>']),
@@ -112,7 +114,7 @@ fn id_text(file: &DaemonFile) -> Option<&Text> {
     file.id().value().filter(|id| !id.value.trim().is_empty())
 }
 
-/// Builds the fix for an `id` that is not there or is not text.
+/// Returns the fix for an `id` that is missing or not a string.
 fn naming(subject: &Subject<'_>) -> Option<Fix> {
     let file = subject.file();
     match (file.id(), subject.directory()) {
@@ -150,7 +152,7 @@ fn naming(subject: &Subject<'_>) -> Option<Fix> {
     }
 }
 
-/// Adds the field before the first key, unless an older name of it waits to be renamed.
+/// Returns a fix that adds the field before the first key.
 fn insertion(file: &DaemonFile, directory: &str) -> Option<Fix> {
     let first = file.members().first()?;
     let has_legacy = file
@@ -160,6 +162,7 @@ fn insertion(file: &DaemonFile, directory: &str) -> Option<Fix> {
     let line = file.source().line_at(first.key.start);
     let indent = file.source().slice(Span::new(line.start, first.key.start));
     let is_block = indent.bytes().all(|byte| byte == b' ');
+    // Renaming a legacy key (D101) provides the field. Both fixes together would duplicate it.
     if has_legacy || !is_block {
         return None;
     }
@@ -192,8 +195,9 @@ fn replacement(file: &DaemonFile, key: Span, value: &Mistyped, directory: &str) 
     }
 }
 
-/// Writes an id as YAML: as it is where that is safe, else in quotes.
+/// Returns an id as YAML, in quotes where a plain word could be read as another type.
 fn plain_or_quoted(name: &str) -> String {
+    // YAML 1.1 reads `y` and `n` as booleans too.
     let is_word = name.starts_with(|c: char| c.is_ascii_lowercase())
         && is_kebab(name)
         && !matches!(
@@ -229,7 +233,7 @@ fn is_kebab(name: &str) -> bool {
         })
 }
 
-/// Respells a name in lower-case kebab, as far as its characters allow.
+/// Returns a name in lower-case kebab, without the characters that it cannot contain.
 fn kebab(name: &str) -> String {
     let mut acc = String::new();
     for c in name.chars() {

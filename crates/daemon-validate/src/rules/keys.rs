@@ -5,7 +5,7 @@ use daemon_spec::{Diagnostic, FIELD_NAMES, Fix, Member};
 use crate::Subject;
 use crate::report::report;
 
-/// The names fields had before the format settled.
+/// The names that fields had before the format was published.
 const LEGACY: &[(&str, &str)] = &[
     ("name", "id"),
     ("description", "purpose"),
@@ -14,7 +14,7 @@ const LEGACY: &[(&str, &str)] = &[
     ("disallowed", "deny"),
 ];
 
-/// Words for a field that no spelling distance finds.
+/// Words that mean a field but are not similar to its name.
 const SYNONYMS: &[(&str, &str)] = &[
     ("title", "purpose"),
     ("goal", "purpose"),
@@ -39,17 +39,17 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("scheduled", "schedule"),
 ];
 
-/// A file format of another tool that people put beside daemon files.
-struct Format {
+/// The file format of another tool, whose files are found next to daemon files.
+struct ForeignFormat {
     name: &'static str,
-    /// Keys that no other format has: one is enough.
+    /// Keys that no other format has. One of them identifies the format.
     distinctive: &'static [&'static str],
-    /// Keys that count when there are two of the format's.
+    /// Keys that several formats have. Two of them identify the format.
     shared: &'static [&'static str],
 }
 
-const FORMATS: &[Format] = &[
-    Format {
+const FORMATS: &[ForeignFormat] = &[
+    ForeignFormat {
         name: "an agent skill",
         distinctive: &[
             "allowed-tools",
@@ -65,7 +65,7 @@ const FORMATS: &[Format] = &[
             "version",
         ],
     },
-    Format {
+    ForeignFormat {
         name: "an agent or command definition",
         distinctive: &[
             "argument-hint",
@@ -85,7 +85,7 @@ const FORMATS: &[Format] = &[
             "temperature",
         ],
     },
-    Format {
+    ForeignFormat {
         name: "an editor rule",
         distinctive: &["alwaysApply", "applyTo", "fileMatchPattern"],
         shared: &[
@@ -97,7 +97,7 @@ const FORMATS: &[Format] = &[
             "model",
         ],
     },
-    Format {
+    ForeignFormat {
         name: "a CI workflow",
         distinctive: &["jobs", "runs-on", "safe-outputs", "timeout-minutes"],
         shared: &[
@@ -113,17 +113,17 @@ const FORMATS: &[Format] = &[
             "script",
         ],
     },
-    Format {
+    ForeignFormat {
         name: "an entry of a catalogue",
         distinctive: &["readiness", "adaptations", "specializationIdeas"],
         shared: &["status", "requirements", "integrations", "title", "summary"],
     },
-    Format {
+    ForeignFormat {
         name: "a cluster manifest",
         distinctive: &["apiVersion"],
         shared: &["kind", "metadata", "spec", "status"],
     },
-    Format {
+    ForeignFormat {
         name: "a page of a static site",
         distinctive: &["permalink"],
         shared: &[
@@ -137,7 +137,7 @@ const FORMATS: &[Format] = &[
             "slug",
         ],
     },
-    Format {
+    ForeignFormat {
         name: "an agent crew",
         distinctive: &["backstory", "expected_output"],
         shared: &["role", "goal", "agent", "tools", "llm"],
@@ -178,7 +178,7 @@ pub(crate) fn legacy(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
             format!("`{name}` is a legacy name of `{field}`"),
         )
         .with_help(format!("write `{field}`"));
-        // A second key of that name, old or of today, would make a duplicate.
+        // If the field exists already, renaming would make a duplicate key.
         let is_taken = members.iter().enumerate().any(|(other, member)| {
             other != index && (member.name == field || (other < index && member.name == *name))
         });
@@ -219,7 +219,7 @@ pub(crate) fn other_format(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Returns the field that a legacy name stands for.
+/// Returns the field of a legacy name.
 pub(crate) fn legacy_name(name: &str) -> Option<&'static str> {
     LEGACY
         .iter()
@@ -227,8 +227,8 @@ pub(crate) fn legacy_name(name: &str) -> Option<&'static str> {
         .map(|(_, field)| *field)
 }
 
-/// Finds the formats the unknown keys speak of, each with the keys that are its own.
-fn foreign_formats<'a>(subject: &Subject<'a>) -> Vec<(&'static Format, Vec<&'a Member>)> {
+/// Returns the foreign formats that the unknown keys belong to, each with its keys.
+fn foreign_formats<'a>(subject: &Subject<'a>) -> Vec<(&'static ForeignFormat, Vec<&'a Member>)> {
     let unknown: Vec<&Member> = subject.file().unknown().collect();
     let mut claimed: Vec<&Member> = Vec::new();
     let mut acc = Vec::new();
@@ -241,7 +241,7 @@ fn foreign_formats<'a>(subject: &Subject<'a>) -> Vec<(&'static Format, Vec<&'a M
         let is_distinct = unknown
             .iter()
             .any(|member| format.distinctive.contains(&member.name.as_str()));
-        // Legacy names have a diagnostic of their own, so they support a guess and are not listed.
+        // Legacy names have a diagnostic of their own. They count towards a format, but are not listed.
         let listed: Vec<&Member> = unknown
             .iter()
             .filter(is_of)
@@ -257,12 +257,13 @@ fn foreign_formats<'a>(subject: &Subject<'a>) -> Vec<(&'static Format, Vec<&'a M
     acc
 }
 
-/// Returns the field a misspelt key was most likely meant to be.
+/// Returns the field that a misspelt key most likely means.
 fn nearest_field(name: &str) -> Option<&'static str> {
     let lower: String = name.to_lowercase().chars().take(64).collect();
     if let Some((_, field)) = SYNONYMS.iter().find(|(word, _)| *word == lower) {
         return Some(field);
     }
+    // Two changes of a short key are half of the word, so a match would be a guess.
     let allowed = if lower.chars().count() < 5 { 1 } else { 2 };
     FIELD_NAMES
         .into_iter()

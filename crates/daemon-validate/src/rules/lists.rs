@@ -10,7 +10,7 @@ use crate::Subject;
 use crate::prose::folded;
 use crate::report::report;
 
-/// The list fields of a file with their names.
+/// Returns the list fields of a file with their names.
 pub(crate) fn lists(file: &DaemonFile) -> [(&'static str, &Field<FieldList>); 3] {
     [
         ("watch", file.watch()),
@@ -19,7 +19,7 @@ pub(crate) fn lists(file: &DaemonFile) -> [(&'static str, &Field<FieldList>); 3]
     ]
 }
 
-/// Reports whether a list has an entry that says something.
+/// Returns `true` if a list has an entry that is not empty.
 pub(crate) fn says_something(list: &FieldList) -> bool {
     list.entries.iter().any(|entry| !is_blank(entry))
 }
@@ -30,9 +30,11 @@ pub(crate) fn list_type(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
         let Field::Mistyped { key, value } = field else {
             continue;
         };
+        // The parser already reported the syntax error that hides the value.
         if value.shape == Shape::Unreadable {
             continue;
         }
+        // A missing value has no text to point at.
         let span = if value.span.is_empty() {
             *key
         } else {
@@ -57,6 +59,7 @@ pub(crate) fn entry_type(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
         let ListEntry::Mistyped(value) = entry else {
             continue;
         };
+        // An empty entry has the code D132, and a syntax error one of the parser.
         if matches!(value.shape, Shape::Null | Shape::Unreadable) {
             continue;
         }
@@ -75,7 +78,7 @@ pub(crate) fn entry_type(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Returns what to put in quotes so that an entry on one line becomes text.
+/// Returns the byte range to quote so that an entry on one line becomes text.
 fn quotable(source: &SourceText, value: &Mistyped) -> Option<Span> {
     let raw = source.slice(value.span);
     if raw.is_empty() || raw.contains(['\n', '\r']) || value.shape == Shape::Tagged {
@@ -83,7 +86,7 @@ fn quotable(source: &SourceText, value: &Mistyped) -> Option<Span> {
     }
     let line = source.line_at(value.span.start);
     let rest = source.slice(Span::new(value.span.end, line.end));
-    // A key without a value ends before its colon.
+    // The span of a key without a value ends before its colon.
     let is_open = value.shape == Shape::Mapping && !raw.starts_with('{');
     let tail = rest.trim_end();
     if is_open && tail.trim_start().starts_with(':') {
@@ -111,7 +114,8 @@ pub(crate) fn entry_empty(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
                 format!("entry {} of `{name}` is empty", index + 1),
             )
             .with_help("delete it");
-            // Without its last entry a list would become nothing, which is not a list.
+            // A list without entries is null and no longer a list, so the whole field goes. The required
+            // `routines` cannot go.
             let removal = if says_something(list) {
                 file.entry_removal(list, index)
             } else if name == "routines" {
@@ -161,7 +165,7 @@ pub(crate) fn entry_duplicate(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) 
     }
 }
 
-/// Walks the entries of all lists, with the field's name and the entry's index.
+/// Returns the entries of all lists, with the name of the field and the index of the entry.
 fn entries(file: &DaemonFile) -> impl Iterator<Item = (&'static str, usize, &ListEntry)> {
     lists(file)
         .into_iter()
@@ -181,10 +185,10 @@ fn is_blank(entry: &ListEntry) -> bool {
     }
 }
 
-/// Turns text after a key into a list, one entry for each line of a block.
+/// Returns a fix that turns the text of a field into a list, with one entry for each line of a block.
 fn listing(file: &DaemonFile, key: Span, value: &Mistyped) -> Option<Fix> {
     let text = value.text.as_ref().filter(|_| value.shape == Shape::Text)?;
-    let entries = spoken_entries(text);
+    let entries = entries_of_text(text);
     if entries.is_empty() {
         return None;
     }
@@ -193,6 +197,7 @@ fn listing(file: &DaemonFile, key: Span, value: &Mistyped) -> Option<Fix> {
     let indent = file.source().slice(Span::new(line.start, key.start));
     let gap = gap_after_colon(file, key, text);
     match gap {
+        // Only a key at the start of its line can have a block list. In `{watch: x}` it cannot.
         Some(gap) if indent.bytes().all(|byte| byte == b' ') => {
             let ending = line_ending(file);
             let lines: String = entries
@@ -217,7 +222,7 @@ fn listing(file: &DaemonFile, key: Span, value: &Mistyped) -> Option<Fix> {
     }
 }
 
-fn spoken_entries(text: &Text) -> Vec<&str> {
+fn entries_of_text(text: &Text) -> Vec<&str> {
     if text.style == Style::Block {
         text.value
             .lines()
@@ -232,13 +237,14 @@ fn spoken_entries(text: &Text) -> Vec<&str> {
     }
 }
 
-/// Returns what stands between a key's colon and its value, if that is nothing but blanks, line
-/// breaks and a block scalar's header.
+/// Returns the byte range between the colon of a key and its value, if it contains only blanks, line
+/// breaks and the header of a block scalar.
 fn gap_after_colon(file: &DaemonFile, key: Span, text: &Text) -> Option<Span> {
     let between = Span::new(key.end, text.token.start);
     let colon = key.end + file.source().slice(between).find(':')? + 1;
     let gap = Span::new(colon, text.token.start);
     let rest = file.source().slice(gap).trim();
+    // A comment or an anchor in the gap would be lost, so the fix is not offered.
     let is_header = rest
         .bytes()
         .all(|byte| matches!(byte, b'|' | b'>' | b'+' | b'-' | b'1'..=b'9'));

@@ -9,6 +9,8 @@ use crate::Subject;
 use crate::prose::leading;
 use crate::report::report;
 
+// Directories below which every user has a directory: a path in one belongs to a person's machine.
+// Backslashes can be doubled in a quoted YAML string.
 const ROOTS: &[&str] = &[
     "/home/",
     "/Users/",
@@ -18,7 +20,7 @@ const ROOTS: &[&str] = &[
     ":\\\\Users\\\\",
 ];
 
-/// Most characters after the root that belong to a path.
+/// The maximum number of characters of a path after its root.
 const MAX_PATH_CHARS: usize = 128;
 
 static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
@@ -34,7 +36,7 @@ pub(crate) fn machine_path(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
         let path = text.get(span.range()).unwrap_or_default();
         acc.push(
             report(600, span, format!("`{path}` is a path of one machine"))
-                .with_help("write the path as seen from the repository's root"),
+                .with_help("write the path relative to the repository's root"),
         );
     }
 }
@@ -52,7 +54,7 @@ fn paths(text: &str) -> impl Iterator<Item = Span> + '_ {
         } else {
             found.start()
         };
-        // `src/home/page.tsx` and `https://host/home/x` go on from something else.
+        // In `src/home/page.tsx` and `https://host/home/x` the root is inside another path.
         let follows = text.get(..start)?.chars().next_back();
         if follows.is_some_and(|c| c.is_alphanumeric() || "_-./~\\%}$".contains(c)) {
             return None;

@@ -1,4 +1,4 @@
-//! The checks, one function for each code, gathered by what they look at.
+//! The checks, one function for each code, grouped by the part of the file that they read.
 
 pub(crate) mod activation;
 pub(crate) mod assigned_secrets;

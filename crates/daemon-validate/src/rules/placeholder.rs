@@ -1,4 +1,4 @@
-//! D140: what a template left for its user.
+//! D140: placeholders of a template.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::Subject;
 use crate::prose::{Setting, settings};
 use crate::report::report;
 
-/// What the catalogue of public daemons leaves for the repository to fill in.
+/// The placeholders of the public catalogue of daemons.
 const ADAPTATION: &str = "{{adapt.";
 
 pub(crate) fn placeholder(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
@@ -17,7 +17,8 @@ pub(crate) fn placeholder(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     for text in texts(file) {
         for (setting, part) in settings(&text.value) {
             let words = text.value.get(part.clone()).unwrap_or_default();
-            // A command in backticks shows its arguments: `check --pr <number>`.
+            // In a code span `<number>` is usually the argument of a command, as in
+            // `check --pr <number>`. It is a placeholder only if the span contains nothing else.
             let ranges: Vec<Range<usize>> = match setting {
                 Setting::Prose => braces(words).chain(angles(words)).collect(),
                 Setting::CodeSpan => braces(words).chain(whole_name(words)).collect(),
@@ -34,12 +35,14 @@ pub(crate) fn placeholder(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
 
 fn in_body(file: &DaemonFile, acc: &mut Vec<Diagnostic>) {
     let body = file.body_text();
+    // Most bodies contain no placeholder and need no division into code and prose.
     if memchr::memmem::find(body.as_bytes(), b"{{").is_none() && !body.contains("`<") {
         return;
     }
     for (setting, part) in settings(body) {
         let words = body.get(part.clone()).unwrap_or_default();
-        // A body shows the shape of its output with both notations, in blocks above all.
+        // A fenced block often shows the form of the output with `{{…}}`, so only placeholders of the
+        // catalogue count there.
         let ranges: Vec<Range<usize>> = match setting {
             Setting::Prose => braces(words).collect(),
             Setting::CodeSpan => braces(words).chain(whole_name(words)).collect(),
@@ -59,7 +62,7 @@ fn in_body(file: &DaemonFile, acc: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Finds `<source_globs>` when it is all there is: a value that nobody gave.
+/// Returns the range of `words` if they are a single name such as `<source_globs>`.
 fn whole_name(words: &str) -> Option<Range<usize>> {
     let name = words.strip_prefix('<')?.strip_suffix('>')?;
     let is_name = name.contains('_')
@@ -92,7 +95,7 @@ fn texts(file: &DaemonFile) -> impl Iterator<Item = &Text> {
     single.chain(listed)
 }
 
-/// Finds `{{…}}`, except the expressions of a workflow, `${{…}}`.
+/// Finds `{{…}}`, except workflow expressions such as `${{…}}`.
 fn braces(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -109,7 +112,7 @@ fn braces(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// Finds `<word>` and `<two words>`, except addresses and the tags of a markup.
+/// Finds `<word>` and `<two words>`, except addresses and HTML tags.
 fn angles(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     const TAGS: &[&str] = &[
         "br", "hr", "b", "i", "p", "a", "code", "pre", "em", "strong", "details", "summary", "sub",

@@ -1,4 +1,4 @@
-//! D115: where a daemon file has to stand.
+//! D115: the path of a daemon file.
 
 use daemon_spec::{Diagnostic, Span};
 
@@ -7,7 +7,7 @@ use crate::report::report;
 
 pub(crate) fn misplaced(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let Some(path) = subject.path() else { return };
-    // A file outside of a repository is a draft; there is no place it should have.
+    // A file outside a repository is a draft without a required path.
     if is_daemon_path(path) || path.starts_with('/') {
         return;
     }
@@ -26,7 +26,9 @@ pub(crate) fn misplaced(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     );
 }
 
-/// Reports whether discovery looks at `path`, which is relative to the repository's root.
+/// Returns `true` if discovery reads a daemon file at `path`, which is relative to the repository's root.
+///
+/// # Examples
 ///
 /// ```
 /// use daemon_validate::is_daemon_path;
@@ -42,8 +44,11 @@ pub fn is_daemon_path(path: &str) -> bool {
         .is_some_and(|name| !name.is_empty() && !name.contains('/') && name != "." && name != "..")
 }
 
-/// Reports whether a path is that of `.agents`, `.agents/daemons` or a daemon's directory: behind a symbolic link or
-/// another repository in place of one of these no daemon is read.
+/// Returns `true` if a path is `.agents`, `.agents/daemons` or the directory of a daemon.
+///
+/// If one of these is a symbolic link or a submodule, no daemon in it is read.
+///
+/// # Examples
 ///
 /// ```
 /// use daemon_validate::holds_daemons;

@@ -35,7 +35,7 @@ pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     };
     acc.push(
         report(120, span, message)
-            .with_help("say in one sentence which outcome the daemon exists for"),
+            .with_help("write one sentence that names the outcome of the daemon"),
     );
 }
 

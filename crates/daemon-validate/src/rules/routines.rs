@@ -7,13 +7,16 @@ use crate::Subject;
 use crate::prose::{folded, stem, verbs, words};
 use crate::report::report;
 
-/// Verbs that say only that something should be better.
+// These lists are short on purpose. Advice that is wrong once is not read again, and a vague routine
+// that the lists miss does no harm, because no code enforces prose.
+
+/// Verbs that demand an improvement without naming a result.
 const VAGUE_VERBS: &[&str] = &[
     "improve", "enhance", "help", "assist", "support", "handle", "manage", "optimize", "optimise",
     "maintain", "ensure", "be", "try", "deal", "care", "take", "look", "make", "think", "consider",
 ];
 
-/// Things that one can see afterwards.
+/// Nouns of observable results.
 const TANGIBLE: &[&str] = &[
     "comment",
     "commit",
@@ -75,7 +78,7 @@ const TANGIBLE: &[&str] = &[
     "import",
 ];
 
-/// Words of work without an end.
+/// Words that describe work without an end.
 const ENDLESS: &[&str] = &[
     "continuously",
     "constantly",
@@ -91,6 +94,7 @@ const ENDLESS: &[&str] = &[
 
 pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let file = subject.file();
+    // After a syntax error the field may exist in the part that was not read.
     if !subject.knows_all_fields() {
         return;
     }
@@ -122,7 +126,7 @@ pub(crate) fn endless(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
         if is_endless(&routine.value) {
             let message = format!("`{}` never finishes", routine.value.trim());
             acc.push(report(402, routine.span, message).with_help(
-                "say what is done in one activation; waking again is `watch` or `schedule`",
+                "name what one activation does; `watch` and `schedule` wake the daemon again",
             ));
         }
     }
@@ -137,11 +141,12 @@ pub(crate) fn texts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a Text>
         .flat_map(FieldList::texts)
 }
 
-/// Vague is a short routine whose every verb is vague and which names nothing one can see.
+/// Returns `true` for a short routine with only vague verbs and no observable result.
 fn is_vague(routine: &str) -> bool {
     let mut verbs = verbs(routine).peekable();
     verbs.peek().is_some()
         && verbs.all(|verb| VAGUE_VERBS.contains(&verb.as_str()))
+        // A longer routine usually explains what it means.
         && words(routine).count() <= 8
         && !words(routine).any(|word| TANGIBLE.contains(&stem(word).as_str()))
 }

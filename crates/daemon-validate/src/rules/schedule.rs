@@ -1,4 +1,4 @@
-//! D200 to D214: the `schedule`, by the findings of `daemon-cron`.
+//! D200 to D214: the `schedule`, as `daemon-cron` parses it.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -17,6 +17,7 @@ pub(crate) fn schedule_type(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let Field::Mistyped { key, value } = file.schedule() else {
         return;
     };
+    // The parser already reported the syntax error that hides the value.
     if value.shape == Shape::Unreadable {
         return;
     }
@@ -42,7 +43,7 @@ pub(crate) fn schedule_type(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     });
 }
 
-/// Returns the one text of a list written on one line, if it has no more.
+/// Returns the entry of a list on one line, if it is the only one and plain text.
 fn only_entry(raw: &str) -> Option<&str> {
     let inner = match raw.strip_prefix("- ") {
         Some(rest) => rest,
@@ -58,14 +59,14 @@ fn only_entry(raw: &str) -> Option<&str> {
     (is_one && !bare.is_empty()).then_some(bare)
 }
 
-/// Collects what is wrong with, or remarkable about, the expression: D201 to D214.
+/// Returns the diagnostics of the cron expression: D201 to D214.
 pub(crate) fn findings(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let file = subject.file();
     let Some(text) = file.schedule().value() else {
         return Vec::new();
     };
     let zone = subject.zone().unwrap_or(&UTC);
-    // Clock changes and nearest dates hold from any instant; only "next" needs the present one.
+    // Only the next ticks depend on the current time. Without it any instant serves for the rest.
     let from = subject.now().unwrap_or(Timestamp::UNIX_EPOCH);
     let read = notes(&text.value, zone, from);
     let remarks = read.as_deref().unwrap_or_default().iter().map(|note| {
@@ -75,7 +76,7 @@ pub(crate) fn findings(subject: &Subject<'_>) -> Vec<Diagnostic> {
         } else {
             &note.help
         };
-        Finding {
+        CronFinding {
             code: note.code(),
             span: note.span.clone(),
             message: note.to_string(),
@@ -84,7 +85,7 @@ pub(crate) fn findings(subject: &Subject<'_>) -> Vec<Diagnostic> {
         }
     });
     let problems = read.as_ref().err().map(Error::problems).unwrap_or_default();
-    let refusals = problems.iter().map(|problem| Finding {
+    let refusals = problems.iter().map(|problem| CronFinding {
         code: problem.code(),
         span: problem.span.clone(),
         message: problem.to_string(),
@@ -97,7 +98,8 @@ pub(crate) fn findings(subject: &Subject<'_>) -> Vec<Diagnostic> {
         .collect()
 }
 
-struct Finding<'a> {
+/// A note or a problem of the expression.
+struct CronFinding<'a> {
     code: &'static str,
     span: Range<usize>,
     message: String,
@@ -105,26 +107,27 @@ struct Finding<'a> {
     fix: Option<&'a daemon_cron::Replacement>,
 }
 
-fn finding(file: &DaemonFile, text: &Text, found: Finding<'_>) -> Diagnostic {
+fn finding(file: &DaemonFile, text: &Text, found: CronFinding<'_>) -> Diagnostic {
     let code: Code = found
         .code
         .parse()
         .expect("daemon-cron names its problems by diagnostic codes");
     let span = text.place(file.source(), found.span);
     let diagnostic = report(code.number(), span, found.message).with_help(found.help);
-    match found.fix.and_then(|fix| mending(file, text, fix)) {
+    match found.fix.and_then(|fix| file_fix(file, text, fix)) {
         Some(fix) => diagnostic.with_fix(fix),
         None => diagnostic,
     }
 }
 
-/// Carries a fix of the expression over to the file.
-fn mending(file: &DaemonFile, text: &Text, fix: &daemon_cron::Replacement) -> Option<Fix> {
+/// Returns the fix of the file for a replacement in the expression.
+fn file_fix(file: &DaemonFile, text: &Text, fix: &daemon_cron::Replacement) -> Option<Fix> {
     let source = file.source();
     let mut value = text.value.clone();
     let old = value.get(fix.span.clone())?.to_owned();
     value.replace_range(fix.span.clone(), &fix.text);
     let span: Span = text.place(source, fix.span.clone());
+    // A plain value that begins with `*` after the fix would be read as an alias.
     let needs_quotes =
         text.style == Style::Plain && !value.starts_with(|c: char| c.is_ascii_digit());
     if needs_quotes {

@@ -20,66 +20,68 @@ pub use self::private_key::{
     MAX_KEY_BYTES, ends_in_key_beginning, is_open_key_in_base64, open_key,
 };
 
-/// How the text after a known beginning has to go on to be a token.
+/// The required form of the text after the beginning of a token.
 #[derive(Clone, Copy)]
-enum Shape {
-    /// At least so many letters, digits or underscores.
+enum TokenShape {
+    /// A minimum number of letters, digits or underscores.
     Word(usize),
-    /// At least so many letters, digits, underscores or hyphens.
+    /// A minimum number of letters, digits, underscores or hyphens.
     Dashed(usize),
-    /// Exactly so many capitals or digits.
+    /// An exact number of capitals or digits.
     Capitals(usize),
-    /// Three parts of base64url with points between.
+    /// Three parts of base64url, separated by points.
     Jwt,
     /// A header that ends in `PRIVATE KEY-----`.
     Pem,
-    /// A path of letters, digits and slashes.
+    /// A minimum number of letters, digits, underscores or slashes.
     Path(usize),
 }
 
-const SHAPES: &[(&str, &str, Shape)] = &[
-    ("ghp_", "a GitHub token", Shape::Word(30)),
-    ("gho_", "a GitHub token", Shape::Word(30)),
-    ("ghu_", "a GitHub token", Shape::Word(30)),
-    ("ghs_", "a GitHub token", Shape::Word(30)),
-    ("ghr_", "a GitHub token", Shape::Word(30)),
-    ("github_pat_", "a GitHub token", Shape::Word(22)),
-    ("glpat-", "a GitLab token", Shape::Dashed(20)),
-    ("xoxa-", "a Slack token", Shape::Dashed(10)),
-    ("xoxb-", "a Slack token", Shape::Dashed(10)),
-    ("xoxc-", "a Slack token", Shape::Dashed(10)),
-    ("xoxe-", "a Slack token", Shape::Dashed(10)),
-    ("xoxp-", "a Slack token", Shape::Dashed(10)),
-    ("xoxr-", "a Slack token", Shape::Dashed(10)),
-    ("xoxs-", "a Slack token", Shape::Dashed(10)),
-    ("xapp-", "a Slack token", Shape::Dashed(10)),
+// Beginning, description, and the form of the rest. The minimum lengths are at most those of tokens in
+// use, so that no real token is missed.
+const SHAPES: &[(&str, &str, TokenShape)] = &[
+    ("ghp_", "a GitHub token", TokenShape::Word(30)),
+    ("gho_", "a GitHub token", TokenShape::Word(30)),
+    ("ghu_", "a GitHub token", TokenShape::Word(30)),
+    ("ghs_", "a GitHub token", TokenShape::Word(30)),
+    ("ghr_", "a GitHub token", TokenShape::Word(30)),
+    ("github_pat_", "a GitHub token", TokenShape::Word(22)),
+    ("glpat-", "a GitLab token", TokenShape::Dashed(20)),
+    ("xoxa-", "a Slack token", TokenShape::Dashed(10)),
+    ("xoxb-", "a Slack token", TokenShape::Dashed(10)),
+    ("xoxc-", "a Slack token", TokenShape::Dashed(10)),
+    ("xoxe-", "a Slack token", TokenShape::Dashed(10)),
+    ("xoxp-", "a Slack token", TokenShape::Dashed(10)),
+    ("xoxr-", "a Slack token", TokenShape::Dashed(10)),
+    ("xoxs-", "a Slack token", TokenShape::Dashed(10)),
+    ("xapp-", "a Slack token", TokenShape::Dashed(10)),
     (
         "hooks.slack.com/services/",
         "a Slack webhook address",
-        Shape::Path(20),
+        TokenShape::Path(20),
     ),
-    ("AKIA", "an AWS access key", Shape::Capitals(16)),
-    ("ASIA", "an AWS access key", Shape::Capitals(16)),
-    ("lin_api_", "a Linear key", Shape::Word(20)),
-    ("lin_oauth_", "a Linear token", Shape::Word(20)),
-    ("lin_wh_", "a Linear webhook secret", Shape::Word(20)),
-    ("sntrys_", "a Sentry token", Shape::Dashed(20)),
-    ("sntryu_", "a Sentry token", Shape::Dashed(20)),
-    ("sk-ant-", "an Anthropic key", Shape::Dashed(16)),
-    ("sk-proj-", "an OpenAI key", Shape::Dashed(16)),
-    ("sk-svcacct-", "an OpenAI key", Shape::Dashed(16)),
-    ("sk-", "an OpenAI key", Shape::Word(20)),
-    ("sk_live_", "a Stripe key", Shape::Word(16)),
-    ("rk_live_", "a Stripe key", Shape::Word(16)),
-    ("whsec_", "a webhook secret", Shape::Word(24)),
-    ("AIza", "a Google key", Shape::Dashed(35)),
-    ("npm_", "an npm token", Shape::Word(36)),
-    ("pypi-", "a PyPI token", Shape::Dashed(50)),
-    ("hf_", "a Hugging Face token", Shape::Word(30)),
-    ("dop_v1_", "a DigitalOcean token", Shape::Word(60)),
-    ("AGE-SECRET-KEY-1", "an age key", Shape::Capitals(50)),
-    ("eyJ", "a JSON Web Token", Shape::Jwt),
-    (KEY_BEGIN, "a private key", Shape::Pem),
+    ("AKIA", "an AWS access key", TokenShape::Capitals(16)),
+    ("ASIA", "an AWS access key", TokenShape::Capitals(16)),
+    ("lin_api_", "a Linear key", TokenShape::Word(20)),
+    ("lin_oauth_", "a Linear token", TokenShape::Word(20)),
+    ("lin_wh_", "a Linear webhook secret", TokenShape::Word(20)),
+    ("sntrys_", "a Sentry token", TokenShape::Dashed(20)),
+    ("sntryu_", "a Sentry token", TokenShape::Dashed(20)),
+    ("sk-ant-", "an Anthropic key", TokenShape::Dashed(16)),
+    ("sk-proj-", "an OpenAI key", TokenShape::Dashed(16)),
+    ("sk-svcacct-", "an OpenAI key", TokenShape::Dashed(16)),
+    ("sk-", "an OpenAI key", TokenShape::Word(20)),
+    ("sk_live_", "a Stripe key", TokenShape::Word(16)),
+    ("rk_live_", "a Stripe key", TokenShape::Word(16)),
+    ("whsec_", "a webhook secret", TokenShape::Word(24)),
+    ("AIza", "a Google key", TokenShape::Dashed(35)),
+    ("npm_", "an npm token", TokenShape::Word(36)),
+    ("pypi-", "a PyPI token", TokenShape::Dashed(50)),
+    ("hf_", "a Hugging Face token", TokenShape::Word(30)),
+    ("dop_v1_", "a DigitalOcean token", TokenShape::Word(60)),
+    ("AGE-SECRET-KEY-1", "an age key", TokenShape::Capitals(50)),
+    ("eyJ", "a JSON Web Token", TokenShape::Jwt),
+    (KEY_BEGIN, "a private key", TokenShape::Pem),
 ];
 
 static BEGINNINGS: LazyLock<AhoCorasick> = LazyLock::new(|| {
@@ -89,10 +91,14 @@ static BEGINNINGS: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .expect("a few dozen short patterns fit every limit of the automaton")
 });
 
-/// Most characters of a token; the longest in use have a few thousand.
+// The longest tokens in use, JSON Web Tokens, have a few thousand characters.
 const MAX_TOKEN_CHARS: usize = 8_192;
 
-/// Names a thing in a text that looks like a token or a private key, as it is or in base64: `a GitHub token`.
+/// Returns a description of the first token or private key in `text`, such as `a GitHub token`.
+///
+/// Tokens in base64 are found too. Returns `None` if there is no token.
+///
+/// # Examples
 ///
 /// ```
 /// let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
@@ -105,7 +111,7 @@ pub fn find_secret(text: &str) -> Option<&'static str> {
     found.map(|token| token.what)
 }
 
-/// Finds tokens as they are and in base64, in the order of their places.
+/// Finds plain and base64-encoded tokens, ordered by position.
 fn all_tokens(text: &str) -> Vec<Token> {
     let mut acc: Vec<Token> = tokens(text).collect();
     acc.append(&mut encoded_tokens(text));
@@ -113,9 +119,12 @@ fn all_tokens(text: &str) -> Vec<Token> {
     acc
 }
 
-/// Writes a text without what looks like a token or a private key, as it is or in base64; `None` where nothing does.
+/// Returns `text` without tokens and private keys, or `None` if it contains none of them.
 ///
-/// Of a private key only the first line is known, so that everything after it goes too.
+/// Each one is replaced by its description in brackets. Everything after the first line of a private
+/// key is removed. Tokens in base64 are removed too.
+///
+/// # Examples
 ///
 /// ```
 /// let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
@@ -127,6 +136,7 @@ pub fn without_secrets(text: &str) -> Option<String> {
     let mut acc = String::new();
     let mut at = 0;
     for token in all_tokens(text) {
+        // A plain token and an encoded one can overlap. Both are removed as one.
         if token.range.start < at {
             at = at.max(token.range.end);
             continue;
@@ -146,11 +156,13 @@ pub fn without_secrets(text: &str) -> Option<String> {
     Some(acc)
 }
 
-/// Returns where in a text something looks like a token or a private key, in the order of the places.
+/// Returns the byte ranges of tokens and private keys in `text`, ordered by position.
 ///
-/// A private key reaches to the line that ends it, or over the 16 KiB in which that line was not found. What looks like one
-/// after decoding it from base64 is found too: in either alphabet, at every alignment, across line breaks; its range includes
-/// every character that encodes a part of it.
+/// A private key extends to its last line, or over 16 KiB if there is no last line within them. Tokens
+/// and keys in base64 are found in both alphabets, at every alignment and across line breaks. Their
+/// range includes every character that encodes a part of them.
+///
+/// # Examples
 ///
 /// ```
 /// let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
@@ -164,7 +176,10 @@ pub fn secret_ranges(text: &str) -> Vec<Range<usize>> {
     acc
 }
 
-/// Returns the end of the token or private key that a text begins with.
+/// Returns the end of the token or private key at the start of `text`, or `None` if `text` begins with
+/// something else.
+///
+/// # Examples
 ///
 /// ```
 /// let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
@@ -192,14 +207,16 @@ pub fn secret_at_start(text: &str) -> Option<usize> {
     )
 }
 
-/// Reports whether a text contains the first characters of a token, such as `ghp_`, unencoded or in base64.
+/// Returns `true` if `text` contains the first characters of a token, such as `ghp_`, plain or in
+/// base64.
 ///
-/// A caller that reads a text in pieces keeps such a piece: the rest of the token can be in the next one.
+/// A caller that reads text in pieces keeps such a piece, because the rest of the token can be in the
+/// next one.
 pub fn may_begin_secret(text: &str) -> bool {
     BEGINNINGS.is_match(text) || encoded::may_begin(text)
 }
 
-/// Returns the range of a token; a private key reaches to the line that ends it.
+/// Returns the range of a token. That of a private key extends to its last line.
 fn whole(text: &str, token: &Token) -> Range<usize> {
     match token.what {
         "a private key" => token.range.start..end_of_key(text, token.range.end),
@@ -215,27 +232,27 @@ pub(crate) fn secret(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
         let span = Span::new(start, found.range.end);
         acc.push(
             report(700, span, format!("`{shown}…` looks like {}", found.what))
-                .with_help("revoke it, then remove it; the operator hands secrets to the runtime"),
+                .with_help("revoke it, then remove it; the operator passes secrets to the runtime"),
         );
     }
 }
 
-/// Something that looks like a token.
+/// A probable token.
 pub(super) struct Token {
     pub(super) range: Range<usize>,
-    /// How many of its first bytes a message may show.
+    /// The number of bytes at its start that a message may contain.
     n_shown: usize,
     what: &'static str,
 }
 
-/// Finds unencoded tokens, in the order of their places.
+/// Finds plain tokens, ordered by position.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = Token> + '_ {
     BEGINNINGS.find_iter(text).filter_map(|found| {
         let &(beginning, what, shape) = SHAPES.get(found.pattern().as_usize())?;
         let range = found.range();
         let before = text.get(..range.start)?.chars().next_back();
-        if beginning.starts_with(char::is_alphanumeric) && before.is_some_and(|c| shape.goes_on(c))
-        {
+        // `risk-assessment` contains `sk-`, but no token begins in the middle of a word.
+        if beginning.starts_with(char::is_alphanumeric) && before.is_some_and(|c| shape.joins(c)) {
             return None;
         }
         let length = shape.length(text.get(range.end..)?)?;
@@ -248,10 +265,9 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Token> + '_ {
     })
 }
 
-impl Shape {
-    /// Reports whether a token after `before` would be the tail of something longer, as in
-    /// `risk-assessment`.
-    fn goes_on(self, before: char) -> bool {
+impl TokenShape {
+    /// Returns `true` if a token directly after `before` is part of a longer word.
+    fn joins(self, before: char) -> bool {
         let joins = match self {
             Self::Word(_) | Self::Path(_) | Self::Pem => "_",
             Self::Dashed(_) | Self::Capitals(_) | Self::Jwt => "_-.",
@@ -259,7 +275,7 @@ impl Shape {
         before.is_alphanumeric() || joins.contains(before)
     }
 
-    /// Returns how many bytes of `rest` belong to the token, or `None` when this is none.
+    /// Returns the number of bytes of `rest` that belong to the token, or `None` if it is not a token.
     fn length(self, rest: &str) -> Option<usize> {
         match self {
             Self::Word(least) => random(run(rest, "_"), least),
@@ -287,7 +303,9 @@ fn run<'a>(text: &'a str, joins: &str) -> &'a str {
     })
 }
 
-/// Accepts a run that is long enough and not a row of one character, as in `ghp_xxxx…`.
+/// Returns the length of a run if it is long enough and has different characters.
+///
+/// `ghp_xxxx…` is an example in a document, not a token.
 fn random(run: &str, least: usize) -> Option<usize> {
     let first = run.bytes().next()?;
     (run.len() >= least && run.bytes().any(|byte| byte != first)).then_some(run.len())

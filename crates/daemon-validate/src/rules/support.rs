@@ -1,4 +1,4 @@
-//! D500 to D504: the directory beside the file.
+//! D500 to D504: the support files in the daemon's directory.
 
 use std::collections::BTreeSet;
 
@@ -9,16 +9,16 @@ use crate::prose::leading;
 use crate::report::report;
 use crate::{Subject, SupportEntry, SupportKind};
 
-/// Most files of a support tree.
+/// The maximum number of files of a support tree.
 pub const MAX_SUPPORT_FILES: usize = 200;
-/// Most bytes of one support file.
+/// The maximum size of a support file in bytes.
 pub const MAX_SUPPORT_FILE_BYTES: u64 = 1024 * 1024;
-/// Most bytes of all support files together.
+/// The maximum size of all support files together in bytes.
 pub const MAX_SUPPORT_BYTES: u64 = 8 * 1024 * 1024;
-/// Most directories above a support file, the daemon's own not counted.
+/// The maximum number of directories between the daemon's directory and a support file.
 pub const MAX_SUPPORT_DEPTH: usize = 8;
 
-/// Most characters of a path that a text names; a longer one is no path.
+// Longer runs of path characters are not paths.
 const MAX_PATH_CHARS: usize = 1_024;
 
 /// The directories whose content belongs to the daemon.
@@ -50,6 +50,8 @@ fn path_fault(path: &[u8]) -> Option<&'static str> {
     if path.starts_with('/') || path.split('/').any(|part| matches!(part, ".." | "." | "")) {
         Some("leads out of the daemon's directory")
     } else if path.chars().any(char::is_control) {
+        // The name goes into the context, listings and logs, where a line break would read as
+        // something else.
         Some("has a control character in its name")
     } else {
         None
@@ -57,7 +59,7 @@ fn path_fault(path: &[u8]) -> Option<&'static str> {
 }
 
 pub(crate) fn entry(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
-    let mut strangers = BTreeSet::new();
+    let mut foreign = BTreeSet::new();
     for entry in entries(subject) {
         let Ok(path) = std::str::from_utf8(&entry.path) else {
             continue;
@@ -67,10 +69,10 @@ pub(crate) fn entry(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
         let is_tree = TREES.contains(&top) && (is_below || entry.kind != SupportKind::File);
         let is_file = path == "DAEMON.md";
         if !is_tree && !is_file && !matches!(top, "" | "." | "..") {
-            strangers.insert(top);
+            foreign.insert(top);
         }
     }
-    for name in strangers {
+    for name in foreign {
         let message = if TREES.contains(&name) {
             format!("`{name}` is a file, not a directory")
         } else {
@@ -86,6 +88,7 @@ pub(crate) fn entry(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
 
 pub(crate) fn script_mode(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     for entry in entries(subject).filter(|entry| entry.kind == SupportKind::File) {
+        // Without permission bits it is unknown whether a file can be executed.
         let Some(permissions) = entry.permissions else {
             continue;
         };
@@ -97,6 +100,7 @@ pub(crate) fn script_mode(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
             .split(|&byte| byte == b'\n')
             .next()
             .unwrap_or_default();
+        // The kernel reads the carriage return as part of the interpreter's name.
         if has_hashbang && first_line.ends_with(b"\r") {
             acc.push(
                 report(
@@ -140,11 +144,12 @@ pub(crate) fn script_mode(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A script by its name, with a first line that names no interpreter.
+/// Returns `true` for a file with the name of a script and a first line without `#!`.
 fn is_bare_script(entry: &SupportEntry) -> bool {
     const ENDINGS: &[&[u8]] = &[b".sh", b".bash", b".py", b".rb", b".pl", b".js", b".mjs"];
     entry.path.starts_with(b"scripts/")
         && ENDINGS.iter().any(|ending| entry.path.ends_with(ending))
+        // An empty head means that the file was not read.
         && !entry.head.is_empty()
         && !entry.head.starts_with(b"#!")
 }
@@ -159,10 +164,10 @@ pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     if !mentions.is_empty() {
         paths.sort_unstable();
     }
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for span in mentions {
         let path = text.get(span.range()).unwrap_or_default();
-        if !holds(&paths, path) && told.insert(path) {
+        if !has_entry(&paths, path) && reported.insert(path) {
             acc.push(
                 report(
                     503,
@@ -175,8 +180,8 @@ pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Reports whether sorted paths hold a file, or anything in a directory, of this name.
-fn holds(paths: &[&[u8]], path: &str) -> bool {
+/// Returns `true` if the sorted paths contain `path` or an entry below it.
+fn has_entry(paths: &[&[u8]], path: &str) -> bool {
     let below = format!("{path}/");
     let next = paths.partition_point(|other| *other < below.as_bytes());
     paths.binary_search(&path.as_bytes()).is_ok()
@@ -185,7 +190,7 @@ fn holds(paths: &[&[u8]], path: &str) -> bool {
             .is_some_and(|other| other.starts_with(below.as_bytes()))
 }
 
-/// Finds the support files a text names, each as a path below the daemon's directory.
+/// Finds the paths of support files in a file, relative to the daemon's directory.
 fn mentions<'a>(text: &'a str, directory: Option<&'a str>) -> Vec<Span> {
     let mut acc = Vec::new();
     for tree in TREES {
@@ -198,6 +203,7 @@ fn mentions<'a>(text: &'a str, directory: Option<&'a str>) -> Vec<Span> {
             let path = leading(rest, MAX_PATH_CHARS, |c| {
                 c.is_alphanumeric() || "/._-".contains(c)
             });
+            // A pattern such as `scripts/*.sh` names no single file.
             let tail = path.trim_end_matches(['.', '-', '/']);
             let is_pattern = rest
                 .get(path.len()..)
@@ -211,7 +217,7 @@ fn mentions<'a>(text: &'a str, directory: Option<&'a str>) -> Vec<Span> {
     acc
 }
 
-/// A path that goes on from another name, as in `tools/scripts/x`, is not the daemon's own.
+/// Returns `true` if a path begins after `before`. In `tools/scripts/x` it does not begin at `scripts`.
 fn begins_a_path(before: &str, directory: Option<&str>) -> bool {
     let bare = before.strip_suffix("./").unwrap_or(before);
     let own = directory.is_some_and(|name| {
@@ -228,7 +234,7 @@ pub(crate) fn size(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let mut push = |message: String| {
         acc.push(
             report(504, Span::at(0), message)
-                .with_help("trim it; what lies beyond is left out of a run"),
+                .with_help("trim it; a run gets no files above the limit"),
         );
     };
     let mut too_deep = None;
@@ -237,6 +243,7 @@ pub(crate) fn size(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
         n_files += 1;
         n_bytes = n_bytes.saturating_add(entry.size);
         let n_above = entry.path.iter().filter(|&&byte| byte == b'/').count();
+        // One example suffices: files that are too deep usually share a directory.
         if n_above > MAX_SUPPORT_DEPTH {
             too_deep.get_or_insert(entry);
         }
@@ -279,7 +286,7 @@ fn entries<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a SupportEntry> 
     subject.support().unwrap_or_default().iter()
 }
 
-/// Prints a path on one line, whatever its bytes are.
+/// Returns any path as one line of text.
 fn shown(path: &[u8]) -> String {
     String::from_utf8_lossy(path).escape_debug().to_string()
 }

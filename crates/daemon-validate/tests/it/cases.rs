@@ -1,9 +1,9 @@
-//! The cases of each code, by what they are about.
+//! The cases of each code, grouped by the part of the file.
 
 use super::CLEAN;
 
-/// A code, an input, the words its finding stands at, and a near miss. An input is a whole file,
-/// or a part of a front matter that is completed with what it does not name.
+/// A code, an input with a diagnostic, the words at its span, and a similar input without it. An input
+/// is a whole file or a part of a front matter, to which the missing fields are added.
 pub(super) type Case = (&'static str, &'static str, &'static str, &'static str);
 
 const FRAME: &[Case] = &[

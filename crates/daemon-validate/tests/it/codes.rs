@@ -1,4 +1,4 @@
-//! For each code an input that has it, at the right place, and a near miss that has not.
+//! Each code with an input that has it, at the right span, and a similar input that does not.
 
 use daemon_spec::{Severity, parse};
 use daemon_validate::{
@@ -9,7 +9,7 @@ use daemon_validate::{
 use super::{CLEAN, cases, codes, completed, file, lint, read, shown};
 
 #[test]
-fn a_finding_stands_at_the_words_it_is_about_and_near_misses_have_none() {
+fn each_code_is_reported_at_its_words_and_not_for_a_similar_input() {
     let mut wrong = Vec::new();
     for (code, bad, words, miss) in cases::all() {
         let bad = file(bad);
@@ -35,12 +35,12 @@ fn a_finding_stands_at_the_words_it_is_about_and_near_misses_have_none() {
 }
 
 #[test]
-fn findings_come_by_place_all_at_once_with_messages_and_help() {
+fn all_diagnostics_are_reported_in_order_with_messages_and_help() {
     let text = "---\nid: Reviews\npurpose:\nwatch: when a pull request is opened\nschedule: \"61 5/2 * * MON\"\nroutines:\n  - 7\ncolour: red\n---\n";
     expect_test::expect![[r##"
         error D111 2:5 [Reviews] `id` is `Reviews`, the directory is `pr-helper` | rename either, so that they agree
         advice D112 2:5 [Reviews] `Reviews` is not lower-case kebab of at most 64 characters | for example `reviews`
-        error D120 3:1 [purpose] `purpose` is empty, not a string | say in one sentence which outcome the daemon exists for
+        error D120 3:1 [purpose] `purpose` is empty, not a string | write one sentence that names the outcome of the daemon
         error D130 4:8 [when a pull request is opened] `watch` is text, not a list | write one entry a line, each after `- `
         error D203 5:12 [61] minute 61 is out of range | 0–59
         error D205 5:15 [5/2] `5/2` has a step on a single value; a step needs `*` or a range | `5-23/2`
@@ -52,7 +52,7 @@ fn findings_come_by_place_all_at_once_with_messages_and_help() {
 }
 
 #[test]
-fn bytes_that_are_no_text_have_one_finding_and_a_place() {
+fn a_file_that_is_not_utf8_has_one_diagnostic_with_a_span() {
     for bytes in [
         &b"---\nid: \xff\n---\n"[..],
         b"---\nid: \xc0\xaf\n---\n",
@@ -69,7 +69,7 @@ fn bytes_that_are_no_text_have_one_finding_and_a_place() {
 }
 
 #[test]
-fn a_token_and_an_assigned_secret_are_not_repeated_in_the_message() {
+fn messages_do_not_contain_a_token_or_an_assigned_secret() {
     let text = completed(
         "routines:\n  - use ghp_0123456789abcdefghijABCDEFGHIJ456789\n  - use password = hunter2",
     );
@@ -82,7 +82,7 @@ fn a_token_and_an_assigned_secret_are_not_repeated_in_the_message() {
 }
 
 #[test]
-fn the_profile_decides_how_much_a_finding_weighs() {
+fn the_profile_determines_the_severity() {
     let text = completed("id: PR Helper\ncolour: red\nwatch:\n  - x");
     let parse = read(&text);
     let weights = |profile| -> Vec<(String, Severity)> {
@@ -107,7 +107,7 @@ fn the_profile_decides_how_much_a_finding_weighs() {
             named("D100", Severity::Error)
         ]
     );
-    // Registration goes by the format's own text, whatever profile was asked for.
+    // Registration uses the severities of `spec`, independently of the selected profile.
     assert!(registrable(&validate(
         &Subject::new(&parse),
         Profile::Strict
@@ -115,7 +115,7 @@ fn the_profile_decides_how_much_a_finding_weighs() {
 }
 
 #[test]
-fn a_condition_that_cannot_wake_does_not_stop_registration() {
+fn a_condition_that_cannot_wake_does_not_prevent_registration() {
     let parse = read(CLEAN);
     let verdicts = [ConditionVerdict::new(ConditionStatus::Vague)];
     let found = validate(
@@ -129,7 +129,7 @@ fn a_condition_that_cannot_wake_does_not_stop_registration() {
 }
 
 #[test]
-fn a_clock_change_is_noted_in_the_zone_of_the_schedule_only() {
+fn a_clock_change_is_noted_only_in_the_zone_of_the_schedule() {
     let text = completed("schedule: 30 2 * * *");
     let parse = read(&text);
     let zone = daemon_cron::Zone::new(jiff::tz::TimeZone::get("America/New_York").unwrap());
@@ -149,7 +149,7 @@ fn a_clock_change_is_noted_in_the_zone_of_the_schedule_only() {
 }
 
 #[test]
-fn either_day_prints_the_next_ticks_when_the_instant_is_known() {
+fn two_restricted_day_fields_print_the_next_ticks_if_the_time_is_known() {
     let text = completed("schedule: 0 0 13 * 5");
     let parse = read(&text);
     let now = "2026-11-20T00:00:00Z".parse().unwrap();
@@ -164,7 +164,7 @@ fn either_day_prints_the_next_ticks_when_the_instant_is_known() {
 }
 
 #[test]
-fn a_file_where_no_runtime_looks_is_misplaced() {
+fn a_file_at_a_path_that_no_runtime_reads_is_misplaced() {
     let parse = read(CLEAN);
     for (path, is_misplaced) in [
         (".agents/daemons/pr-helper/DAEMON.md", false),
@@ -184,7 +184,7 @@ fn a_file_where_no_runtime_looks_is_misplaced() {
 }
 
 #[test]
-fn two_daemons_of_one_name_are_reported_at_both_and_case_does_not_tell_them_apart() {
+fn daemons_with_equal_ids_are_reported_for_both_files_ignoring_case() {
     let files = [
         "id: triage\n",
         "id: other\n",
@@ -210,7 +210,7 @@ fn two_daemons_of_one_name_are_reported_at_both_and_case_does_not_tell_them_apar
 }
 
 #[test]
-fn a_flood_of_one_finding_is_counted_instead_of_listed() {
+fn diagnostics_of_a_code_above_the_limit_are_counted() {
     let text = format!("{CLEAN}{}", "/home/ana \n".repeat(1_000));
     let found = lint(&text);
     assert_eq!(found.len(), daemon_validate::MAX_PER_CODE);
@@ -221,7 +221,7 @@ fn a_flood_of_one_finding_is_counted_instead_of_listed() {
 }
 
 #[test]
-fn every_code_is_met_by_some_test() {
+fn every_code_has_a_test() {
     let by_table = cases::all();
     let elsewhere = [
         "D000", // the caller's, who opens files

@@ -1,8 +1,10 @@
-//! What is said about conditions, from verdicts made by hand.
+//! Diagnostics of conditions, from constructed verdicts.
 
 use std::ops::Range;
 
-use daemon_validate::{ConditionStatus, ConditionVerdict, Correction, Profile, Subject, validate};
+use daemon_validate::{
+    ConditionStatus, ConditionVerdict, Profile, SpellingCorrection, Subject, validate,
+};
 use expect_test::{Expect, expect};
 
 use super::{codes, completed, read, shown};
@@ -34,7 +36,7 @@ fn suggesting(status: ConditionStatus, suggestion: &str) -> ConditionVerdict {
 }
 
 #[test]
-fn each_status_that_cannot_wake_has_its_code_and_its_way_out() {
+fn each_status_that_cannot_wake_has_a_code_and_help() {
     check(
         "watch:\n  - when the repo needs attention\n  - when CI is red\n  - every morning\n  - idle for 3 days\n  - when a Jira ticket moves\n  - when a pull request is opened",
         &[
@@ -48,7 +50,7 @@ fn each_status_that_cannot_wake_has_its_code_and_its_way_out() {
         expect![[r#"
             error D300 3:5 [when the repo needs attention] `when the repo needs attention` names no event | name an event, such as `when an issue is created`
             error D301 4:5 [when CI is red] `when CI is red` is a state, not an event | watch the event that changes it, such as `when a check run fails`, or use `schedule`
-            warning D302 5:5 [every morning] `every morning` is a time, not an event | say it in the schedule: `schedule: "0 9 * * *"`
+            warning D302 5:5 [every morning] `every morning` is a time, not an event | write it as `schedule: "0 9 * * *"`
             warning D303 6:5 [idle for 3 days] `idle for 3 days` is elapsed time, not an event | wake on `schedule: "0 9 * * *"` and let a routine check for it
             warning D304 7:5 [when a Jira ticket moves] no known source emits `when a Jira ticket moves` | the sources are GitHub, Linear, Slack, Sentry and git
         "#]],
@@ -56,35 +58,35 @@ fn each_status_that_cannot_wake_has_its_code_and_its_way_out() {
 }
 
 #[test]
-fn without_a_condition_or_a_schedule_that_can_wake_a_daemon_is_inert() {
+fn a_daemon_that_nothing_can_wake_is_inert() {
     check(
         "watch:\n  - when life is good",
         &[status(Vague)],
         expect![[r#"
-            warning D310 2:1 [watch] nothing can wake this daemon here | see what is said about its conditions
-            error D301 3:5 [when life is good] `when life is good` is a state, not an event | watch the event that changes it, or look at it on a `schedule`
+            warning D310 2:1 [watch] nothing can wake this daemon here | see the diagnostics of its conditions
+            error D301 3:5 [when life is good] `when life is good` is a state, not an event | watch the event that changes it, or check it on a `schedule`
         "#]],
     );
     check(
         "watch:\n  - when life is good\nschedule: 0 9 * * *",
         &[status(Vague)],
         expect![[r#"
-            error D301 3:5 [when life is good] `when life is good` is a state, not an event | watch the event that changes it, or look at it on a `schedule`
+            error D301 3:5 [when life is good] `when life is good` is a state, not an event | watch the event that changes it, or check it on a `schedule`
         "#]],
     );
     check(
         "watch:\n  - when life is good\nschedule: 0 9 31 2 *",
         &[status(Vague)],
         expect![[r#"
-            warning D310 2:1 [watch] nothing can wake this daemon here | see what is said about its conditions
-            error D301 3:5 [when life is good] `when life is good` is a state, not an event | watch the event that changes it, or look at it on a `schedule`
+            warning D310 2:1 [watch] nothing can wake this daemon here | see the diagnostics of its conditions
+            error D301 3:5 [when life is good] `when life is good` is a state, not an event | watch the event that changes it, or check it on a `schedule`
             warning D210 4:11 [0 9 31 2 *] no such date: 31 February | the nearest day that exists is 29: `0 9 29 2 *`
         "#]],
     );
 }
 
 #[test]
-fn a_state_is_told_from_other_lines_without_an_event() {
+fn a_state_is_distinguished_from_other_lines_without_an_event() {
     for (condition, code) in [
         ("when code quality is low", "D301"),
         ("when main has been broken for more than 30 minutes", "D301"),
@@ -110,7 +112,7 @@ fn a_state_is_told_from_other_lines_without_an_event() {
 }
 
 #[test]
-fn words_that_were_not_understood_are_shown_where_they_stand() {
+fn words_that_were_not_understood_are_reported_at_their_span() {
     let verdict = ConditionVerdict {
         remainder: vec![20..33, 44..51],
         ..status(Partial)
@@ -126,7 +128,7 @@ fn words_that_were_not_understood_are_shown_where_they_stand() {
 }
 
 #[test]
-fn contradictions_overlaps_instructions_and_loops_are_named() {
+fn contradictions_overlaps_instructions_and_loops_are_reported() {
     check(
         "watch:\n  - 5\n  - when a draft that is no draft is opened\n  - when a PR is opened\n  - when a pull request is opened, greet",
         &[
@@ -148,7 +150,7 @@ fn contradictions_overlaps_instructions_and_loops_are_named() {
         expect![[r#"
             error D131 3:5 [5] entry 1 of `watch` is a number, not text | quote it
             warning D306 4:12 [draft] no event can satisfy this condition | these exclude each other: `draft`, `is no draft`
-            advice D311 5:5 [when a PR is opened] its own output could match `when a PR is opened` | a daemon never wakes on its own marked output here; narrow it for others
+            advice D311 5:5 [when a PR is opened] its own output could match `when a PR is opened` | here a daemon never wakes on its own marked output; narrow it for other runtimes
             advice D601 5:5 [when a PR is opened] the format gives no example of what `when a PR is opened` names | other runtimes may not know `slack message`, `git delete`; see docs/portability.md
             warning D307 6:5 [when a pull request is opened, greet] this means the same as entry 3 of `watch` | delete one
             advice D308 6:36 [greet] `greet` is an instruction inside a condition | move it to `routines`
@@ -157,10 +159,10 @@ fn contradictions_overlaps_instructions_and_loops_are_named() {
 }
 
 #[test]
-fn a_misspelt_word_can_be_accepted_where_it_stands() {
+fn the_spelling_of_a_misspelt_word_can_be_fixed() {
     let condition = "when a pull request is sychronized";
     let start = condition.find("sychronized").unwrap();
-    let correction = Correction {
+    let correction = SpellingCorrection {
         range: start..condition.len(),
         spelling: "synchronized".to_owned(),
     };
@@ -194,7 +196,7 @@ fn hostile_verdicts_and_conditions_do_not_panic() {
         contradiction: vec![range(9_999, 10_000)],
         instruction: Some(range(3, 1)),
         same_as: Some(77),
-        corrections: vec![Correction {
+        corrections: vec![SpellingCorrection {
             range: 1..3,
             spelling: "\n".to_owned(),
         }],

@@ -1,11 +1,11 @@
-//! Fixes remove their finding, leave the rest alone, and come to an end.
+//! Fixes remove their diagnostic, change nothing else, and terminate.
 
 use daemon_spec::{Diagnostic, Fix, apply_fixes};
-use daemon_validate::{Mend, rules};
+use daemon_validate::{Fixability, rules};
 
 use super::{codes, completed, file, lint, read};
 
-/// A code, what it is found in, and what its fix makes of that.
+/// A code, an input with a diagnostic, and the input after its fix.
 const FIXES: &[(&str, &str, &str)] = &[
     (
         "D101",
@@ -101,7 +101,7 @@ const FIXES: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn a_fix_removes_its_finding_and_touches_nothing_else() {
+fn a_fix_removes_its_diagnostic_and_changes_nothing_else() {
     for (code, before, after) in FIXES {
         let before = file(before);
         let found = lint(&before);
@@ -111,7 +111,7 @@ fn a_fix_removes_its_finding_and_touches_nothing_else() {
         let fix = first.and_then(|one| one.fix.as_ref());
         let fix = fix.unwrap_or_else(|| panic!("{code} has no fix in\n{before}\n{found:#?}"));
         let fixed = text_after(&before, [fix]);
-        // What stands around the changed part is the same text on both sides.
+        // The text before and after the changed part is the same.
         let rest = |text: &str| text.rsplit_once("\n---\n").map(|(_, body)| body.to_owned());
         assert!(
             fixed.starts_with(&format!("---\n{after}\n")),
@@ -148,7 +148,7 @@ fn a_missing_id_is_added_with_the_line_ends_of_the_file() {
 }
 
 #[test]
-fn a_fix_that_would_make_a_duplicate_or_lose_words_is_not_offered() {
+fn no_fix_duplicates_a_key_or_loses_words() {
     for (code, text) in [
         ("D101", completed("deny: [a b]\ndisallowed: [c d]")),
         (
@@ -173,7 +173,7 @@ fn a_fix_that_would_make_a_duplicate_or_lose_words_is_not_offered() {
 }
 
 #[test]
-fn fixing_everything_ends_and_leaves_nothing_that_can_be_fixed() {
+fn fixing_everything_terminates_without_remaining_fixes() {
     let mut text = "\u{feff}---\r\nname: x\r\npurpose: Helps: a lot\r\nwatch: when a PR is opened\r\nschedule: \"0 22-6 * * MON\"\r\nroutines:\r\n  - 7\r\n  - ''\r\n  - 7\r\ndeny: []\r\n---\r\nKeep\u{200b} this.\r\n".to_owned();
     for _ in 0..8 {
         let found = lint(&text);
@@ -205,16 +205,22 @@ fn fixing_everything_ends_and_leaves_nothing_that_can_be_fixed() {
 }
 
 #[test]
-fn only_rules_marked_fixable_carry_fixes_and_each_of_those_is_shown_above() {
+fn exactly_the_fixable_rules_have_fixes_in_this_file() {
     for (code, before, _) in FIXES {
         for one in lint(&file(before)) {
             let rule = daemon_validate::rule(one.code).unwrap();
-            assert!(one.fix.is_none() || rule.mend() == Mend::Fixable, "{code}");
+            assert!(
+                one.fix.is_none() || rule.fixability() == Fixability::Fixable,
+                "{code}"
+            );
         }
     }
     let by_reader = ["D004", "D006", "D011", "D012", "D013"];
     let by_verdict = ["D309"];
-    for rule in rules().iter().filter(|rule| rule.mend() == Mend::Fixable) {
+    for rule in rules()
+        .iter()
+        .filter(|rule| rule.fixability() == Fixability::Fixable)
+    {
         let code = rule.code().to_string();
         let is_shown = FIXES.iter().any(|(of, ..)| *of == code)
             || by_reader.contains(&&*code)

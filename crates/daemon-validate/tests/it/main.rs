@@ -1,4 +1,4 @@
-//! The rules over whole files, through the public API only.
+//! Tests of the public API over whole files.
 
 mod cases;
 mod catalogue;
@@ -13,10 +13,10 @@ mod support;
 use daemon_spec::{Diagnostic, Parse, parse};
 use daemon_validate::{Profile, Subject, validate};
 
-/// A file without findings; rules are tested by changing one thing about it.
+/// A file without diagnostics. Tests change one part of it.
 const CLEAN: &str = "---\nid: pr-helper\npurpose: Keeps pull requests ready to merge.\nwatch:\n  - when a pull request is opened\nroutines:\n  - propose clearer titles for pull requests\ndeny:\n  - merge pull requests\n---\n## Policy\n\nKeep changes small.\n";
 
-/// The fields of [`CLEAN`], for front matters that name only what matters.
+/// The fields of [`CLEAN`], to complete a part of a front matter.
 const FIELDS: [(&str, &str); 5] = [
     ("id", "id: pr-helper\n"),
     ("purpose", "purpose: Keeps pull requests ready to merge.\n"),
@@ -28,7 +28,7 @@ const FIELDS: [(&str, &str); 5] = [
     ("deny", "deny:\n  - merge pull requests\n"),
 ];
 
-/// Completes a part of a front matter with the fields it does not have; they come after it.
+/// Adds the missing fields after a part of a front matter.
 fn completed(part: &str) -> String {
     let lines: Vec<&str> = part.lines().collect();
     let rest: String = FIELDS
@@ -46,7 +46,7 @@ fn completed(part: &str) -> String {
     )
 }
 
-/// Completes a part of a front matter; a whole file stays as it is.
+/// Completes a part of a front matter. A whole file is unchanged.
 fn file(input: &str) -> String {
     if input.contains("---\n") || input.starts_with('#') {
         input.to_owned()
@@ -66,7 +66,7 @@ fn lint(text: &str) -> Vec<Diagnostic> {
     )
 }
 
-/// Prints findings one a line: severity, code, place, the words there, message, help.
+/// Prints a diagnostic per line: severity, code, position, words, message and help.
 fn shown(text: &str, found: &[Diagnostic]) -> String {
     let source = read(text).file.into_source();
     let line = |one: &Diagnostic| {

@@ -1,14 +1,14 @@
-//! The table and its pages say the same.
+//! The table agrees with its pages and its index.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use daemon_spec::{Code, Severity};
-use daemon_validate::{Mend, Profile, RuleEntry, page, rules};
+use daemon_validate::{Fixability, Profile, RuleEntry, page, rules};
 
 use super::{codes, completed, lint, shown};
 
-/// Codes whose examples need an interpreter of conditions or something outside the file.
+/// Returns `true` for codes whose examples need verdicts on conditions.
 fn needs_more(code: Code) -> bool {
     matches!(code.number(), 300..=399 | 601)
 }
@@ -30,14 +30,14 @@ fn every_code_has_a_page_and_every_page_a_code() {
 }
 
 #[test]
-fn codes_ascend_and_names_differ() {
+fn codes_are_ascending_and_names_unique() {
     assert!(rules().is_sorted_by_key(RuleEntry::code));
     let names: BTreeSet<&str> = rules().iter().map(RuleEntry::name).collect();
     assert_eq!(names.len(), rules().len());
 }
 
 #[test]
-fn a_page_opens_with_its_title_and_severities_and_ends_with_what_fix_does() {
+fn a_page_begins_with_title_and_severities_and_describes_the_fix() {
     for rule in rules() {
         let spec = rule.severity(Profile::Spec);
         let strict = rule.severity(Profile::Strict);
@@ -50,14 +50,14 @@ fn a_page_opens_with_its_title_and_severities_and_ends_with_what_fix_does() {
         let opening = format!("# {}: {}\n\n{level}\n\n", rule.code(), rule.name());
         assert!(
             rule.page().starts_with(&opening),
-            "{} begins otherwise",
+            "{} does not begin with its title",
             rule.code()
         );
-        let mend = match rule.page().contains("`--fix` leaves it alone.") {
-            true => Mend::ByHand,
-            false => Mend::Fixable,
+        let fixability = match rule.page().contains("`--fix` leaves it alone.") {
+            true => Fixability::ByHand,
+            false => Fixability::Fixable,
         };
-        assert_eq!(mend, rule.mend(), "{}", rule.code());
+        assert_eq!(fixability, rule.fixability(), "{}", rule.code());
         assert!(
             rule.page().lines().any(|line| line.starts_with("`--fix` ")),
             "{}",
@@ -67,12 +67,12 @@ fn a_page_opens_with_its_title_and_severities_and_ends_with_what_fix_does() {
 }
 
 #[test]
-fn the_index_lists_each_rule_as_the_table_has_it() {
+fn the_index_has_a_row_for_each_rule() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors/README.md");
     let index = std::fs::read_to_string(path).unwrap();
     for rule in rules() {
         let code = rule.code();
-        let mark = if rule.mend() == Mend::Fixable {
+        let mark = if rule.fixability() == Fixability::Fixable {
             "✓"
         } else {
             "–"
@@ -89,7 +89,7 @@ fn the_index_lists_each_rule_as_the_table_has_it() {
 }
 
 #[test]
-fn the_bad_example_of_a_page_has_its_code_and_the_good_one_has_not() {
+fn the_bad_example_of_a_page_has_its_code_and_the_good_one_does_not() {
     let mut n_checked = 0;
     let mut wrong = Vec::new();
     for rule in rules().iter().filter(|rule| !needs_more(rule.code())) {
@@ -114,7 +114,7 @@ fn the_bad_example_of_a_page_has_its_code_and_the_good_one_has_not() {
     assert!(n_checked > 90, "only {n_checked} examples were checked");
 }
 
-/// Finds the fenced blocks of a page: what stands after the fence, and the block.
+/// Returns the fenced blocks of a page with their info strings.
 fn examples(page: &str) -> Vec<(&str, String)> {
     let mut acc = Vec::new();
     let mut lines = page.lines();

@@ -1,4 +1,4 @@
-//! What holds of every file.
+//! Properties of every file.
 
 use daemon_spec::{Completeness, Fix, apply_fixes, parse};
 use daemon_validate::{
@@ -9,7 +9,7 @@ use proptest::prelude::{
 };
 use proptest::strategy::{Just, Strategy};
 
-/// Lines that front matters are made of, right and wrong.
+/// Generates valid and invalid lines of front matter.
 fn line() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("---".to_owned()),
@@ -34,14 +34,14 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_are_judged_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn validating_any_bytes_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let parse = parse(bytes);
         let found = validate(&Subject::new(&parse), Profile::Strict);
         prop_assert!(found.is_sorted_by_key(|one| (one.span, one.code)));
     }
 
     #[test]
-    fn places_lie_in_the_file_and_weights_come_from_the_table(text in file()) {
+    fn spans_are_inside_the_file_and_severities_come_from_the_table(text in file()) {
         let parse = parse(text.clone().into_bytes());
         let entries = [SupportEntry::file("scripts/a.sh", 1)];
         let verdict = ConditionVerdict::new(ConditionStatus::Partial);
@@ -62,7 +62,7 @@ proptest! {
     }
 
     #[test]
-    fn fixing_comes_to_an_end_and_never_makes_a_usable_file_unusable(text in file()) {
+    fn fixing_terminates_and_keeps_a_usable_file_usable(text in file()) {
         let mut bytes = text.into_bytes();
         let mut was_usable = false;
         for _ in 0..40 {
@@ -83,9 +83,9 @@ proptest! {
     }
 
     #[test]
-    fn each_single_fix_of_a_file_that_could_be_read_removes_a_finding_of_its_code(text in file()) {
+    fn each_fix_of_a_readable_file_removes_a_diagnostic_of_its_code(text in file()) {
         let before = parse(text.clone().into_bytes());
-        // Around a syntax error or a repeated key, mending one field can bring another to light.
+        // With a syntax error or a repeated key, fixing one field can reveal a problem of another.
         let has_twins = before.diagnostics.iter().any(|one| one.code.number() == 14);
         if has_twins || before.file.completeness() != Completeness::Whole {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Files as people write them are free of findings, and each bad file has its own.
+//! The fixtures: good files have no diagnostics, and each bad file has its code.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ fn sorted(folder: PathBuf) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_file_that_other_tests_change_has_no_findings_under_either_profile() {
+fn the_file_that_other_tests_change_has_no_diagnostics_under_either_profile() {
     assert_eq!(lint(CLEAN), []);
     let parse = super::read(CLEAN);
     assert_eq!(
@@ -50,12 +50,12 @@ fn complete_daemon_files_have_neither_errors_nor_warnings() {
 }
 
 #[test]
-fn each_bad_file_has_the_code_it_is_named_by() {
+fn each_bad_file_has_the_code_in_its_name() {
     let mut n_files = 0;
     for path in sorted(fixtures().join("daemons-bad")) {
         let name = path.file_name().unwrap().to_str().unwrap();
         let code = name.get(..4).unwrap();
-        // What conditions mean is for an interpreter to say.
+        // Codes of conditions need the verdicts of an interpreter.
         if code.starts_with("D3") {
             continue;
         }

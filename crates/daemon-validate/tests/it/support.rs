@@ -1,4 +1,4 @@
-//! The directory beside the file, from entries made by hand.
+//! Diagnostics of the daemon's directory, from constructed entries.
 
 use daemon_validate::{Profile, Subject, SupportEntry, SupportKind, validate};
 use expect_test::{Expect, expect};
@@ -29,7 +29,7 @@ fn script(path: &str, permissions: u32, head: &str) -> SupportEntry {
 }
 
 #[test]
-fn a_usual_tree_has_no_findings() {
+fn an_ordinary_tree_has_no_diagnostics() {
     check(
         CLEAN,
         &[
@@ -46,7 +46,7 @@ fn a_usual_tree_has_no_findings() {
 }
 
 #[test]
-fn what_leads_outside_or_is_no_file_is_an_error() {
+fn entries_that_lead_outside_or_are_not_files_are_errors() {
     check(
         CLEAN,
         &[
@@ -71,7 +71,7 @@ fn what_leads_outside_or_is_no_file_is_an_error() {
 }
 
 #[test]
-fn strangers_beside_the_file_are_named_once() {
+fn entries_outside_the_two_directories_are_reported_once() {
     check(
         CLEAN,
         &[
@@ -89,7 +89,7 @@ fn strangers_beside_the_file_are_named_once() {
 }
 
 #[test]
-fn a_script_that_cannot_start_is_told() {
+fn a_script_that_cannot_start_is_reported() {
     check(
         CLEAN,
         &[
@@ -112,7 +112,7 @@ fn a_script_that_cannot_start_is_told() {
 }
 
 #[test]
-fn files_that_the_text_names_have_to_be_there() {
+fn a_missing_file_that_the_text_names_is_reported() {
     let text = format!(
         "{CLEAN}Run `scripts/run.sh`, ./scripts/gone.sh and scripts/gone.sh.\n\
          Read references/guides/ and references/none/.\n\
@@ -134,7 +134,7 @@ fn files_that_the_text_names_have_to_be_there() {
 }
 
 #[test]
-fn a_tree_over_its_limits_is_told_without_reading_it() {
+fn a_tree_above_its_limits_is_reported_without_reading_it() {
     let mut entries: Vec<SupportEntry> = (0..100_000)
         .map(|n| SupportEntry::file(format!("references/{n}.md"), 100))
         .collect();
@@ -144,10 +144,10 @@ fn a_tree_over_its_limits_is_told_without_reading_it() {
         CLEAN,
         &entries,
         expect![[r#"
-        warning D504 1:1 [] `references/dump.csv` has 10000000000 bytes, more than 1 MiB | trim it; what lies beyond is left out of a run
-        warning D504 1:1 [] the support tree has 100002 files, more than 200 | trim it; what lies beyond is left out of a run
-        warning D504 1:1 [] the support tree has 10010000001 bytes, more than 8 MiB | trim it; what lies beyond is left out of a run
-        warning D504 1:1 [] `references/a/b/c/d/e/f/g/h/i.md` is more than 8 directories deep | trim it; what lies beyond is left out of a run
+        warning D504 1:1 [] `references/dump.csv` has 10000000000 bytes, more than 1 MiB | trim it; a run gets no files above the limit
+        warning D504 1:1 [] the support tree has 100002 files, more than 200 | trim it; a run gets no files above the limit
+        warning D504 1:1 [] the support tree has 10010000001 bytes, more than 8 MiB | trim it; a run gets no files above the limit
+        warning D504 1:1 [] `references/a/b/c/d/e/f/g/h/i.md` is more than 8 directories deep | trim it; a run gets no files above the limit
     "#]],
     );
 
@@ -162,7 +162,7 @@ fn a_tree_over_its_limits_is_told_without_reading_it() {
 }
 
 #[test]
-fn without_a_tree_nothing_is_said_about_it() {
+fn without_entries_nothing_is_reported_about_the_tree() {
     let text = format!("{CLEAN}Run `scripts/run.sh`.\n");
     let parse = read(&text);
     assert_eq!(

@@ -1,6 +1,6 @@
 //! What a provider is asked.
 
-use daemon_lint::Unclear;
+use daemon_lint::UnclearCondition;
 use daemon_watch::phrasings;
 use serde_json::json;
 
@@ -14,7 +14,7 @@ const MOST_PHRASES: usize = 120;
 /// Writes the question about one condition.
 ///
 /// The author's words stand between lines that bear the boundary, as JSON strings: whatever they say, they cannot write a line.
-pub(super) fn prompt(unclear: &Unclear, boundary: u128) -> String {
+pub(super) fn prompt(unclear: &UnclearCondition, boundary: u128) -> String {
     let meaning = &unclear.meaning;
     let left: Vec<&str> = meaning
         .remainder

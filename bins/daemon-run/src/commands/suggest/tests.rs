@@ -8,7 +8,7 @@ use expect_test::{Expect, expect};
 use super::*;
 
 /// Lints one daemon with these conditions, and finds those that are not clear.
-fn unclear(conditions: &[&str]) -> Vec<Unclear> {
+fn unclear(conditions: &[&str]) -> Vec<UnclearCondition> {
     let watch: String = conditions
         .iter()
         .map(|condition| format!("  - {}\n", serde_json::Value::from(*condition)))
@@ -18,7 +18,7 @@ fn unclear(conditions: &[&str]) -> Vec<Unclear> {
     let surroundings = Surroundings {
         directory: "/".into(),
         now: "2026-11-20T09:00:00Z".parse().unwrap(),
-        colour_wish: daemon_lint::ColourWish::Plain,
+        auto_colour: daemon_lint::AutoColour::Plain,
     };
     let mut lint = LintArguments::default();
     lint.stdin = true;

@@ -1,6 +1,6 @@
 //! The cases of a test file, with the place of everything that may be rewritten.
 
-use daemon_event::{Event, SourceText as SourceName};
+use daemon_event::{Event, Source as SourceName};
 use daemon_host::random;
 use daemon_spec::{DocumentNode, NodeValue, Shape, SourceText, Span, YamlDocument};
 use daemon_watch::Status;

@@ -1,20 +1,21 @@
-//! Tokens written in base64.
+//! Tokens in base64.
 //!
-//! A run of base64 characters is decoded only if it contains the encoded beginning of a token, and then as a whole. A run can
-//! begin in the middle of a group of four characters, so all four positions of its first byte are tried as needed.
+//! A run of base64 characters is decoded only if it contains the encoded beginning of a token, and then
+//! as a whole. A run can begin in the middle of a group of four characters, so up to four positions of
+//! its first byte are tried.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::private_key::{KEY_BEGIN, KEY_END, MAX_KEY_BYTES};
-use super::{SHAPES, Shape, Token, tokens};
+use super::{SHAPES, Token, TokenShape, tokens};
 
 const LINE_BREAK: u8 = 64;
 const INDENT: u8 = 65;
 const BACKSLASH: u8 = 66;
 const OTHER: u8 = 67;
 
-/// The class of each byte in base64, standard or URL-safe: its six bits, or one of the constants above.
+/// The class of each byte in standard or URL-safe base64: its six bits, or one of the constants above.
 static KINDS: [u8; 256] = {
     let mut kinds = [OTHER; 256];
     let mut n = 0_u8;
@@ -39,21 +40,22 @@ static KINDS: [u8; 256] = {
     kinds
 };
 
-/// Reports whether a byte is a character of base64, in the standard or the URL-safe alphabet.
+/// Returns `true` if a byte is a character of base64, in the standard or the URL-safe alphabet.
 pub fn is_base64(byte: u8) -> bool {
     KINDS[usize::from(byte)] < LINE_BREAK
 }
 
-/// Bits of the filter's key: three characters, which is what a beginning of three bytes determines at its worst alignment.
+// A beginning of three bytes determines at least three base64 characters at every alignment, and
+// three characters have 18 bits.
 const FILTER_BITS: u32 = 18;
 
-/// The shortest token has 15 bytes, which are 20 characters of base64.
+// The shortest token has 15 bytes, which are 20 characters of base64.
 const SHORTEST_RUN: usize = 20;
 
 /// The base64 characters that a beginning determines at one alignment.
 struct Form {
     sextets: Vec<u8>,
-    /// Bits of the beginning that are in the character before `sextets`.
+    /// The number of bits of the beginning that are in the character before `sextets`.
     n_bits_before: usize,
 }
 
@@ -72,7 +74,7 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
         .collect()
 });
 
-/// One bit per possible group of three characters; set for those that a form begins with.
+/// One bit for each group of three characters. It is set if a form begins with the group.
 static FILTER: LazyLock<Vec<u64>> = LazyLock::new(|| {
     let mut filter = vec![0; 1 << (FILTER_BITS - 6)];
     for form in &*FORMS {
@@ -90,25 +92,25 @@ fn sextet(bytes: &[u8], bit: usize) -> u8 {
     u8::try_from(two >> (10 - bit % 8) & 63).expect("six bits are left")
 }
 
-/// Finds base64-encoded tokens, in the order of their places.
+/// Finds base64-encoded tokens, ordered by position.
 pub(super) fn encoded_tokens(text: &str) -> Vec<Token> {
     let mut acc = Vec::new();
     let mut from = 0;
     while let Some(run) = next_run(text.as_bytes(), from) {
         from = run.end;
-        Run::read(text.as_bytes(), run).tokens(&mut acc);
+        Base64Run::read(text.as_bytes(), run).tokens(&mut acc);
     }
     acc.sort_by_key(|token| token.range.start);
     acc
 }
 
-/// Reports whether a text contains the base64-encoded beginning of a token.
+/// Returns `true` if `text` contains the base64-encoded beginning of a token.
 pub(super) fn may_begin(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut from = 0;
     while from < bytes.len() {
         let (end, begins) = read_run(bytes, from);
-        if matches!(begins, Begins::Here) {
+        if matches!(begins, TokenStart::Found) {
             return true;
         }
         from = end + 1;
@@ -116,23 +118,23 @@ pub(super) fn may_begin(text: &str) -> bool {
     false
 }
 
-/// Reports whether a text is base64 that begins with a private key whose last line is missing.
+/// Returns `true` if `text` is base64 of a private key whose last line is missing.
 pub(super) fn is_open_key(text: &str) -> bool {
     let (end, _) = read_run(text.as_bytes(), 0);
     if end < text.len() {
         return false;
     }
-    let run = Run::read(text.as_bytes(), 0..end);
+    let run = Base64Run::read(text.as_bytes(), 0..end);
     [0, 2, 4].into_iter().any(|first| {
         let decoded = run.decoded(first);
         let rest = decoded.strip_prefix(KEY_BEGIN);
-        rest.and_then(|rest| Shape::Pem.length(rest)).is_some()
+        rest.and_then(|rest| TokenShape::Pem.length(rest)).is_some()
             && decoded.len() <= MAX_KEY_BYTES
             && !decoded.contains(KEY_END)
     })
 }
 
-/// Returns the length of the line break at `at`, if there is one: a plain one, or one escaped as in JSON.
+/// Returns the length of the line break at `at`, which can be escaped as in JSON.
 fn line_break(bytes: &[u8], at: usize) -> Option<usize> {
     match KINDS[usize::from(*bytes.get(at)?)] {
         LINE_BREAK => Some(1),
@@ -141,7 +143,8 @@ fn line_break(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Skips line breaks, each with the indentation of the next line; returns `at` if there is none.
+/// Returns the offset after the line breaks at `at` and the indentation of the next line, or `at`
+/// without a line break.
 fn after_breaks(bytes: &[u8], mut at: usize) -> usize {
     while let Some(length) = line_break(bytes, at) {
         at += length;
@@ -162,37 +165,38 @@ fn next_run(bytes: &[u8], mut from: usize) -> Option<Range<usize>> {
         if last >= bytes.len() {
             return None;
         }
-        // A byte outside base64 within the next 20: no run that is long enough begins before it.
+        // If one of the next 20 bytes ends a run, no run of the minimum length begins before it. Most
+        // text is skipped here without a look at each byte.
         if let Some(end) = (from..=last).rev().find(|at| ends_run(bytes, *at)) {
             from = end + 1;
             continue;
         }
         let (end, begins) = read_run(bytes, from);
         match begins {
-            Begins::Here => return Some(from..end),
-            Begins::Nowhere => from = end + 1,
+            TokenStart::Found => return Some(from..end),
+            TokenStart::NotFound => from = end + 1,
         }
     }
 }
 
 /// Whether a run contains the encoded beginning of a token.
-enum Begins {
-    Here,
-    Nowhere,
+enum TokenStart {
+    Found,
+    NotFound,
 }
 
 /// Returns the end of the run that begins at `start`.
-fn read_run(bytes: &[u8], start: usize) -> (usize, Begins) {
+fn read_run(bytes: &[u8], start: usize) -> (usize, TokenStart) {
     let filter = FILTER.as_slice();
     let (mut at, mut window, mut n_read) = (start, 0_usize, 0_usize);
-    let mut begins = Begins::Nowhere;
+    let mut begins = TokenStart::NotFound;
     while let Some(&byte) = bytes.get(at) {
         let kind = KINDS[usize::from(byte)];
         if kind < 64 {
             window = (window << 6 | usize::from(kind)) & ((1 << FILTER_BITS) - 1);
             n_read += 1;
             if n_read >= 3 && filter[window / 64] >> (window % 64) & 1 == 1 {
-                begins = Begins::Here;
+                begins = TokenStart::Found;
             }
             at += 1;
         } else {
@@ -206,7 +210,7 @@ fn read_run(bytes: &[u8], start: usize) -> (usize, Begins) {
     (at, begins)
 }
 
-/// Reports whether no run can include this byte, judged by its nearest neighbours.
+/// Returns `true` if no run can contain this byte, according to the bytes next to it.
 fn ends_run(bytes: &[u8], at: usize) -> bool {
     let kind = |at: usize| {
         bytes
@@ -216,7 +220,7 @@ fn ends_run(bytes: &[u8], at: usize) -> bool {
     match kind(at) {
         OTHER => true,
         BACKSLASH => line_break(bytes, at).is_none(),
-        // A blank is part of a run only as the indentation after a line break, which may be an escaped one.
+        // A blank is part of a run only as indentation after a line break, which can be escaped.
         INDENT => {
             let before = at.checked_sub(1).map_or(OTHER, kind);
             let is_escaped = at >= 2 && kind(at - 2) == BACKSLASH;
@@ -226,13 +230,13 @@ fn ends_run(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// The characters of a run of base64 and their places in the text.
-struct Run {
+/// The characters of a run of base64 and their offsets in the text.
+struct Base64Run {
     sextets: Vec<u8>,
     places: Vec<usize>,
 }
 
-impl Run {
+impl Base64Run {
     fn read(bytes: &[u8], run: Range<usize>) -> Self {
         let mut acc = Self {
             sextets: Vec::with_capacity(run.len()),
@@ -264,7 +268,8 @@ impl Run {
             }
             let rest = self.sextets.get(at..).unwrap_or_default();
             for form in FORMS.iter().filter(|form| rest.starts_with(&form.sextets)) {
-                // The offset of the token's first bit decides how the whole run is split into bytes.
+                // The offset of the token's first bit determines how the whole run is divided into bytes.
+                // Each of the four ways is decoded once.
                 if let Some(bit) = (at * 6).checked_sub(form.n_bits_before)
                     && !std::mem::replace(&mut is_tried[bit % 8 / 2], true)
                 {
@@ -274,7 +279,7 @@ impl Run {
         }
     }
 
-    /// Finds tokens in the bytes of the run, the first of which begins at this bit.
+    /// Finds tokens in the bytes of the run, with the first byte at the bit `first`.
     fn tokens_from(&self, first: usize, acc: &mut Vec<Token>) {
         let decoded = self.decoded(first);
         acc.extend(tokens(&decoded).map(|token| {
@@ -288,8 +293,10 @@ impl Run {
         }));
     }
 
-    /// Returns the bytes of the run, the first of which begins at this bit; those that are not ASCII as zeroes.
+    /// Returns the bytes of the run as text, with the first byte at the bit `first`.
     fn decoded(&self, first: usize) -> String {
+        // Tokens are ASCII. Other bytes become NUL, so that one byte is one character and offsets
+        // match.
         let n_bytes = (self.sextets.len() * 6).saturating_sub(first) / 8;
         let bytes = (0..n_bytes).map(|n| self.byte(first + n * 8));
         let characters = bytes.map(|byte| {

@@ -1,4 +1,4 @@
-//! Private keys in PEM: where one begins, where it ends, and whether its end is missing.
+//! Private keys in PEM: the first and the last line.
 
 use std::sync::LazyLock;
 
@@ -6,15 +6,19 @@ use memchr::memmem::FinderRev;
 
 use super::encoded;
 
-/// What the first line of a private key begins with.
+/// The beginning of the first line of a private key.
 pub(super) const KEY_BEGIN: &str = "-----BEGIN ";
-/// What its last line begins with.
+/// The beginning of the last line of a private key.
 pub(super) const KEY_END: &str = "-----END ";
 
-/// The most bytes of a private key that are searched for its last line.
+/// The maximum size of a private key in bytes. Its last line is searched for within this range.
 pub const MAX_KEY_BYTES: usize = 16 * 1024;
 
-/// Returns where the last private key of a text begins, if its last line is missing and it is no longer than a key.
+/// Returns the offset of the last private key of `text` if its last line is missing.
+///
+/// Returns `None` if the rest of the text is longer than a private key can be.
+///
+/// # Examples
 ///
 /// ```
 /// assert_eq!(daemon_validate::open_key("key: -----BEGIN PRIVATE KEY-----"), Some(5));
@@ -27,7 +31,7 @@ pub fn open_key(text: &str) -> Option<usize> {
     (key.len() <= MAX_KEY_BYTES && !key.contains(KEY_END)).then_some(begin)
 }
 
-/// Reports whether a text ends within the first characters of a private key, such as `-----BE`.
+/// Returns `true` if `text` ends with the first characters of a private key, such as `-----BE`.
 pub fn ends_in_key_beginning(text: &str) -> bool {
     let parts = KEY_BEGIN.char_indices().skip(1);
     parts
@@ -35,13 +39,15 @@ pub fn ends_in_key_beginning(text: &str) -> bool {
         .any(|part| text.ends_with(part))
 }
 
-/// Reports whether a text is base64 that begins with a private key whose last line is missing.
+/// Returns `true` if `text` is base64 of a private key whose last line is missing.
 ///
-/// A caller that reads a text line by line keeps such a text: the next line belongs to the key. Returns `false` for a text longer
-/// than a key.
+/// A caller that reads line by line keeps such text, because the next line belongs to the key. Returns
+/// `false` if the text is longer than a key can be.
+///
+/// # Examples
 ///
 /// ```
-/// // `-----BEGIN PRIVATE KEY-----`, and the same with its last line.
+/// // `-----BEGIN PRIVATE KEY-----`, and the same with the last line.
 /// let begun = "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t";
 /// assert!(daemon_validate::is_open_key_in_base64(begun));
 /// assert!(!daemon_validate::is_open_key_in_base64(&format!("{begun}Ci0tLS0tRU5EIFBSSVZBVEUgS0VZLS0tLS0K")));
@@ -50,7 +56,7 @@ pub fn is_open_key_in_base64(text: &str) -> bool {
     encoded::is_open_key(text)
 }
 
-/// Returns where a private key whose first line ends at `from` is over.
+/// Returns the end of a private key whose first line ends at `from`.
 pub(super) fn end_of_key(text: &str, from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     let mut most = rest.len().min(MAX_KEY_BYTES);
@@ -63,5 +69,7 @@ pub(super) fn end_of_key(text: &str, from: usize) -> usize {
         let line = near.get(after..)?;
         line.find("-----").map(|end| after + end + "-----".len())
     });
+    // Without a last line everything up to the limit counts as the key: removing too much is safer
+    // than leaving a part of it.
     from + footer.unwrap_or(near.len())
 }

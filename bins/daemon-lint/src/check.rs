@@ -1,30 +1,27 @@
-//! Judging one file by itself and beside the others of its repository, whoever read them.
+//! Checking a file separately and in comparison with the other files of its repository.
 
 use daemon_cron::Zone;
 use daemon_spec::{DaemonFile, Diagnostic, Parse};
-use daemon_validate::{Profile, Subject, SupportEntry, validate, validate_repository, weigh};
+use daemon_validate::{
+    Profile, Subject, SupportEntry, apply_severity, validate, validate_repository,
+};
 use daemon_watch::Interpreter;
 use jiff::Timestamp;
 
 use crate::conditions::verdicts;
 
-/// What is known around a file; what is not known silences the rules about it.
-pub(crate) struct Around<'a> {
-    /// Its path in the repository.
+/// The context of a file. A missing part disables the rules that need it.
+pub(crate) struct FileContext<'a> {
     pub(crate) path: Option<&'a str>,
-    /// The name of its directory.
     pub(crate) directory: Option<&'a str>,
-    /// What stands beside it.
     pub(crate) support: Option<&'a [SupportEntry]>,
-    /// The zone of its schedule.
     pub(crate) zone: &'a Zone,
-    /// The present instant.
     pub(crate) now: Timestamp,
 }
 
-impl Around<'_> {
-    /// Returns everything that is found in one file by itself.
-    pub(crate) fn judge(
+impl FileContext<'_> {
+    /// Returns the diagnostics of a file without those that compare it with others.
+    pub(crate) fn check(
         &self,
         interpreter: &dyn Interpreter,
         parsed: &Parse,
@@ -48,16 +45,16 @@ impl Around<'_> {
     }
 }
 
-/// Returns what only shows when the files of one repository are held against each other.
+/// Returns the diagnostics that result from comparing the files of a repository.
 pub(crate) fn compare(files: &[(&str, &DaemonFile)], profile: Profile) -> Vec<(usize, Diagnostic)> {
     let mut found = validate_repository(files);
     for (_, finding) in &mut found {
-        weigh(finding, profile);
+        apply_severity(finding, profile);
     }
     found
 }
 
-/// Adds a finding in its place.
+/// Adds a diagnostic and keeps the order by position.
 pub(crate) fn insert(diagnostics: &mut Vec<Diagnostic>, finding: Diagnostic) {
     diagnostics.push(finding);
     diagnostics.sort_by_key(|found| (found.span, found.code));
