@@ -67,6 +67,7 @@ pub struct CommonArguments {
     /// When to use colour.
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     pub color: ColorChoice,
+    // The last two flags are accepted and ignored, so that all commands accept the same flags.
     /// Never prompts; this command does not anyway.
     #[arg(long, hide = true)]
     pub no_input: bool,

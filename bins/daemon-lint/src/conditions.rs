@@ -21,6 +21,7 @@ pub(crate) fn verdicts(interpreter: &dyn Interpreter, file: &DaemonFile) -> Vec<
     for condition in conditions {
         let meaning = interpreter.interpret(&condition.value);
         let mut verdict = verdict(&meaning);
+        // All pairs are compared: a list has at most 256 entries.
         verdict.same_as = meanings
             .iter()
             .position(|earlier| earlier.means_the_same_as(&meaning));

@@ -74,6 +74,7 @@ fn of_directory(shown: &Path, location: &Path, acc: &mut Vec<FoundFile>) {
         });
     } else if location.ends_with(".agents/daemons") {
         in_daemons(shown, location, acc);
+    // A directory without daemon files is not an error, but an unreadable one is.
     } else if let Err(error) = fs::read_dir(location) {
         acc.push(refused(shown, location, error));
     }

@@ -122,6 +122,7 @@ pub fn replace(path: &Path, before: &[u8], after: &[u8]) -> io::Result<()> {
 
 /// Returns the message of an I/O error in lower case, without the number of the system.
 pub(crate) fn reason(error: &io::Error) -> String {
+    // Diagnostics are in lower case, and the number differs between systems.
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text[..end].to_lowercase(),

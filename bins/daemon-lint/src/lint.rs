@@ -93,6 +93,7 @@ impl Linter {
                 .chunks(per_thread)
                 .map(|part| scope.spawn(move || lint(part)))
                 .collect();
+            // A panic must reach `main`, which maps it to the exit code of a bug.
             let parts = threads
                 .into_iter()
                 .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));

@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         now: Timestamp::now(),
         auto_colour: auto_colour(),
     };
+    // A panic has an exit code of its own, so that scripts can distinguish a bug from a bad file.
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
         let mut streams = Streams {
             input: &mut io::stdin().lock(),
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
 }
 
 fn auto_colour() -> AutoColour {
+    // By their conventions an empty variable counts as unset.
     let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_forced =
         env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0");

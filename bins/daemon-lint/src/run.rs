@@ -37,6 +37,7 @@ pub fn run(
                     write!(streams.output, "{error}").map(|()| exit::DONE)
                 }
                 _ if asks_for_json(&arguments) => {
+                    // clap adds usage lines to the error. The JSON object contains only the error.
                     let text = error.to_string();
                     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
                     let message = lines
@@ -263,6 +264,7 @@ impl<'a> Linting<'a> {
             return Ok(self.surroundings.directory.clone());
         };
         let directory = self.surroundings.directory.join(wanted);
+        // Reading the directory also detects missing permissions.
         match std::fs::read_dir(&directory) {
             Ok(_) => Ok(directory),
             Err(error) => Err(Stop::Failure(Failure {

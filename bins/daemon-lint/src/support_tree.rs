@@ -47,6 +47,7 @@ pub(crate) fn list(directory: &Path, root: Option<&Path>) -> Vec<SupportEntry> {
             .filter_map(Result::ok)
             .map(|entry| entry.path())
             .collect();
+        // Sorted, so that the report does not depend on the file system.
         entries.sort();
         for location in entries {
             let name = location.file_name().unwrap_or_default();

@@ -10,6 +10,7 @@ use super::{LintReport, Summary};
 use crate::lint::Linted;
 use crate::suggestions::{Suggestion, Suggestions, UnclearCondition};
 
+// The structs below exist only for the report, so that a change of a domain type cannot change it.
 const SCHEMA_VERSION: u32 = 1;
 
 #[derive(Serialize)]

@@ -29,6 +29,7 @@ pub(super) fn print(report: &LintReport<'_>, out: &mut dyn Write) -> io::Result<
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
                 "rules": rules().iter().map(rule).collect::<Vec<_>>(),
             }},
+            // The default of SARIF is UTF-16 code units, but positions count code points.
             "columnKind": "unicodeCodePoints",
             "results": results,
         }],

@@ -1,4 +1,4 @@
-//! Bad input as an author can leave it on disk: each row beside a clean neighbour, which stays clean.
+//! Bad input on disk. Each row has a valid daemon in the same repository, which must stay valid.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -10,7 +10,7 @@ use crate::world::{CLEAN, World};
 const BAD: &str = ".agents/daemons/bad/DAEMON.md";
 const NEIGHBOUR: &str = ".agents/daemons/tidy/DAEMON.md";
 
-/// Lints a repository of two daemons and returns the findings, the neighbour's being none.
+/// Lints a repository of two daemons and returns the diagnostics. The valid daemon must have none.
 fn findings(bad: &str, spoil: impl Fn(&Path)) -> Vec<String> {
     let world = World::of_daemon(CLEAN);
     world.write(BAD, bad.as_bytes());
@@ -40,10 +40,11 @@ fn bad_with(condition: &str) -> String {
 }
 
 #[test]
-fn conditions_that_cannot_be_read_say_so_in_their_place() {
+fn unusual_conditions_are_reported_at_their_position() {
     let long = "when a pull request is opened ".repeat(334);
     let deep = format!("when files matching {}x are changed", "**/".repeat(100));
-    // A row without findings has a reading: `[` is itself, a leading `/` the root, a run of `**/` one of them.
+    // A row without diagnostics is understood: `[` is a literal, a leading `/` is the root, and a run of
+    // `**/` equals one.
     let rows: [(&str, &str, &[&str]); 13] = [
         ("G1 state", "when code quality is low", &["D301 5:6"]),
         ("G2 long", &long, &["D002 5:5"]),
@@ -87,10 +88,23 @@ fn conditions_that_cannot_be_read_say_so_in_their_place() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
+type Spoil = fn(&Path);
+
+/// Checks that each change of the directory of a daemon is reported with its code.
+fn check_spoiled(rows: &[(&str, Spoil, &str)]) {
+    let mut wrong = Vec::new();
+    for (row, spoil, code) in rows {
+        let found = findings(&CLEAN.replace("id: tidy", "id: bad"), spoil);
+        if !found.iter().any(|found| found.contains(code)) {
+            wrong.push(format!("{row}: {found:?}"));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
 #[test]
-fn what_is_wrong_around_a_file_says_so() {
-    type Spoil = fn(&Path);
-    let rows: [(&str, Spoil, &str); 9] = [
+fn a_wrong_name_and_wrong_support_entries_are_reported() {
+    check_spoiled(&[
         (
             "F21 lower-case name",
             |dir| fs::rename(dir.join("DAEMON.md"), dir.join("daemon.md")).unwrap(),
@@ -133,6 +147,17 @@ fn what_is_wrong_around_a_file_says_so() {
             "D500",
         ),
         (
+            "S11 loop",
+            |dir| symlink(dir, dir.join("references")).unwrap(),
+            "D500",
+        ),
+    ]);
+}
+
+#[test]
+fn scripts_that_cannot_start_are_reported() {
+    check_spoiled(&[
+        (
             "S8 setuid",
             |dir| script(dir, "#!/bin/sh\n", 0o4755),
             "D502",
@@ -147,20 +172,7 @@ fn what_is_wrong_around_a_file_says_so() {
             |dir| script(dir, "#!/bin/sh\r\n", 0o755),
             "D502",
         ),
-        (
-            "S11 loop",
-            |dir| symlink(dir, dir.join("references")).unwrap(),
-            "D500",
-        ),
-    ];
-    let mut wrong = Vec::new();
-    for (row, spoil, code) in rows {
-        let found = findings(&CLEAN.replace("id: tidy", "id: bad"), spoil);
-        if !found.iter().any(|found| found.contains(code)) {
-            wrong.push(format!("{row}: {found:?}"));
-        }
-    }
-    assert_eq!(wrong, Vec::<String>::new());
+    ]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Arguments, exit codes and the failure envelope.
+//! Arguments, exit codes and the JSON object of a failure.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ const SIX_FIELDS: &str = "---\nid: tidy\npurpose: Keeps the docs in order.\nsche
   - list broken links in one comment\ndeny:\n  - merge pull requests\n---\n## Output format\nOne comment.\n\n## Limits\n- One.\n";
 
 #[test]
-fn a_clean_repository_exits_with_zero_and_says_so() {
+fn a_valid_repository_exits_with_zero_and_a_summary() {
     let ran = World::of_daemon(CLEAN).run(&[]);
     assert_eq!(
         (ran.code, ran.output.as_str(), ran.notes.as_str()),
@@ -18,7 +18,7 @@ fn a_clean_repository_exits_with_zero_and_says_so() {
 }
 
 #[test]
-fn the_json_object_is_the_contract_field_by_field() {
+fn the_json_report_has_all_fields() {
     let ran = World::of_daemon(SIX_FIELDS).run(&["--json"]);
     let expected = json!({"schema_version": 1, "ok": false, "files": [
         {"path": ".agents/daemons/tidy/DAEMON.md", "daemon_id": "tidy", "ok": false, "diagnostics": [
@@ -39,7 +39,7 @@ fn the_json_object_is_the_contract_field_by_field() {
 }
 
 #[test]
-fn a_clean_file_stands_in_the_json_with_no_findings() {
+fn a_valid_file_is_in_the_json_report_without_diagnostics() {
     let ran = World::of_daemon(CLEAN).run(&["--format", "json"]);
     let expected = json!({"schema_version": 1, "ok": true, "files": [
         {"path": ".agents/daemons/tidy/DAEMON.md", "daemon_id": "tidy", "ok": true, "diagnostics": []}],
@@ -48,7 +48,7 @@ fn a_clean_file_stands_in_the_json_with_no_findings() {
 }
 
 #[test]
-fn warnings_fail_only_when_they_are_denied() {
+fn warnings_fail_only_with_deny_warnings() {
     let world = World::of_daemon(&CLEAN.replace("deny:", "deny:\n  - merge pull requests"));
     let allowed = world.run(&["--json"]);
     let denied = world.run(&["--json", "--deny-warnings"]);
@@ -75,7 +75,7 @@ fn warnings_fail_only_when_they_are_denied() {
 }
 
 #[test]
-fn the_strict_profile_weighs_more() {
+fn the_strict_profile_raises_severities() {
     let world = World::of_daemon(&CLEAN.replace("deny:", "owner: me\ndeny:"));
     assert_eq!(world.run(&["--profile", "spec"]).code, 0);
     assert_eq!(world.run(&["--profile", "strict"]).code, 1);
@@ -98,7 +98,7 @@ fn a_path_that_cannot_be_read_is_reported_and_the_rest_is_linted() {
 }
 
 #[test]
-fn a_wrong_command_line_exits_with_64() {
+fn an_invalid_command_line_exits_with_64() {
     let world = World::of_daemon(CLEAN);
     let wrong: [&[&str]; 7] = [
         &["--nonsense"],
@@ -121,7 +121,7 @@ fn a_wrong_command_line_exits_with_64() {
 }
 
 #[test]
-fn with_json_a_failure_is_one_object_on_standard_output() {
+fn with_json_a_failure_is_an_object_on_standard_output() {
     let world = World::of_daemon(CLEAN);
     let zone = world.run(&["--json", "--tz", "Mars/Base"]);
     let zone_error = zone.json();
@@ -150,7 +150,7 @@ fn with_json_a_failure_is_one_object_on_standard_output() {
 }
 
 #[test]
-fn help_and_version_are_data() {
+fn help_and_version_are_printed_on_standard_output() {
     let world = World::of_daemon(CLEAN);
     let help = world.run(&["--help"]);
     assert_eq!((help.code, help.notes.as_str()), (0, ""));
@@ -175,7 +175,7 @@ fn help_and_version_are_data() {
 }
 
 #[test]
-fn the_zone_decides_what_is_said_about_daylight_saving() {
+fn daylight_saving_is_reported_for_the_given_zone() {
     let nightly = SIX_FIELDS.replace("0 30 14 * * 1-5", "30 2 * * *");
     let world = World::of_daemon(&nightly);
     assert_eq!(world.run(&["--json"]).findings(), Vec::<String>::new());
@@ -191,7 +191,7 @@ fn the_zone_decides_what_is_said_about_daylight_saving() {
 }
 
 #[test]
-fn text_from_standard_input_is_linted_without_a_place_or_at_one() {
+fn standard_input_is_linted_with_and_without_a_path() {
     let world = World::new("");
     let nowhere = world.run_with_input(&["--stdin", "--json"], SIX_FIELDS.as_bytes());
     assert_eq!(
@@ -221,7 +221,7 @@ fn text_from_standard_input_is_linted_without_a_place_or_at_one() {
 }
 
 #[test]
-fn another_directory_is_worked_in_with_the_flag() {
+fn the_flag_selects_another_working_directory() {
     let world = World::new("");
     world.write(
         "deep/er/.agents/daemons/tidy/DAEMON.md",

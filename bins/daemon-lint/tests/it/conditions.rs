@@ -1,4 +1,4 @@
-//! What the interpreter's verdicts become in a report.
+//! The interpreter's verdicts in a report.
 
 use crate::world::{CLEAN, World};
 
@@ -35,7 +35,7 @@ fn findings(conditions: &[&str], routine: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_condition_that_is_understood_is_not_spoken_of() {
+fn a_condition_that_is_understood_has_no_diagnostic() {
     let conditions = ["when a pull request is opened", "when an issue is created"];
     assert_eq!(
         findings(&conditions, "list broken links in a report"),
@@ -44,7 +44,7 @@ fn a_condition_that_is_understood_is_not_spoken_of() {
 }
 
 #[test]
-fn what_names_no_event_is_an_error_at_the_condition() {
+fn a_condition_without_an_event_is_an_error() {
     let found = findings(
         &["when a pull request is opened", "'when something happens'"],
         "list broken links",
@@ -53,7 +53,7 @@ fn what_names_no_event_is_an_error_at_the_condition() {
 }
 
 #[test]
-fn a_time_is_told_from_an_event_and_leaves_the_daemon_inert() {
+fn a_time_is_not_an_event_and_the_daemon_is_inert() {
     let found = findings(&["every morning"], "list broken links");
     assert_eq!(
         found,
@@ -65,7 +65,7 @@ fn a_time_is_told_from_an_event_and_leaves_the_daemon_inert() {
 }
 
 #[test]
-fn an_event_nobody_emits_names_the_sources() {
+fn an_event_without_a_source_is_reported_with_the_known_sources() {
     let found = findings(
         &[
             "when a pull request is opened",
@@ -80,7 +80,7 @@ fn an_event_nobody_emits_names_the_sources() {
 }
 
 #[test]
-fn the_words_that_were_not_understood_have_their_own_place() {
+fn words_that_were_not_understood_have_their_own_span() {
     let found = findings(
         &["\"when a large pull request is opened\""],
         "list broken links",
@@ -89,7 +89,7 @@ fn the_words_that_were_not_understood_have_their_own_place() {
 }
 
 #[test]
-fn conditions_of_one_meaning_are_reported_at_the_later_one() {
+fn the_later_of_two_conditions_with_the_same_meaning_is_reported() {
     let found = findings(
         &["when a pull request is opened", "when a PR is opened"],
         "list broken links",
@@ -101,7 +101,7 @@ fn conditions_of_one_meaning_are_reported_at_the_later_one() {
 }
 
 #[test]
-fn a_typo_is_mended_in_place() {
+fn a_typo_has_a_fix() {
     let world = World::of_daemon(&CLEAN.replace("is opened", "is sychronized"));
     assert_eq!(
         world.run(&["--json"]).findings(),
@@ -116,7 +116,7 @@ fn a_typo_is_mended_in_place() {
 }
 
 #[test]
-fn only_a_routine_that_produces_the_event_is_warned_of_a_loop() {
+fn a_loop_is_reported_only_if_a_routine_produces_the_event() {
     let comment = ["when an issue comment is created"];
     assert_eq!(
         findings(&comment, "reply to each question"),

@@ -1,4 +1,4 @@
-//! `--fix`: what it changes, what it leaves, and that a second run has nothing to do.
+//! `--fix`: its changes, and a second run that changes nothing.
 
 use crate::world::{CLEAN, World};
 
@@ -13,7 +13,7 @@ routines:\n  - \"list broken links in one comment\"\ndeny:\n  - merge pull reque
 ## Output format\nname: a body: is never touched\r\n\n## Limits\n- One comment.\n";
 
 #[test]
-fn fixes_are_applied_until_none_is_left_and_the_body_stays() {
+fn fixes_are_applied_until_none_remains_and_the_body_is_unchanged() {
     let world = World::of_daemon(BROKEN);
     let ran = world.run(&["--fix", "--json"]);
     assert_eq!(world.read(PATH), MENDED);
@@ -29,7 +29,7 @@ fn fixes_are_applied_until_none_is_left_and_the_body_stays() {
 }
 
 #[test]
-fn fixing_twice_is_fixing_once() {
+fn fixing_a_second_time_changes_nothing() {
     let world = World::of_daemon(BROKEN);
     world.run(&["--fix"]);
     let once = world.read(PATH);
@@ -55,7 +55,7 @@ fn a_file_without_fixes_is_not_written() {
 }
 
 #[test]
-fn what_has_no_fix_is_reported_after_fixing() {
+fn diagnostics_without_a_fix_are_reported_after_fixing() {
     let world = World::of_daemon(
         &BROKEN
             .replace("deny:", "owner: me\ndeny:")
@@ -74,7 +74,7 @@ fn what_has_no_fix_is_reported_after_fixing() {
 }
 
 #[test]
-fn text_from_standard_input_comes_back_mended_with_the_report_beside_it() {
+fn the_fixed_file_is_printed_on_standard_output_and_the_report_on_standard_error() {
     let world = World::new("");
     let text = BROKEN.replace("name: tidy", "id: tidy");
     let ran = world.run_with_input(&["--stdin", "--fix", "--format", "json"], text.as_bytes());
@@ -87,7 +87,7 @@ fn text_from_standard_input_comes_back_mended_with_the_report_beside_it() {
 }
 
 #[test]
-fn text_without_fixes_comes_back_as_it_was() {
+fn standard_input_without_fixes_is_printed_unchanged() {
     let world = World::new("");
     for bytes in [
         b"---\nid: caf\xE9\n---\n".to_vec(),
@@ -120,7 +120,7 @@ fn text_without_fixes_comes_back_as_it_was() {
 
 #[cfg(unix)]
 #[test]
-fn the_mode_of_a_mended_file_stays_and_nothing_else_appears() {
+fn a_fixed_file_keeps_its_mode_and_no_other_file_is_created() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = World::of_daemon(BROKEN);
     let file = world.root().join(PATH);

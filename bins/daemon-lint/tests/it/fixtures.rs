@@ -1,4 +1,4 @@
-//! The corpus of daemon files, good and bad, through the whole linter.
+//! The corpus of good and bad daemon files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ fn fixtures(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// The bad files with the code each is named after.
+/// Returns the bad files, each with the code in its name.
 fn bad_files() -> Vec<(String, Vec<u8>)> {
     let mut acc: Vec<_> = fs::read_dir(fixtures("daemons-bad"))
         .expect("the fixtures are there")
@@ -51,7 +51,7 @@ fn the_good_repository_has_no_errors() {
 }
 
 #[test]
-fn every_bad_file_is_told_what_it_is_named_after() {
+fn every_bad_file_has_the_code_in_its_name() {
     for (code, bytes) in bad_files() {
         let findings = world_with(&bytes).run(&["--json"]).findings();
         let expected = format!("{PATH} {code} ");
@@ -63,7 +63,7 @@ fn every_bad_file_is_told_what_it_is_named_after() {
 }
 
 #[test]
-fn mending_ends_keeps_the_words_and_has_nothing_to_do_twice() {
+fn fixing_terminates_keeps_the_words_and_changes_nothing_the_second_time() {
     for (code, bytes) in bad_files() {
         let world = world_with(&bytes);
         let first = world.run(&["--fix", "--json"]).json();
@@ -83,7 +83,7 @@ fn mending_ends_keeps_the_words_and_has_nothing_to_do_twice() {
             let file = parse(bytes.to_vec()).file;
             file.body_text().chars().filter(char::is_ascii).collect()
         };
-        // A body that was part of the front matter by mistake has no words to compare.
+        // If the body was part of the front matter by mistake, it has no words to compare.
         if !visible(&bytes).is_empty() {
             assert_eq!(
                 visible(&once),

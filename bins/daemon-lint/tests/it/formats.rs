@@ -1,4 +1,4 @@
-//! The formats for people, for GitHub and for SARIF readers.
+//! The formats `human`, `github` and `sarif`.
 
 use serde_json::{Value, json};
 use snapbox::{assert_data_eq, str};
@@ -12,7 +12,7 @@ const TEXT: &str = concat!(
 );
 
 #[test]
-fn people_read_the_line_with_the_help_beside_the_place() {
+fn the_human_format_has_the_line_with_the_help_at_the_span() {
     let ran = World::of_daemon(TEXT).run(&["--color", "never"]);
     assert_data_eq!(
         ran.output,
@@ -45,7 +45,7 @@ warning[D133]: entry 2 of `routines` repeats entry 1
 }
 
 #[test]
-fn what_hides_in_a_line_is_seen_by_people() {
+fn hidden_characters_of_a_line_are_escaped() {
     let text = TEXT.replace("Keeps", "K\u{202e}e\u{200b}e\u{e0041}p\u{feff}s\u{1b}[31m");
     for color in ["never", "always"] {
         let ran = World::of_daemon(&text).run(&["--color", color]);
@@ -66,7 +66,7 @@ fn what_hides_in_a_line_is_seen_by_people() {
 }
 
 #[test]
-fn colour_is_only_there_when_it_is_wanted() {
+fn colour_is_used_only_if_selected() {
     let world = World::of_daemon(TEXT);
     let plain = world.run(&["--color", "auto"]).output;
     let coloured = world.run(&["--color", "always"]).output;
@@ -75,7 +75,7 @@ fn colour_is_only_there_when_it_is_wanted() {
 }
 
 #[test]
-fn github_gets_one_command_for_each_finding() {
+fn the_github_format_has_a_command_for_each_diagnostic() {
     let world = World::of_daemon(TEXT);
     world.write("100%,a:b.md", b"");
     let ran = world.run(&["--format", "github", ".", "100%,a:b.md"]);
@@ -94,7 +94,7 @@ fn github_gets_one_command_for_each_finding() {
 }
 
 #[test]
-fn sarif_has_one_rule_for_each_code_and_results_that_name_them() {
+fn sarif_has_a_rule_for_each_code_and_results_that_refer_to_them() {
     let ran = World::of_daemon(TEXT).run(&["--format", "sarif"]);
     let log = ran.json();
     assert_eq!(
@@ -146,7 +146,7 @@ fn sarif_has_one_rule_for_each_code_and_results_that_name_them() {
 }
 
 #[test]
-fn what_hides_in_a_path_is_seen_by_people() {
+fn hidden_characters_of_a_path_are_escaped() {
     let directory =
         "b\u{1b}]0;owned\u{7}\u{9b}31m\n\u{202e}\u{200b}\u{e0041}\u{34f}\u{e0080}\u{e01f0}";
     let world = World::new("");

@@ -1,4 +1,4 @@
-//! The linter through its library, over repositories on disk.
+//! Tests of the library over repositories on disk.
 
 mod catalogue;
 mod cli;

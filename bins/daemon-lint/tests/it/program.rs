@@ -1,4 +1,4 @@
-//! The real program: streams, environment and exit codes.
+//! Tests of the program: streams, environment and exit codes.
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
@@ -20,7 +20,7 @@ fn output(mut command: Command) -> Output {
 }
 
 #[test]
-fn the_working_directory_is_linted_and_the_code_is_the_answer() {
+fn the_working_directory_is_linted_and_the_exit_code_reports_errors() {
     let clean = World::of_daemon(CLEAN);
     assert_eq!(output(program(&clean, &[])).status.code(), Some(0));
     let bad = World::of_daemon(&CLEAN.replace("id: tidy", "id: other"));
@@ -61,7 +61,7 @@ fn standard_input_is_read() {
 }
 
 #[test]
-fn colour_follows_the_environment_away_from_a_terminal() {
+fn without_a_terminal_colour_depends_on_the_environment() {
     let world = World::of_daemon(&CLEAN.replace("id: tidy", "id: other"));
     let is_coloured = |variables: &[(&str, &str)], arguments: &[&str]| {
         let mut command = program(&world, arguments);
@@ -83,7 +83,7 @@ fn colour_follows_the_environment_away_from_a_terminal() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_closed_pipe_ends_quietly_and_a_full_disk_does_not() {
+fn a_closed_pipe_is_not_an_error_and_a_full_disk_is() {
     let world = World::of_daemon(&CLEAN.replace("id: tidy", "id: other"));
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

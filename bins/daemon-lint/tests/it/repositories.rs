@@ -1,4 +1,4 @@
-//! Which files are found, and what only shows on disk.
+//! Discovery of files, and diagnostics that need the disk.
 
 use crate::world::{CLEAN, World};
 
@@ -7,7 +7,7 @@ fn named(id: &str) -> String {
 }
 
 #[test]
-fn files_repositories_and_daemon_directories_are_paths() {
+fn a_path_can_be_a_file_a_repository_or_a_daemon_directory() {
     let world = World::new("");
     world.write("repo/.agents/daemons/a/DAEMON.md", named("a: b").as_bytes());
     world.write("repo/.agents/daemons/b/DAEMON.md", named("c: d").as_bytes());
@@ -69,7 +69,7 @@ fn no_daemon_file_is_a_warning() {
 }
 
 #[test]
-fn two_daemons_of_one_name_are_reported_at_both() {
+fn two_daemons_with_the_same_id_are_both_reported() {
     let world = World::new("");
     world.write(".agents/daemons/tidy/DAEMON.md", CLEAN.as_bytes());
     world.write(".agents/daemons/twin/DAEMON.md", CLEAN.as_bytes());
@@ -84,7 +84,7 @@ fn two_daemons_of_one_name_are_reported_at_both() {
 }
 
 #[test]
-fn files_where_no_runtime_looks_are_misplaced() {
+fn files_at_paths_that_no_runtime_reads_are_misplaced() {
     let world = World::new("");
     world.write(".agents/daemons/a/daemon.md", named("a").as_bytes());
     world.write(".agents/daemons/team/b/DAEMON.md", named("b").as_bytes());
@@ -105,7 +105,7 @@ fn files_where_no_runtime_looks_are_misplaced() {
 }
 
 #[test]
-fn one_bad_file_does_not_hide_the_others() {
+fn a_bad_file_does_not_hide_the_others() {
     let world = World::new("");
     for n in 0..30 {
         world.write(
@@ -124,7 +124,7 @@ fn one_bad_file_does_not_hide_the_others() {
 }
 
 #[test]
-fn a_sparse_file_of_any_size_is_refused_at_once() {
+fn a_large_sparse_file_is_rejected_at_once() {
     let world = World::of_daemon(CLEAN);
     let path = world.root().join(".agents/daemons/tidy/DAEMON.md");
     std::fs::OpenOptions::new()
@@ -148,7 +148,7 @@ mod on_unix {
     const PATH: &str = ".agents/daemons/tidy/DAEMON.md";
 
     #[test]
-    fn what_is_no_regular_file_is_refused_without_waiting() {
+    fn a_file_that_is_not_regular_is_rejected_without_blocking() {
         let world = World::new("");
         let directory = world.root().join(".agents/daemons");
         let fill = |id: &str| {
@@ -195,12 +195,12 @@ mod on_unix {
         reason = "the standard library makes no pipes in the file system"
     )]
     fn make_pipe(path: &std::ffi::CStr) -> i32 {
-        // SAFETY: the path is a string that ends in NUL and lives through the call.
+        // SAFETY: `path` is a NUL-terminated string that is valid during the call.
         unsafe { libc::mkfifo(path.as_ptr(), 0o600) }
     }
 
     #[test]
-    fn the_support_tree_is_judged_as_it_stands_on_disk() {
+    fn the_support_tree_on_disk_is_checked() {
         let world = World::of_daemon(&CLEAN.replace(
             "One comment.\n\n",
             "One comment, from `scripts/gone.sh`.\n\n",
@@ -247,7 +247,7 @@ mod on_unix {
     }
 
     #[test]
-    fn a_tree_that_leads_back_into_itself_ends() {
+    fn a_tree_with_a_link_to_itself_terminates() {
         let world = World::of_daemon(CLEAN);
         let daemon = world.root().join(".agents/daemons/tidy");
         std::fs::create_dir(daemon.join("references")).unwrap();
@@ -266,7 +266,7 @@ mod on_unix {
 
 #[cfg(unix)]
 #[test]
-fn a_link_or_another_repository_in_place_of_a_directory_is_named() {
+fn a_link_or_submodule_in_place_of_a_directory_is_reported() {
     use std::os::unix::fs::symlink;
     const LINK: &str = "it is a symbolic link, which is not followed";
     const OTHER: &str = "it is another repository (a submodule), which is not read";

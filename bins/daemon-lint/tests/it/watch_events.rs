@@ -1,4 +1,4 @@
-//! D300 to D304: conditions that name no event, with the code, the words, the message and the help of each wording.
+//! D300 to D304: conditions that name no event.
 
 use expect_test::expect;
 
@@ -70,7 +70,7 @@ fn a_state_is_d301_with_the_event_that_changes_it() {
 }
 
 #[test]
-fn a_time_is_d302_with_the_schedule_that_says_it() {
+fn a_time_is_d302_with_the_schedule() {
     check(
         &[
             "every morning",
@@ -104,7 +104,7 @@ fn a_time_is_d302_with_the_schedule_that_says_it() {
 }
 
 #[test]
-fn elapsed_time_is_d303_with_a_schedule_and_a_routine_that_looks() {
+fn elapsed_time_is_d303_with_a_schedule_and_a_checking_routine() {
     check(
         &[
             "when a pull request has been open for a week",
@@ -129,7 +129,7 @@ fn elapsed_time_is_d303_with_a_schedule_and_a_routine_that_looks() {
 }
 
 #[test]
-fn what_nothing_emits_is_d304_with_the_sources() {
+fn an_event_without_a_source_is_d304_with_the_sources() {
     check(
         &[
             "when a Jira ticket moves to done",

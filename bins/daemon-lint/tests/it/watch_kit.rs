@@ -1,11 +1,11 @@
-//! Daemons with given conditions, and what the linter reports about them as text.
+//! Daemons with given conditions, and their diagnostics as text.
 
 use expect_test::Expect;
 use serde_json::Value;
 
 use crate::world::{CLEAN, World};
 
-/// Writes a daemon with these conditions, each as a YAML string, and other parts.
+/// Returns a daemon file with these conditions and this routine.
 pub(crate) fn daemon(conditions: &[&str], routine: &str) -> String {
     let list: String = conditions
         .iter()
@@ -16,14 +16,14 @@ pub(crate) fn daemon(conditions: &[&str], routine: &str) -> String {
         .replace("list broken links in one comment", routine)
 }
 
-/// Returns what the linter reports about a daemon file.
+/// Returns the diagnostics of a daemon file.
 pub(crate) fn findings(text: &str, arguments: &[&str]) -> Vec<Value> {
     let report = World::of_daemon(text).run(arguments).json();
     let found = report["files"][0]["diagnostics"].as_array();
     found.expect("a list of findings").clone()
 }
 
-/// Writes what was found as `severity code [words] message | help`, the words being those that it points at.
+/// Prints diagnostics as `severity code [words] message | help`, with the words at the span.
 pub(crate) fn shown(text: &str, found: &[Value]) -> String {
     let lines = found.iter().map(|found| {
         let field = |name: &str| found[name].as_str().unwrap_or("–").to_owned();
@@ -39,7 +39,7 @@ pub(crate) fn shown(text: &str, found: &[Value]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Lints each condition together with a valid one, and compares what is reported about it.
+/// Lints each condition together with a valid one, and compares its diagnostics.
 pub(crate) fn check(conditions: &[&str], expected: &Expect) {
     let each = conditions.iter().map(|condition| {
         let text = daemon(

@@ -1,11 +1,11 @@
-//! D306, D307, D310 and D311: conditions that exclude themselves, repeat another, wake nothing or wake their own daemon.
+//! D306, D307, D310 and D311: contradictions, repetitions, inert daemons and loops.
 
 use expect_test::expect;
 
 use crate::watch_kit::{check, daemon, findings, shown};
 
 #[test]
-fn what_no_event_can_satisfy_is_d306_with_the_two_parts() {
+fn a_condition_that_no_event_can_satisfy_is_d306_with_the_two_parts() {
     check(
         &[
             "when a draft non-draft pull request is opened",
@@ -35,7 +35,7 @@ fn what_no_event_can_satisfy_is_d306_with_the_two_parts() {
 }
 
 #[test]
-fn the_meaning_of_another_entry_is_d307_whatever_the_words() {
+fn a_condition_with_the_meaning_of_another_is_d307() {
     let check = |earlier: &str, later: &str| {
         let text = daemon(&[earlier, later], "list broken links");
         let found = findings(&text, &["--json"]);
@@ -81,7 +81,7 @@ fn the_meaning_of_another_entry_is_d307_whatever_the_words() {
 }
 
 #[test]
-fn a_wider_or_another_meaning_is_no_overlap() {
+fn a_wider_or_different_meaning_is_not_an_overlap() {
     for (earlier, later) in [
         (
             "when a pull request is opened",
@@ -139,12 +139,13 @@ fn a_daemon_that_nothing_can_wake_is_d310() {
     );
 }
 
+fn is_loop(condition: &str, routine: &str) -> bool {
+    let found = findings(&daemon(&[condition], routine), &["--json"]);
+    found.iter().any(|found| found["code"] == "D311")
+}
+
 #[test]
-fn output_that_could_wake_its_own_daemon_is_d311() {
-    let is_loop = |condition: &str, routine: &str| {
-        let found = findings(&daemon(&[condition], routine), &["--json"]);
-        found.iter().any(|found| found["code"] == "D311")
-    };
+fn a_routine_that_produces_the_event_of_its_condition_is_d311() {
     for (condition, routine) in [
         (
             "when a comment is created on a pull request",
@@ -199,6 +200,10 @@ fn output_that_could_wake_its_own_daemon_is_d311() {
     ] {
         assert!(is_loop(condition, routine), "{condition}: {routine}");
     }
+}
+
+#[test]
+fn a_routine_with_other_output_and_a_narrowed_condition_are_not_d311() {
     for (condition, routine) in [
         (
             "when a comment is created on a pull request",

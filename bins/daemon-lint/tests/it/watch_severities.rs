@@ -3,7 +3,7 @@
 use crate::watch_kit::{daemon, findings};
 
 #[test]
-fn under_strict_what_cannot_wake_or_is_left_over_is_an_error() {
+fn under_strict_conditions_that_cannot_wake_or_have_a_remainder_are_errors() {
     let severities = |condition: &str| -> Vec<String> {
         let text = daemon(
             &["when a pull request is opened", condition],

@@ -1,4 +1,5 @@
-//! D305, D308, D309 and D601: words of a condition that are not understood, instruct, are misspelled or are not portable.
+//! D305, D308, D309 and D601: words that are not understood, instructions, typing errors and events that
+//! are not portable.
 
 use expect_test::expect;
 use serde_json::Value;
@@ -9,7 +10,7 @@ use crate::world::World;
 const PATH: &str = ".agents/daemons/tidy/DAEMON.md";
 
 #[test]
-fn words_that_are_left_over_are_d305_at_their_place() {
+fn words_that_are_not_understood_are_d305_at_their_span() {
     check(
         &[
             "when a large pull request is opened",
@@ -77,7 +78,7 @@ fn an_instruction_inside_a_condition_is_d308() {
 }
 
 #[test]
-fn conditions_without_an_order_are_no_instructions() {
+fn conditions_without_an_order_are_not_instructions() {
     for condition in [
         "when a pull request is opened, reopened or synchronized",
         "when a comment that says \"please run the tests\" is created on a PR",
@@ -97,7 +98,7 @@ fn conditions_without_an_order_are_no_instructions() {
 }
 
 #[test]
-fn a_typo_is_d309_and_its_fix_reads_the_same() {
+fn a_typo_is_d309_and_its_fix_keeps_the_meaning() {
     for (typo, mended) in [
         (
             "when a pull reqeust is opened",

@@ -1,4 +1,4 @@
-//! A repository on disk and a linter to run over it.
+//! A repository on disk, and running the linter in it.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use daemon_lint::{AutoColour, Streams, Surroundings, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A daemon file nothing is to be said about, once its `id` is its directory.
+/// A daemon file without diagnostics in a directory with the name of its `id`.
 pub(crate) const CLEAN: &str = "---\nid: tidy\npurpose: Keeps the docs in order.\nwatch:\n  - when a pull request is opened\n\
 routines:\n  - list broken links in one comment\ndeny:\n  - merge pull requests\n---\n## Output format\nOne comment.\n\n## Limits\n- One comment.\n";
 
@@ -15,7 +15,7 @@ pub(crate) struct World {
     directory: TempDir,
 }
 
-/// What a run printed, and its exit code.
+/// The output and the exit code of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ran {
     pub(crate) code: u8,
@@ -28,7 +28,7 @@ impl Ran {
         serde_json::from_str(&self.output).expect("one JSON object on standard output")
     }
 
-    /// Lists `path code line:column` for each finding.
+    /// Returns `path code line:column` for each diagnostic.
     pub(crate) fn findings(&self) -> Vec<String> {
         let report = self.json();
         let files = report["files"].as_array().expect("a list of files");
@@ -53,7 +53,7 @@ impl Ran {
 }
 
 impl World {
-    /// Lays out files given as `//- path` lines, each followed by its text.
+    /// Creates files from `//- path` lines, each followed by the content.
     pub(crate) fn new(files: &str) -> Self {
         let world = Self {
             directory: tempfile::tempdir().expect("a temporary directory"),
@@ -65,7 +65,7 @@ impl World {
         world
     }
 
-    /// Lays out a repository with one daemon named `tidy`.
+    /// Creates a repository with a daemon named `tidy`.
     pub(crate) fn of_daemon(text: &str) -> Self {
         let world = Self::new("");
         world.write(".agents/daemons/tidy/DAEMON.md", text.as_bytes());
