@@ -104,6 +104,23 @@ impl Ended {
         }
     }
 
+    /// Replaces the outcome by the reason for which the run was stopped, so that it agrees with the folder, which consults the
+    /// reason first. A provider may report another end, or none, when its process dies of the stop.
+    fn after(self, stopping: Option<StopReason>) -> Self {
+        let Some(reason) = stopping.filter(|reason| !reason.keeps_outcome()) else {
+            return self;
+        };
+        let reported = self.outcome.end_state().map(|end| end.error_type);
+        // A failure of the same type explains more than the reason alone.
+        if reported == Some(reason.as_str()) {
+            return self;
+        }
+        Self {
+            outcome: Outcome::Stopped(reason),
+            ..self
+        }
+    }
+
     /// Tells of a run that ended without a word.
     fn silent() -> Self {
         let failure = daemon_provider::Failure::new(
@@ -238,6 +255,7 @@ impl Following {
         mut course: Course<'_>,
     ) -> Ended {
         let mut clock = Clock::new(course.limits);
+        let mut stopping = None;
         let mut ended = None;
         loop {
             clock.beat = record.next_beat(random::now());
@@ -248,7 +266,12 @@ impl Following {
                 Step::Event(event) => {
                     clock.quiet = Instant::now();
                     match event {
-                        Ok(Some(event)) => ended = self.happened(event, record, &course).or(ended),
+                        Ok(Some(event)) => {
+                            if let RunEvent::Stopping { why, .. } = &event {
+                                stopping = Some(first(stopping, *why));
+                            }
+                            ended = self.happened(event, record, &course).or(ended);
+                        }
                         Ok(None) => break,
                         Err(error) => {
                             ended.get_or_insert(Ended::lost(&error));
@@ -276,9 +299,10 @@ impl Following {
                 Step::Late(_) if clock.settled.is_some() != was_settled => continue,
                 Step::Late(why) | Step::Stop(why) => clock.reason(why),
             };
+            stopping = Some(first(stopping, why));
             clock.given_up = Some(stop(&mut *run, record, why).await);
         }
-        ended.unwrap_or_else(Ended::silent)
+        ended.unwrap_or_else(Ended::silent).after(stopping)
     }
 
     /// Records an event, and returns the end that it tells.
@@ -339,6 +363,13 @@ impl Following {
             }
         }
     }
+}
+
+/// Returns the reason that holds of two, as the folder stores it: the first, unless that keeps the outcome.
+fn first(stored: Option<StopReason>, why: StopReason) -> StopReason {
+    stored
+        .filter(|stored| !stored.keeps_outcome())
+        .unwrap_or(why)
 }
 
 /// Hands a stored message to a run.
