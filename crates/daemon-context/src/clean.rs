@@ -1,7 +1,7 @@
-//! Untrusted text: what is removed from it, and its form as a JSON string.
+//! Untrusted text: removal of hidden characters, and quoting as a JSON string.
 
-/// Tells whether a character is removed from untrusted text: controls (newline and tab stay), and what changes the
-/// direction of text, has no width or hides text from people.
+/// Whether a character is removed from untrusted text: control characters except newline and tab, and characters that
+/// change the direction of text, have no width or hide text from a reader.
 pub const fn is_removed(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
@@ -12,21 +12,21 @@ pub const fn is_removed(c: char) -> bool {
         }
         // Zero-width spaces, joiners and invisible operators.
         '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}' => true,
-        // Tag characters spell text that nobody sees.
+        // Tag characters spell text that is not displayed.
         '\u{e0000}'..='\u{e007f}' => true,
         _ => false,
     }
 }
 
-/// Text that went through the filter.
+/// Text without hidden characters.
 #[derive(Debug, Default)]
 pub(crate) struct Cleaned {
     pub(crate) text: String,
-    /// How many characters were removed.
+    /// The number of removed characters.
     pub(crate) n_removed: u64,
 }
 
-/// Removes what is removed from plain text.
+/// Removes hidden characters from plain text.
 pub(crate) fn text(source: &str) -> Cleaned {
     let mut acc = Cleaned {
         text: String::with_capacity(source.len()),
@@ -38,7 +38,7 @@ pub(crate) fn text(source: &str) -> Cleaned {
     acc
 }
 
-/// Removes it from JSON text too where it is spelled as an escape.
+/// Removes hidden characters from JSON, including those written as escapes.
 pub(crate) fn json(source: &str) -> Cleaned {
     let mut acc = Cleaned {
         text: String::with_capacity(source.len()),
@@ -71,7 +71,7 @@ impl Cleaned {
     }
 }
 
-/// Reads the escape a text begins with: its meaning, if it is that of a character, and its length.
+/// Reads the escape at the start of `text`. Returns the character it denotes, if any, and its length.
 fn escape(text: &str) -> (Option<char>, usize) {
     match text.as_bytes().get(1) {
         Some(b'u') => {}
@@ -84,6 +84,7 @@ fn escape(text: &str) -> (Option<char>, usize) {
     let Some(high) = unit(text) else {
         return (None, 2);
     };
+    // A lone surrogate denotes no character and is kept: the result has to stay valid JSON.
     if let Some(c) = char::from_u32(high) {
         return (Some(c), 6);
     }
@@ -99,7 +100,7 @@ fn escape(text: &str) -> (Option<char>, usize) {
     if c.is_some() { (c, 12) } else { (None, 6) }
 }
 
-/// Reads the four digits behind `\u`.
+/// Reads the four digits of a `\u` escape.
 fn unit(text: &str) -> Option<u32> {
     let digits = text.get(2..6)?;
     if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -108,11 +109,11 @@ fn unit(text: &str) -> Option<u32> {
     u32::from_str_radix(digits, 16).ok()
 }
 
-/// A JSON string of at most so many bytes.
+/// A JSON string of limited size.
 #[derive(Debug)]
 pub(crate) struct Quoted {
     pub(crate) json: String,
-    /// How many bytes of the text are in it.
+    /// How many bytes of the text it contains.
     pub(crate) n_taken: usize,
 }
 
@@ -130,7 +131,7 @@ pub(crate) fn quote(text: &str, limit: usize) -> Quoted {
             '\n' => "\\n",
             '\t' => "\\t",
             '\r' => "\\r",
-            // Separators that some readers take for the end of a line.
+            // Some readers take these separators for line ends.
             '\u{2028}' => "\\u2028",
             '\u{2029}' => "\\u2029",
             c => c.encode_utf8(&mut buffer),
@@ -151,7 +152,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_removed_is_shown_by_its_code_elsewhere() {
+    fn removed_characters_are_shown_by_their_codes_elsewhere() {
         for c in ('\0'..=char::MAX).filter(|c| is_removed(*c)) {
             assert!(
                 c.is_control() || daemon_validate::is_unseen(c),
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_in_json_are_removed_like_what_they_mean() {
+    fn escapes_in_json_are_removed_like_the_characters_they_denote() {
         for (source, expected, n_removed) in [
             (r#"{"a":"b\nc\t\"\\"}"#, r#"{"a":"b\nc\t\"\\"}"#, 0),
             (r#""\u202eevil\u202C""#, r#""evil""#, 2),
@@ -207,7 +208,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_quoted_text_is_one_line_of_json_and_keeps_its_limit(source in any::<String>(), limit in 2..60_usize) {
+        fn a_quoted_text_is_one_line_of_json_within_its_limit(source in any::<String>(), limit in 2..60_usize) {
             let cleaned = text(&source);
             prop_assert!(!cleaned.text.chars().any(is_removed));
             let quoted = quote(&cleaned.text, limit);
@@ -219,7 +220,7 @@ mod tests {
         }
 
         #[test]
-        fn cleaned_json_stays_json_and_hides_nothing(source in any::<String>()) {
+        fn cleaned_json_is_valid_json_without_hidden_characters(source in any::<String>()) {
             let body = serde_json::to_string(&source).unwrap();
             let cleaned = json(&body);
             let decoded: String = serde_json::from_str(&cleaned.text).unwrap();

@@ -1,26 +1,27 @@
-//! The sections in their order, shrunk where they must be, with the daemon file untouched.
+//! Joins the sections, and shrinks some of them if the context is too large.
 
 use std::ops::Range;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::page::Written;
-use crate::parts::Parts;
+use crate::page::RenderedSection;
+use crate::parts::ContextParts;
 use crate::sections;
 
-/// How often a boundary that occurs in the text is drawn again.
+/// How many boundaries are drawn before giving up. 128 random bits do not occur in text by chance: after
+/// several draws, `draw` is not random.
 const MAX_DRAWS: usize = 16;
 
-/// How large a context may be.
+/// The size limits of a context.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Limits {
-    /// The most bytes the provider takes; unlimited when none.
+pub struct ContextLimits {
+    /// The maximum size that the provider accepts, in bytes; `None` for no limit.
     pub context_bytes: Option<usize>,
 }
 
-/// The bytes a provider receives for one activation.
+/// The bytes that a provider receives for one activation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Context {
+pub struct ActivationContext {
     bytes: Vec<u8>,
     sections: Vec<Section>,
     daemon_file: Range<usize>,
@@ -29,64 +30,67 @@ pub struct Context {
     n_removed: u64,
 }
 
-/// One section's name, size and trust.
+/// The name, size and trust of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Its name, for listings.
+    /// The name, as in listings: `why`, `payload`.
     pub name: &'static str,
-    /// Its size in bytes, headings and fences included.
+    /// The size in bytes, including headings and fences.
     pub bytes: usize,
-    /// Whose words it holds.
+    /// The origin of the text.
     pub trust: Trust,
 }
 
-/// Whose words a section holds.
+/// The origin of a section's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// The runtime's, the operator's or the daemon author's; names from outside are quoted.
+    /// Text of the runtime, the operator or the daemon's author; names from other sources are quoted.
     Trusted,
-    /// Anybody's: they stand in fences.
+    /// Text from outside, in fences.
     Untrusted,
 }
 
-/// Says why there is no context.
+/// The error of building a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContextError {
-    /// The daemon file and what cannot shrink are larger than the provider takes.
+    /// The daemon file and the sections of fixed size exceed the limit.
     #[error(
-        "the context takes {needed} bytes, {file} of them the daemon file, and the provider takes {limit}"
+        "the context needs {needed} bytes, {file} of them the daemon file, but the provider accepts {limit}"
     )]
     TooLarge {
-        /// The least the context takes.
+        /// The minimum size of the context, in bytes.
         needed: usize,
-        /// The daemon file's size.
+        /// The size of the daemon file, in bytes.
         file: usize,
-        /// What the provider takes.
+        /// The limit of the provider, in bytes.
         limit: usize,
     },
     /// Every boundary that was drawn occurs in the text.
-    #[error("no boundary was drawn that the text does not contain")]
+    #[error("every boundary that was drawn occurs in the text")]
     Boundary,
 }
 
-impl Context {
-    /// Builds the context; `draw` draws 128 random bits and is asked again when a boundary made of
-    /// them occurs in any section.
+impl ActivationContext {
+    /// Builds a context. `draw` returns 128 random bits for the boundary of the fences, and is called again if the
+    /// boundary occurs in a section.
     ///
-    /// When it is over the limit the support tree, the state and then the payload shrink, and
-    /// nothing else.
+    /// A context above the limit is shrunk: first the list of support files, then the state, then the payload. Other
+    /// sections keep their size.
     ///
     /// # Errors
-    /// When the daemon file and the sections of fixed size do not fit, or `draw` is no generator.
+    /// Returns an error if the daemon file and the sections of fixed size exceed the limit, or if every boundary occurs
+    /// in the text.
     pub fn build(
-        parts: &Parts<'_>,
-        limits: Limits,
+        parts: &ContextParts<'_>,
+        limits: ContextLimits,
         mut draw: impl FnMut() -> u128,
     ) -> Result<Self, ContextError> {
         for _ in 0..MAX_DRAWS {
             let boundary = format!("{:032x}", draw());
-            let mut draft = Draft::new(parts, &boundary);
+            // Most expendable first: files can be listed by the run itself, the whole payload is in a file of the context
+            // directory, and the daemon's own instruction is never cut.
+            let mut draft = SectionSet::new(parts, &boundary);
             if let Some(limit) = limits.context_bytes {
                 draft.shrink(limit)?;
             }
@@ -97,22 +101,22 @@ impl Context {
         Err(ContextError::Boundary)
     }
 
-    /// Returns the bytes.
+    /// Returns the context as bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns the bytes, giving up the rest.
+    /// Returns the context as bytes, consuming it.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// Returns the sections in their order.
+    /// Returns the sections in their order in the bytes.
     pub fn sections(&self) -> &[Section] {
         &self.sections
     }
 
-    /// Returns where in the bytes the daemon file stands, whole.
+    /// Returns the range of the daemon file in [`Self::bytes`].
     pub fn daemon_file(&self) -> Range<usize> {
         self.daemon_file.clone()
     }
@@ -127,27 +131,27 @@ impl Context {
         &self.daemon_file_sha256
     }
 
-    /// Returns how many hidden characters were removed from text of others.
+    /// Returns how many hidden characters were removed from untrusted text.
     pub const fn removed_characters(&self) -> u64 {
         self.n_removed
     }
 }
 
-/// The sections of one boundary, before they are joined.
-struct Draft<'p> {
-    parts: &'p Parts<'p>,
+/// The sections written with one boundary, not yet joined.
+struct SectionSet<'p> {
+    parts: &'p ContextParts<'p>,
     boundary: &'p str,
-    contract: Written,
-    why: Written,
-    remainder: Written,
-    payload: Written,
-    state: Written,
-    support: Written,
-    capability: Written,
+    contract: RenderedSection,
+    why: RenderedSection,
+    remainder: RenderedSection,
+    payload: RenderedSection,
+    state: RenderedSection,
+    support: RenderedSection,
+    capability: RenderedSection,
 }
 
-impl<'p> Draft<'p> {
-    fn new(parts: &'p Parts<'p>, boundary: &'p str) -> Self {
+impl<'p> SectionSet<'p> {
+    fn new(parts: &'p ContextParts<'p>, boundary: &'p str) -> Self {
         Self {
             parts,
             boundary,
@@ -183,7 +187,7 @@ impl<'p> Draft<'p> {
         Ok(())
     }
 
-    /// How large a section may be so that all fit; none when they do.
+    /// Returns the size that a section may have so that all fit, or `None` if they fit already.
     fn room_for(&self, limit: usize, section: usize) -> Option<usize> {
         let over = self.size().checked_sub(limit).filter(|over| *over > 0)?;
         Some(section.saturating_sub(over))
@@ -199,7 +203,7 @@ impl<'p> Draft<'p> {
         written + opening.len() + self.parts.file.len() + closing.len()
     }
 
-    const fn written(&self) -> [&Written; 7] {
+    const fn written(&self) -> [&RenderedSection; 7] {
         [
             &self.contract,
             &self.why,
@@ -219,12 +223,13 @@ impl<'p> Draft<'p> {
         )
     }
 
-    /// Joins the sections; none when the boundary occurs anywhere but in the fences.
-    fn finish(self) -> Option<Context> {
+    /// Joins the sections. Returns `None` if the boundary occurs anywhere except in the fences.
+    fn finish(self) -> Option<ActivationContext> {
         let (opening, closing) = self.file_fence();
         let file = [opening.as_bytes(), self.parts.file, closing.as_bytes()].concat();
-        let piece =
-            |name, trust, written: &Written| (name, trust, written.text.clone().into_bytes());
+        let piece = |name, trust, written: &RenderedSection| {
+            (name, trust, written.text.clone().into_bytes())
+        };
         let trusted = |name, written| piece(name, Trust::Trusted, written);
         let untrusted = |name, written| piece(name, Trust::Untrusted, written);
         let pieces = [
@@ -243,14 +248,14 @@ impl<'p> Draft<'p> {
             .copied()
             .collect();
 
-        // The contract explains the fences and names the boundary twice.
+        // Two lines for each fence and for the daemon file's; the contract mentions the boundary twice.
         let n_fences: usize = self.written().iter().map(|written| written.n_fences).sum();
         let n_expected = 2 * (n_fences + 1) + 2;
         if occurrences(&bytes, self.boundary.as_bytes()) != n_expected {
             return None;
         }
         let start = self.contract.text.len() + opening.len();
-        Some(Context {
+        Some(ActivationContext {
             daemon_file: start..start + self.parts.file.len(),
             sha256: sha256(&bytes),
             daemon_file_sha256: sha256(self.parts.file),

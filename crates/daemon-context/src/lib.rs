@@ -1,10 +1,12 @@
-//! The activation context: the author's file byte for byte, why it woke, and bounded state.
+//! The context of an activation: the author's file byte for byte, the reasons it woke, and bounded state.
 //!
 //! ```
-//! use daemon_context::{Capability, Context, Limits, Parts, Reason, State, Support};
+//! use daemon_context::{
+//!     ActivationContext, ContextLimits, ContextParts, Reason, RunPermissions, StateView, SupportListing,
+//! };
 //!
 //! let file = b"---\nid: link-janitor\n---\nBe brief.\n";
-//! let parts = Parts {
+//! let parts = ContextParts {
 //!     daemon: "link-janitor",
 //!     repo: "acme/docs",
 //!     path: ".agents/daemons/link-janitor/DAEMON.md",
@@ -12,29 +14,31 @@
 //!     reasons: &[Reason::Person { by: "kit", at: "2026-11-20T09:00:00Z".parse()? }],
 //!     remainders: &[],
 //!     payloads: &[],
-//!     state: State::default(),
-//!     support: Support::default(),
-//!     capability: Capability { name: "propose", verbs: &["push_branch"], budget: None, deadline: None, servers: &[] },
+//!     state: StateView::default(),
+//!     support: SupportListing::default(),
+//!     capability: RunPermissions { name: "propose", verbs: &["push_branch"], budget: None, deadline: None, servers: &[] },
 //! };
-//! let context = Context::build(&parts, Limits::default(), || 0x5f0c)?;
+//! let context = ActivationContext::build(&parts, ContextLimits::default(), || 0x5f0c)?;
 //! assert_eq!(&context.bytes()[context.daemon_file()], file);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Parts`] is what there is to tell, [`Context`] the bytes a provider receives, with the size and
-//! trust of each [`Section`]. Untrusted text stands in fences: JSON strings between lines that bear
-//! a random boundary.
+//! # Overview
+//!
+//! - [`ContextParts`] is the input: the file, [`Reason`]s, [`Payload`]s, state and permissions, as plain data.
+//! - [`ActivationContext`] is the output: the bytes for a provider, with the size and [`Trust`] of each [`Section`].
+//! - Untrusted text is written as JSON strings between two lines with a random boundary.
 //!
 //! # What this crate does not do
 //!
-//! It fetches nothing, draws no random numbers and knows no provider. It does not read the daemon
-//! file: what it says of conditions is handed in.
+//! It does not fetch anything, has no random number generator and knows no provider. It does not parse the daemon file:
+//! the caller passes what was read from it.
 //!
 //! # Guarantees
 //!
-//! The daemon file's bytes are in the context as they are, whatever they are, or there is no context.
-//! Every other section keeps its bound and says what it leaves out. No text from outside can write a line that closes a fence,
-//! and none of it holds control, bidirectional, zero-width or tag characters.
+//! - The context contains the daemon file's bytes unchanged, or it is not built at all.
+//! - Every other section keeps its size limit and states what it omits.
+//! - Untrusted text cannot close a fence, and contains no control, bidirectional, zero-width or tag characters.
 
 mod clean;
 mod context;
@@ -43,8 +47,8 @@ mod parts;
 mod sections;
 
 pub use clean::is_removed;
-pub use context::{Context, ContextError, Limits, Section, Trust};
+pub use context::{ActivationContext, ContextError, ContextLimits, Section, Trust};
 pub use parts::{
-    Budget, Capability, Counter, Missed, OpenOutput, Parts, PastActivation, Payload, Reason,
-    Remainder, State, Support, SupportRow,
+    ContextParts, Counter, HistoryEntry, MissedTicks, OpenOutput, Payload, Reason, Remainder,
+    RemainingBudget, RunPermissions, StateView, SupportListing, SupportRow,
 };

@@ -1,15 +1,15 @@
-//! A section while it is written: lines within a bound, and fences.
+//! Writes one section: lines within a size limit, and fences around untrusted text.
 
 use std::fmt::Write as _;
 
 use crate::clean;
 
-/// Kept free for the line that says how much was left out.
+/// Bytes reserved for the line that counts what was left out.
 const RESERVE: usize = 160;
 
-/// One section being written.
+/// A section being written.
 #[derive(Debug)]
-pub(crate) struct Page<'b> {
+pub(crate) struct SectionWriter<'b> {
     text: String,
     limit: usize,
     boundary: &'b str,
@@ -17,14 +17,14 @@ pub(crate) struct Page<'b> {
     n_removed: u64,
 }
 
-/// Whether a piece found room.
+/// Whether a line was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Room {
-    Taken,
+pub(crate) enum Fit {
+    Written,
     Full,
 }
 
-impl<'b> Page<'b> {
+impl<'b> SectionWriter<'b> {
     pub(crate) fn new(heading: &str, limit: usize, boundary: &'b str) -> Self {
         let text = format!("# {heading}\n\n");
         Self {
@@ -36,26 +36,26 @@ impl<'b> Page<'b> {
         }
     }
 
-    /// Writes a line of the runtime's own, whatever the bound.
+    /// Writes a line of the runtime's own, regardless of the limit.
     pub(crate) fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
     }
 
     /// Writes a line if it fits.
-    pub(crate) fn try_line(&mut self, line: &str) -> Room {
+    pub(crate) fn try_line(&mut self, line: &str) -> Fit {
         if line.len() + 1 > self.room() {
-            return Room::Full;
+            return Fit::Full;
         }
         self.line(line);
-        Room::Taken
+        Fit::Written
     }
 
-    /// Writes lines until one does not fit, then says how many are missing.
+    /// Writes lines until one does not fit, then a line with the number of the missing ones.
     pub(crate) fn lines(&mut self, what: &str, lines: impl ExactSizeIterator<Item = String>) {
         let mut left = lines.len();
         for line in lines {
-            if self.try_line(&line) == Room::Full {
+            if self.try_line(&line) == Fit::Full {
                 self.line(&format!("({left} more {what} are not shown)"));
                 return;
             }
@@ -63,18 +63,18 @@ impl<'b> Page<'b> {
         }
     }
 
-    /// Returns the bytes free for more lines.
+    /// Returns the number of bytes left for lines.
     pub(crate) const fn room(&self) -> usize {
         self.limit.saturating_sub(self.text.len() + RESERVE)
     }
 
-    /// Returns the bytes free for a fence's content.
+    /// Returns the number of bytes left for the content of a fence.
     pub(crate) fn fence_room(&self, name: &str) -> usize {
         self.room()
             .saturating_sub(self.opening(name).len() + self.closing(name).len())
     }
 
-    /// Writes untrusted text between lines that bear the boundary; each entry is a JSON string.
+    /// Writes untrusted text between two lines with the boundary; each entry is a JSON string.
     pub(crate) fn fence(&mut self, name: &str, entries: &[String]) {
         self.text.push_str(&self.opening(name));
         for entry in entries {
@@ -85,8 +85,8 @@ impl<'b> Page<'b> {
         self.n_fences += 1;
     }
 
-    /// Cleans text from outside and writes it as a JSON string of at most `limit` bytes, which says
-    /// itself how much of it is missing.
+    /// Cleans untrusted text and writes it as a JSON string of at most `limit` bytes. A cut string ends with a note of
+    /// how many bytes are missing.
     pub(crate) fn quote(&mut self, text: &str, limit: usize) -> String {
         const NOTE: usize = 40;
         let cleaned = clean::text(text);
@@ -95,6 +95,7 @@ impl<'b> Page<'b> {
         if whole.n_taken == cleaned.text.len() {
             return whole.json;
         }
+        // The note has to fit too, so the text is cut again, a little shorter.
         let mut json = clean::quote(&cleaned.text, limit.saturating_sub(NOTE)).json;
         let n_cut = cleaned.text.len() - whole.n_taken;
         json.truncate(json.len() - 1);
@@ -102,13 +103,14 @@ impl<'b> Page<'b> {
         json
     }
 
+    /// Counts hidden characters that were removed elsewhere.
     pub(crate) const fn removed(&mut self, n_removed: u64) {
         self.n_removed += n_removed;
     }
 
-    pub(crate) fn finish(mut self) -> Written {
+    pub(crate) fn finish(mut self) -> RenderedSection {
         self.text.push('\n');
-        Written {
+        RenderedSection {
             text: self.text,
             n_fences: self.n_fences,
             n_removed: self.n_removed,
@@ -124,9 +126,9 @@ impl<'b> Page<'b> {
     }
 }
 
-/// A section as written.
+/// A finished section.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct RenderedSection {
     pub(crate) text: String,
     pub(crate) n_fences: usize,
     pub(crate) n_removed: u64,

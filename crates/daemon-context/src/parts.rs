@@ -1,189 +1,189 @@
-//! What there is to tell, as plain data.
+//! The input of a context, as plain data.
 
 use daemon_event::Event;
 use jiff::{SignedDuration, Timestamp};
 
-/// Everything that goes into one context.
+/// The input from which a context is built.
 #[derive(Clone, Copy, Debug)]
-pub struct Parts<'a> {
-    /// The daemon's id.
+pub struct ContextParts<'a> {
+    /// The daemon's id, as in its file.
     pub daemon: &'a str,
     /// The repository's name.
     pub repo: &'a str,
-    /// The daemon file's path in the repository.
+    /// The path of the daemon file in the repository.
     pub path: &'a str,
     /// The daemon file, byte for byte.
     pub file: &'a [u8],
-    /// Why the daemon woke, newest first.
+    /// The reasons for the activation, newest first.
     pub reasons: &'a [Reason<'a>],
-    /// What of the conditions was not understood.
+    /// The parts of the conditions that the runtime did not check.
     pub remainders: &'a [Remainder<'a>],
-    /// The events' bodies, newest first; 20 are shown.
+    /// The events' bodies, newest first; at most 20 are shown.
     pub payloads: &'a [Payload<'a>],
-    /// What the daemon remembers.
-    pub state: State<'a>,
-    /// The files beside the daemon file.
-    pub support: Support<'a>,
-    /// What the run may do.
-    pub capability: Capability<'a>,
+    /// The daemon's memory and the runtime's counters.
+    pub state: StateView<'a>,
+    /// The files in the daemon's directory.
+    pub support: SupportListing<'a>,
+    /// The permissions of the run.
+    pub capability: RunPermissions<'a>,
 }
 
-/// One reason to wake.
+/// A reason for an activation.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Reason<'a> {
-    /// An event met conditions.
+    /// An event that matched conditions.
     Event {
         /// The event.
         event: &'a Event,
-        /// The conditions it met: their index and the author's words.
+        /// The conditions that it matched: index from 0, and the text in the file.
         conditions: &'a [(u32, &'a str)],
     },
-    /// The schedule fired.
+    /// A due tick of the schedule.
     Tick {
         /// The cron expression.
         expression: &'a str,
-        /// The zone's name.
+        /// The name of the time zone.
         zone: &'a str,
-        /// The instant that was due.
+        /// The due instant.
         scheduled_at: Timestamp,
-        /// The same on the clocks of the zone.
+        /// The due instant as local time of the zone.
         local: &'a str,
-        /// How late it is.
+        /// The time between the due instant and the activation.
         lateness: SignedDuration,
-        /// The ticks that got no activation of their own.
-        missed: Option<Missed<'a>>,
+        /// Ticks that this activation covers as well.
+        missed: Option<MissedTicks<'a>>,
     },
-    /// A person asked.
+    /// A request of a person.
     Person {
-        /// Who.
+        /// The name of the person.
         by: &'a str,
-        /// When.
+        /// The time of the request.
         at: Timestamp,
     },
 }
 
-/// Ticks that got no activation of their own.
+/// Ticks without an activation of their own, covered by a later one.
 #[derive(Clone, Copy, Debug)]
-pub struct Missed<'a> {
-    /// How many.
+pub struct MissedTicks<'a> {
+    /// Their number.
     pub count: u64,
-    /// The oldest.
+    /// The oldest tick.
     pub first: Timestamp,
-    /// The newest.
+    /// The newest tick.
     pub last: Timestamp,
-    /// The newest of them, at most 100.
+    /// The newest ticks, at most 100.
     pub list: &'a [Timestamp],
 }
 
-/// Words of a condition that no filter stands for.
+/// A part of a condition that no filter expresses.
 #[derive(Clone, Copy, Debug)]
 pub struct Remainder<'a> {
-    /// The condition's index.
+    /// The index of the condition, from 0.
     pub condition: u32,
-    /// The author's words.
+    /// The unchecked words, as in the file.
     pub text: &'a str,
 }
 
-/// The body of one event.
+/// The body of an event.
 #[derive(Clone, Copy, Debug)]
 pub struct Payload<'a> {
-    /// The event.
+    /// The event with its payload and facts.
     pub event: &'a Event,
-    /// The file below the context directory that holds it whole.
+    /// The path of the file with the whole body, relative to the context directory.
     pub whole_in: &'a str,
 }
 
-/// What the daemon remembers and what the runtime counts for it.
+/// The daemon's memory and the runtime's counters.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct State<'a> {
-    /// Values by key, each JSON text.
+pub struct StateView<'a> {
+    /// Values by key, each as JSON.
     pub values: &'a [(&'a str, &'a str)],
     /// Counters kept by the runtime.
     pub counters: &'a [Counter<'a>],
-    /// Earlier activations, newest first; 10 are shown.
-    pub history: &'a [PastActivation<'a>],
+    /// Earlier activations, newest first; at most 10 are shown.
+    pub history: &'a [HistoryEntry<'a>],
     /// The daemon's own outputs that are still open.
     pub open_outputs: &'a [OpenOutput<'a>],
 }
 
-/// A number kept by the runtime.
+/// A number counted by the runtime.
 #[derive(Clone, Copy, Debug)]
 pub struct Counter<'a> {
-    /// What is counted, over which time: `activations today`.
+    /// The counted thing and the period: `activations today`.
     pub name: &'a str,
-    /// The number.
+    /// The current count.
     pub value: u64,
 }
 
-/// An activation that ended.
+/// An earlier activation.
 #[derive(Clone, Copy, Debug)]
-pub struct PastActivation<'a> {
-    /// Its id.
+pub struct HistoryEntry<'a> {
+    /// The activation's id.
     pub id: &'a str,
     /// The key of its first trigger.
     pub trigger: &'a str,
-    /// How it ended.
+    /// The outcome as a word: `succeeded`.
     pub outcome: &'a str,
-    /// When it ended.
+    /// The time at which it finished.
     pub finished_at: Timestamp,
-    /// What it put out.
+    /// The outputs with their states.
     pub outputs: &'a [&'a str],
-    /// The head of its result.
+    /// The start of the result, if the run returned one.
     pub summary: Option<&'a str>,
 }
 
-/// An output of the daemon that people have not closed.
+/// An output that is still open on its surface.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenOutput<'a> {
-    /// The surface: `git`.
+    /// The name of the surface: `git`.
     pub surface: &'a str,
-    /// What it is on the surface: a branch, an issue.
+    /// The object on the surface: a branch, an issue.
     pub target: &'a str,
 }
 
-/// The files beside the daemon file.
+/// The files in the daemon's directory, apart from the daemon file.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Support<'a> {
-    /// The files the run can read below its context directory.
+pub struct SupportListing<'a> {
+    /// The files that the run can read below its context directory.
     pub files: &'a [SupportRow<'a>],
-    /// The first of those beyond the limits.
+    /// The first of the files that exceed the limits.
     pub left_out: &'a [&'a str],
-    /// How many are beyond the limits.
+    /// The number of files that exceed the limits.
     pub n_left_out: usize,
 }
 
-/// One support file.
+/// A file in the daemon's directory.
 #[derive(Clone, Copy, Debug)]
 pub struct SupportRow<'a> {
-    /// Its path from the daemon's directory.
+    /// The path relative to the daemon's directory.
     pub path: &'a str,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// Its mode: `644` or `755`.
+    /// The file mode: `644` or `755`.
     pub mode: &'a str,
 }
 
-/// What the run may do.
+/// The permissions of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Capability<'a> {
-    /// `read`, `propose` or `write`.
+pub struct RunPermissions<'a> {
+    /// The capability: `read`, `propose` or `write`.
     pub name: &'a str,
-    /// The verbs of outputs it may propose.
+    /// The verbs of outputs that the run may propose.
     pub verbs: &'a [&'a str],
-    /// What is left to spend.
-    pub budget: Option<Budget>,
-    /// When the run is ended.
+    /// The remaining budget; `None` if there is no limit.
+    pub budget: Option<RemainingBudget>,
+    /// The time at which the run is stopped; `None` if there is no deadline.
     pub deadline: Option<Timestamp>,
     /// The MCP servers whose tools the run is granted.
     pub servers: &'a [&'a str],
 }
 
-/// Money left, in hundredths of a US dollar.
+/// The remaining budget, in hundredths of a US dollar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
-    /// Left for this activation.
+pub struct RemainingBudget {
+    /// The remainder for this activation.
     pub activation_cents: u64,
-    /// Left for this host today.
+    /// The remainder for this host today.
     pub day_cents: u64,
 }

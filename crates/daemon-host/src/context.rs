@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use daemon_context::{
-    Budget, Context, ContextError, Counter, Limits as ContextLimits, Missed, Parts, Payload,
-    Reason, Remainder, State, Support, SupportRow,
+    ActivationContext, ContextError, ContextLimits, ContextParts, Counter, MissedTicks, Payload,
+    Reason, Remainder, RemainingBudget, StateView, SupportListing, SupportRow,
 };
 use daemon_engine::{Activation, DaemonState, Occasion, Trigger};
 use daemon_event::TriggerKey;
@@ -45,7 +45,7 @@ pub struct Ingredients<'a> {
 #[derive(Clone, Debug)]
 pub struct Built {
     /// The context.
-    pub context: Context,
+    pub context: ActivationContext,
     /// The bytes that the provider receives.
     pub bytes: Vec<u8>,
     /// What the run is about, in a sentence.
@@ -98,7 +98,7 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
             value: from.state.outputs_today,
         },
     ];
-    let history: Vec<daemon_context::PastActivation<'_>> =
+    let history: Vec<daemon_context::HistoryEntry<'_>> =
         from.state.history.iter().map(past).collect();
     let support: Vec<SupportRow<'_>> = from
         .daemon
@@ -120,7 +120,7 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
         .collect();
     let servers: Vec<&str> = from.servers.iter().map(String::as_str).collect();
     let row = &from.daemon.row;
-    let parts = Parts {
+    let parts = ContextParts {
         daemon: row.key.id.as_str(),
         repo: row.key.repo.as_str(),
         path: &row.path,
@@ -128,13 +128,13 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
         reasons: &reasons,
         remainders: &remainders,
         payloads: &payloads,
-        state: State {
+        state: StateView {
             values: &values,
             counters: &counters,
             history: &history,
             open_outputs: &[],
         },
-        support: Support {
+        support: SupportListing {
             files: &support,
             left_out: &left_out,
             n_left_out: from
@@ -143,14 +143,14 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
                 .as_ref()
                 .map_or(0, |source| source.support.n_left_out),
         },
-        capability: daemon_context::Capability {
+        capability: daemon_context::RunPermissions {
             name: from.capability.as_str(),
             verbs: if from.capability == Capability::Read {
                 &READ_VERBS
             } else {
                 &PROPOSE_VERBS
             },
-            budget: from.limits.budget.map(|budget| Budget {
+            budget: from.limits.budget.map(|budget| RemainingBudget {
                 activation_cents: budget.0 / 10_000,
                 day_cents: budget.0 / 10_000,
             }),
@@ -163,7 +163,7 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
             .cap
             .map(|cap| usize::try_from(cap).unwrap_or(usize::MAX)),
     };
-    let context = Context::build(&parts, limits, random::boundary)?;
+    let context = ActivationContext::build(&parts, limits, random::boundary)?;
     let why = why(from);
     Ok(Built {
         bytes: context.bytes().to_vec(),
@@ -291,7 +291,7 @@ fn reasons<'a>(
                 let told = trigger.occasion.as_ref();
                 let told = told.map(|told| (told.expression.as_str(), told.zone.as_str()));
                 let (expression, zone) = told.or(schedule).unwrap_or(("", "UTC"));
-                let missed = missed.map(|missed| Missed {
+                let missed = missed.map(|missed| MissedTicks {
                     count: missed.count,
                     first: missed.first,
                     last: missed.last,
@@ -348,8 +348,8 @@ fn remainders<'a>(from: &Ingredients<'a>) -> Vec<Remainder<'a>> {
     remainders
 }
 
-fn past(past: &daemon_engine::PastActivation) -> daemon_context::PastActivation<'_> {
-    daemon_context::PastActivation {
+fn past(past: &daemon_engine::PastActivation) -> daemon_context::HistoryEntry<'_> {
+    daemon_context::HistoryEntry {
         id: past.id.as_str(),
         trigger: &past.trigger,
         outcome: past.state.as_str(),

@@ -1,23 +1,23 @@
-//! The bodies of events and what else was found out about them.
+//! The bodies and facts of events.
 
 use crate::clean;
-use crate::page::{Page, Room, Written};
-use crate::parts::{Parts, Payload};
+use crate::page::{Fit, RenderedSection, SectionWriter};
+use crate::parts::{ContextParts, Payload};
 
-/// How many events are shown.
+/// The maximum number of events shown.
 const MAX_EVENTS: usize = 20;
 
-pub(crate) fn payload(parts: &Parts<'_>, limit: usize, boundary: &str) -> Written {
-    let mut page = Page::new("What happened, as the sources tell it", limit, boundary);
+pub(crate) fn payload(parts: &ContextParts<'_>, limit: usize, boundary: &str) -> RenderedSection {
+    let mut page = SectionWriter::new("What happened, as reported by the sources", limit, boundary);
     let shown = &parts.payloads[..parts.payloads.len().min(MAX_EVENTS)];
     if shown.is_empty() {
         page.line("There is no event.");
     }
     let mut n_hidden = parts.payloads.len() - shown.len();
     for (at, payload) in shown.iter().enumerate() {
-        // What an event leaves of its share, the older ones get.
+        // The part of its share that an event does not use is left to the older ones.
         let share = page.room() / (shown.len() - at);
-        if event(&mut page, payload, share) == Room::Full {
+        if event(&mut page, payload, share) == Fit::Full {
             n_hidden += 1;
         }
     }
@@ -27,10 +27,11 @@ pub(crate) fn payload(parts: &Parts<'_>, limit: usize, boundary: &str) -> Writte
     page.finish()
 }
 
-fn event(page: &mut Page<'_>, payload: &Payload<'_>, share: usize) -> Room {
+fn event(page: &mut SectionWriter<'_>, payload: &Payload<'_>, share: usize) -> Fit {
     let id = &payload.event.id;
     let heading = format!("Event {id}, whole in `{}`:", payload.whole_in);
     let before = page.room();
+    // Too little for a heading and a useful excerpt: name the file only.
     if heading.len() + 200 > share {
         return page.try_line(&format!("Event {id} is in `{}`.", payload.whole_in));
     }
@@ -40,9 +41,11 @@ fn event(page: &mut Page<'_>, payload: &Payload<'_>, share: usize) -> Room {
     let facts_room = if facts.is_empty() {
         0
     } else {
+        // At most half of the share: the payload also contains what the vocabulary does not read.
         (share / 2).min(facts_size + 100)
     };
 
+    // A fence has to be valid text; the file in the context directory has the exact bytes.
     let source = String::from_utf8_lossy(&payload.event.payload);
     let cleaned = clean::json(&source);
     page.removed(cleaned.n_removed);
@@ -74,11 +77,11 @@ fn event(page: &mut Page<'_>, payload: &Payload<'_>, share: usize) -> Room {
             ));
         }
     }
-    Room::Taken
+    Fit::Written
 }
 
-/// The typed fields, one entry each; long lists are cut.
-fn facts(page: &mut Page<'_>, payload: &Payload<'_>) -> Vec<String> {
+/// Returns the facts, one quoted entry each; long lists are cut.
+fn facts(page: &mut SectionWriter<'_>, payload: &Payload<'_>) -> Vec<String> {
     const MAX_FACT: usize = 4 << 10;
     payload
         .event
@@ -88,7 +91,7 @@ fn facts(page: &mut Page<'_>, payload: &Payload<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Counts the leading entries that fit.
+/// Returns the number of leading entries that fit.
 pub(super) fn fitting(entries: &[String], room: usize) -> usize {
     let mut used = 0;
     entries

@@ -1,26 +1,27 @@
-//! What the daemon remembers.
+//! The daemon's memory.
 
-use crate::page::{Page, Written};
-use crate::parts::{PastActivation, State};
+use crate::page::{RenderedSection, SectionWriter};
+use crate::parts::{HistoryEntry, StateView};
 use crate::sections::payload::fitting;
 
-/// How many earlier activations are shown.
+/// The maximum number of earlier activations shown.
 const MAX_HISTORY: usize = 10;
 
-/// A summary is shown up to this many bytes.
+/// The maximum size of a summary, in bytes.
 const MAX_SUMMARY: usize = 1 << 10;
 
-/// A value is shown up to this many bytes; the state as a whole holds no longer ones.
+/// The maximum size of a value with its key, in bytes: the engine accepts values of 16 KiB.
 const MAX_VALUE: usize = 17 << 10;
 
-pub(crate) fn state(state: &State<'_>, limit: usize, boundary: &str) -> Written {
-    let mut page = Page::new("What you remember", limit, boundary);
+pub(crate) fn state(state: &StateView<'_>, limit: usize, boundary: &str) -> RenderedSection {
+    let mut page = SectionWriter::new("What you remember", limit, boundary);
     let counters = state
         .counters
         .iter()
         .map(|counter| format!("- {}: {}", counter.name, counter.value));
     page.lines("counters", counters);
 
+    // Newest first: what does not fit is cut at the end, where the values are, which a run can also read as a file.
     let mut entries = Vec::new();
     for past in state.history.iter().take(MAX_HISTORY) {
         entries.push(history(&mut page, past));
@@ -49,7 +50,7 @@ pub(crate) fn state(state: &State<'_>, limit: usize, boundary: &str) -> Written 
     page.finish()
 }
 
-fn history(page: &mut Page<'_>, past: &PastActivation<'_>) -> String {
+fn history(page: &mut SectionWriter<'_>, past: &HistoryEntry<'_>) -> String {
     let mut text = format!(
         "activation {} {} at {}, trigger {}",
         past.id, past.outcome, past.finished_at, past.trigger

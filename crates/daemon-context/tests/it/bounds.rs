@@ -1,8 +1,8 @@
-//! How much of each section there is room for.
+//! Size limits of the sections.
 
 use daemon_context::{
-    Context, ContextError, Counter, Limits, Parts, PastActivation, Payload, Reason, Remainder,
-    State, Support, SupportRow,
+    ActivationContext, ContextError, ContextLimits, ContextParts, Counter, HistoryEntry, Payload,
+    Reason, Remainder, StateView, SupportListing, SupportRow,
 };
 use daemon_event::Event;
 
@@ -18,87 +18,86 @@ const BOUNDS: [(&str, usize); 7] = [
     ("capability", 4 << 10),
 ];
 
-/// Calls `check` with parts that overflow every section.
-fn with_floods(check: impl Fn(&Parts<'_>)) {
-    let long = "é\"\\\n🐞x".repeat(4_000);
-    let events: Vec<Event> = (0..25).map(|_| issue(&long, "kit")).collect();
-    let payloads: Vec<Payload<'_>> = events
-        .iter()
-        .map(|event| Payload {
-            event,
-            whole_in: "event.json",
-        })
-        .collect();
-    let conditions: Vec<(u32, &str)> = (0..60).map(|index| (index, long.as_str())).collect();
-    let reasons: Vec<Reason<'_>> = events
-        .iter()
-        .map(|event| Reason::Event {
+/// The owned text of parts that overflow every section.
+struct Flood {
+    long: String,
+    events: Vec<Event>,
+    keys: Vec<String>,
+    paths: Vec<String>,
+}
+
+impl Flood {
+    fn new() -> Self {
+        let long = "é\"\\\n🐞x".repeat(4_000);
+        Self {
+            events: (0..25).map(|_| issue(&long, "kit")).collect(),
+            keys: (0..500).map(|n| format!("key{n}")).collect(),
+            paths: (0..200)
+                .map(|n| format!("references/{}{n}.md", "x".repeat(150)))
+                .collect(),
+            long,
+        }
+    }
+
+    /// Calls `check` with the parts.
+    fn check(&self, check: impl Fn(&ContextParts<'_>)) {
+        let long = self.long.as_str();
+        let conditions: Vec<(u32, &str)> = (0..60).map(|index| (index, long)).collect();
+        let reason = |event| Reason::Event {
             event,
             conditions: &conditions,
-        })
-        .collect();
-    let remainders = vec![
-        Remainder {
-            condition: 0,
-            text: &long
         };
-        40
-    ];
-    let keys: Vec<String> = (0..500).map(|n| format!("key{n}")).collect();
-    let values: Vec<(&str, &str)> = keys
-        .iter()
-        .map(|key| (key.as_str(), &long[..600]))
-        .collect();
-    let past = PastActivation {
-        id: "01KAF2",
-        trigger: "event:x",
-        outcome: "succeeded",
-        finished_at: events[0].time,
-        outputs: &[],
-        summary: Some(&long),
-    };
-    let history = vec![past; 30];
-    let counters = vec![
-        Counter {
-            name: "activations today",
-            value: 1
+        let payload = |event| Payload {
+            event,
+            whole_in: "event.json",
         };
-        4
-    ];
-    let paths: Vec<String> = (0..200)
-        .map(|n| format!("references/{}{n}.md", "x".repeat(150)))
-        .collect();
-    let files: Vec<SupportRow<'_>> = paths
-        .iter()
-        .map(|path| SupportRow {
+        let file = |path| SupportRow {
             path,
             size: 1,
             mode: "644",
-        })
-        .collect();
-    let left_out: Vec<&str> = paths.iter().map(String::as_str).collect();
-    check(&Parts {
-        reasons: &reasons,
-        remainders: &remainders,
-        payloads: &payloads,
-        state: State {
-            values: &values,
-            counters: &counters,
-            history: &history,
-            open_outputs: &[],
-        },
-        support: Support {
-            files: &files,
-            left_out: &left_out,
-            n_left_out: 900,
-        },
-        ..parts(FILE)
-    });
+        };
+        let remainder = Remainder {
+            condition: 0,
+            text: long,
+        };
+        let entry = HistoryEntry {
+            id: "01KAF2",
+            trigger: "event:x",
+            outcome: "succeeded",
+            finished_at: self.events[0].time,
+            outputs: &[],
+            summary: Some(long),
+        };
+        let counter = Counter {
+            name: "activations today",
+            value: 1,
+        };
+        let paths: Vec<&str> = self.paths.iter().map(String::as_str).collect();
+        let values: Vec<(&str, &str)> =
+            self.keys.iter().map(|key| (&**key, &long[..600])).collect();
+        check(&ContextParts {
+            reasons: &self.events.iter().map(reason).collect::<Vec<_>>(),
+            remainders: &[remainder; 40],
+            payloads: &self.events.iter().map(payload).collect::<Vec<_>>(),
+            state: StateView {
+                values: &values,
+                counters: &[counter; 4],
+                history: &[entry; 30],
+                open_outputs: &[],
+            },
+            support: SupportListing {
+                files: &paths.iter().copied().map(file).collect::<Vec<_>>(),
+                left_out: &paths,
+                n_left_out: 900,
+            },
+            ..parts(FILE)
+        });
+    }
 }
 
 #[test]
-fn every_section_keeps_its_bound_and_says_what_is_missing() {
-    with_floods(|parts| {
+fn every_section_keeps_its_limit_and_counts_what_is_missing() {
+    Flood::new().check(|parts| {
         let context = build(parts);
         for (name, bound) in BOUNDS {
             assert!(
@@ -125,13 +124,13 @@ fn every_section_keeps_its_bound_and_says_what_is_missing() {
 }
 
 #[test]
-fn the_support_tree_shrinks_first_then_the_state_then_the_payload() {
-    with_floods(|parts| {
+fn the_support_files_shrink_first_then_the_state_then_the_payload() {
+    Flood::new().check(|parts| {
         let sizes = |context_bytes| {
-            let limits = Limits {
+            let limits = ContextLimits {
                 context_bytes: Some(context_bytes),
             };
-            let context = Context::build(parts, limits, || BOUNDARY).unwrap();
+            let context = ActivationContext::build(parts, limits, || BOUNDARY).unwrap();
             assert!(context.bytes().len() <= context_bytes);
             assert_eq!(&context.bytes()[context.daemon_file()], FILE);
             ["support-tree", "state", "payload"].map(|name| size(&context, name))
@@ -155,12 +154,12 @@ fn the_support_tree_shrinks_first_then_the_state_then_the_payload() {
 }
 
 #[test]
-fn a_file_that_does_not_fit_is_refused_and_never_cut() {
+fn a_file_that_does_not_fit_is_rejected_and_never_cut() {
     let file = vec![b'x'; 100_000];
-    let limits = Limits {
+    let limits = ContextLimits {
         context_bytes: Some(100_000),
     };
-    let refused = Context::build(&parts(&file), limits, || BOUNDARY).unwrap_err();
+    let refused = ActivationContext::build(&parts(&file), limits, || BOUNDARY).unwrap_err();
     let ContextError::TooLarge {
         needed,
         file: of_file,
@@ -170,9 +169,9 @@ fn a_file_that_does_not_fit_is_refused_and_never_cut() {
         panic!("{refused}")
     };
     assert_eq!((of_file, limit), (100_000, 100_000));
-    let exact = Limits {
+    let exact = ContextLimits {
         context_bytes: Some(needed),
     };
-    let context = Context::build(&parts(&file), exact, || BOUNDARY).unwrap();
+    let context = ActivationContext::build(&parts(&file), exact, || BOUNDARY).unwrap();
     assert_eq!(&context.bytes()[context.daemon_file()], file.as_slice());
 }

@@ -1,11 +1,11 @@
-//! Text of strangers stays data.
+//! Text from outside stays data.
 
-use daemon_context::{Parts, PastActivation, Payload, Reason, Remainder, State};
+use daemon_context::{ContextParts, HistoryEntry, Payload, Reason, Remainder, StateView};
 use proptest::prelude::*;
 
 use crate::{BOUNDARY, FILE, build, issue, parts, text};
 
-/// Whether a character may stand in a context outside the daemon file.
+/// Whether a character may occur in a context outside the daemon file.
 fn is_shown(c: char) -> bool {
     let hidden = [
         '\u{202e}',
@@ -18,7 +18,7 @@ fn is_shown(c: char) -> bool {
     c == '\n' || c == '\t' || !(c.is_control() || hidden.contains(&c))
 }
 
-/// Puts a stranger's text everywhere a stranger's text can come from.
+/// Builds a context with `hostile` in every place that text from outside can reach.
 fn contaminated(hostile: &str) -> String {
     let event = issue(hostile, hostile);
     let payloads = [Payload {
@@ -26,7 +26,7 @@ fn contaminated(hostile: &str) -> String {
         whole_in: "event.json",
     }];
     let values = [(hostile, hostile)];
-    let history = [PastActivation {
+    let history = [HistoryEntry {
         id: "01KAF2",
         trigger: hostile,
         outcome: "succeeded",
@@ -48,21 +48,21 @@ fn contaminated(hostile: &str) -> String {
         condition: 0,
         text: hostile,
     }];
-    let context = build(&Parts {
+    let context = build(&ContextParts {
         reasons: &reasons,
         remainders: &remainders,
         payloads: &payloads,
-        state: State {
+        state: StateView {
             values: &values,
             history: &history,
-            ..State::default()
+            ..StateView::default()
         },
         ..parts(FILE)
     });
     text(&context)
 }
 
-/// Checks that fences hold JSON strings only and close once each, and returns the lines outside.
+/// Checks that fences contain only JSON strings and close once each; returns the lines outside of fences.
 fn outside(context: &str) -> Vec<String> {
     let boundary = format!("{BOUNDARY:032x}");
     let mut acc = Vec::new();
@@ -99,7 +99,7 @@ const ATTACKS: [&str; 8] = [
 ];
 
 #[test]
-fn known_attacks_stay_inside_their_fence_or_their_quotes() {
+fn known_attacks_stay_inside_fences_or_quotes() {
     let innocent = outside(&contaminated("innocent"));
     for attack in ATTACKS
         .into_iter()
@@ -108,7 +108,7 @@ fn known_attacks_stay_inside_their_fence_or_their_quotes() {
         let context = contaminated(attack);
         assert!(context.chars().all(is_shown), "{attack:?}");
         let lines = outside(&context);
-        // What a stranger adds to a line is quoted; lines can only be added by the runtime.
+        // Text from outside is quoted within a line; only the runtime adds lines.
         let own = |lines: &[String]| -> Vec<String> {
             let is_own =
                 |line: &&String| !line.contains('"') && !line.contains("hidden characters");
@@ -119,7 +119,7 @@ fn known_attacks_stay_inside_their_fence_or_their_quotes() {
 }
 
 #[test]
-fn a_flood_of_text_is_cut_and_said_to_be() {
+fn an_oversized_text_is_cut_and_marked_as_cut() {
     let context = contaminated(&"A".repeat(65_536 * 4));
     assert!(context.len() < 130_000, "{}", context.len());
     assert!(context.contains("bytes more)"), "{context:.2000}");
@@ -130,7 +130,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn no_text_writes_a_line_of_its_own(
+    fn text_from_outside_never_adds_a_line(
         hostile in prop::collection::vec(
             prop_oneof![
                 prop::sample::select(ATTACKS[1..].to_vec()).prop_map(str::to_owned),

@@ -1,18 +1,21 @@
-//! The public contract of the crate.
+//! Tests of the crate's public interface.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod bounds;
 mod injection;
 mod whole;
 
-use daemon_context::{Capability, Context, Limits, Parts, State, Support, Trust};
+use daemon_context::{
+    ActivationContext, ContextLimits, ContextParts, RunPermissions, StateView, SupportListing,
+    Trust,
+};
 use daemon_event::{Actor, ActorKind, Enrichment, Event, EventId, Source, read};
 
 const BOUNDARY: u128 = 0x5f0c_0000_0000_0000_0000_0000_0000_00e1;
 const FILE: &[u8] = b"---\nid: link-janitor\npurpose: Keeps links alive.\nroutines:\n  - repair links\n---\nBe brief.\n";
 
-fn parts(file: &[u8]) -> Parts<'_> {
-    Parts {
+fn parts(file: &[u8]) -> ContextParts<'_> {
+    ContextParts {
         daemon: "link-janitor",
         repo: "acme/docs",
         path: ".agents/daemons/link-janitor/DAEMON.md",
@@ -20,9 +23,9 @@ fn parts(file: &[u8]) -> Parts<'_> {
         reasons: &[],
         remainders: &[],
         payloads: &[],
-        state: State::default(),
-        support: Support::default(),
-        capability: Capability {
+        state: StateView::default(),
+        support: SupportListing::default(),
+        capability: RunPermissions {
             name: "read",
             verbs: &[],
             budget: None,
@@ -32,15 +35,15 @@ fn parts(file: &[u8]) -> Parts<'_> {
     }
 }
 
-fn build(parts: &Parts<'_>) -> Context {
-    Context::build(parts, Limits::default(), || BOUNDARY).unwrap()
+fn build(parts: &ContextParts<'_>) -> ActivationContext {
+    ActivationContext::build(parts, ContextLimits::default(), || BOUNDARY).unwrap()
 }
 
-fn text(context: &Context) -> String {
+fn text(context: &ActivationContext) -> String {
     String::from_utf8(context.bytes().to_vec()).unwrap()
 }
 
-fn size(context: &Context, name: &str) -> usize {
+fn size(context: &ActivationContext, name: &str) -> usize {
     context
         .sections()
         .iter()
@@ -49,7 +52,7 @@ fn size(context: &Context, name: &str) -> usize {
         .bytes
 }
 
-/// An issue event whose title a stranger wrote.
+/// An issue event with a title and a login from outside.
 fn issue(title: &str, login: &str) -> Event {
     let body = serde_json::json!({
         "action": "opened",
@@ -78,7 +81,7 @@ fn issue(title: &str, login: &str) -> Event {
     }
 }
 
-fn untrusted(context: &Context) -> Vec<&'static str> {
+fn untrusted(context: &ActivationContext) -> Vec<&'static str> {
     let is_untrusted = |section: &&daemon_context::Section| section.trust == Trust::Untrusted;
     context
         .sections()
