@@ -1,4 +1,4 @@
-//! The delivery, and the seam of whoever can read it.
+//! A delivery, and the trait of the services that send them.
 
 use daemon_event::{DeliveryId, Event, EventId};
 use jiff::Timestamp;
@@ -6,36 +6,36 @@ use jiff::Timestamp;
 use crate::error::{Malformed, Rejected};
 use crate::slack::Challenge;
 
-/// One request to a webhook, as received.
+/// One request to a webhook endpoint, as received.
 #[derive(Clone, Debug)]
 pub struct Delivery<'a> {
-    /// The headers.
+    /// All headers of the request, repeated ones included.
     pub headers: &'a Headers,
     /// The body, byte for byte.
     pub body: &'a [u8],
-    /// When it was received.
+    /// The time of receipt by this host's clock.
     pub received_at: Timestamp,
-    /// The id its event gets if it is new.
+    /// The id to give to the delivery's event.
     pub event_id: EventId,
 }
 
 /// A service that sends webhooks.
-pub trait Source: Send + Sync {
-    /// Returns the largest body the service sends, in bytes.
+pub trait WebhookSource: Send + Sync {
+    /// Returns the largest body that the service sends, in bytes.
     fn max_body(&self) -> usize;
 
-    /// Checks that the delivery is from the service and recent.
+    /// Checks that the delivery was signed by the service and sent recently.
     ///
     /// # Errors
-    /// Why it is not; see [`Rejected::status`].
+    /// Returns the reason for the rejection; see [`Rejected::status`].
     fn verify(&self, delivery: &Delivery<'_>) -> Result<(), Rejected>;
 
-    /// Reads the text that the service wants to have echoed, where a verified delivery asks for that.
+    /// Reads the text that the service wants to have echoed, if a verified delivery asks for an echo.
     ///
-    /// Few services do; the others ask for nothing.
+    /// The default implementation returns `None`: most services do not check an endpoint this way.
     ///
     /// # Errors
-    /// What is wrong with the request; see [`Malformed::status`].
+    /// Returns the defect of the request; see [`Malformed::status`].
     fn challenge(&self, delivery: &Delivery<'_>) -> Result<Option<Challenge>, Malformed> {
         let _asked_by_few = delivery;
         Ok(None)
@@ -43,21 +43,21 @@ pub trait Source: Send + Sync {
 
     /// Reads the events of a verified delivery.
     ///
-    /// A kind that the vocabulary does not know is an event too; no condition meets it.
+    /// A kind that is not in the vocabulary is an event too; no condition matches it.
     ///
     /// # Errors
-    /// What is wrong with it; see [`Malformed::status`].
+    /// Returns the defect of the delivery; see [`Malformed::status`].
     fn events(&self, delivery: &Delivery<'_>) -> Result<Vec<Event>, Malformed>;
 }
 
-/// The headers of a request: names in any case, values as bytes.
+/// The headers of a request. Names are compared without regard to case; values are bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Headers {
     entries: Vec<(Box<str>, Box<[u8]>)>,
 }
 
 impl Headers {
-    /// Collects headers, repeated ones included.
+    /// Collects headers in their order, repeated ones included.
     pub fn new<N: Into<Box<str>>, V: AsRef<[u8]>>(
         headers: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
@@ -67,7 +67,7 @@ impl Headers {
         }
     }
 
-    /// Returns the values of a header.
+    /// Returns all values of a header.
     pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         self.entries
             .iter()
@@ -75,7 +75,7 @@ impl Headers {
             .map(|(_, value)| &**value)
     }
 
-    /// Returns the only value of a header, or how many there are.
+    /// Returns the value of a header that occurs once, or the number of its occurrences.
     pub(crate) fn only(&self, name: &str) -> Result<&[u8], usize> {
         let mut values = self.all(name);
         match (values.next(), values.next()) {
@@ -87,12 +87,13 @@ impl Headers {
     }
 }
 
-/// Refuses bodies that are encoded or larger than the source sends.
+/// Rejects a body that is encoded or larger than the source sends.
 pub(crate) fn check_limits(
     delivery: &Delivery<'_>,
     source_name: &'static str,
     max: usize,
 ) -> Result<(), Rejected> {
+    // Before the signature, which is over the decoded bytes; decoding first would work on unverified input.
     if let Some(encoding) = delivery.headers.all("Content-Encoding").next() {
         return Err(Rejected::Encoded(shown(encoding)));
     }
@@ -107,14 +108,14 @@ pub(crate) fn check_limits(
     Ok(())
 }
 
-/// What the media type says about the body.
+/// The media types that sources send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Media {
     Json,
     Form,
 }
 
-/// Reads the media type; a body without one is taken for JSON.
+/// Reads the media type; a body without one is assumed to be JSON.
 pub(crate) fn media(delivery: &Delivery<'_>) -> Result<Media, Malformed> {
     let Some(value) = delivery.headers.all("Content-Type").next() else {
         return Ok(Media::Json);
@@ -133,7 +134,7 @@ pub(crate) fn media(delivery: &Delivery<'_>) -> Result<Media, Malformed> {
     }
 }
 
-/// Refuses what is not JSON.
+/// Rejects a body that is not JSON.
 pub(crate) fn json_media(delivery: &Delivery<'_>) -> Result<(), Malformed> {
     match media(delivery)? {
         Media::Json => Ok(()),
@@ -143,13 +144,13 @@ pub(crate) fn json_media(delivery: &Delivery<'_>) -> Result<(), Malformed> {
     }
 }
 
-/// Reads the header that names the kind of event.
+/// Reads the header with the kind of the event.
 pub(crate) fn kind<'a>(delivery: &Delivery<'a>, name: &'static str) -> Result<&'a str, Malformed> {
     let value = header(delivery, name)?;
     checked_name(value, name, 64)
 }
 
-/// Reads the header that names the delivery.
+/// Reads the header with the id of the delivery.
 pub(crate) fn delivery_id(
     delivery: &Delivery<'_>,
     name: &'static str,
@@ -165,8 +166,8 @@ fn header<'a>(delivery: &Delivery<'a>, name: &'static str) -> Result<&'a [u8], M
         .map_err(|count| Malformed::Header { name, count })
 }
 
-/// Checks that a name is short and of letters, digits, `_`, `-`, `.`, `:`, so that it can stand in
-/// keys, paths and logs as it is.
+/// Checks that a name is short and consists of letters, digits, `_`, `-`, `.` and `:`, so that it can be used in keys,
+/// paths and logs without escaping.
 pub(crate) fn checked_name<'a>(
     value: &'a [u8],
     name: &'static str,
@@ -186,6 +187,7 @@ pub(crate) fn checked_name<'a>(
     }
 }
 
+/// Returns the start of a header's value, escaped, to be quoted in an error.
 fn shown(value: &[u8]) -> Box<str> {
     value
         .iter()

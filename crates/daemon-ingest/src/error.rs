@@ -1,56 +1,56 @@
-//! Why a delivery is not taken.
+//! The reasons for which a delivery is not accepted.
 
 use daemon_event::InvalidId;
 
-/// Says why a delivery is not from its source.
+/// The reason why a delivery cannot be attributed to its source.
 ///
-/// The sender must learn no more than the status: all variants of status 401 are answered alike.
+/// Send only the status to the sender: details of a 401 would help to forge a signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejected {
-    /// The body is encoded, so that its bytes are not the signed ones.
+    /// The body has a content encoding, so its bytes are not the signed ones.
     #[error("the body has the content encoding `{0}`")]
     Encoded(Box<str>),
-    /// The body is larger than the source sends.
+    /// The body is larger than any that the source sends.
     #[error("the body has {bytes} bytes, {source_name} sends at most {max}")]
     TooLarge {
-        /// The name of the source.
+        /// The source's name, such as `github`.
         source_name: &'static str,
         /// The size of the body.
         bytes: usize,
-        /// The source's cap.
+        /// The largest body that the source sends.
         max: usize,
     },
-    /// A header that the signature needs is absent.
+    /// A header that the signature needs is missing.
     #[error("there is no `{0}` header")]
     Unsigned(&'static str),
-    /// A header that the signature needs is there more than once.
+    /// A header that the signature needs occurs more than once.
     #[error("there are {count} `{name}` headers")]
     Repeated {
-        /// The header.
+        /// The header's name.
         name: &'static str,
-        /// How many there are.
+        /// The number of occurrences.
         count: usize,
     },
-    /// The signature is not of the source's form.
+    /// The signature does not have the source's format.
     #[error("the `{0}` header is not a signature")]
     NotASignature(&'static str),
-    /// No secret makes this signature.
+    /// The signature was made with none of the secrets.
     #[error("the signature fits none of the secrets")]
     WrongSignature,
-    /// The time the source signed is absent or unreadable.
+    /// The signed time of sending is missing or unreadable.
     #[error("the delivery has no readable time of sending")]
     Undated,
-    /// The delivery was sent too long ago, or in the future.
+    /// The delivery was sent too long ago, or its time is in the future.
     #[error("the delivery is {seconds} seconds off")]
     Stale {
-        /// How far its time lies from now; negative when it lies ahead.
+        /// The age of the delivery; negative if its time is in the future.
         seconds: i64,
     },
 }
 
 impl Rejected {
-    /// Returns the HTTP status to answer with: 401, 413 or 415.
+    /// Returns the HTTP status of the response: 401, 413 or 415.
     pub const fn status(&self) -> u16 {
         match self {
             Self::Encoded(_) => 415,
@@ -65,45 +65,45 @@ impl Rejected {
     }
 }
 
-/// Says why a verified delivery is no event.
+/// The reason why a verified delivery is not an event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Malformed {
-    /// The body is neither JSON nor, where the source sends them, a form.
+    /// The media type is neither JSON nor, for sources that send them, a form.
     #[error("the body has the media type `{0}`")]
     MediaType(Box<str>),
-    /// A header that names the delivery or its kind is absent or there more than once.
+    /// A header with the delivery's id or kind is missing or occurs more than once.
     #[error("there are {count} `{name}` headers instead of one")]
     Header {
-        /// The header.
+        /// The header's name.
         name: &'static str,
-        /// How many there are.
+        /// The number of occurrences.
         count: usize,
     },
-    /// A header or field that names the delivery or its kind holds what none has.
-    #[error("`{name}` is no name: {reason}")]
+    /// A header or field with the delivery's id or kind has a value that no source sends.
+    #[error("`{name}` is invalid: {reason}")]
     Name {
-        /// The header or field.
+        /// The name of the header or field.
         name: &'static str,
-        /// What is wrong with it.
+        /// The defect of the value.
         reason: &'static str,
     },
-    /// The form has no `payload`, or it is not percent-encoded text.
+    /// The form has no `payload` field, or the field is not percent-encoded.
     #[error("the form has no readable `payload`")]
     Form,
-    /// The body is nested deeper than any event.
+    /// The body is nested more deeply than any event.
     #[error("the body is nested deeper than {0} levels")]
     Depth(usize),
-    /// The body is not the event that its headers announce.
+    /// The body is not an event of the announced kind.
     #[error("the body is not the announced event")]
     Body(#[from] daemon_event::MalformedPayload),
-    /// The delivery has no usable id.
+    /// The delivery's id cannot be used as an identifier.
     #[error("the delivery has no usable id")]
     Id(#[from] InvalidId),
 }
 
 impl Malformed {
-    /// Returns the HTTP status to answer with: 400 or 415.
+    /// Returns the HTTP status of the response: 400 or 415.
     pub const fn status(&self) -> u16 {
         match self {
             Self::MediaType(_) => 415,

@@ -4,29 +4,30 @@ use std::borrow::Cow;
 
 use daemon_event::Event;
 
-use crate::delivery::{self, Delivery, Media, Source};
+use crate::delivery::{self, Delivery, Media, WebhookSource};
 use crate::error::{Malformed, Rejected};
 use crate::json;
 use crate::secret::{Secrets, signature};
 
+/// GitHub's documented limit of a payload, 25 MiB.
 const MAX_BODY: usize = 25 << 20;
 
 /// Deliveries of a GitHub webhook or app, signed in `X-Hub-Signature-256`.
 ///
-/// The older SHA-1 header is ignored. A form-encoded body is signed as the form.
+/// The older SHA-1 header is ignored. For a form, the signature covers the encoded form.
 #[derive(Clone, Debug)]
 pub struct Github {
     secrets: Secrets,
 }
 
 impl Github {
-    /// Takes the webhook's secrets.
+    /// Creates the source with the secrets of its webhooks.
     pub const fn new(secrets: Secrets) -> Self {
         Self { secrets }
     }
 }
 
-impl Source for Github {
+impl WebhookSource for Github {
     fn max_body(&self) -> usize {
         MAX_BODY
     }
@@ -39,6 +40,8 @@ impl Source for Github {
 
     fn events(&self, delivery: &Delivery<'_>) -> Result<Vec<Event>, Malformed> {
         let payload = match delivery::media(delivery)? {
+            // The kind is read from a header, which the signature does not cover; `daemon_event::read` checks that the
+            // body has the shape of the kind.
             Media::Json => Cow::Borrowed(delivery.body),
             Media::Form => Cow::Owned(form_payload(delivery.body).ok_or(Malformed::Form)?),
         };

@@ -1,15 +1,15 @@
-//! By what a repetition is known.
+//! Keys for the detection of duplicates.
 
 use std::fmt::Write as _;
 
 use daemon_event::{Event, Source};
 use sha2::{Digest as _, Sha256};
 
-/// Returns the keys by which a repetition of an event is known: `id:<source>:<delivery>`, and
-/// `body:<source>:<sha-256>` unless bodies of its kind repeat by their nature.
+/// Returns the keys by which a duplicate of an event is detected: `id:<source>:<delivery>`, and
+/// `body:<source>:<sha-256>` unless two events of the kind can have equal bodies.
 ///
-/// A second delivery with any key that is stored is a duplicate, whatever the rest of it says: a
-/// retry header proves nothing, and a known body under a fresh id is a replay.
+/// A delivery is a duplicate if any of its keys is stored already. The body counts because delivery ids are in headers
+/// that are not signed: a known body under a new id is a replay.
 pub fn identities(event: &Event) -> Vec<String> {
     let source = event.source;
     let mut keys = vec![format!("id:{source}:{}", event.delivery)];
@@ -23,12 +23,12 @@ pub fn identities(event: &Event) -> Vec<String> {
     keys
 }
 
-/// Tells whether two happenings of a kind may have equal bodies.
+/// Whether two different events of this kind can have equal bodies.
 fn repeats(event: &Event) -> bool {
     match event.source {
-        // Its ids are part of the signed body, so that a body does not return under another.
+        // Slack's event ids are in the signed body, so a body cannot be replayed under another id.
         Source::Slack => true,
-        // References are counted; see the delivery ids of git events.
+        // The same ref can move back and forth; the delivery ids of git events count its moves.
         Source::Git => true,
         Source::Github => {
             matches!(

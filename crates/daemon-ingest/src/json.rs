@@ -1,14 +1,14 @@
-//! The bounds of a JSON body that the reader of events does not check itself.
+//! Limits of a JSON body that `daemon_event::read` does not check.
 
 use daemon_event::{Enrichment, Event, ParsedEvent, Source};
 
 use crate::delivery::Delivery;
 use crate::error::Malformed;
 
-/// The deepest nesting that is read.
+/// The deepest nesting that is accepted.
 const MAX_DEPTH: usize = 128;
 
-/// How many bytes are counted in eight bits.
+/// The number of bytes whose sum of flags fits into eight bits.
 const COUNTED: usize = 128;
 
 /// Reads a body into an event.
@@ -44,11 +44,11 @@ pub(crate) fn event(
     })
 }
 
-/// Refuses deep nesting: what is skipped unread has no depth check of its own.
+/// Rejects deep nesting: `serde_json` does not limit the depth of values that it skips.
 pub(crate) fn check_depth(body: &[u8]) -> Result<(), Malformed> {
-    // Few bodies open as many values as levels are allowed, and counting is much faster. Before a
-    // value stands a separator, a bracket, a blank or nothing, which sets it apart from most
-    // brackets in texts.
+    // Few bodies contain more brackets than the limit, and counting them is much faster than tracking the depth. A
+    // bracket that opens a value comes after a separator, a bracket, a blank or nothing, which excludes most brackets
+    // inside strings.
     let behind = body.get(1..).unwrap_or_default();
     let n_later: usize = body
         .chunks(COUNTED)
@@ -62,9 +62,9 @@ pub(crate) fn check_depth(body: &[u8]) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// Counts the brackets that may open a value, each beside the byte before it.
+/// Counts the brackets that may open a value, each with the byte before it.
 ///
-/// Eight-bit sums over short pieces let the compiler count many bytes at once.
+/// Eight-bit sums over short chunks let the compiler vectorise the loop.
 fn count_values((before, bytes): (&[u8], &[u8])) -> usize {
     let may_open = |(before, byte): (&u8, &u8)| {
         let is_open = (*byte == b'[') | (*byte == b'{');
@@ -75,6 +75,7 @@ fn count_values((before, bytes): (&[u8], &[u8])) -> usize {
     usize::from(before.iter().zip(bytes).map(may_open).sum::<u8>())
 }
 
+/// Returns the depth of the deepest value, in levels.
 fn depth(body: &[u8]) -> usize {
     let mut level = 0_usize;
     let mut deepest = 0;
@@ -93,7 +94,7 @@ fn depth(body: &[u8]) -> usize {
     deepest
 }
 
-/// Moves behind the closing quote.
+/// Skips the rest of a string, closing quote included.
 fn skip_text(bytes: &mut std::slice::Iter<'_, u8>) {
     while let Some(byte) = bytes.next() {
         match byte {

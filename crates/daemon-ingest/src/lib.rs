@@ -1,8 +1,8 @@
-//! Webhook bytes in, verified events out.
+//! Webhooks of GitHub, Linear, Slack and Sentry: signed bytes in, verified events out.
 //!
 //! ```
 //! use daemon_event::EventId;
-//! use daemon_ingest::{Delivery, Github, Headers, Secrets, Source as _};
+//! use daemon_ingest::{Delivery, Github, Headers, Secrets, WebhookSource as _};
 //!
 //! let github = Github::new(Secrets::new(["It's a Secret to Everybody"])?);
 //! let headers = Headers::new([(
@@ -16,23 +16,29 @@
 //!     event_id: EventId::new(1_795_251_600_000, [7; 10]),
 //! };
 //! assert_eq!(github.verify(&delivery), Ok(()));
-//! assert_eq!(github.events(&delivery).unwrap_err().status(), 400);
+//! assert_eq!(github.events(&delivery).unwrap_err().status(), 400); // signed, but not an event
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A [`Source`] knows how one service signs and names its deliveries: [`Github`], [`Slack`],
-//! [`Linear`], [`Sentry`]. [`Rejected`] and [`Malformed`] say with which HTTP status to answer.
-//! [`identities`] names the keys by which a repetition is known.
+//! # Overview
+//!
+//! - A [`WebhookSource`] verifies the deliveries of one service and reads their events: [`Github`], [`Linear`], [`Slack`]
+//!   and [`Sentry`], each with its [`Secrets`]. Call [`verify`](WebhookSource::verify) first, then
+//!   [`challenge`](WebhookSource::challenge) and [`events`](WebhookSource::events).
+//! - [`Rejected`] and [`Malformed`] give the reason for a failure and the HTTP status of the response.
+//! - [`identities`] returns the keys by which a store detects duplicates.
 //!
 //! # What this crate does not do
 //!
-//! It speaks no HTTP, stores nothing and knows no repository: a delivery about an unknown one is an
-//! event like any other. It does not remember what it saw.
+//! It has no HTTP server, no store and no list of repositories. It does not remember deliveries: the caller checks
+//! [`identities`] against its store.
 //!
 //! # Guarantees
 //!
-//! Signatures cover the bytes as received and are compared in constant time against every secret.
-//! No part of an unverified body is read. Headers choose nothing the signed body does not confirm.
+//! - Signatures cover the bytes as received, and are compared with every secret in constant time.
+//! - [`verify`](WebhookSource::verify) parses no part of an unsigned body.
+//! - No header changes the meaning of a signed body: its kind must fit the body's shape.
+//! - Secrets are not part of any `Debug` output or error.
 
 mod delivery;
 mod error;
@@ -44,7 +50,7 @@ mod secret;
 mod sentry;
 mod slack;
 
-pub use delivery::{Delivery, Headers, Source};
+pub use delivery::{Delivery, Headers, WebhookSource};
 pub use error::{Malformed, Rejected};
 pub use github::Github;
 pub use identity::identities;

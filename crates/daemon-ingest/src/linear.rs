@@ -6,19 +6,20 @@ use daemon_event::Event;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::delivery::{self, Delivery, Source};
+use crate::delivery::{self, Delivery, WebhookSource};
 use crate::error::{Malformed, Rejected};
 use crate::json;
 use crate::secret::{Secrets, signature};
 
+/// The largest accepted body, in bytes.
 const MAX_BODY: usize = 1 << 20;
 
-/// How far the signed time may lie from now.
+/// The maximum difference between the signed time and the time of receipt.
 const FRESH: Duration = Duration::from_secs(60);
 
 /// Deliveries of a Linear webhook, signed in `Linear-Signature`.
 ///
-/// The signed body carries its time of sending, which must be within a minute of now.
+/// The signed body contains the time of sending, which must be within a minute of the time of receipt.
 #[derive(Clone, Debug)]
 pub struct Linear {
     secrets: Secrets,
@@ -26,7 +27,7 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// Takes the webhook's secrets.
+    /// Creates the source with the secrets of its webhooks.
     pub const fn new(secrets: Secrets) -> Self {
         Self {
             secrets,
@@ -34,23 +35,24 @@ impl Linear {
         }
     }
 
-    /// Admits deliveries that come up to `late` after they were sent, as Linear's retries do.
+    /// Accepts deliveries up to `late` after they were sent: Linear retries for up to six hours and keeps the
+    /// first time of sending.
     ///
-    /// That is safe as long as delivery ids are kept longer.
+    /// This is safe as long as the store keeps delivery ids for longer than `late`.
     #[must_use]
     pub fn accepting_late(self, late: Duration) -> Self {
         Self { late, ..self }
     }
 }
 
-/// The one field read before the event.
+/// The only field that is read before the event.
 #[derive(Deserialize)]
-struct Sent {
+struct SendTime {
     #[serde(rename = "webhookTimestamp")]
     millisecond: i64,
 }
 
-impl Source for Linear {
+impl WebhookSource for Linear {
     fn max_body(&self) -> usize {
         MAX_BODY
     }
@@ -59,7 +61,7 @@ impl Source for Linear {
         delivery::check_limits(delivery, "linear", MAX_BODY)?;
         let signature = signature(delivery, "Linear-Signature", "")?;
         self.secrets.check(&[delivery.body], &signature)?;
-        let sent = serde_json::from_slice::<Sent>(delivery.body).ok();
+        let sent = serde_json::from_slice::<SendTime>(delivery.body).ok();
         let sent = sent.and_then(|sent| Timestamp::from_millisecond(sent.millisecond).ok());
         fresh(
             delivery.received_at,
@@ -78,7 +80,7 @@ impl Source for Linear {
     }
 }
 
-/// Checks that a time of sending lies at most `late` before and `early` after now.
+/// Checks that the time of sending is at most `late` before and `early` after the time of receipt.
 pub(crate) fn fresh(
     now: Timestamp,
     sent: Timestamp,
@@ -86,6 +88,7 @@ pub(crate) fn fresh(
     early: Duration,
 ) -> Result<(), Rejected> {
     let age = now.duration_since(sent);
+    // A sender's clock may be ahead, but a time far in the future would make a replay acceptable for that long.
     let is_fresh = if age.is_negative() {
         age.unsigned_abs() <= early
     } else {

@@ -1,4 +1,4 @@
-//! Secrets, and signatures made with them.
+//! Secrets, and the verification of signatures.
 
 use std::fmt;
 
@@ -9,23 +9,24 @@ use subtle::{Choice, ConstantTimeEq as _};
 use crate::delivery::Delivery;
 use crate::error::Rejected;
 
-/// The secrets of one source; a signature by any of them is good, so that they can be changed
-/// without losing deliveries.
+/// The secrets of one source. A signature made with any of them is accepted, so that a secret can be replaced without
+/// rejecting deliveries.
 #[derive(Clone)]
 pub struct Secrets {
+    // Keyed once, at configuration, and cloned for each delivery.
     keyed: Vec<Hmac<Sha256>>,
 }
 
-/// Says that a secret is missing or empty: anybody could sign with it.
+/// The error of configuring a missing or empty secret, with which anyone could sign.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a webhook secret is empty or missing")]
 pub struct EmptySecret;
 
 impl Secrets {
-    /// Takes the secrets as text, byte for byte.
+    /// Creates the set from secrets that are used byte for byte.
     ///
     /// # Errors
-    /// [`EmptySecret`] when there is none, or one is empty or blank.
+    /// Returns [`EmptySecret`] if there is no secret, or if one is empty or blank.
     pub fn new<S: AsRef<[u8]>>(secrets: impl IntoIterator<Item = S>) -> Result<Self, EmptySecret> {
         let mut keyed = Vec::new();
         for secret in secrets {
@@ -42,8 +43,9 @@ impl Secrets {
         }
     }
 
-    /// Checks the signature over `parts`; every secret is tried and the time tells nothing.
+    /// Checks the signature over the concatenation of `parts`.
     pub(crate) fn check(&self, parts: &[&[u8]], signature: &[u8; 32]) -> Result<(), Rejected> {
+        // No early exit: the time must not reveal which secret matched, or how far a comparison went.
         let mut is_good = Choice::from(0);
         for keyed in &self.keyed {
             let mut mac = keyed.clone();
@@ -64,7 +66,7 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// Returns the only value of a header that the signature needs.
+/// Returns the value of a header that the signature needs.
 pub(crate) fn signing_header<'a>(
     delivery: &Delivery<'a>,
     name: &'static str,
@@ -89,6 +91,7 @@ pub(crate) fn signature(
     for (byte, pair) in acc.iter_mut().zip(digits.chunks_exact(2)) {
         let value = |digit: u8| match digit {
             b'0'..=b'9' => Ok(digit - b'0'),
+            // Upper case is rejected: no service sends it, and one signature has one spelling.
             b'a'..=b'f' => Ok(digit - b'a' + 10),
             _ => Err(refused()),
         };

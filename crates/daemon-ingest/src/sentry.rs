@@ -2,11 +2,12 @@
 
 use daemon_event::Event;
 
-use crate::delivery::{self, Delivery, Source};
+use crate::delivery::{self, Delivery, WebhookSource};
 use crate::error::{Malformed, Rejected};
 use crate::json;
 use crate::secret::{Secrets, signature};
 
+/// The largest accepted body, in bytes.
 const MAX_BODY: usize = 1 << 20;
 
 /// Deliveries of a Sentry integration, signed with its client secret in `Sentry-Hook-Signature`.
@@ -16,13 +17,13 @@ pub struct Sentry {
 }
 
 impl Sentry {
-    /// Takes the integration's client secrets.
+    /// Creates the source with the client secrets of the integration.
     pub const fn new(secrets: Secrets) -> Self {
         Self { secrets }
     }
 }
 
-impl Source for Sentry {
+impl WebhookSource for Sentry {
     fn max_body(&self) -> usize {
         MAX_BODY
     }

@@ -7,15 +7,16 @@ use daemon_event::{DeliveryId, Event};
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::delivery::{self, Delivery, Source};
+use crate::delivery::{self, Delivery, WebhookSource};
 use crate::error::{Malformed, Rejected};
 use crate::json;
 use crate::linear::fresh;
 use crate::secret::{Secrets, signature, signing_header};
 
+/// The largest accepted body, in bytes.
 const MAX_BODY: usize = 1 << 20;
 
-/// How far the signed time may lie from now.
+/// The maximum difference between the signed time and the time of receipt; Slack recommends five minutes.
 const FRESH: Duration = Duration::from_secs(300);
 
 /// Deliveries of a Slack app, signed in `X-Slack-Signature` together with the time of sending.
@@ -24,19 +25,19 @@ pub struct Slack {
     secrets: Secrets,
 }
 
-/// The text with which Slack checks that an address is the app's: to be echoed as `text/plain`.
+/// The text by which Slack checks an endpoint: the response must echo it as `text/plain`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Challenge(Box<str>);
 
 impl Challenge {
-    /// Returns the text.
+    /// Returns the text to echo.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct CallbackEnvelope<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
     #[serde(borrow)]
@@ -44,23 +45,23 @@ struct Envelope<'a> {
     #[serde(borrow)]
     event_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    event: Option<Inner<'a>>,
+    event: Option<InnerEvent<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Inner<'a> {
+struct InnerEvent<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
 }
 
 impl Slack {
-    /// Takes the app's signing secrets.
+    /// Creates the source with the signing secrets of the app.
     pub const fn new(secrets: Secrets) -> Self {
         Self { secrets }
     }
 }
 
-impl Source for Slack {
+impl WebhookSource for Slack {
     fn max_body(&self) -> usize {
         MAX_BODY
     }
@@ -85,6 +86,7 @@ impl Source for Slack {
             return Ok(None);
         }
         let text = envelope.challenge.unwrap_or_default();
+        // Echoing arbitrary text would let a sender choose the content of a response.
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         if !(1..=256).contains(&text.len()) || !text.bytes().all(is_plain) {
             let reason = "it has other characters than letters, digits, `_` and `-`, or too many";
@@ -96,7 +98,7 @@ impl Source for Slack {
         Ok(Some(Challenge(text.into())))
     }
 
-    /// Reads the event of a callback; a challenge is none.
+    /// Reads the event of a callback; returns an empty list for a challenge.
     fn events(&self, delivery: &Delivery<'_>) -> Result<Vec<Event>, Malformed> {
         let envelope = envelope(delivery)?;
         if envelope.kind == "url_verification" {
@@ -118,7 +120,7 @@ impl Source for Slack {
     }
 }
 
-fn envelope<'a>(delivery: &Delivery<'a>) -> Result<Envelope<'a>, Malformed> {
+fn envelope<'a>(delivery: &Delivery<'a>) -> Result<CallbackEnvelope<'a>, Malformed> {
     delivery::json_media(delivery)?;
     json::check_depth(delivery.body)?;
     serde_json::from_slice(delivery.body).map_err(|error| {
@@ -129,8 +131,9 @@ fn envelope<'a>(delivery: &Delivery<'a>) -> Result<Envelope<'a>, Malformed> {
     })
 }
 
-/// Reads whole seconds since the epoch: digits only, as Slack writes them.
+/// Parses whole seconds since the epoch; only digits are accepted, as in Slack's header.
 fn sent_at(value: &[u8]) -> Option<Timestamp> {
+    // `str::parse` alone would also accept a sign, and the signature covers the exact bytes.
     let is_seconds = (1..=11).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
     let seconds = std::str::from_utf8(value).ok().filter(|_| is_seconds)?;
     Timestamp::from_second(seconds.parse().ok()?).ok()

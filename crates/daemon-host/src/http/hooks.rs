@@ -11,8 +11,8 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, Response, StatusCode};
-use daemon_event::Source as SourceName;
-use daemon_ingest::{Challenge, Delivery, Headers, Malformed, Source};
+use daemon_event::Source;
+use daemon_ingest::{Challenge, Delivery, Headers, Malformed, WebhookSource};
 use daemon_store::{Accepted, Freshness, Matching, NewEvent, StoreError};
 use serde_json::{Map, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
@@ -51,7 +51,7 @@ pub trait Admit: Send + Sync {
 
 /// The webhooks that are served.
 pub struct Hooks {
-    sources: RwLock<BTreeMap<SourceName, Arc<dyn Source>>>,
+    sources: RwLock<BTreeMap<Source, Arc<dyn WebhookSource>>>,
     admit: Arc<dyn Admit>,
     places: Arc<Semaphore>,
     large_places: Arc<Semaphore>,
@@ -80,7 +80,10 @@ impl std::fmt::Debug for Hooks {
 
 impl Hooks {
     /// Serves the given sources.
-    pub fn new(sources: BTreeMap<SourceName, Arc<dyn Source>>, admit: Arc<dyn Admit>) -> Arc<Self> {
+    pub fn new(
+        sources: BTreeMap<Source, Arc<dyn WebhookSource>>,
+        admit: Arc<dyn Admit>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             sources: RwLock::new(sources),
             admit,
@@ -93,7 +96,7 @@ impl Hooks {
     }
 
     /// Serves other sources, or the same ones with other secrets, from now on.
-    pub fn replace(&self, sources: BTreeMap<SourceName, Arc<dyn Source>>) {
+    pub fn replace(&self, sources: BTreeMap<Source, Arc<dyn WebhookSource>>) {
         *self.sources.write().expect("no holder panics") = sources;
     }
 
@@ -133,7 +136,7 @@ impl Hooks {
         Ok(room)
     }
 
-    fn source(&self, name: SourceName) -> Option<Arc<dyn Source>> {
+    fn source(&self, name: Source) -> Option<Arc<dyn WebhookSource>> {
         self.sources
             .read()
             .expect("no holder panics")
@@ -153,7 +156,7 @@ pub(super) async fn receive(
     request: Request,
 ) -> Response<Body> {
     // Git has no webhooks: a repository is looked at.
-    let Some(name) = name.parse().ok().filter(|name| *name != SourceName::Git) else {
+    let Some(name) = name.parse().ok().filter(|name| *name != Source::Git) else {
         return answer::status(StatusCode::NOT_FOUND);
     };
     crate::failpoint::hit("W1");
@@ -165,7 +168,7 @@ pub(super) async fn receive(
 
 async fn accept(
     hooks: &Arc<Hooks>,
-    name: SourceName,
+    name: Source,
     request: Request,
     connection: &Connection,
 ) -> Result<Response<Body>, Refusal> {
@@ -239,7 +242,7 @@ enum Read {
 }
 
 /// Verifies a delivery and reads its events.
-fn read(source: &dyn Source, headers: &HeaderMap, body: &[u8]) -> Result<Read, Refusal> {
+fn read(source: &dyn WebhookSource, headers: &HeaderMap, body: &[u8]) -> Result<Read, Refusal> {
     let headers = Headers::new(
         headers
             .iter()

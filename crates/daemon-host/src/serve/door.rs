@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use daemon_event::Source as SourceName;
-use daemon_ingest::{Github, Linear, Secrets, Sentry, Slack, Source};
+use daemon_event::Source;
+use daemon_ingest::{Github, Linear, Secrets, Sentry, Slack, WebhookSource};
 
 use super::Start;
 use crate::config::{Config, SecretPlaces};
@@ -19,7 +19,7 @@ use crate::token;
 /// The secrets that the HTTP listener checks requests against.
 pub(super) struct Door {
     pub(super) token: String,
-    pub(super) sources: BTreeMap<SourceName, Arc<dyn Source>>,
+    pub(super) sources: BTreeMap<Source, Arc<dyn WebhookSource>>,
 }
 
 impl Door {
@@ -65,15 +65,15 @@ pub(super) fn hosts(bound: SocketAddr) -> Hosts {
 pub(super) fn sources(
     home: &Home,
     config: &Config,
-) -> Result<BTreeMap<SourceName, Arc<dyn Source>>, OpError> {
-    let mut sources: BTreeMap<SourceName, Arc<dyn Source>> = BTreeMap::new();
+) -> Result<BTreeMap<Source, Arc<dyn WebhookSource>>, OpError> {
+    let mut sources: BTreeMap<Source, Arc<dyn WebhookSource>> = BTreeMap::new();
     for (name, places) in config.sources.secrets() {
         let secrets = secrets(home, name, places)?;
-        let source: Arc<dyn Source> = match name {
-            SourceName::Github => Arc::new(Github::new(secrets)),
-            SourceName::Slack => Arc::new(Slack::new(secrets)),
-            SourceName::Sentry => Arc::new(Sentry::new(secrets)),
-            SourceName::Linear => {
+        let source: Arc<dyn WebhookSource> = match name {
+            Source::Github => Arc::new(Github::new(secrets)),
+            Source::Slack => Arc::new(Slack::new(secrets)),
+            Source::Sentry => Arc::new(Sentry::new(secrets)),
+            Source::Linear => {
                 let late = config.sources.linear.as_ref();
                 let linear = Linear::new(secrets);
                 match late.and_then(|linear| linear.accept_late) {
@@ -82,7 +82,7 @@ pub(super) fn sources(
                 }
             }
             // A repository is looked at and sends nothing.
-            SourceName::Git => continue,
+            Source::Git => continue,
         };
         sources.insert(name, source);
     }
@@ -90,7 +90,7 @@ pub(super) fn sources(
 }
 
 /// Reads the secrets of a source, of which there must be one.
-fn secrets(home: &Home, name: SourceName, places: SecretPlaces<'_>) -> Result<Secrets, OpError> {
+fn secrets(home: &Home, name: Source, places: SecretPlaces<'_>) -> Result<Secrets, OpError> {
     let wrong = |message: String| OpError::new(OpErrorKind::Config, "source-secret", message);
     let mut secrets: Vec<String> = Vec::new();
     if let Some(file) = places.file {

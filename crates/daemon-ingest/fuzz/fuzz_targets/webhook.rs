@@ -1,8 +1,8 @@
-//! No bytes verify without the secret, and no bytes make a reader panic.
+//! No input is accepted without the secret, and no input causes a panic.
 #![no_main]
 
 use daemon_event::EventId;
-use daemon_ingest::{Delivery, Github, Headers, Linear, Secrets, Sentry, Slack, Source, identities};
+use daemon_ingest::{Delivery, Github, Headers, Linear, Secrets, Sentry, Slack, WebhookSource, identities};
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 
@@ -15,7 +15,7 @@ const NAMES: [&str; 12] = [
 fuzz_target!(|input: (u8, Vec<(u8, Vec<u8>)>, Vec<u8>)| {
     let (source, headers, body) = input;
     let secrets = || Secrets::new(["0f4c5b1e-not-guessable"]).expect("it is not empty");
-    let source: Box<dyn Source> = match source % 4 {
+    let source: Box<dyn WebhookSource> = match source % 4 {
         0 => Box::new(Github::new(secrets())),
         1 => Box::new(Slack::new(secrets())),
         2 => Box::new(Linear::new(secrets())),

@@ -1,8 +1,9 @@
-//! What a verified delivery says.
+//! Events of verified deliveries.
 
 use daemon_event::{Event, RepoName, Source as EventSource, Subject};
 use daemon_ingest::{
-    Challenge, Github, Headers, Linear, Malformed, Secrets, Sentry, Slack, Source, identities,
+    Challenge, Github, Headers, Linear, Malformed, Secrets, Sentry, Slack, WebhookSource,
+    identities,
 };
 use proptest::prelude::*;
 
@@ -32,7 +33,7 @@ fn github_headers(kind: &str, id: &str, body: &[u8]) -> Vec<(&'static str, Strin
     ]
 }
 
-/// Signs a body as GitHub does and returns what a host would answer.
+/// Signs a body as GitHub does and returns the status of a host's response.
 fn github_answer(kind: &str, body: &str) -> u16 {
     let headers = Headers::new(github_headers(kind, "d-1", body.as_bytes()));
     answer(&github(), &headers, body.as_bytes(), NOW)
@@ -71,7 +72,7 @@ fn a_signed_delivery_becomes_one_event() {
 }
 
 #[test]
-fn a_form_is_signed_as_the_form_and_its_payload_read() {
+fn the_signature_of_a_form_covers_the_encoded_form() {
     let form = "payload=%7B%22action%22%3A%22opened%22%2C%22issue%22%3A%7B%22number%22%3A7%2C%22title%22%3A%22a+b%22%7D%7D";
     let mut headers = github_headers("issues", "d-1", form.as_bytes());
     headers.push((
@@ -86,7 +87,7 @@ fn a_form_is_signed_as_the_form_and_its_payload_read() {
         .remove(0);
     let decoded = r#"{"action":"opened","issue":{"number":7,"title":"a b"}}"#;
     assert_eq!(&*event.payload, decoded.as_bytes());
-    // The signature of what the form contains is not one of the form.
+    // A signature of the payload inside the form does not count.
     let inner = format!("sha256={}", hex_hmac(SECRET, decoded.as_bytes()));
     headers[2].1 = inner;
     assert_eq!(
@@ -108,7 +109,7 @@ fn a_form_is_signed_as_the_form_and_its_payload_read() {
 }
 
 #[test]
-fn bodies_that_are_no_event_are_refused_after_the_signature() {
+fn bodies_that_are_not_events_are_rejected_after_the_signature() {
     let deep = format!(
         r#"{{"zen":{}1{}}}"#,
         "[".repeat(100_000),
@@ -161,7 +162,7 @@ fn bodies_that_are_no_event_are_refused_after_the_signature() {
 }
 
 #[test]
-fn the_body_must_have_the_shape_its_header_claims() {
+fn the_body_must_have_the_shape_of_the_announced_kind() {
     for (kind, body, expected) in [
         ("issues", ISSUE, 200),
         ("pull_request", ISSUE, 400),
@@ -178,7 +179,7 @@ fn the_body_must_have_the_shape_its_header_claims() {
 }
 
 #[test]
-fn an_unknown_kind_or_repository_is_an_event_all_the_same() {
+fn unknown_kinds_and_repositories_are_events() {
     let event = github_event(
         "weather",
         "d-1",
@@ -233,7 +234,7 @@ fn the_delivery_id_is_checked() {
 }
 
 #[test]
-fn a_repetition_is_known_by_id_and_by_body_unless_bodies_repeat() {
+fn duplicates_are_detected_by_id_and_by_body_unless_bodies_repeat() {
     let first = identities(&github_event("issues", "d-1", ISSUE));
     assert_eq!(first[0], "id:github:d-1");
     assert!(
@@ -270,7 +271,7 @@ fn a_repetition_is_known_by_id_and_by_body_unless_bodies_repeat() {
 }
 
 #[test]
-fn slack_callbacks_are_known_by_their_event_id() {
+fn slack_callbacks_are_identified_by_their_event_id() {
     let slack = Slack::new(secrets());
     let body = r#"{"type":"event_callback","event_id":"Ev1","event":{"type":"message","user":"U1","channel":"C1","text":"hi","ts":"1355517523.000005"}}"#;
     let headers = Headers::new([("Content-Type", "application/json")]);
@@ -303,7 +304,7 @@ fn slack_callbacks_are_known_by_their_event_id() {
 }
 
 #[test]
-fn a_challenge_is_echoed_only_when_it_is_plain() {
+fn a_challenge_is_echoed_only_if_it_has_plain_characters() {
     let slack = Slack::new(secrets());
     let headers = Headers::new([("Content-Type", "application/json")]);
     let challenge = |text: &str| {
@@ -335,7 +336,7 @@ fn a_challenge_is_echoed_only_when_it_is_plain() {
 }
 
 #[test]
-fn linear_and_sentry_events_name_kind_and_delivery_in_headers() {
+fn linear_and_sentry_announce_kind_and_delivery_in_headers() {
     let linear = Linear::new(secrets());
     let body = r#"{"action":"create","type":"Issue","createdAt":"2026-01-02T03:04:05.000Z","data":{"id":"a1","identifier":"ENG-12","title":"t"},"webhookTimestamp":1767323045000}"#;
     let headers = Headers::new([("Linear-Event", "Issue"), ("Linear-Delivery", "l-1")]);
@@ -375,7 +376,7 @@ fn linear_and_sentry_events_name_kind_and_delivery_in_headers() {
 
 proptest! {
     #[test]
-    fn no_verified_body_makes_a_reader_panic(
+    fn reading_a_verified_body_does_not_panic(
         body in prop_oneof![
             prop::collection::vec(any::<u8>(), 0..200),
             "[\\[\\]{}:,\"a-z0-9\\\\]{0,80}".prop_map(String::into_bytes),
@@ -385,7 +386,7 @@ proptest! {
         let headers = Headers::new(github_headers(kind, "d-1", &body));
         let status = answer(&github(), &headers, &body, NOW);
         prop_assert!(matches!(status, 200 | 400), "{}", status);
-        let any: [&dyn Source; 2] = [&Slack::new(secrets()), &Linear::new(secrets())];
+        let any: [&dyn WebhookSource; 2] = [&Slack::new(secrets()), &Linear::new(secrets())];
         for source in any {
             let result = source.events(&delivery(&headers, &body, at(NOW)));
             prop_assert!(result.map_or_else(|error| error.status() >= 400, |_| true));

@@ -1,4 +1,4 @@
-//! The public contract of the crate.
+//! Tests of the crate's public interface.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod bodies;
@@ -6,11 +6,11 @@ mod signatures;
 mod signing;
 
 use daemon_event::EventId;
-use daemon_ingest::{Delivery, Headers, Source};
+use daemon_ingest::{Delivery, Headers, WebhookSource};
 use jiff::Timestamp;
 
-/// What a host would answer.
-fn answer(source: &dyn Source, headers: &Headers, body: &[u8], received_at: &str) -> u16 {
+/// Returns the status of a host's response.
+fn answer(source: &dyn WebhookSource, headers: &Headers, body: &[u8], received_at: &str) -> u16 {
     let delivery = delivery(headers, body, at(received_at));
     if let Err(rejected) = source.verify(&delivery) {
         return rejected.status();

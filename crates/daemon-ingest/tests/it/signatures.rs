@@ -1,8 +1,8 @@
-//! Whose delivery it is, and when it was sent.
+//! Verification of signatures and of the time of sending.
 
 use std::time::Duration;
 
-use daemon_ingest::{Github, Headers, Linear, Rejected, Secrets, Sentry, Slack, Source};
+use daemon_ingest::{Github, Headers, Linear, Rejected, Secrets, Sentry, Slack, WebhookSource};
 use proptest::prelude::*;
 
 use crate::signing::hex_hmac;
@@ -29,7 +29,7 @@ fn github() -> Github {
 }
 
 fn verify(
-    source: &dyn Source,
+    source: &dyn WebhookSource,
     headers: &[(&str, &str)],
     body: &[u8],
     now: &str,
@@ -45,11 +45,16 @@ fn slack_headers<'a>(signature: &'a str, sent: &'a str) -> [(&'static str, &'a s
     ]
 }
 
-/// Source, headers, body, now.
-type Case<'a> = (&'a dyn Source, &'a [(&'a str, &'a str)], &'a str, &'a str);
+/// The source, the headers, the body, and the time of receipt.
+type Case<'a> = (
+    &'a dyn WebhookSource,
+    &'a [(&'a str, &'a str)],
+    &'a str,
+    &'a str,
+);
 
 #[test]
-fn the_vectors_of_every_source_pass() {
+fn signatures_of_every_source_are_accepted() {
     let slack = Slack::new(Secrets::new([SLACK_SECRET]).unwrap());
     let linear = Linear::new(Secrets::new([LINEAR_SECRET]).unwrap());
     let sentry = Sentry::new(Secrets::new([SENTRY_SECRET]).unwrap());
@@ -95,7 +100,7 @@ fn the_vectors_of_every_source_pass() {
 }
 
 #[test]
-fn only_the_exact_form_of_a_signature_is_compared() {
+fn a_signature_must_have_the_exact_format() {
     let upper = GITHUB_DIGITS.to_uppercase();
     let short = &GITHUB_DIGITS[..63];
     for value in [
@@ -136,7 +141,7 @@ fn only_the_exact_form_of_a_signature_is_compared() {
 }
 
 #[test]
-fn absent_and_repeated_signatures_are_refused() {
+fn missing_and_repeated_signatures_are_rejected() {
     let good = format!("sha256={GITHUB_DIGITS}");
     let body = b"Hello, World!";
     assert_eq!(
@@ -164,7 +169,7 @@ fn absent_and_repeated_signatures_are_refused() {
 }
 
 #[test]
-fn every_secret_is_tried_and_an_empty_one_is_none() {
+fn every_secret_is_tried_and_an_empty_one_is_rejected() {
     let good = format!("sha256={GITHUB_DIGITS}");
     let headers = [("X-Hub-Signature-256", good.as_str())];
     let check = |secrets: &[&str]| {
@@ -186,7 +191,7 @@ fn every_secret_is_tried_and_an_empty_one_is_none() {
 }
 
 #[test]
-fn encoded_and_oversized_bodies_are_refused_before_the_signature() {
+fn encoded_and_oversized_bodies_are_rejected_before_the_signature() {
     let encoded = verify(&github(), &[("Content-Encoding", "gzip")], b"", NOON).unwrap_err();
     assert_eq!(
         (encoded.status(), encoded),
@@ -203,7 +208,7 @@ fn encoded_and_oversized_bodies_are_refused_before_the_signature() {
 }
 
 #[test]
-fn slack_times_within_five_minutes_are_fresh() {
+fn slack_deliveries_are_accepted_within_five_minutes() {
     let slack = Slack::new(Secrets::new([SLACK_SECRET]).unwrap());
     let check = |sent: &str, now: &str| {
         let signature = format!(
@@ -257,7 +262,7 @@ fn slack_times_within_five_minutes_are_fresh() {
 }
 
 #[test]
-fn linear_times_within_a_minute_are_fresh_and_late_ones_where_admitted() {
+fn linear_deliveries_are_accepted_within_a_minute_or_as_configured() {
     let linear = Linear::new(Secrets::new([LINEAR_SECRET]).unwrap());
     let late = linear.clone().accepting_late(Duration::from_secs(6 * 3600));
     let check = |linear: &Linear, body: &str, now: &str| {
@@ -313,9 +318,9 @@ fn linear_times_within_a_minute_are_fresh_and_late_ones_where_admitted() {
 }
 
 proptest! {
-    /// P4: no bit of the signature or of the body is free.
+    /// P4: every bit of the signature and of the body counts.
     #[test]
-    fn a_flipped_bit_anywhere_is_refused(bit in 0..(71 + 13) * 8_usize) {
+    fn a_flipped_bit_is_rejected(bit in 0..(71 + 13) * 8_usize) {
         let mut signature = format!("sha256={GITHUB_DIGITS}").into_bytes();
         let mut body = b"Hello, World!".to_vec();
         match bit / 8 {

@@ -1,4 +1,4 @@
-//! What the senders do: signing.
+//! Signing, as the senders do it.
 
 use std::fmt::Write as _;
 

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::Response;
-use daemon_event::{Enrichment, Event, Source as SourceName};
-use daemon_ingest::{Delivery, Malformed, Rejected, Source};
+use daemon_event::{Enrichment, Event, Source};
+use daemon_ingest::{Delivery, Malformed, Rejected, WebhookSource};
 use daemon_store::{Accepted, Freshness, NewEvent, StoreError};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
@@ -52,7 +52,7 @@ impl Admit for SlowStore {
 /// A service whose deliveries are all authentic and hold one event each.
 struct Trusted;
 
-impl Source for Trusted {
+impl WebhookSource for Trusted {
     fn max_body(&self) -> usize {
         25 << 20
     }
@@ -63,7 +63,7 @@ impl Source for Trusted {
 
     fn events(&self, delivery: &Delivery<'_>) -> Result<Vec<Event>, Malformed> {
         let fired = FiredEvent {
-            source: SourceName::Github,
+            source: Source::Github,
             kind: "ping".to_owned(),
             body: delivery.body.to_vec(),
             delivery: None,
@@ -79,8 +79,8 @@ fn hooks(commit_time: Duration) -> (Arc<Hooks>, Arc<SlowStore>) {
         commit_time,
         ..SlowStore::default()
     });
-    let trusted: Arc<dyn Source> = Arc::new(Trusted);
-    let sources = BTreeMap::from([(SourceName::Github, trusted)]);
+    let trusted: Arc<dyn WebhookSource> = Arc::new(Trusted);
+    let sources = BTreeMap::from([(Source::Github, trusted)]);
     let admit: Arc<dyn Admit> = Arc::<SlowStore>::clone(&store);
     (Hooks::new(sources, admit), store)
 }
@@ -92,7 +92,7 @@ async fn send(hooks: &Arc<Hooks>, n_bytes: usize, leaves_after: Duration) -> Opt
     let object = "{\"hook_id\":1}";
     let body = object.to_owned() + &" ".repeat(n_bytes - object.len());
     let request = Request::new(Body::from(body));
-    let answer = accept(hooks, SourceName::Github, request, &connection);
+    let answer = accept(hooks, Source::Github, request, &connection);
     let answer = timeout(leaves_after, answer).await.ok()?;
     Some(answer.unwrap_or_else(|refusal| *refusal).status().as_u16())
 }
