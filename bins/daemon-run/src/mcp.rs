@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use clap::Args;
-use daemon_mcp::{Answer, Call, Effect, Server, ToolSpec, Toolbox};
+use daemon_mcp::{Effect, ToolCall, ToolDescription, ToolResult, ToolServer, ToolTable};
 
 use crate::failure::{Exit, Failure};
 use crate::place::Place;
@@ -53,11 +53,11 @@ const INSTRUCTIONS: &str = "Daemons are agents that a repository describes in .a
 pub(crate) async fn serve(args: &Mcp, place: &Place) -> Result<(), Failure> {
     if let Some(way) = &args.run {
         let granted = granted::Granted::read(way, place)?;
-        return speak(Server::new("daemon-run", VERSION, Arc::new(granted))).await;
+        return speak(ToolServer::new("daemon-run", VERSION, Arc::new(granted))).await;
     }
     if args.through {
         let through = through::Through::connect(place).await?;
-        return speak(Server::new("daemon-run", VERSION, Arc::new(through))).await;
+        return speak(ToolServer::new("daemon-run", VERSION, Arc::new(through))).await;
     }
     let served = if args.read_only {
         Served::Reading
@@ -75,14 +75,14 @@ pub(crate) async fn serve(args: &Mcp, place: &Place) -> Result<(), Failure> {
         served,
         ends: Arc::clone(&ends),
     };
-    let server = Server::new("daemon-run", VERSION, Arc::new(tools))
+    let server = ToolServer::new("daemon-run", VERSION, Arc::new(tools))
         .with_instructions(INSTRUCTIONS)
-        .with_notices(ends)
+        .with_notifications(ends)
         .with_resources(manual::resources());
     speak(server).await
 }
 
-async fn speak(server: Server) -> Result<(), Failure> {
+async fn speak(server: ToolServer) -> Result<(), Failure> {
     let served = server.serve(tokio::io::stdin(), tokio::io::stdout()).await;
     served.map_err(|error| {
         let message = daemon_host::ops::chain(&error);
@@ -107,8 +107,8 @@ struct Tools {
 }
 
 #[async_trait]
-impl Toolbox for Tools {
-    async fn tools(&self) -> Vec<ToolSpec> {
+impl ToolTable for Tools {
+    async fn tools(&self) -> Vec<ToolDescription> {
         let wanted = TOOLS.iter().filter(|tool| {
             self.served == Served::All
                 || tool.effect() == Effect::Reads
@@ -117,7 +117,7 @@ impl Toolbox for Tools {
         wanted.map(|tool| tool.spec(self.served)).collect()
     }
 
-    async fn call(&self, call: Call) -> Answer {
+    async fn call(&self, call: ToolCall) -> ToolResult {
         let tool = TOOLS.iter().find(|tool| tool.name == call.tool);
         match tool {
             Some(tool) if tool.does == Does::Daemon => {

@@ -1,4 +1,4 @@
-//! How much a server may say.
+//! Limits on the amount of data that a server may send.
 
 use std::io;
 use std::pin::Pin;
@@ -8,12 +8,13 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// The most bytes of one message.
+/// The maximum size of one message, in bytes.
 pub(crate) const MOST_LINE: usize = 4 << 20;
-/// The most bytes between two requests: what comes unasked is read, and means nothing here.
+/// The maximum amount of data between two requests, in bytes. Notifications are read and ignored; without a limit a
+/// server could occupy the reader for ever.
 pub(crate) const MOST_UNASKED: usize = 16 << 20;
 
-/// How much a server has said since it was asked, shared by who reads and who asks.
+/// The amount of data received since the last request, shared by the reader and the caller.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Said(Arc<Amounts>);
 
@@ -24,12 +25,12 @@ struct Amounts {
 }
 
 impl Said {
-    /// Notes that the server was asked something.
+    /// Resets the count, because a request was sent.
     pub(crate) fn asked(&self) {
         self.0.since_asked.store(0, Ordering::Release);
     }
 
-    /// Reports whether it said more than is read.
+    /// Whether the server sent more than a limit allows.
     pub(crate) fn is_too_much(&self) -> bool {
         self.0.since_asked.load(Ordering::Acquire) > MOST_UNASKED
             || self.0.in_line.load(Ordering::Acquire) > MOST_LINE
@@ -45,7 +46,7 @@ impl Said {
     }
 }
 
-/// Reads until it was too much.
+/// A reader that fails when a limit is exceeded.
 #[derive(Debug)]
 pub(crate) struct Bounded<R> {
     reading: R,
@@ -69,7 +70,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
         self.said
             .heard(buffer.filled().get(before..).unwrap_or_default());
         if polled.is_ready() && self.said.is_too_much() {
-            let error = io::Error::other("the server says more than is read");
+            let error = io::Error::other("the server sent too much data");
             return Poll::Ready(Err(error));
         }
         polled

@@ -1,4 +1,4 @@
-//! A client of one server.
+//! An MCP client of one server.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,63 +18,63 @@ use tokio::net::unix::pipe;
 use tokio::task::JoinSet;
 
 use crate::bounds::{Bounded, Said};
-use crate::{Answer, Endpoint, ToolSpec};
+use crate::{Endpoint, ToolDescription, ToolResult};
 
-/// How many lines that a child printed on its standard error are kept.
+/// How many lines of a child's standard error are kept for the error of a failed handshake.
 const LAST_LINES: usize = 20;
-/// How long a server may take to leave when its input has ended.
+/// How long a server may take to exit after its input was closed.
 const LEAVE: Duration = Duration::from_secs(2);
-/// How long closing may take in all: a child that does not leave is ended within 8 s.
+/// How long closing may take in total; the supervisor kills a child that does not exit within 8 s.
 const CLOSE: Duration = Duration::from_secs(12);
 
-/// A server could not be used.
+/// The error of connecting to a server or calling it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// Its program could not be started.
+    /// The server's program could not be started.
     #[error("cannot be started")]
     Spawn(#[from] SpawnError),
-    /// The pipes to its program could not be used.
-    #[error("its pipes cannot be used")]
+    /// The pipes to the server's program could not be set up.
+    #[error("the pipes to its program cannot be set up")]
     Pipe(#[source] io::Error),
-    /// A header has a name or a value that none can have.
-    #[error("no header can be `{name}`")]
+    /// A header has an invalid name or value.
+    #[error("the header `{name}` has an invalid name or value")]
     Header {
-        /// Its name.
+        /// The header's name.
         name: String,
-        /// The cause, which does not hold the value.
+        /// The cause, which does not contain the value.
         source: http::Error,
     },
-    /// Requests cannot be made at all.
-    #[error("requests cannot be made")]
+    /// The HTTP client could not be set up.
+    #[error("the HTTP client cannot be set up")]
     Prepare(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// It did not begin as the protocol asks; the last lines of its standard error may say why.
-    #[error("did not begin as a server does{}", said(.stderr))]
+    /// The handshake failed; the last lines of the program's standard error may have the reason.
+    #[error("the handshake failed{}", said(.stderr))]
     Handshake {
-        /// What its program printed.
+        /// The last lines of the program's standard error, oldest first.
         stderr: Vec<String>,
-        /// The cause.
+        /// The cause, from the protocol library.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// It did not answer in time.
+    /// The server did not respond in time.
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
-    /// It is gone.
-    #[error("the server is gone")]
+    /// The connection is closed.
+    #[error("the server has closed the connection")]
     Gone,
-    /// It said more than is read, and is not listened to any more.
-    #[error("the server says more than is read")]
+    /// The server sent more than the limits allow; the connection is closed.
+    #[error("the server sent too much data")]
     TooMuch,
-    /// It said no.
+    /// The server responded with an error.
     #[error("{message}")]
     Refused {
-        /// The code of JSON-RPC.
+        /// The JSON-RPC error code.
         code: i32,
-        /// What it said.
+        /// The server's error message.
         message: String,
     },
-    /// What it said is no answer.
-    #[error("what came is no answer")]
+    /// The response is not the result of a tool call.
+    #[error("the response is not the result of a tool call")]
     Garbled(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -87,29 +87,31 @@ fn said(lines: &[String]) -> String {
 
 type Running = RunningService<RoleClient, ClientConfig>;
 
-/// A connection to one server, with the tools it had when it began.
+/// A connection to one server, with the tools that it listed when the connection was opened.
 ///
-/// Dropping it ends the connection, and the child behind it with everything it started; [`Client::close`] does so gently.
+/// Dropping the client closes the connection and kills the child process with everything it started. [`Self::close`] lets the
+/// child exit by itself first.
 #[derive(Debug)]
-pub struct Client {
+pub struct ToolClient {
     running: Running,
-    tools: Vec<ToolSpec>,
-    patience: Option<Duration>,
+    tools: Vec<ToolDescription>,
+    timeout: Option<Duration>,
     child: Option<Watched>,
     said: Said,
 }
 
-impl Client {
-    /// Starts a server as a child process and connects to it, within `patience`; calls may take as long each.
+impl ToolClient {
+    /// Starts a server as a child process and connects to it, within `timeout`; the same timeout applies to each call.
     ///
-    /// The child must be marked as a part of its run ([`Launch::marker`]), or its end would end the run's other children.
+    /// The child needs a marker of its own below the run's ([`Launch::marker`]): when the child is ended, everything with its
+    /// marker is ended too.
     ///
     /// # Errors
-    /// The child could not be started, or is no server; nothing of it is left then.
+    /// Returns an error if the child could not be started or failed the handshake. The child has ended then.
     pub async fn start(
         supervisor: &Supervisor,
         launch: Launch,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self, ClientError> {
         let supervisor = supervisor.clone();
         let spawned = tokio::task::spawn_blocking(move || supervisor.connect(launch)).await;
@@ -117,7 +119,8 @@ impl Client {
             spawned.map_err(|error| ClientError::Pipe(io::Error::other(error)))??;
         let (reading, writing) = pipes(connection).map_err(ClientError::Pipe)?;
         let child = Watched::new(child);
-        let begun = Self::over_pipes(reading, writing, Some(patience)).await;
+        // The child is watched from here on, so that an error below still ends it.
+        let begun = Self::over_pipes(reading, writing, Some(timeout)).await;
         match begun {
             Ok(client) => Ok(Self {
                 child: Some(child),
@@ -135,18 +138,18 @@ impl Client {
         }
     }
 
-    /// Connects to a server over HTTP, within `patience`; calls may take as long each.
+    /// Connects to a server over HTTP, within `timeout`; the same timeout applies to each call.
     ///
     /// # Errors
-    /// There is no server at that address, or it does not let this client in.
-    pub async fn connect(endpoint: &Endpoint, patience: Duration) -> Result<Self, ClientError> {
-        Self::begin(endpoint.transport()?, Some(patience)).await
+    /// Returns an error if no server responds at that address, or if it rejects this client.
+    pub async fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Self, ClientError> {
+        Self::begin(endpoint.transport()?, Some(timeout)).await
     }
 
-    /// Connects over two pipes, and waits as long as it takes.
+    /// Connects over a pair of pipes, without a timeout.
     ///
     /// # Errors
-    /// There is no server at the other end.
+    /// Returns an error if the other end is not an MCP server.
     pub async fn over(
         reading: impl AsyncRead + Send + Unpin + 'static,
         writing: impl AsyncWrite + Send + Unpin + 'static,
@@ -157,27 +160,27 @@ impl Client {
     async fn over_pipes(
         reading: impl AsyncRead + Send + Unpin + 'static,
         writing: impl AsyncWrite + Send + Unpin + 'static,
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
     ) -> Result<Self, ClientError> {
         let said = Said::default();
         let reading = Bounded::new(reading, said.clone());
-        match Self::begin((reading, writing), patience).await {
+        match Self::begin((reading, writing), timeout).await {
             Ok(client) => Ok(Self { said, ..client }),
             Err(_) if said.is_too_much() => Err(ClientError::TooMuch),
             Err(error) => Err(error),
         }
     }
 
-    /// Lets calls take this long each.
+    /// Sets the timeout of each call.
     #[must_use]
-    pub fn with_patience(self, patience: Duration) -> Self {
+    pub fn with_timeout(self, timeout: Duration) -> Self {
         Self {
-            patience: Some(patience),
+            timeout: Some(timeout),
             ..self
         }
     }
 
-    async fn begin<T, E, A>(transport: T, patience: Option<Duration>) -> Result<Self, ClientError>
+    async fn begin<T, E, A>(transport: T, timeout: Option<Duration>) -> Result<Self, ClientError>
     where
         T: IntoTransport<RoleClient, E, A>,
         E: std::error::Error + Send + Sync + 'static,
@@ -186,63 +189,67 @@ impl Client {
         let config = ClientConfig::new(ClientCapabilities::default(), implementation);
         let beginning = async {
             let running = Box::pin(config.serve(transport)).await.map_err(handshake)?;
+            // Listed once per connection: a model is shown the tools at the start of its run, and keeps to them.
             let tools = running.list_all_tools().await.map_err(refused)?;
             Ok::<_, ClientError>((running, tools))
         };
-        let (running, tools) = match patience {
+        let (running, tools) = match timeout {
             None => beginning.await?,
-            Some(patience) => tokio::time::timeout(patience, beginning)
+            Some(timeout) => tokio::time::timeout(timeout, beginning)
                 .await
-                .or(Err(ClientError::TimedOut(patience)))??,
+                .or(Err(ClientError::TimedOut(timeout)))??,
         };
         Ok(Self {
             running,
-            tools: tools.into_iter().map(ToolSpec::of_wire).collect(),
-            patience,
+            tools: tools.into_iter().map(ToolDescription::of_wire).collect(),
+            timeout,
             child: None,
             said: Said::default(),
         })
     }
 
-    /// Returns the server's tools.
-    pub fn tools(&self) -> &[ToolSpec] {
+    /// Returns the tools that the server listed when the connection was opened.
+    pub fn tools(&self) -> &[ToolDescription] {
         &self.tools
     }
 
-    /// Calls a tool. Calls run beside each other; dropping the future tells the server nothing and loses the answer.
+    /// Calls a tool. Calls can run concurrently. Dropping the future discards the result but does not cancel the call at
+    /// the server.
     ///
     /// # Errors
-    /// The server is gone, does not answer in time or refuses. A tool that fails is an [`Answer`].
+    /// Returns an error if the server closed the connection, does not respond in time, or rejects the call. A tool that
+    /// fails is a result.
     pub async fn call(
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-    ) -> Result<Answer, ClientError> {
+    ) -> Result<ToolResult, ClientError> {
         use rmcp::model::{CallToolRequest, ClientRequest, ServerResult};
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let options = match self.patience {
-            Some(patience) => PeerRequestOptions::with_timeout(patience),
+        let options = match self.timeout {
+            Some(timeout) => PeerRequestOptions::with_timeout(timeout),
             None => PeerRequestOptions::no_options(),
         };
         self.said.asked();
         let sent = self.running.send_request_with_option(request, options);
         let answered = async { sent.await?.await_response().await };
         let answer = answered.await.map_err(|error| match refused(error) {
+            // Exceeding the limit closes the transport; report the cause, not the closing.
             ClientError::Gone if self.said.is_too_much() => ClientError::TooMuch,
             error => error,
         });
         match answer? {
-            ServerResult::CallToolResult(result) => Ok(Answer::of_wire(result)),
+            ServerResult::CallToolResult(result) => Ok(ToolResult::of_wire(result)),
             _ => Err(ClientError::Garbled(
                 "it is not the result of a tool".into(),
             )),
         }
     }
 
-    /// Ends the connection, and waits until the child behind it is gone.
+    /// Closes the connection and waits until the child process has exited.
     pub async fn close(mut self) {
-        // A connection that broke is as closed as one that was closed.
+        // An error here means that the connection was already broken, which is as good as closed.
         self.running.close_with_timeout(LEAVE).await.unwrap_or(None);
         if let Some(child) = self.child.take() {
             child.end(LEAVE).await;
@@ -275,12 +282,12 @@ fn pipes(connection: Connection) -> io::Result<(pipe::Receiver, pipe::Sender)> {
     Ok((reading, writing))
 }
 
-/// A child whose standard error is read by a task, which owns it.
+/// A child process whose standard error is read by a task that owns the child.
 #[derive(Debug)]
 struct Watched {
     stop: Arc<tokio::sync::Notify>,
     last: Arc<Mutex<VecDeque<String>>>,
-    /// Dropping it drops the child, which ends it.
+    /// Dropping the set aborts the task and drops the child, which kills it.
     watching: JoinSet<()>,
 }
 
@@ -317,12 +324,12 @@ impl Watched {
         }
     }
 
-    /// Waits `leave` for the child to go by itself, then ends it; returns the last lines of its standard error.
+    /// Waits up to `leave` for the child to exit by itself, then ends it. Returns the last lines of its standard error.
     async fn end(mut self, leave: Duration) -> Vec<String> {
         let left = tokio::time::timeout(leave, self.watching.join_next()).await;
         if left.is_err() {
             self.stop.notify_one();
-            // What is not over by then goes with the drop, which kills it.
+            // A child that is still running then is killed when the task is dropped.
             tokio::time::timeout(CLOSE, self.watching.join_next())
                 .await
                 .unwrap_or_default();

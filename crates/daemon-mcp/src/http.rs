@@ -1,4 +1,4 @@
-//! Servers that are reached over HTTP.
+//! Servers reached over HTTP.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -9,16 +9,17 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 
 use crate::ClientError;
 
-/// Where a server is reached, and what every request to it carries.
+/// The address of a server and the headers of every request to it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Its address.
+    /// The address; it may contain secrets.
     pub url: String,
-    /// The headers, which may hold secrets.
+    /// The headers; their values may be secrets.
     pub headers: BTreeMap<String, String>,
 }
 
 impl fmt::Debug for Endpoint {
+    // Neither the address nor the values are printed: both may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&String> = self.headers.keys().collect();
         f.debug_struct("Endpoint")
@@ -28,23 +29,25 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// Prepares the way to the server.
+    /// Builds the HTTP transport to the server.
     pub(crate) fn transport(
         &self,
     ) -> Result<StreamableHttpClientTransport<reqwest::Client>, ClientError> {
-        // Somebody else in the process may have chosen another; either serves.
+        // An error means that another crypto provider is installed already; either one works.
         rustls::crypto::ring::default_provider()
             .install_default()
             .unwrap_or_default();
         let mut client = reqwest::Client::builder()
             .user_agent(concat!("daemon-run/", env!("CARGO_PKG_VERSION")))
+            // A redirect could send the headers, and the secrets in them, to another host.
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy();
+        // Without TLS no root certificates are needed, so none are loaded.
         if self.url.starts_with("http://") {
             client = client.tls_certs_only([]);
         }
         let client = client.build().map_err(|error| {
-            // Its text would name the address, with what is secret in it.
+            // The URL is removed from the error because it may contain secrets.
             ClientError::Prepare(Box::new(error.without_url()))
         })?;
         let mut headers = HashMap::new();

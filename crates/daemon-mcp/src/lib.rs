@@ -1,58 +1,64 @@
-//! The Model Context Protocol: a server over any tool table, and a client of other servers.
+//! The Model Context Protocol: a server for any set of tools, and a client of other servers.
 //!
 //! ```
 //! use std::sync::Arc;
 //!
-//! use daemon_mcp::{Answer, Call, Effect, Server, ToolSpec, Toolbox};
+//! use daemon_mcp::{Effect, ToolCall, ToolClient, ToolDescription, ToolResult, ToolServer, ToolTable};
 //! use serde_json::json;
 //!
 //! struct Echo;
 //!
 //! #[async_trait::async_trait]
-//! impl Toolbox for Echo {
-//!     async fn tools(&self) -> Vec<ToolSpec> {
+//! impl ToolTable for Echo {
+//!     async fn tools(&self) -> Vec<ToolDescription> {
 //!         let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
-//!         vec![ToolSpec::new("echo", "Says it again.", schema, Effect::Reads)]
+//!         vec![ToolDescription::new("echo", "Returns its argument.", schema, Effect::Reads)]
 //!     }
 //!
-//!     async fn call(&self, call: Call) -> Answer {
-//!         Answer::done(json!({"text": call.arguments["text"], "for": call.client}))
+//!     async fn call(&self, call: ToolCall) -> ToolResult {
+//!         ToolResult::done(json!({"text": call.arguments["text"], "for": call.client}))
 //!     }
 //! }
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-//! use daemon_mcp::Client;
-//!
 //! let (near, far) = (tokio::io::duplex(4096), tokio::io::duplex(4096));
-//! let server = Server::new("example", "1.0", Arc::new(Echo));
-//! let serving = server.serve(near.0, far.0);
-//! let asking = async {
-//!     let client = Client::over(far.1, near.1).await?;
+//! let server = ToolServer::new("example", "1.0", Arc::new(Echo)).serve(near.0, far.0);
+//! let client = async {
+//!     let client = ToolClient::over(far.1, near.1).await?;
 //!     assert_eq!(client.tools()[0].name, "echo");
 //!     let arguments = json!({"text": "hello"}).as_object().cloned().unwrap_or_default();
-//!     let answer = client.call("echo", arguments).await?;
-//!     assert_eq!(answer, Answer::done(json!({"text": "hello", "for": "daemon-run"})));
+//!     let result = client.call("echo", arguments).await?;
+//!     assert_eq!(result, ToolResult::done(json!({"text": "hello", "for": "daemon-run"})));
 //!     client.close().await;
 //!     Ok::<(), daemon_mcp::ClientError>(())
 //! };
-//! let (served, asked) = tokio::join!(serving, asking);
+//! let (served, called) = tokio::join!(server, client);
 //! served?;
-//! asked?;
+//! called?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```
 //!
-//! A [`Server`] shows a [`Toolbox`] and texts as resources. A [`Client`] is connected over standard input and output to a
-//! child that `daemon-process` supervises, over HTTP, or over any pair of pipes.
+//! # Overview
+//!
+//! - A [`ToolServer`] offers a [`ToolTable`], text [`Resource`]s and [`Notifications`] to one client per connection.
+//! - A [`ToolClient`] lists and calls the tools of one server: a child process under `daemon-process`
+//!   ([`ToolClient::start`] with a [`Program`]), an HTTP [`Endpoint`] ([`ToolClient::connect`]) or any pair of pipes
+//!   ([`ToolClient::over`]).
+//! - [`ToolResult::bounded`] cuts a result to a size that a model can be given.
 //!
 //! # What this crate does not do
-//! It knows no tool: what they do, and who may use them, is the toolbox's. It offers no prompts, sampling or tasks. It keeps
-//! no secret out of an answer; whoever stores or shows one does.
+//!
+//! It contains no tools, and it does not decide who may call one: a [`ToolTable`] does. It supports neither prompts nor
+//! sampling nor tasks. It does not redact secrets from results.
 //!
 //! # Guarantees
-//! No child outlives its client, and what a child says is bounded: a message of more than 4 MiB, or 16 MiB unasked, ends the
-//! connection. A call of an unknown tool does not reach the toolbox. A redirect is not followed, so that no
-//! other host receives the headers of a server.
+//!
+//! - A child process does not outlive its client.
+//! - A server on a pipe is disconnected after a message of more than 4 MiB, or 16 MiB without a request.
+//! - A call of a tool that is not in the table does not reach the table.
+//! - Redirects are not followed, so the headers of an endpoint are sent to no other host.
+//! - `Debug` output of an [`Endpoint`] or a [`Program`] contains no secrets.
 
 mod bounds;
 mod client;
@@ -61,8 +67,8 @@ mod program;
 mod server;
 mod tool;
 
-pub use client::{Client, ClientError};
+pub use client::{ClientError, ToolClient};
 pub use http::Endpoint;
 pub use program::Program;
-pub use server::{Notices, Resource, ServeError, Server};
-pub use tool::{Answer, Call, Effect, ToolSpec, ToolStatus, Toolbox};
+pub use server::{Notifications, Resource, ServeError, ToolServer};
+pub use tool::{CallStatus, Effect, ToolCall, ToolDescription, ToolResult, ToolTable};

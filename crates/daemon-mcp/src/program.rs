@@ -1,4 +1,4 @@
-//! Servers that are started as children.
+//! Servers started as child processes.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -7,21 +7,22 @@ use std::path::Path;
 
 use daemon_process::{Launch, ProgramError, resolve_program};
 
-/// Where programs are looked up where nothing else is said.
+/// The search path for a program whose environment has no `PATH`.
 const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// A server that is a program, and what it is given.
+/// A server's program with its arguments and environment.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Program {
-    /// The program: a path, or a name to look up in the `PATH` that it is given.
+    /// The program: a path, or a name to look up in the `PATH` of its environment.
     pub command: String,
-    /// Its arguments.
+    /// The arguments, without the program's name.
     pub args: Vec<String>,
-    /// Its variables beside the usual ones, which may hold secrets.
+    /// Variables added to those of the run; their values may be secrets.
     pub env: BTreeMap<String, String>,
 }
 
 impl fmt::Debug for Program {
+    // Arguments and variables are not printed: both may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Program")
             .field("command", &self.command)
@@ -30,12 +31,13 @@ impl fmt::Debug for Program {
 }
 
 impl Program {
-    /// Says how to start it: like `base`, but for its program, arguments, variables and `marker`.
+    /// Returns a launch like `base` with this program, its arguments and variables, and `marker`.
     ///
-    /// The marker must be one of its own, or its end would end what else the run has started.
+    /// The marker must not be used by another child of the run: when the server is ended, everything with its marker is
+    /// ended too.
     ///
     /// # Errors
-    /// There is no such program outside of the directories that none is taken from.
+    /// Returns [`ProgramError`] if no such program exists outside of the `forbidden` directories.
     pub fn launch(
         &self,
         base: &Launch,

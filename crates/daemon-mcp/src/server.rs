@@ -1,4 +1,4 @@
-//! A server over a table of tools.
+//! An MCP server over a set of tools.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,62 +14,62 @@ use rmcp::service::{Peer, RequestContext, RoleServer, ServiceExt as _};
 use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::{Call, Toolbox};
+use crate::{ToolCall, ToolTable};
 
-/// A text that a server offers for reading.
+/// A document that a server offers for reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// Its address.
+    /// The URI by which a client reads it.
     pub uri: String,
-    /// What it is called.
+    /// The name listed to clients.
     pub name: String,
-    /// When to read it.
+    /// The occasion on which a model should read it.
     pub description: String,
-    /// What kind of text it is, such as `text/markdown`.
+    /// The MIME type, such as `text/markdown`.
     pub mime_type: String,
-    /// The text.
+    /// The content.
     pub text: String,
 }
 
-/// Something that is told to clients unasked, as notifications of one method.
+/// A source of notifications that a server sends without a request, all with one method.
 #[async_trait]
-pub trait Notices: Send + Sync {
-    /// Returns the method.
+pub trait Notifications: Send + Sync {
+    /// Returns the method of the notifications.
     fn method(&self) -> &str;
 
-    /// Waits for the next thing to tell; `None` when there will be none.
+    /// Waits for the next notification; returns `None` at the end.
     async fn next(&self) -> Option<Value>;
 
-    /// Reports whether it is for the client that gave itself this name; an empty one gave none.
+    /// Whether a notification is for the client of this name; the name is empty if the client sent none.
     fn is_for(&self, client: &str, notice: &Value) -> bool;
 }
 
-/// Serving ended otherwise than by its client.
+/// The error of serving a client.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The client said something else than a client says first.
-    #[error("a client did not begin as the protocol asks")]
+    /// The client's first message was not an initialize request.
+    #[error("the client's handshake does not follow the protocol")]
     Handshake(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The code that serves panicked.
-    #[error("serving was interrupted")]
+    /// The serving task panicked.
+    #[error("the serving task was interrupted")]
     Interrupted(#[source] tokio::task::JoinError),
 }
 
-/// A server that shows a table of tools, and texts.
+/// An MCP server that offers a set of tools and text resources.
 #[derive(Clone)]
-pub struct Server {
+pub struct ToolServer {
     name: String,
     version: String,
     instructions: Option<String>,
-    toolbox: Arc<dyn Toolbox>,
+    toolbox: Arc<dyn ToolTable>,
     resources: Arc<[Resource]>,
-    notices: Option<Arc<dyn Notices>>,
+    notices: Option<Arc<dyn Notifications>>,
 }
 
-impl Server {
-    /// Makes a server of this name and version.
-    pub fn new(name: &str, version: &str, toolbox: Arc<dyn Toolbox>) -> Self {
+impl ToolServer {
+    /// Creates a server with the name and version that it reports to clients.
+    pub fn new(name: &str, version: &str, toolbox: Arc<dyn ToolTable>) -> Self {
         Self {
             name: name.to_owned(),
             version: version.to_owned(),
@@ -80,16 +80,16 @@ impl Server {
         }
     }
 
-    /// Adds what clients are told unasked.
+    /// Adds a source of notifications.
     #[must_use]
-    pub fn with_notices(self, notices: Arc<dyn Notices>) -> Self {
+    pub fn with_notifications(self, notices: Arc<dyn Notifications>) -> Self {
         Self {
             notices: Some(notices),
             ..self
         }
     }
 
-    /// Adds texts.
+    /// Adds text resources.
     #[must_use]
     pub fn with_resources(self, resources: impl Into<Arc<[Resource]>>) -> Self {
         Self {
@@ -98,7 +98,7 @@ impl Server {
         }
     }
 
-    /// Adds what a model is told of the server before it uses it.
+    /// Adds instructions, which a client shows to its model before any tool is used.
     #[must_use]
     pub fn with_instructions(self, text: &str) -> Self {
         Self {
@@ -107,10 +107,11 @@ impl Server {
         }
     }
 
-    /// Serves one client until it leaves: until what it writes ends.
+    /// Serves one client until its input ends.
     ///
     /// # Errors
-    /// If the client does not speak the protocol. One that leaves before it said anything is none.
+    /// Returns [`ServeError`] if the client does not follow the protocol. A client that disconnects before its first
+    /// message is not an error.
     pub async fn serve(
         self,
         reading: impl AsyncRead + Send + Unpin + 'static,
@@ -127,6 +128,7 @@ impl Server {
             Ok(serving) => serving,
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
             Err(error) => return Err(ServeError::Handshake(Box::new(error))),
+            // The name may come with the handshake or with a request, depending on the client; the latest one counts.
         };
         let peer = serving.peer().clone();
         if let Some(known) = peer.peer_info() {
@@ -139,7 +141,7 @@ impl Server {
     }
 }
 
-/// The name that a client gave itself, in its first words or with a request.
+/// The name that a client sent, in the handshake or with a request.
 #[derive(Debug, Default)]
 struct Named(Mutex<String>);
 
@@ -157,8 +159,8 @@ impl Named {
     }
 }
 
-/// Tells a client what is for it; never ends, so that serving ends with the client.
-async fn tell(notices: Option<Arc<dyn Notices>>, peer: &Peer<RoleServer>, client: &Named) {
+/// Sends a client its notifications. Never returns, so that serving ends only when the client disconnects.
+async fn tell(notices: Option<Arc<dyn Notifications>>, peer: &Peer<RoleServer>, client: &Named) {
     if let Some(notices) = notices {
         while let Some(notice) = notices.next().await {
             if !notices.is_for(&client.get(), &notice) {
@@ -167,7 +169,7 @@ async fn tell(notices: Option<Arc<dyn Notices>>, peer: &Peer<RoleServer>, client
             let told = CustomNotification::new(notices.method(), Some(notice));
             let told = ServerNotification::CustomNotification(told);
             if peer.send_notification(told).await.is_err() {
-                // The client is leaving, which serving itself notices.
+                // The client has disconnected, which the serving task notices by itself.
                 break;
             }
         }
@@ -177,7 +179,7 @@ async fn tell(notices: Option<Arc<dyn Notices>>, peer: &Peer<RoleServer>, client
 
 #[derive(Clone)]
 struct Served {
-    server: Server,
+    server: ToolServer,
     client: Arc<Named>,
 }
 
@@ -213,7 +215,7 @@ impl ServerHandler for Served {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let tools = self.server.toolbox.tools().await;
-        let tools = tools.iter().map(crate::ToolSpec::to_wire).collect();
+        let tools = tools.iter().map(crate::ToolDescription::to_wire).collect();
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -230,7 +232,7 @@ impl ServerHandler for Served {
         if let Some(client) = &client {
             self.client.note(client);
         }
-        let call = Call {
+        let call = ToolCall {
             tool: request.name.into_owned(),
             arguments: request.arguments.unwrap_or_default(),
             client: client.unwrap_or_default(),
@@ -268,6 +270,7 @@ impl ServerHandler for Served {
     }
 }
 
+/// Returns the start of a string from a client, to be quoted in an error.
 fn shown(text: &str) -> String {
     text.chars().take(80).collect()
 }

@@ -1,4 +1,4 @@
-//! Tools, calls of them, and what comes back.
+//! Tools, calls of tools and their results.
 
 use std::sync::Arc;
 
@@ -6,71 +6,71 @@ use async_trait::async_trait;
 use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
 use serde_json::{Map, Value};
 
-/// What is known of a tool before it is called.
+/// The description of a tool, as listed to clients.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolSpec {
-    /// Its name.
+pub struct ToolDescription {
+    /// The name by which the tool is called.
     pub name: String,
-    /// What it does.
+    /// The purpose of the tool, written for a model.
     pub description: String,
-    /// The JSON Schema of its arguments, which is of an object.
+    /// The JSON Schema of the arguments; its type is `object`.
     pub input_schema: Map<String, Value>,
-    /// Whether it changes something.
+    /// Whether a call may change anything.
     pub effect: Effect,
 }
 
-/// Whether a tool changes something.
+/// Whether a tool changes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It only looks.
+    /// The tool only reads.
     Reads,
-    /// It may change something; of a server that does not say, every tool.
+    /// The tool may change something. Assumed for every tool that has no read-only hint.
     Changes,
 }
 
 /// One call of a tool.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
-    /// The tool.
+pub struct ToolCall {
+    /// The name of the tool.
     pub tool: String,
-    /// Its arguments, unchecked.
+    /// The arguments, not checked against the schema.
     pub arguments: Map<String, Value>,
-    /// The name that the client gave itself; empty if it gave none.
+    /// The name from the client's handshake; empty if it sent none.
     pub client: String,
 }
 
-/// What a tool answers.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
-    /// Whether the tool did what it was called for.
-    pub status: ToolStatus,
-    /// For a model to read.
+pub struct ToolResult {
+    /// Whether the call succeeded.
+    pub status: CallStatus,
+    /// The result as text for a model.
     pub text: String,
-    /// The same for a program, where the tool has it.
+    /// The result as JSON for a program; `None` if the tool has no such form.
     pub structured: Option<Value>,
 }
 
-/// Whether a tool did what it was called for.
+/// Whether a call succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ToolStatus {
-    /// It did.
+pub enum CallStatus {
+    /// The tool did what it was called for.
     Done,
-    /// It did not, and the text says why.
+    /// The tool failed; the text has the reason.
     Failed,
 }
 
-/// A table of tools.
+/// A set of tools that a server offers.
 #[async_trait]
-pub trait Toolbox: Send + Sync {
-    /// Returns the tools.
-    async fn tools(&self) -> Vec<ToolSpec>;
+pub trait ToolTable: Send + Sync {
+    /// Lists the tools.
+    async fn tools(&self) -> Vec<ToolDescription>;
 
-    /// Calls one of them.
-    async fn call(&self, call: Call) -> Answer;
+    /// Calls a tool. The server has checked that the name is one of [`Self::tools`].
+    async fn call(&self, call: ToolCall) -> ToolResult;
 }
 
-impl ToolSpec {
-    /// Describes a tool; a schema that is no object allows any arguments.
+impl ToolDescription {
+    /// Describes a tool. A schema that is not an object is replaced by one that allows any arguments.
     pub fn new(name: &str, description: &str, input_schema: Value, effect: Effect) -> Self {
         let input_schema = match input_schema {
             Value::Object(schema) => schema,
@@ -94,6 +94,7 @@ impl ToolSpec {
         .with_annotations(annotations)
     }
 
+    // The protocol's default for a missing hint is a tool that may change something.
     pub(crate) fn of_wire(tool: Tool) -> Self {
         let hint = tool.annotations.and_then(|all| all.read_only_hint);
         Self {
@@ -109,27 +110,28 @@ impl ToolSpec {
     }
 }
 
-impl Answer {
-    /// Answers with an object.
+impl ToolResult {
+    /// Returns a result of success with `value`, also rendered as text.
     pub fn done(value: Value) -> Self {
         Self {
-            status: ToolStatus::Done,
+            status: CallStatus::Done,
             text: value.to_string(),
             structured: Some(value),
         }
     }
 
-    /// Answers with an object that says why it was not done.
+    /// Returns a result of failure with `value`, which has the reason.
     pub fn failed(value: Value) -> Self {
         Self {
-            status: ToolStatus::Failed,
+            status: CallStatus::Failed,
             ..Self::done(value)
         }
     }
 
-    /// Keeps the beginning of a long text, and says so; a longer form for programs is left out.
+    /// Cuts text longer than `most_bytes` and appends how much was cut; drops a structured result that is longer.
     #[must_use]
     pub fn bounded(self, most_bytes: usize) -> Self {
+        // JSON that is cut does not parse, so it is dropped as a whole.
         let fits = |value: &Value| value.to_string().len() <= most_bytes;
         Self {
             status: self.status,
@@ -141,14 +143,14 @@ impl Answer {
     pub(crate) fn into_wire(self) -> CallToolResult {
         let content = vec![ContentBlock::text(self.text)];
         let mut result = match self.status {
-            ToolStatus::Done => CallToolResult::success(content),
-            ToolStatus::Failed => CallToolResult::error(content),
+            CallStatus::Done => CallToolResult::success(content),
+            CallStatus::Failed => CallToolResult::error(content),
         };
         result.structured_content = self.structured;
         result
     }
 
-    /// Joins the texts of an answer; pictures and sounds are named only.
+    /// Joins the parts of a result; images and sounds are replaced by a placeholder.
     pub(crate) fn of_wire(result: CallToolResult) -> Self {
         let texts = result.content.iter().map(|part| match part {
             ContentBlock::Text(text) => text.text.clone(),
@@ -160,9 +162,9 @@ impl Answer {
         });
         let text = texts.collect::<Vec<_>>().join("\n");
         let status = if result.is_error == Some(true) {
-            ToolStatus::Failed
+            CallStatus::Failed
         } else {
-            ToolStatus::Done
+            CallStatus::Done
         };
         Self {
             status,

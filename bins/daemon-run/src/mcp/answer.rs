@@ -1,15 +1,15 @@
 //! Answers of tools: the objects that the command line prints.
 
 use daemon_host::wire::{Envelope, FailureObject};
-use daemon_mcp::Answer;
+use daemon_mcp::ToolResult;
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
 /// Answers as the command of the same name does under `--json`.
-pub(super) fn of(told: Result<Map<String, Value>, Failure>) -> Answer {
+pub(super) fn of(told: Result<Map<String, Value>, Failure>) -> ToolResult {
     match told {
-        Ok(members) => Answer::done(object(&Envelope::new(members))),
+        Ok(members) => ToolResult::done(object(&Envelope::new(members))),
         Err(failure) => {
             let Failure {
                 code,
@@ -18,7 +18,7 @@ pub(super) fn of(told: Result<Map<String, Value>, Failure>) -> Answer {
                 ..
             } = &failure;
             let told = FailureObject::new(code, message, help.as_deref());
-            Answer::failed(object(&Envelope::new(told)))
+            ToolResult::failed(object(&Envelope::new(told)))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The `daemon` tool: one-off runs, by five actions.
 
-use daemon_mcp::{Answer, Call};
+use daemon_mcp::{ToolCall, ToolResult};
 use daemon_run_folder::RunState;
 use serde_json::{Map, Value, json};
 
@@ -70,7 +70,7 @@ pub(super) fn schema(actions: &[&str]) -> Value {
 }
 
 /// Reports whether a call begins something whose end is told later.
-pub(super) fn has_an_end(call: &Call) -> bool {
+pub(super) fn has_an_end(call: &ToolCall) -> bool {
     let action = call.arguments.get("action").and_then(Value::as_str);
     action.is_some_and(|action| matches!(action, "emanate" | "ask"))
 }
@@ -95,19 +95,28 @@ fn server() -> Value {
 }
 
 /// Does one action.
-pub(super) async fn call(call: Call, served: Served, parent: &Parent, place: &Place) -> Answer {
+pub(super) async fn call(
+    call: ToolCall,
+    served: Served,
+    parent: &Parent,
+    place: &Place,
+) -> ToolResult {
     let action = call.arguments.get("action").and_then(Value::as_str);
     let is_served = served == Served::All || action.is_some_and(|action| READING.contains(&action));
     if !is_served {
         return refused("only list and check are served read-only");
     }
     match asked(call, parent, place).await {
-        Ok(reply) => Answer::done(Value::Object(reply)),
+        Ok(reply) => ToolResult::done(Value::Object(reply)),
         Err(failure) => refused(&failure.message),
     }
 }
 
-async fn asked(call: Call, parent: &Parent, place: &Place) -> Result<Map<String, Value>, Failure> {
+async fn asked(
+    call: ToolCall,
+    parent: &Parent,
+    place: &Place,
+) -> Result<Map<String, Value>, Failure> {
     let mut given = call.arguments;
     emanate::say_where(&mut given, &place.directory);
     given.insert(
@@ -117,6 +126,6 @@ async fn asked(call: Call, parent: &Parent, place: &Place) -> Result<Map<String,
     emanate::call_tool(given, place).await
 }
 
-fn refused(message: &str) -> Answer {
-    Answer::failed(json!({"status": "error", "message": message}))
+fn refused(message: &str) -> ToolResult {
+    ToolResult::failed(json!({"status": "error", "message": message}))
 }

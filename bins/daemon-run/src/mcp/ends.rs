@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use daemon_host::control::Client;
-use daemon_mcp::Notices;
+use daemon_mcp::Notifications;
 use serde_json::Value;
 use tokio::sync::{Mutex, Notify, watch};
 
@@ -51,7 +51,7 @@ impl Ends {
 }
 
 #[async_trait]
-impl Notices for Ends {
+impl Notifications for Ends {
     fn method(&self) -> &str {
         "run/event"
     }

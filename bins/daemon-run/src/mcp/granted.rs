@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use daemon_host::control::Client;
-use daemon_mcp::{Answer, Call, Effect, ToolSpec, ToolStatus, Toolbox};
+use daemon_mcp::{CallStatus, Effect, ToolCall, ToolDescription, ToolResult, ToolTable};
 use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, OnceCell};
 
@@ -23,7 +23,7 @@ pub(super) struct Granted {
     /// Connected at the first call: a program that starts servers early must not wait for the host.
     host: Mutex<Option<Client>>,
     /// The tools of granted servers, asked for when the client asks for tools.
-    of_servers: OnceCell<Vec<ToolSpec>>,
+    of_servers: OnceCell<Vec<ToolDescription>>,
 }
 
 impl Granted {
@@ -79,7 +79,7 @@ impl Granted {
     }
 
     /// Returns the tools of granted servers; a host that does not answer is asked again the next time.
-    async fn of_servers(&self) -> &[ToolSpec] {
+    async fn of_servers(&self) -> &[ToolDescription] {
         let asking = async {
             let mut answer = self.ask_apart("grant/tools", Map::new()).await?;
             let tools = match answer.remove("tools") {
@@ -94,15 +94,15 @@ impl Granted {
         }
     }
 
-    async fn call_server(&self, call: Call) -> Answer {
+    async fn call_server(&self, call: ToolCall) -> ToolResult {
         let mut params = session::parameter("name", &call.tool);
         params.insert("arguments".to_owned(), Value::Object(call.arguments));
         match self.ask_apart("grant/call", params).await {
-            Ok(mut answer) => Answer {
+            Ok(mut answer) => ToolResult {
                 status: if answer.get("status") == Some(&json!("ok")) {
-                    ToolStatus::Done
+                    CallStatus::Done
                 } else {
-                    ToolStatus::Failed
+                    CallStatus::Failed
                 },
                 text: text(answer.get("text")),
                 structured: answer.remove("structured"),
@@ -112,7 +112,7 @@ impl Granted {
     }
 
     /// Returns the tools that every run has.
-    fn own() -> Vec<ToolSpec> {
+    fn own() -> Vec<ToolDescription> {
         let tool = |name: &str, description: &str, properties: Value, effect| {
             let needed: Vec<&String> = properties
                 .as_object()
@@ -120,7 +120,7 @@ impl Granted {
                 .flat_map(Map::keys)
                 .collect();
             let schema = json!({"type": "object", "required": needed, "properties": properties, "additionalProperties": false});
-            ToolSpec::new(name, description, schema, effect)
+            ToolDescription::new(name, description, schema, effect)
         };
         let key = json!({"type": "string"});
         vec![
@@ -147,14 +147,14 @@ impl Granted {
 }
 
 #[async_trait]
-impl Toolbox for Granted {
-    async fn tools(&self) -> Vec<ToolSpec> {
+impl ToolTable for Granted {
+    async fn tools(&self) -> Vec<ToolDescription> {
         let mut acc = Self::own();
         acc.extend(self.of_servers().await.iter().cloned());
         acc
     }
 
-    async fn call(&self, call: Call) -> Answer {
+    async fn call(&self, call: ToolCall) -> ToolResult {
         let method = match call.tool.as_str() {
             "state_get" => "grant/state_get",
             "state_set" => "grant/state_set",
@@ -162,19 +162,19 @@ impl Toolbox for Granted {
             _ => return self.call_server(call).await,
         };
         match self.ask(method, call.arguments).await {
-            Ok(answer) => Answer::done(answer),
+            Ok(answer) => ToolResult::done(answer),
             Err(failure) => refused(&failure),
         }
     }
 }
 
-fn refused(failure: &Failure) -> Answer {
-    Answer::failed(json!({"status": "error", "message": failure.message}))
+fn refused(failure: &Failure) -> ToolResult {
+    ToolResult::failed(json!({"status": "error", "message": failure.message}))
 }
 
 /// Reads a tool as the host describes it.
-fn described(tool: &Value) -> ToolSpec {
-    ToolSpec::new(
+fn described(tool: &Value) -> ToolDescription {
+    ToolDescription::new(
         &text(tool.get("name")),
         &text(tool.get("description")),
         tool.get("input_schema").cloned().unwrap_or_default(),

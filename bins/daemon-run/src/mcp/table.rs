@@ -1,7 +1,7 @@
 //! The table of tools, and what each takes.
 
 use daemon_host::ops::{Operation, Scope};
-use daemon_mcp::{Effect, ToolSpec};
+use daemon_mcp::{Effect, ToolDescription};
 use serde_json::{Map, Value, json};
 
 use super::{Served, daemon};
@@ -331,17 +331,17 @@ impl Tool {
     }
 
     /// Describes it to a client.
-    pub(super) fn spec(&self, served: Served) -> ToolSpec {
+    pub(super) fn spec(&self, served: Served) -> ToolDescription {
         match (self.does, served) {
             (Does::Daemon, Served::All) => {
                 let schema = daemon::schema(&daemon::ACTIONS);
-                ToolSpec::new(self.name, self.description, schema, Effect::Changes)
+                ToolDescription::new(self.name, self.description, schema, Effect::Changes)
             }
             (Does::Daemon, Served::Reading) => {
                 let schema = daemon::schema(&daemon::READING);
-                ToolSpec::new(self.name, self.description, schema, Effect::Reads)
+                ToolDescription::new(self.name, self.description, schema, Effect::Reads)
             }
-            _ => ToolSpec::new(self.name, self.description, self.schema(), self.effect()),
+            _ => ToolDescription::new(self.name, self.description, self.schema(), self.effect()),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use daemon_mcp::{Answer, Call, Client, Endpoint, ToolSpec, Toolbox};
+use daemon_mcp::{Endpoint, ToolCall, ToolClient, ToolDescription, ToolResult, ToolTable};
 use serde_json::json;
 
 use crate::failure::{Exit, Failure};
@@ -19,7 +19,7 @@ const BEGIN: Duration = Duration::from_secs(20);
 const ANSWER: Duration = Duration::from_secs(600);
 
 /// The tools of the server behind.
-pub(super) struct Through(Client);
+pub(super) struct Through(ToolClient);
 
 impl Through {
     /// Connects to the server that the environment names.
@@ -30,7 +30,7 @@ impl Through {
         let headers = place.environment.get(HEADERS);
         let headers = serde_json::from_str(headers.map_or("{}", String::as_str));
         let headers = headers.map_err(|error| wrong(format!("`{HEADERS}`: {error}")))?;
-        let client = Client::connect(&Endpoint { url, headers }, BEGIN).await;
+        let client = ToolClient::connect(&Endpoint { url, headers }, BEGIN).await;
         // A cause could name the address.
         let client = client.map_err(|error| {
             Failure::new(
@@ -39,20 +39,22 @@ impl Through {
                 format!("the server {error}"),
             )
         })?;
-        Ok(Self(client.with_patience(ANSWER)))
+        Ok(Self(client.with_timeout(ANSWER)))
     }
 }
 
 #[async_trait]
-impl Toolbox for Through {
-    async fn tools(&self) -> Vec<ToolSpec> {
+impl ToolTable for Through {
+    async fn tools(&self) -> Vec<ToolDescription> {
         self.0.tools().to_vec()
     }
 
-    async fn call(&self, call: Call) -> Answer {
+    async fn call(&self, call: ToolCall) -> ToolResult {
         match self.0.call(&call.tool, call.arguments).await {
             Ok(answer) => answer,
-            Err(error) => Answer::failed(json!({"status": "error", "message": error.to_string()})),
+            Err(error) => {
+                ToolResult::failed(json!({"status": "error", "message": error.to_string()}))
+            }
         }
     }
 }

@@ -137,9 +137,9 @@ fn a_model_uses_granted_tools_and_goes_on_whatever_a_server_does() {
         [
             "found with <redacted>",
             "error: no such ticket",
-            "error: the server `tickets`: the server says more than is read",
-            "error: the server `pages`: the server is gone",
-            "error: the server `pages`: the server is gone",
+            "error: the server `tickets`: the server sent too much data",
+            "error: the server `pages`: the server has closed the connection",
+            "error: the server `pages`: the server has closed the connection",
         ]
     );
     assert_eq!(

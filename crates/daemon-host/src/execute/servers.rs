@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use daemon_mcp::ToolStatus as AnswerStatus;
+use daemon_mcp::CallStatus;
 use daemon_provider::redact::Redactor;
 use daemon_provider::{GrantedTool, RunEvent, ToolReply, ToolStatus};
 use serde_json::{Map, Value};
@@ -174,12 +174,12 @@ impl RunServers {
     }
 
     /// Bounds an answer, and takes out what the server should not have told.
-    fn reply(&self, answer: daemon_mcp::Answer) -> ToolReply {
+    fn reply(&self, answer: daemon_mcp::ToolResult) -> ToolReply {
         let answer = answer.bounded(MOST_ANSWER);
         ToolReply {
             status: match answer.status {
-                AnswerStatus::Done => ToolStatus::Ok,
-                AnswerStatus::Failed => ToolStatus::Error,
+                CallStatus::Done => ToolStatus::Ok,
+                CallStatus::Failed => ToolStatus::Error,
             },
             text: self.redactor.text(&answer.text).into_owned(),
             structured: answer.structured.map(|value| self.redactor.json(&value)),

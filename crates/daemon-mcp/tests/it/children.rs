@@ -1,14 +1,14 @@
-//! The client, against servers that are children: shell scripts that answer what they were written to answer.
+//! The client, against servers that are child processes: shell scripts with canned responses.
 
 use std::time::Duration;
 
-use daemon_mcp::{Answer, Client, ClientError, Effect, ToolSpec, ToolStatus};
+use daemon_mcp::{CallStatus, ClientError, Effect, ToolClient, ToolDescription, ToolResult};
 use daemon_process::{ChildLimits, Launch, Sandbox, Supervisor, end_orphans};
 use serde_json::{Map, json};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Answers the requests of a client, each by its id; `tell` tells the environment, `fail` fails, `die` ends the script.
+/// Responds to each request by its id; `tell` returns a variable and the directory, `fail` fails, `die` exits.
 const SCRIPT: &str = r#"
 echo "on my way" >&2
 while read -r line; do
@@ -43,31 +43,31 @@ fn launch(script: &str) -> Launch {
     }
 }
 
-async fn client(script: &str) -> Result<Client, ClientError> {
-    Client::start(&Supervisor::start().unwrap(), launch(script), PATIENCE).await
+async fn client(script: &str) -> Result<ToolClient, ClientError> {
+    ToolClient::start(&Supervisor::start().unwrap(), launch(script), TIMEOUT).await
 }
 
 #[tokio::test]
-async fn a_child_is_asked_for_its_tools_and_called() {
+async fn a_child_lists_its_tools_and_is_called() {
     let client = client(SCRIPT).await.unwrap();
     let schema = json!({"type": "object"});
     assert_eq!(
         client.tools(),
         [
-            ToolSpec::new("tell", "Tells.", schema.clone(), Effect::Reads),
-            ToolSpec::new("fail", "", schema, Effect::Changes),
+            ToolDescription::new("tell", "Tells.", schema.clone(), Effect::Reads),
+            ToolDescription::new("fail", "", schema, Effect::Changes),
         ]
     );
-    let told = client.call("tell", Map::new()).await.unwrap();
-    let expected = Answer {
-        status: ToolStatus::Done,
+    let result = client.call("tell", Map::new()).await.unwrap();
+    let expected = ToolResult {
+        status: CallStatus::Done,
         text: "s3cret\n/usr".to_owned(),
         structured: None,
     };
-    assert_eq!(told, expected);
+    assert_eq!(result, expected);
     let failed = client.call("fail", Map::new()).await.unwrap();
-    let expected = Answer {
-        status: ToolStatus::Failed,
+    let expected = ToolResult {
+        status: CallStatus::Failed,
         text: "[an image]".to_owned(),
         structured: Some(json!({"n": 1})),
     };
@@ -76,7 +76,7 @@ async fn a_child_is_asked_for_its_tools_and_called() {
 }
 
 #[tokio::test]
-async fn a_child_that_ends_is_gone_for_its_callers() {
+async fn calls_fail_after_the_child_has_exited() {
     let client = client(SCRIPT).await.unwrap();
     let first = client.call("die", Map::new()).await.unwrap_err();
     let second = client.call("tell", Map::new()).await.unwrap_err();
@@ -86,24 +86,21 @@ async fn a_child_that_ends_is_gone_for_its_callers() {
 }
 
 #[tokio::test]
-async fn a_child_that_is_no_server_is_told_with_its_last_words() {
+async fn a_failed_handshake_reports_the_last_line_of_standard_error() {
     let error = client("echo 'no such module' >&2; exit 1")
         .await
         .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "did not begin as a server does: no such module"
-    );
+    assert_eq!(error.to_string(), "the handshake failed: no such module");
 }
 
 #[tokio::test]
-async fn a_child_that_says_nothing_is_given_up_and_ended() {
+async fn a_child_that_does_not_respond_times_out_and_is_ended() {
     let mut silent = launch("exec sleep 1000");
     silent.marker = format!("{}-silent", silent.marker);
     let marker = silent.marker.clone();
     let supervisor = Supervisor::start().unwrap();
-    let patience = Duration::from_millis(200);
-    let error = Client::start(&supervisor, silent, patience)
+    let timeout = Duration::from_millis(200);
+    let error = ToolClient::start(&supervisor, silent, timeout)
         .await
         .unwrap_err();
     assert!(matches!(error, ClientError::TimedOut(_)), "{error:?}");
@@ -111,11 +108,11 @@ async fn a_child_that_says_nothing_is_given_up_and_ended() {
 }
 
 #[tokio::test]
-async fn closing_ends_a_child_that_does_not_leave_with_all_it_started() {
+async fn closing_ends_a_child_that_does_not_exit_and_everything_it_started() {
     let stubborn = format!("sleep 1000 & trap '' TERM\n{SCRIPT}\nwhile :; do sleep 1; done");
     let launch = launch(&stubborn);
     let marker = launch.marker.clone();
-    let client = Client::start(&Supervisor::start().unwrap(), launch, PATIENCE)
+    let client = ToolClient::start(&Supervisor::start().unwrap(), launch, TIMEOUT)
         .await
         .unwrap();
     client.close().await;

@@ -1,4 +1,4 @@
-//! The server and the client, each against somebody that speaks the protocol in plain bytes.
+//! The server and the client, each against a peer that exchanges plain JSON lines.
 
 #[cfg(test)]
 mod children;

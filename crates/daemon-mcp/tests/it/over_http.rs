@@ -1,16 +1,16 @@
-//! The client, against a server on loopback that answers plain HTTP.
+//! The client, against a server on loopback with plain HTTP.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use daemon_mcp::{Client, ClientError, Endpoint};
+use daemon_mcp::{ClientError, Endpoint, ToolClient};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Reads one request; returns its head in lower case, and its body.
+/// Reads one request and returns its head in lower case and its body.
 async fn request(stream: &mut BufReader<TcpStream>) -> Option<(String, Value)> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -28,7 +28,7 @@ async fn request(stream: &mut BufReader<TcpStream>) -> Option<(String, Value)> {
     Some((head, serde_json::from_slice(&body).unwrap_or_default()))
 }
 
-/// Answers requests that carry the key as a server of one tool does; others are not let in.
+/// Responds as a server with one tool to requests with the key, and rejects others.
 async fn answer(stream: TcpStream) {
     let mut stream = BufReader::new(stream);
     while let Some((head, body)) = request(&mut stream).await {
@@ -69,7 +69,7 @@ async fn answer(stream: TcpStream) {
     }
 }
 
-/// Serves while `asking` asks.
+/// Serves connections until `asking` is done.
 async fn with_server<F: Future>(asking: impl FnOnce(String) -> F) -> F::Output {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -94,7 +94,7 @@ fn endpoint(url: String, key: &str) -> Endpoint {
 #[tokio::test]
 async fn a_server_over_http_receives_the_headers_with_every_request() {
     with_server(async |url| {
-        let client = Client::connect(&endpoint(url, "k3y"), PATIENCE)
+        let client = ToolClient::connect(&endpoint(url, "k3y"), TIMEOUT)
             .await
             .unwrap();
         assert_eq!(client.tools()[0].name, "sum");
@@ -107,10 +107,10 @@ async fn a_server_over_http_receives_the_headers_with_every_request() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_let_the_client_in_is_told_without_the_key() {
+async fn an_error_of_a_server_that_rejects_the_client_does_not_contain_the_key() {
     with_server(async |url| {
         let endpoint = endpoint(url, "wr0ng-key");
-        let error = Client::connect(&endpoint, PATIENCE).await.unwrap_err();
+        let error = ToolClient::connect(&endpoint, TIMEOUT).await.unwrap_err();
         assert!(matches!(error, ClientError::Handshake { .. }), "{error:?}");
         assert!(!format!("{error:?} {endpoint:?}").contains("wr0ng-key"));
     })

@@ -1,34 +1,37 @@
-//! The server, told line by line what a client says.
+//! The server, driven by the lines that a client sends.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use daemon_mcp::{Answer, Call, Client, Effect, Notices, Resource, Server, ToolSpec, Toolbox};
+use daemon_mcp::{
+    Effect, Notifications, Resource, ToolCall, ToolClient, ToolDescription, ToolResult, ToolServer,
+    ToolTable,
+};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 struct Table;
 
 #[async_trait]
-impl Toolbox for Table {
-    async fn tools(&self) -> Vec<ToolSpec> {
+impl ToolTable for Table {
+    async fn tools(&self) -> Vec<ToolDescription> {
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
         vec![
-            ToolSpec::new("look", "Looks.", schema, Effect::Reads),
-            ToolSpec::new("act", "Acts.", Value::Null, Effect::Changes),
+            ToolDescription::new("look", "Looks.", schema, Effect::Reads),
+            ToolDescription::new("act", "Acts.", Value::Null, Effect::Changes),
         ]
     }
 
-    async fn call(&self, call: Call) -> Answer {
-        let told = json!({"tool": call.tool, "arguments": call.arguments, "client": call.client});
+    async fn call(&self, call: ToolCall) -> ToolResult {
+        let sent = json!({"tool": call.tool, "arguments": call.arguments, "client": call.client});
         match call.tool.as_str() {
-            "look" => Answer::done(told),
-            _ => Answer::failed(told),
+            "look" => ToolResult::done(sent),
+            _ => ToolResult::failed(sent),
         }
     }
 }
 
-/// Says these lines to a server and returns what it answers, by id.
+/// Sends these lines to a server and returns its responses, in order of the requests.
 async fn conversation(lines: &[Value]) -> Vec<Value> {
     let resource = Resource {
         uri: "doc://one".to_owned(),
@@ -37,7 +40,7 @@ async fn conversation(lines: &[Value]) -> Vec<Value> {
         mime_type: "text/markdown".to_owned(),
         text: "# One\n".to_owned(),
     };
-    let server = Server::new("host", "1.2.3", Arc::new(Table))
+    let server = ToolServer::new("host", "1.2.3", Arc::new(Table))
         .with_instructions("Look first.")
         .with_resources([resource]);
     let (near, far) = tokio::io::duplex(1 << 16);
@@ -78,7 +81,7 @@ fn hello() -> [Value; 2] {
 }
 
 #[tokio::test]
-async fn tools_are_listed_and_called_in_the_name_of_the_client() {
+async fn tools_are_listed_and_called_with_the_name_of_the_client() {
     let [hello, ready] = hello();
     let answers = conversation(&[
         hello,
@@ -107,10 +110,10 @@ async fn tools_are_listed_and_called_in_the_name_of_the_client() {
             {"name": "act", "description": "Acts.", "annotations": {"readOnlyHint": false}, "inputSchema": {"type": "object"}},
         ])
     );
-    let told = json!({"tool": "look", "arguments": {"n": 1}, "client": "editor"});
+    let sent = json!({"tool": "look", "arguments": {"n": 1}, "client": "editor"});
     assert_eq!(
         results[2],
-        &json!({"content": [{"type": "text", "text": told.to_string()}], "structuredContent": told, "isError": false})
+        &json!({"content": [{"type": "text", "text": sent.to_string()}], "structuredContent": sent, "isError": false})
     );
     assert_eq!(results[3]["isError"], true);
     assert_eq!(answers[4]["error"]["code"], -32602);
@@ -140,15 +143,15 @@ async fn resources_are_listed_and_read() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_at_once_is_no_error() {
+async fn a_client_that_disconnects_at_once_is_not_an_error() {
     assert_eq!(conversation(&[]).await, Vec::<Value>::new());
 }
 
-/// Tells three things, the second to somebody else.
-struct Told(tokio::sync::Mutex<std::collections::VecDeque<Value>>);
+/// Three notifications, the second for another client.
+struct Scripted(tokio::sync::Mutex<std::collections::VecDeque<Value>>);
 
 #[async_trait]
-impl Notices for Told {
+impl Notifications for Scripted {
     fn method(&self) -> &str {
         "run/event"
     }
@@ -162,10 +165,10 @@ impl Notices for Told {
     }
 }
 
-/// A client that keeps what it is told.
-struct Hearing(tokio::sync::mpsc::UnboundedSender<(String, Option<Value>)>);
+/// A client that records notifications.
+struct Recording(tokio::sync::mpsc::UnboundedSender<(String, Option<Value>)>);
 
-impl rmcp::ClientHandler for Hearing {
+impl rmcp::ClientHandler for Recording {
     async fn on_custom_notification(
         &self,
         notification: rmcp::model::CustomNotification,
@@ -183,27 +186,34 @@ impl rmcp::ClientHandler for Hearing {
 }
 
 #[tokio::test]
-async fn a_client_is_told_unasked_what_is_for_it_and_nothing_else() {
+async fn a_client_receives_only_its_own_notifications() {
     use rmcp::ServiceExt as _;
     let notices = [
         json!({"for": "editor", "n": 1}),
         json!({"for": "other", "n": 2}),
         json!({"for": "editor", "n": 3}),
     ];
-    let told = Told(tokio::sync::Mutex::new(notices.into()));
-    let server = Server::new("host", "1.2.3", Arc::new(Table)).with_notices(Arc::new(told));
+    let sent = Scripted(tokio::sync::Mutex::new(notices.into()));
+    let server =
+        ToolServer::new("host", "1.2.3", Arc::new(Table)).with_notifications(Arc::new(sent));
     let (near, far) = tokio::io::duplex(1 << 16);
     let (reading, writing) = tokio::io::split(near);
     let serving = server.serve(reading, writing);
     let listening = async {
-        let (hearing, mut heard) = tokio::sync::mpsc::unbounded_channel();
-        let client = Hearing(hearing).serve(tokio::io::split(far)).await.unwrap();
+        let (sender, mut received) = tokio::sync::mpsc::unbounded_channel();
+        let client = Recording(sender)
+            .serve(tokio::io::split(far))
+            .await
+            .unwrap();
         let capabilities = client.peer_info().unwrap().capabilities.clone();
-        let told = [heard.recv().await.unwrap(), heard.recv().await.unwrap()];
+        let sent = [
+            received.recv().await.unwrap(),
+            received.recv().await.unwrap(),
+        ];
         client.cancel().await.unwrap();
-        (capabilities.experimental, told)
+        (capabilities.experimental, sent)
     };
-    let (served, (announced, told)) = tokio::join!(serving, listening);
+    let (served, (announced, sent)) = tokio::join!(serving, listening);
     served.unwrap();
     assert_eq!(json!(announced), json!({"run/event": {}}));
     let notice = |n: u32| {
@@ -212,11 +222,11 @@ async fn a_client_is_told_unasked_what_is_for_it_and_nothing_else() {
             Some(json!({"for": "editor", "n": n})),
         )
     };
-    assert_eq!(told, [notice(1), notice(3)]);
+    assert_eq!(sent, [notice(1), notice(3)]);
 }
 
 #[tokio::test]
-async fn a_server_that_says_too_much_is_not_listened_to_any_more() {
+async fn a_server_that_sends_too_much_is_disconnected() {
     use daemon_mcp::ClientError;
     let begin = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
     let unasked = format!(
@@ -235,11 +245,11 @@ async fn a_server_that_says_too_much_is_not_listened_to_any_more() {
                 .write_all(format!("{answer}\n").as_bytes())
                 .await
                 .unwrap();
-            // The client hangs up in the middle of it.
+            // The client disconnects while the flood is being written.
             writing.write_all(&flood).await.unwrap_err();
         };
         let (reading, writing) = tokio::io::split(near);
-        let ((), client) = tokio::join!(serving, Client::over(reading, writing));
+        let ((), client) = tokio::join!(serving, ToolClient::over(reading, writing));
         assert!(matches!(client, Err(ClientError::TooMuch)), "{client:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use daemon_mcp::{Client, ClientError, Endpoint, Program, ToolStatus};
+use daemon_mcp::{CallStatus, ClientError, Endpoint, Program, ToolClient};
 use daemon_process::{Launch, ProgramError, Supervisor};
 use daemon_provider::RunRequest;
 use daemon_provider::inputs::{McpRegistration, McpServer};
@@ -45,7 +45,7 @@ pub(crate) enum ServerError {
 pub(crate) struct ServerTools {
     name: String,
     /// None once it was closed.
-    client: Mutex<Option<Arc<Client>>>,
+    client: Mutex<Option<Arc<ToolClient>>>,
 }
 
 impl fmt::Debug for ServerTools {
@@ -113,14 +113,14 @@ async fn begin(
                 name: name.clone(),
                 source,
             })?;
-            Client::start(supervisor, launch, PATIENCE).await
+            ToolClient::start(supervisor, launch, PATIENCE).await
         }
         McpServer::Http { url, headers } => {
             let endpoint = Endpoint {
                 url: url.clone(),
                 headers: headers.clone(),
             };
-            Client::connect(&endpoint, PATIENCE).await
+            ToolClient::connect(&endpoint, PATIENCE).await
         }
     };
     let client = client.map_err(|source| ServerError::Client {
@@ -134,7 +134,7 @@ async fn begin(
 }
 
 impl ServerTools {
-    fn client(&self) -> Option<Arc<Client>> {
+    fn client(&self) -> Option<Arc<ToolClient>> {
         self.client.lock().expect("no holder panics").clone()
     }
 }
@@ -167,8 +167,8 @@ impl ToolSource for ServerTools {
             _ => answer.text,
         };
         match answer.status {
-            ToolStatus::Done => Ok(text),
-            ToolStatus::Failed => Err(ToolError::new(text)),
+            CallStatus::Done => Ok(text),
+            CallStatus::Failed => Err(ToolError::new(text)),
         }
     }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use daemon_mcp::{Client, Effect, Endpoint, Program, ToolSpec};
+use daemon_mcp::{Effect, Endpoint, Program, ToolClient, ToolDescription};
 use daemon_process::{ChildLimits, Launch, Sandbox};
 use daemon_provider::inputs::McpServer;
 use daemon_provider::redact::Redactor;
@@ -38,7 +38,7 @@ pub(super) struct Link {
     pub(super) notes: Vec<RunEvent>,
     own_names: BTreeMap<String, String>,
     /// Why it cannot be used, or the client until it is closed.
-    client: Mutex<Result<Arc<Client>, String>>,
+    client: Mutex<Result<Arc<ToolClient>, String>>,
 }
 
 impl Link {
@@ -75,7 +75,12 @@ impl Link {
         }
     }
 
-    fn of(server: &Server, client: Client, capability: Capability, redactor: &Redactor) -> Self {
+    fn of(
+        server: &Server,
+        client: ToolClient,
+        capability: Capability,
+        redactor: &Redactor,
+    ) -> Self {
         let name = server.registration.name.clone();
         let offer = offer(&name, client.tools(), capability, redactor);
         let note = |refused: &[String]| {
@@ -123,7 +128,7 @@ impl Link {
     }
 
     /// Returns the client, or why there is none.
-    pub(super) fn client(&self) -> Result<Arc<Client>, String> {
+    pub(super) fn client(&self) -> Result<Arc<ToolClient>, String> {
         self.held().clone()
     }
 
@@ -141,7 +146,7 @@ impl Link {
         }
     }
 
-    fn held(&self) -> std::sync::MutexGuard<'_, Result<Arc<Client>, String>> {
+    fn held(&self) -> std::sync::MutexGuard<'_, Result<Arc<ToolClient>, String>> {
         self.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -157,7 +162,12 @@ struct Offer {
     unusable: Vec<String>,
 }
 
-fn offer(server: &str, tools: &[ToolSpec], capability: Capability, redactor: &Redactor) -> Offer {
+fn offer(
+    server: &str,
+    tools: &[ToolDescription],
+    capability: Capability,
+    redactor: &Redactor,
+) -> Offer {
     let mut acc = Offer::default();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for tool in tools {
@@ -200,7 +210,7 @@ fn shown(name: &str) -> String {
 }
 
 /// Returns the schema of a tool; one that is too large leaves the arguments to the server.
-fn schema(tool: &ToolSpec, redactor: &Redactor) -> Map<String, Value> {
+fn schema(tool: &ToolDescription, redactor: &Redactor) -> Map<String, Value> {
     let schema = redactor.json(&Value::Object(tool.input_schema.clone()));
     let any = json!({"type": "object"});
     let fits = schema.to_string().len() <= MOST_SCHEMA;
@@ -210,7 +220,7 @@ fn schema(tool: &ToolSpec, redactor: &Redactor) -> Map<String, Value> {
     }
 }
 
-async fn connect(server: &Server, terms: &Terms) -> Result<Client, String> {
+async fn connect(server: &Server, terms: &Terms) -> Result<ToolClient, String> {
     let patience = terms.patience;
     let connected = match &server.registration.server {
         McpServer::Http { url, headers } => {
@@ -218,7 +228,7 @@ async fn connect(server: &Server, terms: &Terms) -> Result<Client, String> {
                 url: url.clone(),
                 headers: headers.clone(),
             };
-            Client::connect(&endpoint, patience.begin).await
+            ToolClient::connect(&endpoint, patience.begin).await
         }
         McpServer::Stdio { command, args, env } => {
             let program = Program {
@@ -232,11 +242,11 @@ async fn connect(server: &Server, terms: &Terms) -> Result<Client, String> {
                 .as_ref()
                 .ok_or("nobody starts programs here")?;
             let launch = launch(&server.registration.name, &program, terms)?;
-            Client::start(supervisor, launch, patience.begin).await
+            ToolClient::start(supervisor, launch, patience.begin).await
         }
     };
     let client = connected.map_err(|error| chain(&error))?;
-    Ok(client.with_patience(patience.call))
+    Ok(client.with_timeout(patience.call))
 }
 
 /// Says how a server is started: in a directory of its own, which no run and no repository reaches.
@@ -280,7 +290,7 @@ mod tests {
     #[test]
     fn a_run_is_offered_what_it_may_use_and_a_model_can_name() {
         let tool = |name: &str, effect| {
-            ToolSpec::new(name, "About k-0123456.", json!({"type": "object"}), effect)
+            ToolDescription::new(name, "About k-0123456.", json!({"type": "object"}), effect)
         };
         let long = "x".repeat(60);
         let tools = [
@@ -319,9 +329,9 @@ mod tests {
 
     #[test]
     fn a_server_with_too_many_tools_offers_the_first() {
-        let tools: Vec<ToolSpec> = (0..200)
+        let tools: Vec<ToolDescription> = (0..200)
             .map(|n| {
-                ToolSpec::new(
+                ToolDescription::new(
                     &format!("t{n}"),
                     "",
                     json!({"type": "object", "title": "x".repeat(40 << 10)}),

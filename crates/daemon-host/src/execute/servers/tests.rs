@@ -162,18 +162,24 @@ async fn a_server_that_is_absent_dies_floods_or_is_slow_is_an_answer_and_the_oth
     let tools = servers.tools().await;
     assert_eq!(tools.len(), 15);
     let mut hearing = servers.hearing();
-    let begun = "the server `gone` cannot be used: did not begin as a server does: token <redacted> refused";
+    let begun = "the server `gone` cannot be used: the handshake failed: token <redacted> refused";
     assert!(
         matches!(drain(&mut hearing).as_slice(), [RunEvent::Limit { name, detail }]
             if name == "mcp.gone" && detail.starts_with(begun))
     );
     for (tool, problem) in [
         ("gone__find", begun),
-        ("dies__die", "the server `dies`: the server is gone"),
-        ("dies__find", "the server `dies`: the server is gone"),
+        (
+            "dies__die",
+            "the server `dies`: the server has closed the connection",
+        ),
+        (
+            "dies__find",
+            "the server `dies`: the server has closed the connection",
+        ),
         (
             "floods__flood",
-            "the server `floods`: the server says more than is read",
+            "the server `floods`: the server sent too much data",
         ),
         ("waits__wait", "the server `waits`: no answer within 3s"),
     ] {
