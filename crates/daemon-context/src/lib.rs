@@ -49,6 +49,6 @@ mod sections;
 pub use clean::is_removed;
 pub use context::{ActivationContext, ContextError, ContextLimits, Section, Trust};
 pub use parts::{
-    ContextParts, Counter, HistoryEntry, MissedTicks, OpenOutput, Payload, Reason, Remainder,
+    ContextParts, Counter, CoveredTicks, HistoryEntry, OpenOutput, Payload, Reason, Remainder,
     RemainingBudget, RunPermissions, StateView, SupportListing, SupportRow,
 };

@@ -52,7 +52,7 @@ pub enum Reason<'a> {
         /// The time between the due instant and the activation.
         lateness: SignedDuration,
         /// Ticks that this activation covers as well.
-        missed: Option<MissedTicks<'a>>,
+        missed: Option<CoveredTicks<'a>>,
     },
     /// A request of a person.
     Person {
@@ -65,7 +65,7 @@ pub enum Reason<'a> {
 
 /// Ticks without an activation of their own, covered by a later one.
 #[derive(Clone, Copy, Debug)]
-pub struct MissedTicks<'a> {
+pub struct CoveredTicks<'a> {
     /// Their number.
     pub count: u64,
     /// The oldest tick.

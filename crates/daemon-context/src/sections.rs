@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use daemon_event::{ActorKind, Event};
 
 use crate::page::{RenderedSection, SectionWriter};
-use crate::parts::{ContextParts, MissedTicks, Reason, RunPermissions, SupportListing};
+use crate::parts::{ContextParts, CoveredTicks, Reason, RunPermissions, SupportListing};
 
 pub(crate) use payload::payload;
 pub(crate) use state::state;
@@ -140,7 +140,7 @@ fn format_field(name: &str, value: &str) -> String {
     format!(", {name} {value}")
 }
 
-fn missed_ticks(missed: &MissedTicks<'_>) -> String {
+fn missed_ticks(missed: &CoveredTicks<'_>) -> String {
     let mut acc = format!(
         "\n  It covers {} more that got no activation of their own, from {} to {}",
         missed.count, missed.first, missed.last

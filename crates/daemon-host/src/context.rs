@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use daemon_context::{
-    ActivationContext, ContextError, ContextLimits, ContextParts, Counter, MissedTicks, Payload,
+    ActivationContext, ContextError, ContextLimits, ContextParts, Counter, CoveredTicks, Payload,
     Reason, Remainder, RemainingBudget, StateView, SupportListing, SupportRow,
 };
 use daemon_engine::{Activation, DaemonState, Occasion, Trigger};
@@ -291,7 +291,7 @@ fn reasons<'a>(
                 let told = trigger.occasion.as_ref();
                 let told = told.map(|told| (told.expression.as_str(), told.zone.as_str()));
                 let (expression, zone) = told.or(schedule).unwrap_or(("", "UTC"));
-                let missed = missed.map(|missed| MissedTicks {
+                let missed = missed.map(|missed| CoveredTicks {
                     count: missed.count,
                     first: missed.first,
                     last: missed.last,

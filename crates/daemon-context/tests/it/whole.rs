@@ -3,8 +3,8 @@
 use std::iter;
 
 use daemon_context::{
-    ActivationContext, ContextError, ContextLimits, ContextParts, Counter, HistoryEntry,
-    MissedTicks, OpenOutput, Payload, Reason, Remainder, RemainingBudget, RunPermissions,
+    ActivationContext, ContextError, ContextLimits, ContextParts, Counter, CoveredTicks,
+    HistoryEntry, OpenOutput, Payload, Reason, Remainder, RemainingBudget, RunPermissions,
     StateView, SupportListing, SupportRow,
 };
 use expect_test::{expect, expect_file};
@@ -62,7 +62,7 @@ const TICK: Reason<'static> = Reason::Tick {
     scheduled_at: AT,
     local: "2026-11-20 10:00",
     lateness: SignedDuration::from_secs(3),
-    missed: Some(MissedTicks {
+    missed: Some(CoveredTicks {
         count: 2,
         first: AT,
         last: AT,
