@@ -1,7 +1,7 @@
 //! A linter for DAEMON.md files, as a library: from arguments and streams to an exit code.
 //!
 //! ```
-//! use daemon_lint::{Streams, Surroundings, run};
+//! use daemon_lint::{StandardStreams, Surroundings, run};
 //!
 //! let text = "---\nid: pr-helper\npurpose: Fix: things\n---\n";
 //! let surroundings = Surroundings {
@@ -10,7 +10,7 @@
 //!     auto_colour: Default::default(),
 //! };
 //! let (mut output, mut notes) = (Vec::new(), Vec::new());
-//! let mut streams = Streams { input: &mut text.as_bytes(), output: &mut output, notes: &mut notes };
+//! let mut streams = StandardStreams { input: &mut text.as_bytes(), output: &mut output, notes: &mut notes };
 //!
 //! let code = run(["daemon-lint", "--stdin", "--json"].map(Into::into), &surroundings, &mut streams);
 //! assert_eq!(code, 1);
@@ -29,7 +29,7 @@
 //!   returns a [`CheckedFile`] for each [`FileInput`].
 //! - [`Linting`] separates checking from printing, for a program that requests other wordings of unclear
 //!   conditions in between. Every [`Wording`] is one that the interpreter reads as `mapped`.
-//! - [`Surroundings`] and [`Streams`] pass the working directory, the time and the standard streams.
+//! - [`Surroundings`] and [`StandardStreams`] pass the working directory, the time and the standard streams.
 //!
 //! # Example: checking files in memory
 //!
@@ -92,4 +92,4 @@ pub use disk::{read_daemon_file, replace};
 pub use embed::{CheckedFile, FileInput, check_files};
 pub use run::{Linting, run, run_with};
 pub use suggestions::{Suggestion, SuggestionFailure, Suggestions, UnclearCondition, Wording};
-pub use surroundings::{AutoColour, Streams, Surroundings};
+pub use surroundings::{AutoColour, StandardStreams, Surroundings};

@@ -63,7 +63,7 @@ impl Linted {
 }
 
 /// The content of a file, and the path to which it belongs, if any.
-pub(crate) struct Content<'a> {
+pub(crate) struct FileContent<'a> {
     pub(crate) bytes: Vec<u8>,
     pub(crate) found: Option<&'a FoundFile>,
 }
@@ -108,7 +108,7 @@ impl Linter {
         };
         match bytes {
             Err(error) => unreadable(found, &error),
-            Ok(bytes) => self.lint_content(Content {
+            Ok(bytes) => self.lint_content(FileContent {
                 bytes,
                 found: Some(found),
             }),
@@ -116,8 +116,8 @@ impl Linter {
     }
 
     /// Lints the content of a file. Its context is that of the path to which it belongs.
-    pub(crate) fn lint_content(&self, content: Content<'_>) -> Linted {
-        let Content { bytes, found } = content;
+    pub(crate) fn lint_content(&self, content: FileContent<'_>) -> Linted {
+        let FileContent { bytes, found } = content;
         let parsed = parse(bytes);
         let support = found
             .filter(|found| found.has_support_tree)

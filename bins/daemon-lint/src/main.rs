@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, IsTerminal as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
-use daemon_lint::{AutoColour, Streams, Surroundings, exit, run};
+use daemon_lint::{AutoColour, StandardStreams, Surroundings, exit, run};
 use jiff::Timestamp;
 
 fn main() -> ExitCode {
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     };
     // A panic has an exit code of its own, so that scripts can distinguish a bug from a bad file.
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
-        let mut streams = Streams {
+        let mut streams = StandardStreams {
             input: &mut io::stdin().lock(),
             output: &mut BufWriter::new(io::stdout().lock()),
             notes: &mut io::stderr().lock(),

@@ -14,10 +14,12 @@ use jiff::tz::TimeZone;
 
 use crate::arguments::LintCli;
 use crate::discovery::{self, FoundFile};
-use crate::lint::{Content, Linted, Linter};
+use crate::lint::{FileContent, Linted, Linter};
 use crate::report::{LintReport, Warnings, failure};
 use crate::suggestions::{Suggestions, UnclearCondition};
-use crate::{CommonArguments, Format, LintArguments, Streams, Surroundings, disk, exit, fix};
+use crate::{
+    CommonArguments, Format, LintArguments, StandardStreams, Surroundings, disk, exit, fix,
+};
 
 /// Runs the linter with the arguments of a process, starting with its name. Returns the exit code.
 ///
@@ -26,7 +28,7 @@ use crate::{CommonArguments, Format, LintArguments, Streams, Surroundings, disk,
 pub fn run(
     arguments: impl IntoIterator<Item = OsString>,
     surroundings: &Surroundings,
-    streams: &mut Streams<'_>,
+    streams: &mut StandardStreams<'_>,
 ) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     match LintCli::try_parse_from(&arguments) {
@@ -58,7 +60,7 @@ pub fn run_with(
     lint: &LintArguments,
     common: &CommonArguments,
     surroundings: &Surroundings,
-    streams: &mut Streams<'_>,
+    streams: &mut StandardStreams<'_>,
 ) -> u8 {
     match Linting::begin(lint, common, surroundings, streams) {
         Ok(linting) => linting.print(streams),
@@ -118,7 +120,7 @@ impl From<io::Error> for Stop {
     }
 }
 
-fn refuse(streams: &mut Streams<'_>, failed: &Failure, format: Format) -> io::Result<u8> {
+fn refuse(streams: &mut StandardStreams<'_>, failed: &Failure, format: Format) -> io::Result<u8> {
     if format == Format::Json {
         writeln!(
             streams.output,
@@ -131,7 +133,11 @@ fn refuse(streams: &mut Streams<'_>, failed: &Failure, format: Format) -> io::Re
     Ok(failed.exit)
 }
 
-fn print_error(streams: &mut Streams<'_>, message: &str, help: Option<&str>) -> io::Result<()> {
+fn print_error(
+    streams: &mut StandardStreams<'_>,
+    message: &str,
+    help: Option<&str>,
+) -> io::Result<()> {
     writeln!(streams.notes, "error: {}", visible(message))?;
     match help {
         Some(help) => writeln!(streams.notes, "help: {}", visible(help)),
@@ -170,7 +176,7 @@ impl<'a> Linting<'a> {
         lint: &'a LintArguments,
         common: &'a CommonArguments,
         surroundings: &'a Surroundings,
-        streams: &mut Streams<'_>,
+        streams: &mut StandardStreams<'_>,
     ) -> Result<Self, u8> {
         let format = if common.json {
             Format::Json
@@ -203,12 +209,12 @@ impl<'a> Linting<'a> {
     }
 
     /// Prints the report and returns the exit code.
-    pub fn print(&self, streams: &mut Streams<'_>) -> u8 {
+    pub fn print(&self, streams: &mut StandardStreams<'_>) -> u8 {
         settled(self.write(None, streams))
     }
 
     /// Prints the report with suggestions and returns the exit code.
-    pub fn print_with(&self, suggestions: &Suggestions, streams: &mut Streams<'_>) -> u8 {
+    pub fn print_with(&self, suggestions: &Suggestions, streams: &mut StandardStreams<'_>) -> u8 {
         settled(self.write(Some(suggestions), streams))
     }
 
@@ -227,7 +233,7 @@ impl<'a> Linting<'a> {
         })
     }
 
-    fn go(&mut self, linter: &Linter, streams: &mut Streams<'_>) -> Result<(), Stop> {
+    fn go(&mut self, linter: &Linter, streams: &mut StandardStreams<'_>) -> Result<(), Stop> {
         let directory = self.directory()?;
         if self.lint.stdin || self.lint.paths == [Path::new("-")] {
             return self.standard_input(linter, &directory, streams);
@@ -280,7 +286,7 @@ impl<'a> Linting<'a> {
         &mut self,
         linter: &Linter,
         directory: &Path,
-        streams: &mut Streams<'_>,
+        streams: &mut StandardStreams<'_>,
     ) -> Result<(), Stop> {
         let mut bytes = Vec::new();
         let most = u64::try_from(MAX_FILE_BYTES + 1).unwrap_or(u64::MAX);
@@ -302,7 +308,7 @@ impl<'a> Linting<'a> {
             .as_deref()
             .map(|path| discovery::at(path, directory));
         let lint = |bytes| {
-            linter.lint_content(Content {
+            linter.lint_content(FileContent {
                 bytes,
                 found: found.as_ref(),
             })
@@ -325,7 +331,7 @@ impl<'a> Linting<'a> {
     fn write(
         &self,
         suggestions: Option<&Suggestions>,
-        streams: &mut Streams<'_>,
+        streams: &mut StandardStreams<'_>,
     ) -> io::Result<u8> {
         let report = LintReport {
             files: &self.files,
@@ -358,7 +364,7 @@ impl<'a> Linting<'a> {
         Ok(report.exit())
     }
 
-    fn note_files(&self, found: &[FoundFile], streams: &mut Streams<'_>) -> io::Result<()> {
+    fn note_files(&self, found: &[FoundFile], streams: &mut StandardStreams<'_>) -> io::Result<()> {
         if self.common.verbose == 0 || self.common.quiet {
             return Ok(());
         }
@@ -367,7 +373,11 @@ impl<'a> Linting<'a> {
             .try_for_each(|found| writeln!(streams.notes, "read {}", visible_line(&found.shown)))
     }
 
-    fn note_summary(&self, report: &LintReport<'_>, streams: &mut Streams<'_>) -> io::Result<()> {
+    fn note_summary(
+        &self,
+        report: &LintReport<'_>,
+        streams: &mut StandardStreams<'_>,
+    ) -> io::Result<()> {
         if self.format != Format::Human || self.common.quiet || report.files.is_empty() {
             return Ok(());
         }
@@ -376,7 +386,7 @@ impl<'a> Linting<'a> {
 }
 
 /// Writes the fixes of all files. Returns their number and the exit code of failed writes.
-fn write_fixes(files: &[Linted], streams: &mut Streams<'_>) -> io::Result<(usize, u8)> {
+fn write_fixes(files: &[Linted], streams: &mut StandardStreams<'_>) -> io::Result<(usize, u8)> {
     let mut fixed = 0;
     let mut code = exit::DONE;
     for linted in files {

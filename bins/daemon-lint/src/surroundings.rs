@@ -39,7 +39,7 @@ impl Surroundings {
 }
 
 /// The standard streams.
-pub struct Streams<'a> {
+pub struct StandardStreams<'a> {
     /// Standard input.
     pub input: &'a mut dyn Read,
     /// Standard output: the report, or the fixed file with `--stdin --fix`.

@@ -11,7 +11,7 @@
 use std::error::Error;
 
 use daemon_cron::Zone;
-use daemon_schedule::{Policy, Scheduler, Unfinished};
+use daemon_schedule::{Scheduler, TickPolicy, Unfinished};
 use jiff::Timestamp;
 
 #[tokio::main(flavor = "current_thread")]
@@ -34,7 +34,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         tokio::time::sleep(wait.try_into().unwrap_or_default()).await;
         let now = Timestamp::now();
         scheduler.advance(now, |due| {
-            let plan = Policy::default().plan(due.schedule, due.after, now, Unfinished::default());
+            let plan =
+                TickPolicy::default().plan(due.schedule, due.after, now, Unfinished::default());
             for row in plan.rows {
                 println!("{}: {} {}", due.key, row.outcome, row.scheduled_at);
                 n_seen += 1;

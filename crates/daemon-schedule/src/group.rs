@@ -11,7 +11,7 @@ pub(crate) type OddCursors = HashMap<u32, Timestamp>;
 
 /// The keys with the same expression and zone.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub(crate) struct KeyGroup {
     pub(crate) schedule: Schedule,
     pub(crate) zone: u32,
     pub(crate) position: u32,
@@ -22,7 +22,7 @@ pub(crate) struct Group {
     pub(crate) n_odd: u32,
 }
 
-impl Group {
+impl KeyGroup {
     pub(crate) fn hash(&self, hasher: &DefaultHashBuilder) -> u64 {
         hasher.hash_one((self.schedule.expr(), self.zone))
     }

@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use daemon_cron::Zone;
-//! use daemon_schedule::{Policy, Scheduler, TickOutcome, TickRow, Unfinished};
+//! use daemon_schedule::{Scheduler, TickOutcome, TickPolicy, TickRow, Unfinished};
 //!
 //! let mut scheduler = Scheduler::new();
 //! let nine = "2026-11-20T09:00:00Z".parse()?;
@@ -11,7 +11,7 @@
 //!
 //! let mut plans = Vec::new();
 //! scheduler.advance(nine, |due| {
-//!     let plan = Policy::default().plan(due.schedule, due.after, nine, Unfinished::default());
+//!     let plan = TickPolicy::default().plan(due.schedule, due.after, nine, Unfinished::default());
 //!     plans.push((*due.key, due.to, plan.rows));
 //! });
 //! assert_eq!(plans, [("librarian", nine, vec![TickRow::one(nine, TickOutcome::Enqueued)])]);
@@ -24,7 +24,7 @@
 //!   key that has unrecorded ticks as a [`Due`]; [`deadline`](Scheduler::deadline) is the instant of
 //!   the next call.
 //! - Each key has a *cursor*: the instant up to which its ticks are recorded.
-//! - [`Policy`] turns the span from the cursor to now into a [`TickPlan`]: the [`TickRow`]s to record
+//! - [`TickPolicy`] turns the span from the cursor to now into a [`TickPlan`]: the [`TickRow`]s to record
 //!   and the ticks that trigger an activation. A plan is plain data for one transaction: compare the
 //!   stored cursor with [`Due::from`], set it to [`Due::to`], write the rows.
 //! - [`Recurrence`] is the trait of everything that can be planned. `daemon_cron::Schedule`
@@ -41,7 +41,7 @@
 //!
 //! ```
 //! use daemon_cron::Zone;
-//! use daemon_schedule::{Policy, Scheduler, Unfinished};
+//! use daemon_schedule::{Scheduler, TickPolicy, Unfinished};
 //! use jiff::Timestamp;
 //!
 //! let mut now: Timestamp = "2026-11-20T08:57:00Z".parse()?;
@@ -59,7 +59,7 @@
 //!             failed.push((*due.key, due.from));
 //!             return;
 //!         }
-//!         let plan = Policy::default().plan(due.schedule, due.after, now, Unfinished::default());
+//!         let plan = TickPolicy::default().plan(due.schedule, due.after, now, Unfinished::default());
 //!         for row in plan.rows {
 //!             recorded.push(format!("{} {} {}", due.key, row.outcome, row.scheduled_at));
 //!         }
@@ -113,7 +113,7 @@ mod tick;
 pub use amend::{retracted, superseded, unrecorded};
 pub use clock::{ClockStep, ClockWatch, MAX_DRIFT};
 pub use policy::{
-    Cancels, Misfire, MissedTicks, Overlap, Policy, TickPlan, Unfinished, UnknownPolicy, jitter,
+    Cancels, Misfire, MissedTicks, Overlap, TickPlan, TickPolicy, Unfinished, UnknownPolicy, jitter,
 };
 pub use recurrence::Recurrence;
 pub use scheduler::{ClockDirection, Due, Scheduler};

@@ -25,11 +25,11 @@ const PUNCTUAL: Duration = Duration::from_secs(60);
 ///
 /// ```
 /// use daemon_cron::{Schedule, Zone};
-/// use daemon_schedule::{Policy, Unfinished};
+/// use daemon_schedule::{TickPolicy, Unfinished};
 ///
 /// let hourly = Schedule::new("0 * * * *".parse()?, Zone::utc());
 /// let (cursor, now) = ("2026-11-19T09:00:00Z".parse()?, "2026-11-20T09:00:00Z".parse()?);
-/// let plan = Policy::default().plan(&hourly, cursor, now, Unfinished::default());
+/// let plan = TickPolicy::default().plan(&hourly, cursor, now, Unfinished::default());
 ///
 /// let rows: Vec<_> = plan.rows.iter().map(|row| format!("{} {}", row.count, row.outcome)).collect();
 /// assert_eq!(rows, ["23 coalesced", "1 enqueued"]);
@@ -37,7 +37,7 @@ const PUNCTUAL: Duration = Duration::from_secs(60);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
+pub struct TickPolicy {
     /// The policy for overdue ticks.
     pub misfire: Misfire,
     /// The lateness up to which a tick is not missed. [`Misfire::Skip`] uses 60 seconds instead.
@@ -46,7 +46,7 @@ pub struct Policy {
     pub overlap: Overlap,
 }
 
-impl Default for Policy {
+impl Default for TickPolicy {
     /// Returns the policy `coalesce` within 24 hours and `buffer_one`.
     fn default() -> Self {
         Self {
@@ -125,7 +125,7 @@ pub struct MissedTicks {
     pub list: Vec<Timestamp>,
 }
 
-impl Policy {
+impl TickPolicy {
     /// Plans the ticks later than `after` and not later than `now`.
     ///
     /// The work does not grow with the number of ticks: a plan has at most three rows, or a few more

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 /// # Examples
 ///
 /// ```
-/// use daemon_schedule::{Policy, Recurrence, TickOutcome, Unfinished};
+/// use daemon_schedule::{Recurrence, TickOutcome, TickPolicy, Unfinished};
 /// use jiff::Timestamp;
 ///
 /// /// Every 90 seconds, which no cron expression can express.
@@ -21,7 +21,7 @@ use jiff::Timestamp;
 /// }
 ///
 /// let (after, now) = ("2026-11-20T09:00:00Z".parse()?, "2026-11-20T09:03:00Z".parse()?);
-/// let plan = Policy::default().plan(&EveryNinetySeconds, after, now, Unfinished::default());
+/// let plan = TickPolicy::default().plan(&EveryNinetySeconds, after, now, Unfinished::default());
 /// let outcomes: Vec<_> = plan.rows.iter().map(|row| row.outcome).collect();
 /// assert_eq!(outcomes, [TickOutcome::Coalesced, TickOutcome::Enqueued]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -9,7 +9,7 @@ use daemon_cron::{CronExpr, Schedule, Zone};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use jiff::Timestamp;
 
-use crate::group::{Group, OddCursors};
+use crate::group::{KeyGroup, OddCursors};
 use crate::index::ZoneIndex;
 
 /// The schedules of many keys.
@@ -45,7 +45,7 @@ pub struct Scheduler<K> {
     slots: Vec<Slot<K>>,
     by_key: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    groups: Vec<Group>,
+    groups: Vec<KeyGroup>,
     vacant: Vec<u32>,
     by_schedule: HashTable<u32>,
     zones: Vec<ZoneIndex>,
@@ -68,7 +68,7 @@ struct Slot<K> {
 pub struct Due<'a, K> {
     /// The key as it was inserted.
     pub key: &'a K,
-    /// The schedule of the key, for [`Policy::plan`](crate::Policy::plan).
+    /// The schedule of the key, for [`TickPolicy::plan`](crate::TickPolicy::plan).
     pub schedule: &'a Schedule,
     /// The cursor before the report. Compare it with the stored cursor before recording.
     pub from: Timestamp,
@@ -271,12 +271,12 @@ impl<K: Hash + Eq> Scheduler<K> {
             ..
         } = self;
         let hash = hasher.hash_one((expr, zone_index));
-        let is_it = |group: &Group| group.zone == zone_index && group.schedule.expr() == expr;
+        let is_it = |group: &KeyGroup| group.zone == zone_index && group.schedule.expr() == expr;
         if let Some(group) = by_schedule.find(hash, |group| is_it(&groups[at(*group)])) {
             return *group;
         }
         let group = self.vacant.pop().unwrap_or_else(|| index(groups.len()));
-        let entry = Group {
+        let entry = KeyGroup {
             schedule: Schedule::new(expr, zone.clone()),
             zone: zone_index,
             position: self.zones[zone_at].insert(&expr, group),

@@ -8,8 +8,8 @@ use daemon_cron::{CronExpr, Schedule, Zone};
 use daemon_engine::{Joining, NewTrigger, Occasion, Trigger};
 use daemon_event::{ActivationId, DaemonKey, Subject, TriggerKey};
 use daemon_schedule::{
-    Cancels, ClockDirection, ClockStep, ClockWatch, MAX_DRIFT, MissedTicks, Policy, Scheduler,
-    TickOutcome, TickPlan, TickRow, Unfinished,
+    Cancels, ClockDirection, ClockStep, ClockWatch, MAX_DRIFT, MissedTicks, Scheduler, TickOutcome,
+    TickPlan, TickPolicy, TickRow, Unfinished,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -234,7 +234,7 @@ impl Overdue {
     /// one before ends. `waking` tells what an activation needs; without it, as for a daemon that is gone, none is made.
     pub fn commits(
         &self,
-        policy: &Policy,
+        policy: &TickPolicy,
         unfinished: Unfinished,
         now: Timestamp,
         mut waking: impl FnMut() -> Option<Waking>,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use daemon_schedule::{Misfire, Overlap, Policy};
+use daemon_schedule::{Misfire, Overlap, TickPolicy};
 use daemon_store::Canary;
 
 use crate::dice::Dice;
@@ -69,7 +69,7 @@ impl Setup {
 /// What policies say of one daemon.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
-    pub(crate) policy: Policy,
+    pub(crate) policy: TickPolicy,
     pub(crate) jitter: Duration,
 }
 
@@ -88,7 +88,7 @@ impl Rules {
         };
         let hours = *dice.of(&[24, 24, 24, 1, 7 * 24]);
         Self {
-            policy: Policy {
+            policy: TickPolicy {
                 misfire,
                 window: Duration::from_secs(hours * 3600),
                 overlap,
@@ -100,7 +100,7 @@ impl Rules {
 
 impl fmt::Display for Rules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Policy {
+        let TickPolicy {
             misfire,
             window,
             overlap,

@@ -101,7 +101,7 @@ fn standard_input_without_fixes_is_printed_unchanged() {
                 now: "2026-11-20T09:00:00Z".parse().unwrap(),
                 auto_colour: daemon_lint::AutoColour::Plain,
             };
-            let mut streams = daemon_lint::Streams {
+            let mut streams = daemon_lint::StandardStreams {
                 input: &mut bytes.as_slice(),
                 output: &mut output,
                 notes: &mut Vec::new(),

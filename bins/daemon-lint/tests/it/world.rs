@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use daemon_lint::{AutoColour, Streams, Surroundings, run};
+use daemon_lint::{AutoColour, StandardStreams, Surroundings, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -98,7 +98,7 @@ impl World {
             auto_colour: AutoColour::Plain,
         };
         let (mut output, mut notes) = (Vec::new(), Vec::new());
-        let mut streams = Streams {
+        let mut streams = StandardStreams {
             input: &mut input,
             output: &mut output,
             notes: &mut notes,

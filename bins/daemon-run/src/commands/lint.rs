@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::PathBuf;
 
-use daemon_lint::{AutoColour, CommonArguments, Linting, Streams, Surroundings};
+use daemon_lint::{AutoColour, CommonArguments, Linting, StandardStreams, Surroundings};
 
 use super::suggest;
 use crate::cli::{Color, Global, Lint};
@@ -13,7 +13,7 @@ use crate::place::{Place, repository_root};
 /// The standard streams, for as long as one call needs them.
 macro_rules! streams {
     () => {
-        Streams {
+        StandardStreams {
             input: &mut io::stdin().lock(),
             output: &mut BufWriter::new(io::stdout().lock()),
             notes: &mut io::stderr().lock(),

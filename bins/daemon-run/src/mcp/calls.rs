@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use daemon_host::ops::{Operation, Params};
-use daemon_lint::{AutoColour, CommonArguments, LintArguments, Linting, Streams, Surroundings};
+use daemon_lint::{
+    AutoColour, CommonArguments, LintArguments, Linting, StandardStreams, Surroundings,
+};
 use serde_json::{Map, Value};
 
 use super::table::{Does, Tool};
@@ -92,7 +94,7 @@ fn lint(mut given: Params, place: &Place) -> Result<Members, Failure> {
     common.quiet = true;
     let (mut output, mut notes) = (Vec::new(), io::sink());
     let mut input = text.as_deref().unwrap_or_default().as_bytes();
-    let mut streams = Streams {
+    let mut streams = StandardStreams {
         input: &mut input,
         output: &mut output,
         notes: &mut notes,

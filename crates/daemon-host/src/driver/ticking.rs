@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use daemon_event::DaemonKey;
 use daemon_provider::StopReason;
-use daemon_schedule::{Cancels, Policy, TickOutcome};
+use daemon_schedule::{Cancels, TickOutcome, TickPolicy};
 use daemon_store::{
     Cursors, Overdue, Round, Standing, StoreError, TickActivations, TickCommit, TickResult, Ticker,
     Waking,
@@ -194,9 +194,9 @@ fn waking(inner: &Inner, config: &Config, key: &DaemonKey, now: Timestamp) -> Op
     })
 }
 
-fn policy(config: &Config, key: &DaemonKey) -> Policy {
+fn policy(config: &Config, key: &DaemonKey) -> TickPolicy {
     let general = &config.schedule;
-    Policy {
+    TickPolicy {
         misfire: match config
             .own(key, |own| own.misfire)
             .unwrap_or(general.misfire)

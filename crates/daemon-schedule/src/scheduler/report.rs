@@ -5,7 +5,7 @@ use std::hash::Hash;
 use jiff::Timestamp;
 
 use super::{Due, Scheduler, at, index, instant};
-use crate::group::Group;
+use crate::group::KeyGroup;
 
 // After a longer pause one search per expression costs less than a test of every minute.
 const MAX_MINUTES: i64 = 64;
@@ -154,7 +154,7 @@ impl<K: Hash + Eq> Scheduler<K> {
     pub(super) fn groups_due(&self, since: i64, minute: i64) -> Vec<u32> {
         let mut due = Vec::new();
         if minute - since > MAX_MINUTES {
-            let fires = |group: &Group| {
+            let fires = |group: &KeyGroup| {
                 !group.members.is_empty()
                     && group.schedule.latest_until(instant(minute)) > Some(instant(since))
             };

@@ -1,6 +1,6 @@
 //! Overdue ticks under each misfire policy: enqueued, coalesced or missed.
 
-use daemon_schedule::{Misfire, Overlap, Policy, TickOutcome};
+use daemon_schedule::{Misfire, Overlap, TickOutcome, TickPolicy};
 use expect_test::expect;
 
 use crate::plan_kit::{IDLE, WAITING, check, render, with};
@@ -8,7 +8,7 @@ use crate::{at, schedule};
 
 #[test]
 fn a_tick_on_time_is_enqueued() {
-    let policy = Policy::default();
+    let policy = TickPolicy::default();
     check(
         policy,
         "0 9 * * *",
@@ -54,7 +54,7 @@ fn overdue_ticks_become_one_activation_and_at_most_three_rows() {
         ),
     ] {
         let now = at("2026-11-20T09:00:00Z");
-        let plan = Policy::default().plan(&schedule("* * * * *"), at(after), now, IDLE);
+        let plan = TickPolicy::default().plan(&schedule("* * * * *"), at(after), now, IDLE);
         let newest = [
             "enqueued 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1",
             "trigger 2026-11-20T09:00:00Z",
@@ -67,7 +67,7 @@ fn overdue_ticks_become_one_activation_and_at_most_three_rows() {
 
 #[test]
 fn a_tick_at_the_edge_of_the_window_is_inside() {
-    let policy = Policy::default();
+    let policy = TickPolicy::default();
     check(
         policy,
         "0 9 * * *",
@@ -198,7 +198,7 @@ fn catch_up_enqueues_the_oldest_ticks_in_the_window() {
 fn the_missed_ticks_of_a_plan_are_counted_and_the_newest_hundred_listed() {
     let minutely = schedule("* * * * *");
     let now = at("2026-11-20T09:00:00Z");
-    let plan = Policy::default().plan(&minutely, at("2026-11-01T00:00:00Z"), now, IDLE);
+    let plan = TickPolicy::default().plan(&minutely, at("2026-11-01T00:00:00Z"), now, IDLE);
     let missed = plan.missed(&minutely).unwrap();
     assert_eq!(missed.count, 27_899);
     assert_eq!(
@@ -208,6 +208,6 @@ fn the_missed_ticks_of_a_plan_are_counted_and_the_newest_hundred_listed() {
     assert_eq!(missed.list.len(), 100);
     assert_eq!(missed.list.first(), Some(&at("2026-11-20T07:20:00Z")));
     assert_eq!(missed.list.last(), Some(&missed.last));
-    let on_time = Policy::default().plan(&minutely, at("2026-11-20T08:59:00Z"), now, IDLE);
+    let on_time = TickPolicy::default().plan(&minutely, at("2026-11-20T08:59:00Z"), now, IDLE);
     assert_eq!(on_time.missed(&minutely), None);
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use daemon_schedule::{Cancels, Misfire, Overlap, Policy, TickPlan, Unfinished};
+use daemon_schedule::{Cancels, Misfire, Overlap, TickPlan, TickPolicy, Unfinished};
 use expect_test::Expect;
 
 use crate::{at, schedule};
@@ -42,7 +42,7 @@ pub(crate) fn render(plan: &TickPlan) -> String {
 }
 
 pub(crate) fn check(
-    policy: Policy,
+    policy: TickPolicy,
     text: &str,
     after: &str,
     now: &str,
@@ -53,10 +53,10 @@ pub(crate) fn check(
     expected.assert_eq(&render(&plan));
 }
 
-pub(crate) fn with(misfire: Misfire, overlap: Overlap) -> Policy {
-    Policy {
+pub(crate) fn with(misfire: Misfire, overlap: Overlap) -> TickPolicy {
+    TickPolicy {
         misfire,
         overlap,
-        ..Policy::default()
+        ..TickPolicy::default()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use daemon_schedule::{Misfire, Overlap, Policy, Recurrence, TickOutcome, Unfinished, jitter};
+use daemon_schedule::{Misfire, Overlap, Recurrence, TickOutcome, TickPolicy, Unfinished, jitter};
 use expect_test::expect;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -53,7 +53,7 @@ impl Recurrence for EveryNinetySeconds {
 fn a_recurrence_that_is_not_cron_can_be_planned() {
     let now = at("2026-11-20T09:00:00Z");
     let after = now - SignedDuration::from_mins(6);
-    let plan = Policy::default().plan(&EveryNinetySeconds, after, now, IDLE);
+    let plan = TickPolicy::default().plan(&EveryNinetySeconds, after, now, IDLE);
     expect![[r#"
         coalesced 2026-11-20T08:55:30Z..2026-11-20T08:58:30Z x3
         enqueued 2026-11-20T09:00:00Z..2026-11-20T09:00:00Z x1
@@ -62,7 +62,7 @@ fn a_recurrence_that_is_not_cron_can_be_planned() {
     .assert_eq(&render(&plan));
 }
 
-fn policies() -> impl Strategy<Value = Policy> {
+fn policies() -> impl Strategy<Value = TickPolicy> {
     let misfire = prop_oneof![
         Just(Misfire::Coalesce),
         Just(Misfire::Skip),
@@ -74,7 +74,7 @@ fn policies() -> impl Strategy<Value = Policy> {
         Just(Overlap::BufferAll),
         Just(Overlap::CancelOther),
     ];
-    (misfire, overlap, 0..200_000_u64).prop_map(|(misfire, overlap, window)| Policy {
+    (misfire, overlap, 0..200_000_u64).prop_map(|(misfire, overlap, window)| TickPolicy {
         misfire,
         overlap,
         window: Duration::from_secs(window),

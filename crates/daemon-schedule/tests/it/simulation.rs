@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use daemon_cron::{Schedule, Zone};
 use daemon_schedule::{
-    ClockDirection, Policy, Scheduler, TickOutcome, TickRow, Unfinished, retracted, superseded,
+    ClockDirection, Scheduler, TickOutcome, TickPolicy, TickRow, Unfinished, retracted, superseded,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -166,7 +166,7 @@ impl Machine {
             self.store.retract(now);
         }
         for (daemon, schedule, from, after, to) in due.into_iter().take(n_commits) {
-            let plan = Policy::default().plan(&schedule, after, now, Unfinished::default());
+            let plan = TickPolicy::default().plan(&schedule, after, now, Unfinished::default());
             if !self.store.commit(daemon, from, to, &plan.rows) {
                 let cursor = self.store.registered[&daemon].1;
                 self.scheduler.set_cursor(&daemon, cursor);

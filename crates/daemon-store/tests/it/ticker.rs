@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use daemon_engine::{ActivationState, Gate};
 use daemon_event::TriggerKey;
-use daemon_schedule::{Misfire, Overlap, Policy, TickOutcome};
+use daemon_schedule::{Misfire, Overlap, TickOutcome, TickPolicy};
 use daemon_store::{Cursors, Standing, StoredTick, TickResult, Ticker};
 use jiff::SignedDuration;
 
@@ -56,9 +56,9 @@ fn a_trigger_tells_of_every_tick_that_it_stands_for() {
 
 #[test]
 fn buffer_all_counts_what_really_waits_and_refuses_beyond_a_hundred() {
-    let policy = Policy {
+    let policy = TickPolicy {
         overlap: Overlap::BufferAll,
-        ..Policy::default()
+        ..TickPolicy::default()
     };
     let mut machine = Machine::new("* * * * *", "UTC", "2026-01-01T00:00:00Z").with(policy);
     for _ in 0..105 {
@@ -75,10 +75,10 @@ fn buffer_all_counts_what_really_waits_and_refuses_beyond_a_hundred() {
 
 #[test]
 fn catch_up_enqueues_a_hundred_oldest_first_and_misses_the_rest() {
-    let policy = Policy {
+    let policy = TickPolicy {
         misfire: Misfire::CatchUp,
         overlap: Overlap::BufferAll,
-        ..Policy::default()
+        ..TickPolicy::default()
     };
     let mut machine = Machine::new("* * * * *", "UTC", "2026-01-01T00:00:00Z").with(policy);
     let commits = machine.pass(MINUTE * 130);
@@ -92,9 +92,9 @@ fn catch_up_enqueues_a_hundred_oldest_first_and_misses_the_rest() {
 
 #[test]
 fn skipping_misses_what_is_more_than_a_minute_late() {
-    let policy = Policy {
+    let policy = TickPolicy {
         misfire: Misfire::Skip,
-        ..Policy::default()
+        ..TickPolicy::default()
     };
     let mut machine = Machine::new("*/5 * * * *", "UTC", "2026-01-01T00:01:00Z").with(policy);
     machine.pass(MINUTE * 20);
@@ -107,9 +107,9 @@ fn skipping_misses_what_is_more_than_a_minute_late() {
 #[test]
 fn overlap_decides_by_what_is_unfinished() {
     let second_tick = |overlap| {
-        let policy = Policy {
+        let policy = TickPolicy {
             overlap,
-            ..Policy::default()
+            ..TickPolicy::default()
         };
         let mut machine = Machine::new("* * * * *", "UTC", "2026-01-01T00:00:00Z").with(policy);
         machine.pass(MINUTE);

@@ -1,6 +1,6 @@
 use std::io;
 
-use daemon_lint::{CommonArguments, LintArguments, Linting, Streams, Surroundings};
+use daemon_lint::{CommonArguments, LintArguments, Linting, StandardStreams, Surroundings};
 use daemon_provider::scripted::{Script, Scripted, Step};
 use daemon_provider::{Failure as RunFailure, FailureKind, ProviderError, ProviderErrorKind};
 use expect_test::{Expect, expect};
@@ -24,7 +24,7 @@ fn unclear(conditions: &[&str]) -> Vec<UnclearCondition> {
     lint.stdin = true;
     lint.tz = "UTC".to_owned();
     let common = CommonArguments::default();
-    let mut streams = Streams {
+    let mut streams = StandardStreams {
         input: &mut text.as_bytes(),
         output: &mut io::sink(),
         notes: &mut io::sink(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use daemon_engine::{Gate, HostEpoch};
 use daemon_event::{ActivationId, DaemonKey};
-use daemon_schedule::Policy;
+use daemon_schedule::TickPolicy;
 use daemon_store::memory::Model;
 use daemon_store::{
     ClaimRequest, Cursors, DaemonRow, Modes, Query, Registration, Round, ScheduleText, StoredTick,
@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 pub(super) struct Machine {
     pub(super) store: Model,
     pub(super) ticker: Ticker,
-    pub(super) policy: Policy,
+    pub(super) policy: TickPolicy,
     pub(super) jitter: Duration,
     pub(super) now: Timestamp,
     pub(super) since_boot: Duration,
@@ -39,7 +39,7 @@ impl Machine {
         let mut machine = Self {
             store: Model::default(),
             ticker: Ticker::new(at("2024-01-01T00:00:00Z")),
-            policy: Policy::default(),
+            policy: TickPolicy::default(),
             jitter: Duration::ZERO,
             now: at(now),
             since_boot: Duration::from_secs(100),
@@ -49,7 +49,7 @@ impl Machine {
         machine
     }
 
-    pub(super) fn with(self, policy: Policy) -> Self {
+    pub(super) fn with(self, policy: TickPolicy) -> Self {
         Self { policy, ..self }
     }
 
