@@ -126,8 +126,9 @@ impl CronExpr {
 
     /// Returns `true` if the expression is *fixed-time*: neither minute nor hour contains `*`.
     ///
-    /// A fixed time that the clocks skip or repeat still fires once on that day. All other
-    /// expressions are *intervals* and follow the local clock; see [`Schedule`](crate::Schedule).
+    /// A fixed time that the clocks skip fires as the gap ends, and one that they repeat fires in the
+    /// first pass. All other expressions are *intervals* and follow the local clock; see
+    /// [`Schedule`](crate::Schedule).
     #[inline]
     pub const fn is_fixed_time(&self) -> bool {
         self.flags & (MINUTE_STAR | HOUR_STAR) == 0

@@ -35,9 +35,9 @@
 //!
 //! # Example: daylight saving
 //!
-//! An expression without `*` in its minute and hour is *fixed-time*. It fires once on every day
-//! that it names, also when the clocks skip or repeat its hour. Every other expression is an
-//! *interval* and follows the local clock.
+//! An expression without `*` in its minute and hour is *fixed-time*. A time that the clocks skip
+//! fires as the gap ends, and a time that they repeat fires in the first pass. Every other
+//! expression is an *interval* and follows the local clock.
 //!
 //! ```
 //! use daemon_cron::{Schedule, Zone};
@@ -96,8 +96,8 @@
 //! - `next_after` returns an instant strictly later than its argument. Calling it with its own
 //!   result yields every tick once, in order.
 //! - Ticks are whole minutes in the years 1972 to 9998.
-//! - A search jumps months, days and hours. Its cost does not grow with the distance to the next
-//!   tick, and an expression that never fires is known to from parsing.
+//! - A search jumps months, days and hours, so its cost does not grow with the distance to the next
+//!   tick. An expression that never fires is recognised when it is parsed.
 //!
 //! # Features and versions
 //!

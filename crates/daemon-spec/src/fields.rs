@@ -7,7 +7,7 @@ use crate::{
     Diagnostic, Field, FieldList, ListEntry, Member, Mistyped, Shape, Span, Style, Text, codes,
 };
 
-// A merged mapping can itself have a merge key. The limit ends a cycle of anchors.
+// A merged mapping can itself have a merge key. The limit bounds the recursion.
 const MERGE_DEPTH: usize = 8;
 
 /// Reads the members of a tree into the fields that are still absent.
