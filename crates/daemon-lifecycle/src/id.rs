@@ -139,7 +139,7 @@ impl Tail {
         TimeZone::UTC.to_timestamp(time).ok()?;
         let number = u32::from_str_radix(hex, 16).ok()?;
         let [_, a, b, c] = number.to_be_bytes();
-        // `strptime` accepts a leap second and reads it as the second before, so two texts would give the same id.
+        // `strptime` accepts a leap second and reads it as the second before, which would give one id two spellings.
         Some(Self(time, [a, b, c])).filter(|tail| tail.to_string() == text)
     }
 }

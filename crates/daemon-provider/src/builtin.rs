@@ -21,15 +21,16 @@ use crate::{
     Asked, Outcome, Permissions, Provider, ProviderError, ProviderErrorKind, Run, RunEvent,
     RunRequest, StopReason,
 };
-use finding::{Finding, Tally, Verdict};
-use survey::Survey;
+use finding::{Finding, FindingCounts, Repair};
+use survey::WorktreeSurvey;
 
 const NAME: &str = "builtin";
+// A person who reads the result must not take it for the work of a model.
 const OPENING: &str = "builtin: no model ran; routines were not interpreted";
-/// More findings than this are counted, not told.
-const MOST_TOLD: usize = 500;
+/// The most findings in a report; further ones are only counted.
+const MOST_REPORTED: usize = 500;
 
-/// The provider without a model.
+/// A provider that runs no model: it checks links and headings.
 #[derive(Debug, Clone, Copy)]
 pub struct Builtin {
     mode: Mode,
@@ -42,7 +43,7 @@ enum Mode {
 }
 
 impl Builtin {
-    /// Makes a provider that reports and changes nothing.
+    /// Makes a provider that only reports.
     pub fn reporting() -> Self {
         Self { mode: Mode::Report }
     }
@@ -64,16 +65,17 @@ impl Provider for Builtin {
     }
 
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {
-        let survey = Survey::take(&request.worktree, &request.files, &request.renames)
+        let survey = WorktreeSurvey::take(&request.worktree, &request.files, &request.renames)
             .map_err(|error| files_error("cannot list the worktree", error))?;
+        // The configuration permits repairs in general; the policy of the daemon may permit only reading.
         let may_repair = request.permissions > Permissions::Read;
         Ok(Box::new(BuiltinRun {
             mode: if may_repair { self.mode } else { Mode::Report },
             files: survey.markdown().into_iter(),
             survey,
-            told: Vec::new(),
+            reported: Vec::new(),
             pending: Vec::new().into_iter(),
-            tally: Tally::default(),
+            tally: FindingCounts::default(),
             stopped: None,
             has_ended: false,
         }))
@@ -86,57 +88,57 @@ fn files_error(message: impl Into<String>, error: std::io::Error) -> ProviderErr
 
 struct BuiltinRun {
     mode: Mode,
-    survey: Survey,
+    survey: WorktreeSurvey,
     files: IntoIter<String>,
-    told: Vec<String>,
+    reported: Vec<String>,
     pending: IntoIter<String>,
-    tally: Tally,
+    tally: FindingCounts,
     stopped: Option<StopReason>,
     has_ended: bool,
 }
 
 impl BuiltinRun {
-    /// Checks one file, so that a run can be stopped between two.
+    /// Checks one file and returns, so that a run can be stopped after each file.
     fn check(&mut self, file: &str) -> Result<(), ProviderError> {
-        let told = |what: &str| format!("cannot {what} `{file}`");
+        let message = |what: &str| format!("cannot {what} `{file}`");
         let checked = self
             .survey
             .check(file)
-            .map_err(|error| files_error(told("read"), error))?;
+            .map_err(|error| files_error(message("read"), error))?;
         let Some(checked) = checked else {
             return Ok(());
         };
         if let Some(text) = checked.repaired.filter(|_| self.mode == Mode::Repair) {
             fs::write(self.survey.path(file), text)
-                .map_err(|error| files_error(told("write"), error))?;
+                .map_err(|error| files_error(message("write"), error))?;
         }
         let lines: Vec<String> = checked
             .findings
             .iter()
-            .map(|finding| self.tell(finding))
+            .map(|finding| self.report(finding))
             .collect();
-        let room = MOST_TOLD.saturating_sub(self.told.len());
-        self.told.extend(lines.iter().take(room).cloned());
+        let room = MOST_REPORTED.saturating_sub(self.reported.len());
+        self.reported.extend(lines.iter().take(room).cloned());
         self.pending = lines.into_iter();
         Ok(())
     }
 
-    fn tell(&mut self, finding: &Finding) -> String {
+    fn report(&mut self, finding: &Finding) -> String {
         let note = match finding {
             Finding::Heading { .. } => {
                 self.tally.headings += 1;
                 ""
             }
             Finding::Link {
-                verdict: Verdict::Repairable { .. },
+                repair: Repair::Repairable { .. },
                 ..
             } if self.mode == Mode::Repair => {
                 self.tally.repaired += 1;
                 ": repaired"
             }
-            Finding::Link { verdict, .. } => {
+            Finding::Link { repair, .. } => {
                 self.tally.left += 1;
-                if matches!(verdict, Verdict::Repairable { .. }) {
+                if matches!(repair, Repair::Repairable { .. }) {
                     ": not repaired"
                 } else {
                     ""
@@ -149,9 +151,9 @@ impl BuiltinRun {
     fn result(&self) -> String {
         let n_found = self.tally.repaired + self.tally.left + self.tally.headings;
         let mut lines = vec![OPENING.to_owned(), self.tally.to_string()];
-        lines.extend(self.told.iter().cloned());
-        if n_found > self.told.len() {
-            lines.push(format!("and {} more", n_found - self.told.len()));
+        lines.extend(self.reported.iter().cloned());
+        if n_found > self.reported.len() {
+            lines.push(format!("and {} more", n_found - self.reported.len()));
         }
         if self.survey.is_cut_short {
             lines.push("the worktree is too large: not all of it was looked at".to_owned());

@@ -1,4 +1,4 @@
-//! What a process of a run is given, whoever starts it.
+//! The environment and paths of a child process of a run, the same for every provider.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -8,18 +8,19 @@ use std::path::{Path, PathBuf};
 
 use crate::{Permissions, RunRequest};
 
-/// How many support scripts of a run are told of.
+/// The most support scripts that a run may execute.
 const MOST_SCRIPTS: usize = 100;
 
 impl RunRequest {
     /// Returns the whole environment of a process of this run, without the marker that its supervisor adds.
     ///
-    /// What the contract names cannot be replaced by what configuration adds.
+    /// Configured variables cannot replace the ones that the contract with programs defines.
     pub fn child_environment(&self) -> Vec<(OsString, OsString)> {
         let mut variables: BTreeMap<OsString, OsString> = self.environment.clone();
         let mut set = |name: &str, value: &Path| {
             variables.insert(name.into(), value.as_os_str().to_owned());
         };
+        // Set after the configured variables, so that they replace those of the same name.
         set("PWD", &self.worktree);
         set("HOME", &self.home);
         set("DAEMON_WORKTREE", &self.worktree);
@@ -32,9 +33,10 @@ impl RunRequest {
         variables.into_iter().collect()
     }
 
-    /// Returns what a child may read and what it may change, where its paths are restricted: the worktree (for reading only in a
-    /// run that may only read), its home, its outputs, the temporary directory its environment names, its context, and what
-    /// the request adds.
+    /// Returns the paths that a child may read and those that it may change, for a sandbox.
+    ///
+    /// Readable are the context and [`RunRequest::readable`]; writable are the home, the outputs, `TMPDIR` and
+    /// [`RunRequest::writable`]. The worktree is writable unless the permissions are [`Permissions::Read`].
     pub fn child_paths(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let mut readable = self.readable.clone();
         readable.extend(self.context.clone());
@@ -51,17 +53,19 @@ impl RunRequest {
         (readable, writable)
     }
 
-    /// Returns the directories that the run alone fills: its home, and the worktree of an activation. A run without a
-    /// context works in a directory of somebody else's.
+    /// Returns the directories that only this run fills, whose size a disk limit may count: the home, and the worktree of an
+    /// activation. A run without a context works in a directory that belongs to its caller.
     pub fn own_directories(&self) -> Vec<PathBuf> {
         let worktree = self.context.is_some().then(|| self.worktree.clone());
+        // A directory inside another would be counted twice.
         let worktree = worktree.filter(|worktree| !self.home.starts_with(worktree));
         worktree.into_iter().chain([self.home.clone()]).collect()
     }
 
     /// Returns the support scripts of the run: the executable files below `support` in its context, as absolute paths.
     ///
-    /// Their names come from a repository and become part of patterns and of prompts, so that only plain ones are taken.
+    /// Scripts whose path contains other characters than letters, digits and `/._-` are skipped: the paths come from a repository
+    /// and become part of permission patterns and prompts.
     pub fn support_scripts(&self) -> Vec<PathBuf> {
         let Some(context) = &self.context else {
             return Vec::new();
@@ -69,7 +73,7 @@ impl RunRequest {
         let mut found = Vec::new();
         let mut directories = vec![context.join("support")];
         while let Some(directory) = directories.pop() {
-            // What cannot be listed holds no script that could be run.
+            // A directory that cannot be listed contains no script that the child could run.
             let Ok(entries) = fs::read_dir(&directory) else {
                 continue;
             };
@@ -88,6 +92,7 @@ impl RunRequest {
                 }
             }
         }
+        // Sorted, since the order of directories differs between file systems and the list is a part of prompts.
         found.sort();
         found.truncate(MOST_SCRIPTS);
         found

@@ -1,7 +1,7 @@
-//! What every provider must pass.
+//! A test suite that every provider must pass.
 //!
-//! A provider's tests implement [`Fixture`] and call [`check`] on an executor with timers of its own; the suite itself uses
-//! none, so a provider that hangs hangs the test.
+//! A provider's tests implement [`Fixture`] and call [`check`]. The suite uses no timers, so that it runs on any executor; the
+//! caller must abort a test whose provider hangs.
 
 use async_trait::async_trait;
 
@@ -10,31 +10,31 @@ use crate::{
     RunRequest, StopReason,
 };
 
-/// Makes runs of known behaviour with the provider under test.
+/// Prepares runs of a known behaviour for the provider under test.
 #[async_trait]
 pub trait Fixture: Sync {
-    /// Returns the provider and a request for a run that behaves so; `None` if this provider has no such runs.
+    /// Returns the provider and a request for a run with this behaviour; `None` if the provider has no such runs.
     async fn prepare(&self, behaviour: Behaviour) -> Option<(Box<dyn Provider>, RunRequest)>;
 }
 
-/// What a run of the suite does.
+/// The behaviour of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Behaviour {
-    /// Prints something, then ends well with the text `fixed`.
+    /// Prints a line, then ends as `done` with the text `fixed`.
     Done,
-    /// Fails, saying so itself.
+    /// Reports a failure.
     Fails,
-    /// Runs until it is cancelled; it has printed a line by then.
+    /// Prints a line, then runs until it is cancelled.
     Hangs,
-    /// Cannot be started.
+    /// [`Provider::start`] fails.
     CannotStart,
 }
 
 /// Runs the whole suite.
 ///
 /// # Panics
-/// The provider breaks a rule of the seam; the message names it.
+/// The provider violates a rule of the traits. The message names the rule.
 pub async fn check(fixture: &dyn Fixture) {
     a_good_run_ends_once(fixture).await;
     a_failed_run_is_classed(fixture).await;
@@ -55,7 +55,7 @@ async fn start(fixture: &dyn Fixture, behaviour: Behaviour) -> Option<Box<dyn Ru
     )
 }
 
-/// Reads a run from its start to its end, checking what holds for every run.
+/// Reads a run to its end and checks the rules that hold for every run.
 async fn play(run: &mut dyn Run) -> Vec<RunEvent> {
     let events = read(run).await;
     spawns_match_exits(&events);
@@ -164,6 +164,7 @@ async fn the_first_reason_to_cancel_wins(fixture: &dyn Fixture) {
             Some(_) => {}
         }
     }
+    // Two reasons with different states, so that the outcome shows which one the run kept.
     run.cancel(StopReason::Timeout)
         .await
         .expect("a running run can be cancelled");
@@ -185,7 +186,7 @@ async fn a_late_cancel_changes_nothing(fixture: &dyn Fixture) {
     play(&mut *run).await;
     run.cancel(StopReason::Reclaim)
         .await
-        .expect("an ended run can be cancelled in vain");
+        .expect("cancelling an ended run is not an error");
     assert_eq!(run.next().await.expect("an ended run is not lost"), None);
 }
 

@@ -1,4 +1,4 @@
-//! Why a provider could not run.
+//! The errors of providers.
 
 use std::error::Error as StdError;
 
@@ -6,19 +6,19 @@ use crate::ErrorClass;
 
 /// A provider could not start, or lost, a run.
 ///
-/// A run that ended, well or not, is no error: it says so in its terminal event.
+/// A run that ended, successfully or not, is not an error: its terminal event contains the outcome.
 #[derive(Debug, thiserror::Error)]
 #[error("provider `{provider}`: {message}")]
 pub struct ProviderError {
-    /// The provider's name.
+    /// The name of the provider, as [`Provider::name`](crate::Provider::name) returns it.
     pub provider: String,
-    /// What kind of fault it is.
+    /// The kind of the error.
     pub kind: ProviderErrorKind,
-    /// Whether trying again can help.
+    /// Whether another attempt can succeed.
     pub class: ErrorClass,
     /// One line for a person.
     pub message: String,
-    /// The cause, where there is one.
+    /// The error that caused it, if any.
     #[source]
     pub source: Option<Box<dyn StdError + Send + Sync>>,
 }
@@ -27,23 +27,24 @@ pub struct ProviderError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProviderErrorKind {
-    /// What runs could not be started: no such program, not executable, a flag refused.
+    /// The program could not be started: it does not exist, is not executable, or refused a flag.
     Spawn,
-    /// The request asks for what this provider cannot do.
+    /// The request needs a feature that this provider does not have.
     Unsupported,
-    /// A file the run needs could not be read or written.
+    /// A file that the run needs could not be read or written.
     Files,
-    /// The run was lost on the way.
+    /// The connection to a running run was lost.
     Lost,
 }
 
 impl ProviderError {
-    /// Describes a fault of the class that is usual for its kind: a lost run and a fault of files may be tried again.
+    /// Makes an error of the class that is usual for its kind: `Lost` and `Files` are retryable, the others final.
     pub fn new(
         provider: impl Into<String>,
         kind: ProviderErrorKind,
         message: impl Into<String>,
     ) -> Self {
+        // A missing program and an impossible request are the same at the next attempt; files and connections may recover.
         let class = match kind {
             ProviderErrorKind::Lost | ProviderErrorKind::Files => ErrorClass::Retryable,
             ProviderErrorKind::Spawn | ProviderErrorKind::Unsupported => ErrorClass::Final,
@@ -57,7 +58,7 @@ impl ProviderError {
         }
     }
 
-    /// Adds the cause.
+    /// Sets the error that caused it.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.source = Some(source.into());

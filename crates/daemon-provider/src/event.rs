@@ -1,132 +1,133 @@
-//! What a run says while it runs.
+//! The events of a run.
 
 use daemon_lifecycle::{Exit, Outcome, OutputStream, StopReason, ToolStatus};
 
 use crate::SessionId;
 
-/// One thing that happened in a run, in the order it happened.
+/// One event of a run. A run yields its events in the order in which they happened.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum RunEvent {
     /// A process was started for the run.
     Spawned {
-        /// Its identity.
+        /// The identity of the process.
         child: ChildProcess,
-        /// Its program and arguments, which hold neither prompt nor secret.
+        /// The program and its arguments, without prompt and secrets.
         argv: Vec<String>,
     },
-    /// That process was reaped.
+    /// The spawned process was reaped.
     Exited(Exit),
     /// A message of the conversation with a model.
     Message {
-        /// Who said it.
+        /// The author of the message.
         role: Role,
-        /// What it is for: `task`, `tool_results` or `followup`; empty for an answer.
+        /// The purpose of a user message: `task`, `tool_results` or `followup`. Empty for a reply of the model.
         kind: String,
-        /// Its text.
+        /// The whole text.
         text: String,
     },
-    /// The provider named its own session; only the first one counts.
+    /// The provider named its session. Only the first of these events counts.
     Session(SessionId),
-    /// A line the provider printed, in valid UTF-8 and without its line end.
+    /// A line that the program printed, as valid UTF-8 without its line end.
     Output {
-        /// Where it was printed.
+        /// The stream on which it was printed.
         stream: OutputStream,
-        /// The line.
+        /// The line, or its beginning.
         text: String,
-        /// Whether the line was longer than what was kept.
+        /// Whether the line was longer than `text`.
         is_truncated: bool,
     },
-    /// Output was thrown away because it came faster, or was longer, than it could be kept.
+    /// Output was discarded because it exceeded a capture limit.
     Dropped {
-        /// How many lines were lost whole.
+        /// The number of lines that were lost as a whole.
         lines: u64,
-        /// How many bytes were lost.
+        /// The number of lost bytes.
         bytes: u64,
     },
-    /// The provider began to use a tool.
+    /// A tool call started.
     ToolStart {
-        /// The provider's name for this use.
+        /// The provider's id for this call, which the matching [`RunEvent::ToolEnd`] repeats.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// Its arguments as JSON.
+        /// The arguments as JSON.
         args: String,
     },
-    /// The provider's use of a tool ended.
+    /// A tool call ended.
     ToolEnd {
-        /// The provider's name for this use.
+        /// The provider's id for this call.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// How it ended.
+        /// Whether the tool returned a result or an error.
         status: ToolStatus,
     },
     /// A turn of a conversation with a model began; the task is turn 0.
     Turn(u32),
-    /// What the run used since the last event of this kind, by a program's own count.
+    /// Usage that the program reports, since its last report.
     Usage {
-        /// What was used.
+        /// The reported tokens and price.
         usage: Usage,
-        /// The program's own words for it.
+        /// The report as the program printed it.
         raw: serde_json::Value,
     },
-    /// The provider itself called a model, and this is what the call used.
+    /// The provider itself called a model.
     ModelCall {
-        /// What was used.
+        /// The tokens of this call, and their price.
         usage: Usage,
-        /// The model, as its API names it.
+        /// The model, as the API names it.
         model: String,
         /// The base address of the API.
         endpoint: String,
     },
-    /// The program tells what it costs, so that its run is held to this budget.
+    /// The program reports prices, so the provider enforces this budget.
     Priced {
-        /// The budget.
+        /// The limit that the request contained.
         budget: crate::MicroUsd,
     },
-    /// The provider was refused something it asked for.
+    /// A request of the run was refused.
     Denied {
-        /// What was asked for.
+        /// The tool or operation that was requested.
         name: String,
-        /// Why it was refused.
+        /// The reason of the refusal.
         detail: String,
     },
-    /// A limit cut something short.
+    /// A limit took effect without ending the run.
     Limit {
-        /// The limit.
+        /// The name of the limit.
         name: String,
-        /// What it cut.
+        /// What the limit prevented.
         detail: String,
     },
-    /// The run proposes an output, as the JSON object it wrote, and waits for no answer.
+    /// The run proposes an output, given as a JSON object, and does not wait for a verdict.
     ///
-    /// Whoever reads the events hands it to the validators. A provider that asks [`Grants::propose`](crate::Grants::propose)
-    /// yields no such event for the same output.
+    /// The reader of the events passes it to the validators. A provider that calls [`Grants::propose`](crate::Grants::propose)
+    /// does not yield this event for the same output.
     Proposed(serde_json::Value),
-    /// The provider is about to stop its own process, for this reason; the run's outcome may still be its own.
+    /// The provider is about to stop its process.
     ///
-    /// It comes before the first signal where the provider decides, so that the reason can be stored first.
+    /// It is yielded before the first signal, so that the reason is stored before the process can die of it. For
+    /// [`StopReason::Grace`] the outcome stays the one that the run reported.
     Stopping {
-        /// The reason.
+        /// The reason of the stop.
         why: StopReason,
-        /// What a person is told beside the reason.
+        /// An explanation for a person.
         detail: Option<String>,
     },
-    /// The run ended; no event follows.
+    /// The run ended. No event follows.
     Terminal {
-        /// How it ended.
+        /// The outcome.
         outcome: Outcome,
-        /// Its whole final text; empty when it has none.
+        /// The whole final text; empty if the run ended without text.
         text: String,
     },
 }
 
 impl RunEvent {
-    /// The name of the limit that tells of processes which outlived SIGKILL; a host raises an alarm for it.
+    /// The name of the [`RunEvent::Limit`] that reports processes which survived SIGKILL. A host raises an alarm for it.
     pub const LEAKED: &str = "leaked";
 
-    /// Makes the event that ends a run.
+    /// Makes a [`RunEvent::Terminal`].
     pub fn terminal(outcome: Outcome, text: impl Into<String>) -> Self {
         Self::Terminal {
             outcome,
@@ -134,7 +135,7 @@ impl RunEvent {
         }
     }
 
-    /// Makes a whole line of standard output.
+    /// Makes a [`RunEvent::Output`] with a whole line of standard output.
     pub fn output(text: impl Into<String>) -> Self {
         Self::Output {
             stream: OutputStream::Stdout,
@@ -144,21 +145,21 @@ impl RunEvent {
     }
 }
 
-/// The identity of a process, which outlives the process and the reuse of its number.
+/// The identity of a process, which stays unique after its process id is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ChildProcess {
     /// The process id.
     pub pid: i32,
-    /// The time it started, in clock ticks since the machine started.
+    /// The start of the process, in clock ticks since boot.
     pub start: u64,
     /// The id of its process group.
     pub pgid: i32,
 }
 
-/// Who said a message.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The side that runs the model.
+    /// The provider or the host, on behalf of the caller.
     User,
     /// The model.
     Assistant,
@@ -174,17 +175,17 @@ impl Role {
     }
 }
 
-/// Tokens used, and their price where it is known.
+/// Token counts of one or more model calls, and their price if it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Tokens read, without the cached ones.
+    /// Input tokens, without cached ones.
     pub input: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub output: u64,
     /// Tokens spent on thinking.
     pub thinking: u64,
-    /// Tokens read from, or written to, a cache.
+    /// Input tokens read from or written to a cache.
     pub cached: u64,
-    /// The price, where the provider knows it.
+    /// The price; `None` if the provider does not know it.
     pub cost: Option<crate::MicroUsd>,
 }

@@ -1,4 +1,4 @@
-//! What a run may ask of the side that started it.
+//! The operations that a host offers to a run.
 
 use std::fmt;
 
@@ -7,64 +7,65 @@ use serde_json::{Map, Value};
 
 use crate::{MicroUsd, ToolStatus};
 
-/// What a run may reach: the daemon's state, the outbox, the budget, and tools of servers that the host speaks to.
+/// The operations that a host offers to a run: the daemon's state, the outbox, the budget, and tools of servers that the host
+/// is connected to.
 ///
-/// The host answers, fenced by the attempt: a stale attempt is refused every write. A provider that offers tools to a model
-/// projects these methods; a child process reaches them only through its spool and its lines.
+/// The host implements them and fences them by the attempt: every write of a stale attempt is refused. A provider that calls a
+/// model offers these methods as tools. A child process reaches them only through its spool and its output lines.
 #[async_trait]
 pub trait Grants: fmt::Debug + Send + Sync {
     /// Reads one value of the daemon's state, with the run's own changes applied.
     async fn state_get(&self, key: &str) -> Result<Option<Value>, GrantError>;
 
-    /// Sets one value of the daemon's state, kept only if the run ends well.
+    /// Sets one value of the daemon's state. It is kept only if the run ends as `done`.
     async fn state_set(&self, key: &str, value: Value) -> Result<(), GrantError>;
 
-    /// Proposes one output and returns what the validators say about it.
+    /// Proposes one output and returns the verdict of the validators.
     async fn propose(&self, output: Value) -> Result<Verdict, GrantError>;
 
-    /// Sets money aside before a step that costs it.
+    /// Reserves money before a step that costs it, so that concurrent runs cannot exceed the budget together.
     async fn reserve(&self, cost: MicroUsd) -> Result<Reservation, GrantError>;
 
-    /// Replaces a reservation by what the step really cost.
+    /// Replaces a reservation by the actual cost of the step.
     async fn settle(&self, reservation: Reservation, cost: MicroUsd) -> Result<(), GrantError>;
 
-    /// Returns the tools of servers that the run may use; none unless they were granted.
+    /// Returns the granted tools of servers that the host is connected to.
     async fn tools(&self) -> Vec<GrantedTool> {
         Vec::new()
     }
 
-    /// Calls one of those tools. Whatever goes wrong is an answer: the run goes on.
+    /// Calls a granted tool. A failure is a [`ToolReply`] with an error, which the model can read; the run continues.
     async fn call_tool(&self, name: &str, _arguments: Map<String, Value>) -> ToolReply {
         ToolReply::failed(format!("no tool `{name}` is granted to this run"))
     }
 }
 
-/// A tool of a server that the host speaks to for a run.
+/// A tool of a server that the host is connected to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GrantedTool {
-    /// Its name: that of the server, two underscores, and the server's name for it.
+    /// The name: the server's name, two underscores, and the server's name for the tool.
     pub name: String,
-    /// What it does, in the words of the server.
+    /// The description that the server gives.
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the arguments.
     pub schema: Map<String, Value>,
-    /// Whether the server says that it changes nothing.
+    /// Whether the server declares that the tool changes nothing.
     pub is_read_only: bool,
 }
 
-/// What such a tool answered, without the secrets of its server.
+/// The result of a granted tool, without the secrets of its server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolReply {
-    /// Whether it did what it was called for.
+    /// Whether the call succeeded.
     pub status: ToolStatus,
-    /// For a model to read: the words of others, and no instruction.
+    /// The text for a model. It comes from the server, so it is not an instruction.
     pub text: String,
-    /// The same for a program, where the tool has it.
+    /// The result for a program, if the tool returns structured results.
     pub structured: Option<Value>,
 }
 
 impl ToolReply {
-    /// Says why there is no result.
+    /// Makes the reply of a call that failed.
     pub fn failed(reason: impl Into<String>) -> Self {
         Self {
             status: ToolStatus::Error,
@@ -74,49 +75,49 @@ impl ToolReply {
     }
 }
 
-/// The validators' answer to a proposed output.
+/// The verdict of the validators about a proposed output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// The output will be delivered if the run ends well.
+    /// The output will be delivered if the run ends as `done`.
     Accepted,
-    /// The output is refused, for this reason.
+    /// The output is refused for this reason.
     Refused(String),
 }
 
-/// Money set aside; names the reservation to the side that made it.
+/// The id of reserved money, chosen by the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Reservation(pub u64);
 
-/// Why a grant was not given.
+/// Why the host refused an operation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GrantError {
-    /// Policy does not allow it.
+    /// Policy does not allow the operation.
     #[error("not allowed: {reason}")]
     Refused {
         /// The rule that refused it.
         reason: String,
     },
-    /// The budget does not reach.
+    /// The remaining budget is too small.
     #[error("over budget: {wanted} wanted, {left} left")]
     OverBudget {
-        /// What was asked for.
+        /// The amount that was requested.
         wanted: MicroUsd,
-        /// What is left.
+        /// The amount that remains.
         left: MicroUsd,
     },
     /// Another attempt owns the activation, so this one may write nothing.
     #[error("another attempt owns the activation")]
     Stale,
-    /// The answer could not be had, for this reason; asking again may help.
+    /// The operation failed; a retry may succeed.
     #[error("no answer: {reason}")]
     Unavailable {
-        /// What failed.
+        /// The failure, for a person.
         reason: String,
     },
 }
 
-/// Grants nothing; for runs that need none.
+/// Refuses every operation, for runs that need none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoGrants;
 

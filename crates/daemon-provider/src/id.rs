@@ -34,11 +34,13 @@ impl FromStr for SessionId {
             && text
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte))
+            // The id may become a part of a path, and `..` would leave its directory.
             && !text.contains("..");
         if is_id {
             Ok(Self(text.to_owned()))
         } else {
             Err(InvalidSessionId {
+                // A program chooses it, so an error message repeats only a bounded part.
                 text: text.chars().take(128).collect(),
             })
         }

@@ -1,4 +1,4 @@
-//! What a caller gives a run beside its task: skills, MCP servers, presets.
+//! The inputs that a caller adds to a task: skills, MCP servers and presets.
 //!
 //! ```
 //! use daemon_provider::inputs;
@@ -26,12 +26,12 @@ pub use mcp::{MAX_MCP, McpRegistration, McpServer, mcp, render_mcp};
 pub use preset::{Preset, preset};
 pub use skills::{MAX_SKILLS, Skill, render_skills, skills};
 
-/// What is wrong with one input of a task.
+/// A fault in one input of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Where, from the task on: `skills[0]`, `mcp[1]`, `preset`.
+    /// The path of the input in the task: `skills[0]`, `mcp[1]`, `preset`.
     pub at: String,
-    /// What, as a caller is told.
+    /// The fault, in words for the caller.
     pub problem: String,
 }
 
@@ -52,10 +52,10 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// The words that some reader of YAML takes for something else than text.
+/// Plain scalars that some YAML parser does not read as strings.
 const NOT_TEXT: [&str; 9] = ["y", "yes", "n", "no", "on", "off", "true", "false", "null"];
 
-/// Writes a text as YAML: plain where every reader takes it for this text, else quoted.
+/// Formats a string as YAML: plain if every parser reads it as this string, else quoted.
 fn scalar(text: &str) -> String {
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');

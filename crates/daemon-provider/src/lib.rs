@@ -1,7 +1,7 @@
-//! The seam between what decides that a daemon runs and what executes it.
+//! The provider trait: the seam between a host, which decides that something runs, and the program or model that runs it.
 //!
-//! A [`Provider`] starts a [`Run`] from a [`RunRequest`]; the run yields [`RunEvent`]s until exactly one
-//! [`RunEvent::Terminal`], and reaches what it may use through the request's [`Grants`].
+//! A [`Provider`] starts a [`Run`] from a [`RunRequest`]. The run yields [`RunEvent`]s until exactly one
+//! [`RunEvent::Terminal`].
 //!
 //! ```
 //! use daemon_provider::scripted::{Script, Scripted};
@@ -18,18 +18,27 @@
 //! # }).unwrap();
 //! ```
 //!
-//! Two providers live here because they need nothing else: [`builtin`], which runs no model, and [`scripted`], which plays
-//! a script in tests. The `conformance` module, behind the feature `internal-testing`, holds what every provider must pass.
+//! # Main types
+//! - [`Provider`] and [`Run`] are the traits to implement for another way to execute runs. The `conformance` module, behind the
+//!   feature `internal-testing`, is a test suite that every provider must pass.
+//! - [`RunRequest`] is everything one run needs: prompt, worktree, environment, [`Limits`], [`Permissions`], and the [`Grants`]
+//!   through which it reaches the daemon's state, the outbox, the budget and granted tools.
+//! - [`RunEvent`] is one event of a run, from the spawned process to the final [`Outcome`].
+//! - [`builtin`] is a provider without a model; [`scripted`] plays scripts in tests of a host.
+//! - [`inputs`] parses the skills, MCP servers and presets that a caller adds to a task.
+//! - [`redact`] removes secrets from text and JSON.
 //!
-//! What a caller gives beside a task is read in [`inputs`]; what must not be kept or told is taken out by [`redact`].
+//! [`Outcome`], [`StopReason`], [`RunId`] and the other types of a run's life come from `daemon-lifecycle`, and the ones that
+//! signatures here use are re-exported.
 //!
 //! # What this crate does not do
 //! It starts no process, opens no connection, writes no run folder and reads no clock. It does not decide what a run may
-//! do: the [`Grants`] it is handed refuse what policy refuses.
+//! do: the [`Grants`] refuse what policy refuses. It keeps no deadline: the caller cancels a run that takes too long.
 //!
 //! # Guarantees
-//! [`Run::next`] is cancel-safe: dropping its future loses no event. After the terminal event it returns `None` for ever.
-//! [`Run::cancel`] keeps the first reason it was given.
+//! - [`Run::next`] is cancel-safe: dropping its future loses no event. After the terminal event it always returns `None`.
+//! - [`Run::cancel`] keeps the first reason that it receives.
+//! - A [`ProviderError`] from [`Provider::start`] means that nothing runs and nothing must be cleaned up.
 
 mod child;
 mod error;

@@ -1,4 +1,4 @@
-//! Taking secrets out of what is kept and told.
+//! Removes secrets from everything that is stored, logged or published.
 
 mod forms;
 mod json;
@@ -23,24 +23,23 @@ pub use stream::Stream;
 
 pub(crate) use json::{arguments, secret_arguments};
 
-/// What stands where a secret was.
+/// The replacement of a secret.
 pub const REDACTED: &str = "<redacted>";
 
-/// The fewest bytes of a secret that are searched for in a text; shorter ones are words and numbers that stand anywhere.
+/// The shortest secret that is searched for, in bytes. Shorter ones are words and numbers that occur everywhere.
 const SHORTEST: usize = 5;
-/// The fewest bytes of a secret's beginning that are taken out at the end of a text that was cut.
+/// The shortest beginning of a secret, in bytes, that is removed at the end of truncated text.
 const SHORTEST_HEAD: usize = 4;
-/// How far a token or a private key that is known by its looks alone reaches.
+/// The longest token or private key, in bytes, that is recognised by its shape.
 const TOKEN_REACH: usize = 32 * 1024;
-/// The most bytes one byte of a secret takes in a text: a JSON escape inside JSON inside JSON.
+/// The most bytes of text that encode one byte of a secret: a JSON escape inside JSON inside JSON.
 const WIDEST: usize = 12;
 
-/// Takes known secrets, and what looks like a token, out of texts.
+/// Replaces known secrets, and strings with the shape of a token, by `<redacted>`.
 ///
-/// A secret is found as it is, in base64 at any alignment, percent-encoded and escaped as JSON, up to three levels deep; of a
-/// secret of several lines each line is one too. A `+` and a blank are the same. A value of less than 5 bytes is not searched
-/// for. What looks like a token is found as it is and in base64. Base64 is found also where its lines were broken, with or
-/// without indentation.
+/// A secret is found as it is, in base64 at any alignment, percent-encoded, and escaped as JSON up to three levels deep. Each
+/// line of a secret with several lines is a secret too. `+` matches a space. Values of less than 5 bytes are not searched for.
+/// Tokens are found as they are and in base64, and base64 also with line breaks and indentation in it.
 ///
 /// ```
 /// use daemon_provider::redact::Redactor;
@@ -57,25 +56,26 @@ pub struct Redactor {
 
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The secrets must not reach a log through `{:?}`.
         let n_patterns = self.known.as_ref().map_or(0, |known| known.n_patterns());
         write!(f, "Redactor({n_patterns} patterns)")
     }
 }
 
 impl Redactor {
-    /// Knows these secrets.
+    /// Makes a redactor for these secrets.
     pub fn of(secrets: impl IntoIterator<Item = String>) -> Self {
         Self {
             known: Known::of(secrets).map(Arc::new),
         }
     }
 
-    /// Takes the secrets out of a text.
+    /// Replaces the secrets in a string.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         written(text, self.covered(text))
     }
 
-    /// Takes the secrets out of a text whose end is missing: the beginning of one may stand there.
+    /// Replaces the secrets in truncated text, including the beginning of one at its end.
     pub fn cut<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut covered = daemon_validate::secret_ranges(text);
         let known = self.known_in(text, SHORTEST_HEAD);
@@ -84,42 +84,42 @@ impl Redactor {
         written(text, merged(covered))
     }
 
-    /// Takes the secrets out of JSON: out of texts and keys, values of `env` and `headers`, credentials and queries of `url`,
-    /// secret-named options among `args`, and what stands under a name of a secret.
+    /// Replaces the secrets in JSON: in strings and keys, values of `env` and `headers`, credentials and queries of `url`,
+    /// secret-named options in `args`, and values of members with the name of a secret.
     #[must_use]
     pub fn json(&self, value: &Value) -> Value {
         json::redacted(self, value)
     }
 
-    /// Begins to take secrets out of a text that comes in pieces.
+    /// Starts the redaction of text that arrives in pieces. It holds back what may be the beginning of a secret.
     pub fn stream(&self) -> Stream {
         Stream::new(self.clone())
     }
 
-    /// Begins to take secrets out of texts that follow one another and are each told at once.
+    /// Starts the redaction of successive strings that are each returned at once.
     pub fn sequence(&self) -> Sequence {
         Sequence::new(self.clone())
     }
 
-    /// Reports whether a text holds a secret.
+    /// Returns whether a string contains a secret.
     pub fn finds_in(&self, text: &str) -> bool {
         !self.covered(text).is_empty()
     }
 
-    /// Returns how far apart the two ends of a secret can be in a text.
+    /// Returns the most bytes of text between the two ends of a secret.
     fn reach(&self) -> usize {
         let longest = self.known.as_ref().map_or(0, |known| known.longest());
         TOKEN_REACH.max(longest * WIDEST)
     }
 
-    /// Returns the places of secrets: in order, apart from each other.
+    /// Returns the ranges of secrets, in order and without overlap.
     fn covered(&self, text: &str) -> Vec<Range<usize>> {
         let mut covered = daemon_validate::secret_ranges(text);
         covered.extend(self.known_in(text, SHORTEST_HEAD).covered);
         merged(covered)
     }
 
-    /// Searches for known secrets; of one that the end cuts off, at least `least` bytes make a long head.
+    /// Searches for known secrets. A secret that the end cuts off counts as a long head from `least` bytes on.
     fn known_in(&self, text: &str, least: usize) -> Seen {
         let mut acc = Seen::default();
         if let Some(known) = &self.known {
@@ -129,12 +129,12 @@ impl Redactor {
     }
 }
 
-/// Known secrets found in a text.
+/// Known secrets found in a string.
 #[derive(Debug, Default)]
 struct Seen {
-    /// The places of whole ones, in no order.
+    /// The ranges of whole secrets, in no order.
     covered: Vec<Range<usize>>,
-    /// The starts of those that the end of the text cuts off.
+    /// The starts of secrets that the end of the string cuts off.
     heads: Heads,
 }
 
@@ -148,7 +148,7 @@ impl Seen {
     }
 }
 
-/// Joins places that overlap or touch.
+/// Joins ranges that overlap or touch.
 fn merged(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
     places.sort_by_key(|place| place.start);
     let mut acc: Vec<Range<usize>> = Vec::with_capacity(places.len());

@@ -1,4 +1,4 @@
-//! What a provider is given to run.
+//! The request that starts a run.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,50 +13,50 @@ use crate::{Grants, NoGrants, RunId, SessionId};
 /// Everything one run needs.
 #[derive(Debug, Clone)]
 pub struct RunRequest {
-    /// The run's identity; it marks every process of the run.
+    /// The run's id. It marks every process of the run in its environment.
     pub run_id: RunId,
-    /// What the run is about, in one paragraph: the task of an emanation, the trigger of an activation.
+    /// The task of an emanation or the trigger of an activation, in one paragraph.
     pub task: String,
-    /// The exact bytes the provider reads.
+    /// The exact bytes that the provider passes to the program or model.
     pub prompt: Vec<u8>,
-    /// The directory the run works in.
+    /// The working directory.
     pub worktree: PathBuf,
-    /// The directory that holds the activation's context, if it has one.
+    /// The directory with the context of an activation; `None` for an emanation.
     pub context: Option<PathBuf>,
-    /// The file a child appends proposed outputs to, if it may propose any.
+    /// The file to which a child appends proposed outputs; `None` if it may propose none.
     pub outputs: Option<PathBuf>,
-    /// The private directory that is a child's `HOME`; kept so that its session can be resumed.
+    /// The child's `HOME`. It is kept after the run, so that the session can be resumed.
     pub home: PathBuf,
-    /// The directory for files that hold secrets, if there may be any; it is removed when the run ends.
+    /// The directory for files with secrets, removed when the run ends; `None` if such files are not allowed.
     pub private: Option<PathBuf>,
-    /// What else its children may read, and execute, where their paths are restricted.
+    /// Further paths that a sandboxed child may read and execute.
     pub readable: Vec<PathBuf>,
-    /// What else its children may change, where their paths are restricted.
+    /// Further paths that a sandboxed child may change.
     pub writable: Vec<PathBuf>,
-    /// The MCP servers that the run may use.
+    /// The MCP servers that the caller registered for the run.
     pub mcp: Vec<McpRegistration>,
-    /// The variables a child receives beside those that the provider sets itself.
+    /// Variables of the child's environment, which starts empty. The provider adds its own.
     pub environment: BTreeMap<OsString, OsString>,
-    /// Files of the worktree that the trigger names, relative to it; empty means all of it.
+    /// Files that the trigger names, relative to the worktree; empty means the whole worktree.
     pub files: Vec<PathBuf>,
-    /// The files that version control saw move, each from where and to where, relative to the worktree.
+    /// Files that version control saw move, as old and new path relative to the worktree.
     pub renames: Vec<(PathBuf, PathBuf)>,
-    /// The groups of tools that a model is offered, where the provider offers any; `None` is every group that fits the run.
+    /// The tool groups that a model is offered; `None` is every group that fits the run.
     pub tools: Option<Vec<String>>,
-    /// How much the run may take.
+    /// The limits of the run.
     pub limits: Limits,
-    /// What the run may do.
+    /// The permissions of the run.
     pub permissions: Permissions,
-    /// More arguments for the provider's program, each whole; they were checked against [`Provider::options`](crate::Provider::options).
+    /// Extra arguments for the provider's program, checked against [`Provider::options`](crate::Provider::options).
     pub options: Vec<String>,
-    /// The session to continue, if this is a follow-up.
+    /// The session to continue; `None` unless this is a follow-up.
     pub resume: Option<SessionId>,
-    /// What the run may ask for.
+    /// The operations that the host offers to the run.
     pub grants: Arc<dyn Grants>,
 }
 
 impl RunRequest {
-    /// Makes a request for a run in `worktree` with an empty prompt, default limits and nothing granted.
+    /// Makes a request for a run in `worktree` with an empty prompt, default limits and no grants.
     pub fn new(run_id: RunId, worktree: PathBuf) -> Self {
         Self {
             run_id,
@@ -83,18 +83,18 @@ impl RunRequest {
     }
 }
 
-/// How much a run may take.
+/// The limits of a run.
 ///
-/// Time is kept by the caller, which cancels the run; a provider passes these on to what it runs.
+/// The caller enforces the time limits by cancelling the run. A provider passes limits on to programs that accept them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How long the run may take.
+    /// The limit on the duration.
     pub wall: Duration,
-    /// How long it may stay silent; `None` means as long as it runs.
+    /// The limit on the time without an event; `None` is unlimited.
     pub idle: Option<Duration>,
-    /// How many model turns it may take, where the provider counts them.
+    /// The limit on model turns; `None` is unlimited. A provider that does not count turns ignores it.
     pub max_turns: Option<u32>,
-    /// How much it may cost.
+    /// The limit on the cost; `None` is unlimited.
     pub budget: Option<MicroUsd>,
 }
 
@@ -110,16 +110,16 @@ impl Default for Limits {
     }
 }
 
-/// What a run may do.
+/// The permissions of a run. Each level includes the ones before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Permissions {
     /// Read the worktree and the context.
     Read,
-    /// Also change the worktree, and propose what people can ignore.
+    /// Also change the worktree, and propose outputs that people can ignore.
     Propose,
-    /// Also propose changes to what exists.
+    /// Also propose changes to existing objects of a service.
     Write,
-    /// Whatever the provider's program allows itself; only the host's configuration can ask for it.
+    /// Everything that the provider's program permits. Only the host's configuration can set it.
     Bypass,
 }
 
@@ -140,7 +140,7 @@ impl Permissions {
 pub struct MicroUsd(pub u64);
 
 impl fmt::Display for MicroUsd {
-    /// Writes dollars with the digits that are needed, at least two after the point.
+    /// Formats dollars with as many digits as needed, at least two after the point.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fraction = format!("{:06}", self.0 % 1_000_000);
         let digits = fraction.trim_end_matches('0').len().max(2);

@@ -1,4 +1,4 @@
-//! A provider that plays scripts, for tests of what runs providers.
+//! A provider that plays scripts, for tests of a host.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -17,60 +17,60 @@ use crate::{
 /// One step of a [`Script`].
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Step {
+pub enum ScriptStep {
     /// Yields this event.
     Event(RunEvent),
-    /// Writes this file, relative to the worktree.
+    /// Writes a file, given by its path in the worktree and its content.
     Write(PathBuf, Vec<u8>),
-    /// Proposes this output through the grants; a refusal is yielded as `Denied`.
+    /// Proposes an output through the grants. A refusal is yielded as [`RunEvent::Denied`].
     Propose(Value),
-    /// Sets this value of the state through the grants; a refusal is yielded as `Denied`.
+    /// Sets a value of the state through the grants. A refusal is yielded as [`RunEvent::Denied`].
     SetState(String, Value),
-    /// Says nothing more until the run is cancelled.
+    /// Yields no event until the run is cancelled.
     Hang,
-    /// Fails; the run is over.
+    /// Returns an error, which ends the run.
     Fail(ProviderError),
 }
 
-/// What one run does.
+/// The events and actions of one run.
 #[derive(Debug)]
 pub struct Script {
-    start: Result<VecDeque<Step>, ProviderError>,
+    start: Result<VecDeque<ScriptStep>, ProviderError>,
 }
 
 impl Script {
-    /// Plays these steps; a script that does not end in a terminal event or a failure fails as `protocol`.
-    pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
+    /// Makes a script of these steps. Without a terminal event or an error at its end, the run fails as `protocol`.
+    pub fn new(steps: impl IntoIterator<Item = ScriptStep>) -> Self {
         Self {
             start: Ok(steps.into_iter().collect()),
         }
     }
 
-    /// Ends well at once, with this text.
+    /// Makes a script that ends as `done` at once, with this text.
     pub fn done(text: &str) -> Self {
-        Self::new([Step::Event(RunEvent::terminal(Outcome::Done, text))])
+        Self::new([ScriptStep::Event(RunEvent::terminal(Outcome::Done, text))])
     }
 
-    /// Fails at once.
+    /// Makes a script that fails at once.
     pub fn failed(failure: Failure) -> Self {
-        Self::new([Step::Event(RunEvent::terminal(
+        Self::new([ScriptStep::Event(RunEvent::terminal(
             Outcome::Failed(failure),
             "",
         ))])
     }
 
-    /// Says nothing until it is cancelled.
+    /// Makes a script that yields no event until the run is cancelled.
     pub fn hang() -> Self {
-        Self::new([Step::Hang])
+        Self::new([ScriptStep::Hang])
     }
 
-    /// Cannot be started.
+    /// Makes a script whose run cannot be started.
     pub fn refused(error: ProviderError) -> Self {
         Self { start: Err(error) }
     }
 }
 
-/// Plays one script per run, in order.
+/// A provider that plays one script per run, in order.
 #[derive(Debug, Default)]
 pub struct Scripted {
     played: Mutex<Played>,
@@ -83,7 +83,7 @@ struct Played {
 }
 
 impl Scripted {
-    /// Makes a provider whose n-th run plays the n-th script; further runs cannot be started.
+    /// Makes a provider whose n-th run plays the n-th script. Starting more runs fails.
     pub fn new(scripts: impl IntoIterator<Item = Script>) -> Self {
         let played = Played {
             scripts: scripts.into_iter().collect(),
@@ -99,13 +99,13 @@ impl Scripted {
         self.played().scripts.push_back(script);
     }
 
-    /// Returns the requests of the runs so far, refused ones included.
+    /// Returns the requests so far, including those of runs that could not be started.
     pub fn requests(&self) -> Vec<RunRequest> {
         self.played().requests.clone()
     }
 
     fn played(&self) -> std::sync::MutexGuard<'_, Played> {
-        // Neither field can be left half-changed by a panic.
+        // A panic while the lock is held cannot leave the fields inconsistent, so poisoning is ignored.
         self.played.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -143,7 +143,7 @@ impl Provider for Scripted {
 }
 
 struct ScriptedRun {
-    steps: VecDeque<Step>,
+    steps: VecDeque<ScriptStep>,
     request: RunRequest,
     session: Option<SessionId>,
     stopped: Option<StopReason>,
@@ -156,16 +156,16 @@ impl ScriptedRun {
         Some(RunEvent::terminal(outcome, text))
     }
 
-    /// Plays the step without removing it, so that a dropped future leaves it to be played again.
+    /// Plays the first step without removing it: if the future is dropped, the next call plays the step again.
     async fn play(&mut self) -> Result<Option<RunEvent>, ProviderError> {
         let denied = |name: &str, error: GrantError| RunEvent::Denied {
             name: name.to_owned(),
             detail: error.to_string(),
         };
         match self.steps.front() {
-            None | Some(Step::Event(_) | Step::Fail(_)) => Ok(None),
-            Some(Step::Hang) => pending().await,
-            Some(Step::Write(path, bytes)) => {
+            None | Some(ScriptStep::Event(_) | ScriptStep::Fail(_)) => Ok(None),
+            Some(ScriptStep::Hang) => pending().await,
+            Some(ScriptStep::Write(path, bytes)) => {
                 fs::write(self.request.worktree.join(path), bytes).map_err(|error| {
                     let message = format!("cannot write `{}`", path.display());
                     ProviderError::new("scripted", ProviderErrorKind::Files, message)
@@ -173,7 +173,7 @@ impl ScriptedRun {
                 })?;
                 Ok(None)
             }
-            Some(Step::Propose(output)) => {
+            Some(ScriptStep::Propose(output)) => {
                 Ok(match self.request.grants.propose(output.clone()).await {
                     Ok(Verdict::Accepted) => None,
                     Ok(Verdict::Refused(detail)) => Some(RunEvent::Denied {
@@ -183,7 +183,7 @@ impl ScriptedRun {
                     Err(error) => Some(denied("propose_output", error)),
                 })
             }
-            Some(Step::SetState(key, value)) => {
+            Some(ScriptStep::SetState(key, value)) => {
                 let answer = self.request.grants.state_set(key, value.clone()).await;
                 Ok(answer.err().map(|error| denied("state_set", error)))
             }
@@ -198,13 +198,14 @@ impl Run for ScriptedRun {
             if let Some(reason) = self.stopped {
                 return Ok(self.end(Outcome::Stopped(reason), ""));
             }
+            // The step is removed only after `play` returned: a dropped future leaves it in the script.
             let played = self.play().await;
             let step = self.steps.pop_front();
             if let Some(event) = played.inspect_err(|_| self.ended = true)? {
                 return Ok(Some(event));
             }
             match step {
-                Some(Step::Event(event)) => {
+                Some(ScriptStep::Event(event)) => {
                     match &event {
                         RunEvent::Terminal { .. } => self.ended = true,
                         RunEvent::Session(id) if self.session.is_none() => {
@@ -214,7 +215,7 @@ impl Run for ScriptedRun {
                     }
                     return Ok(Some(event));
                 }
-                Some(Step::Fail(error)) => {
+                Some(ScriptStep::Fail(error)) => {
                     self.ended = true;
                     return Err(error);
                 }
@@ -236,6 +237,7 @@ impl Run for ScriptedRun {
     }
 
     async fn cancel(&mut self, why: StopReason) -> Result<(), ProviderError> {
+        // The first reason wins.
         self.stopped.get_or_insert(why);
         Ok(())
     }

@@ -1,34 +1,35 @@
-//! The traits.
+//! The traits of providers and of their runs.
 
 use async_trait::async_trait;
 
 use crate::{Limits, Permissions, ProviderError, RunEvent, RunRequest, SessionId, StopReason};
 
-/// What executes runs: a program, a model, or code.
+/// Executes runs by a program, a model or code.
 #[async_trait]
 pub trait Provider: Send + Sync {
-    /// Returns the name under which configuration, folders and listings know it.
+    /// Returns the name that configuration, run folders and listings use.
     fn name(&self) -> &str;
 
-    /// Returns the model that its runs use, where the configuration names one.
+    /// Returns the configured model; `None` if the program chooses it.
     fn model(&self) -> Option<&str> {
         None
     }
 
-    /// Reports whether its runs only report: neither a model nor a program carries the routines out.
+    /// Returns whether its runs only report: no model and no program carries out the routines.
     fn is_reporting(&self) -> bool {
         false
     }
 
-    /// Returns what a run may do that is asked to do no more than `asked`.
+    /// Returns the permissions of a run for which the host grants `asked`.
     fn permissions(&self, asked: Permissions) -> Permissions {
         asked
     }
 
-    /// Returns those of the limits that hold for its runs from their start; one that nothing enforces is `None`.
+    /// Returns the limits that are enforced from the start of a run. A limit that nothing enforces is `None`.
     ///
-    /// A provider whose program may report what it costs does so with [`RunEvent::Priced`].
+    /// If the program turns out to report prices, the run yields [`RunEvent::Priced`] when its budget becomes enforced.
     fn enforced(&self, limits: &Limits) -> Limits {
+        // The caller enforces the times of every provider; only the provider can count turns and cost.
         Limits {
             max_turns: None,
             budget: None,
@@ -39,94 +40,94 @@ pub trait Provider: Send + Sync {
     /// Starts one run.
     ///
     /// # Errors
-    /// A [`ProviderError`] means that nothing runs and nothing has to be cleaned up.
+    /// The run could not be started. Nothing runs then, and nothing must be cleaned up.
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError>;
 
-    /// Returns what becomes of a message to one of its runs.
+    /// Returns how its runs handle follow-up messages.
     fn follow_ups(&self) -> FollowUps {
         FollowUps::None
     }
 
-    /// Returns who uses the MCP servers of [`RunRequest::mcp`].
+    /// Returns which component uses the MCP servers of [`RunRequest::mcp`].
     fn mcp(&self) -> McpUse {
         McpUse::Nobody
     }
 
-    /// Returns what becomes of the options that a caller adds for its program.
+    /// Returns how it handles [`RunRequest::options`].
     fn options(&self) -> Options {
         Options::Ignored
     }
 }
 
-/// What becomes of a message to a run.
+/// How a provider handles messages to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FollowUps {
-    /// It is refused: there is no conversation.
+    /// Messages are refused: there is no conversation.
     None,
-    /// A new run with [`RunRequest::resume`] answers it, once the run has ended.
+    /// After the run has ended, a new run with [`RunRequest::resume`] answers the message.
     Resumes,
-    /// It joins the run while that goes on; see [`Run::ask`].
+    /// A message joins the conversation of the live run; see [`Run::ask`].
     Joins,
 }
 
-/// Who uses the MCP servers that a run is given.
+/// The component that uses the MCP servers of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum McpUse {
-    /// Nobody: the run has no tools of its own.
+    /// No component: the run has no tools.
     Nobody,
-    /// The provider itself, so that what the servers are given stays with it.
+    /// The provider itself. The secrets of the servers stay in its process.
     ByProvider,
-    /// The provider's program, which is given them and starts them.
+    /// The provider's program, which receives the registrations and starts the servers.
     ByProgram,
-    /// Any part of the provider's program that reads the file that names them: the provider does not know whether one does.
+    /// Unknown: the provider writes a file with the registrations, and a program may or may not read it.
     ByFile,
 }
 
-/// What becomes of the options that a caller adds for a provider's program.
+/// How a provider handles the options that a caller adds for its program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Options {
-    /// There is no program that could take them.
+    /// There is no program, so options are ignored.
     Ignored,
-    /// Its program gets them, except these flags, which the provider sets itself.
+    /// The program receives them, except the flags that the provider sets itself.
     Taken {
-        /// The flags, dashes included.
+        /// The refused flags, with their dashes.
         reserved: &'static [&'static str],
     },
 }
 
-/// One run under way.
+/// A live run.
 ///
-/// Dropping it ends what it runs, without a word; [`Run::cancel`] and then [`Run::next`] until `None` is the way that
-/// leaves a record.
+/// Dropping it ends its processes without an event. To end it with a record, call [`Run::cancel`] and then [`Run::next`]
+/// until it returns `None`.
 #[async_trait]
 pub trait Run: Send {
-    /// Waits for the next event; `None` after the terminal one.
+    /// Waits for the next event. Returns `None` after the terminal event.
     ///
-    /// Cancel-safe: when the future is dropped, the event it would have returned comes with the next call.
+    /// Cancel-safe: if the future is dropped, the next call returns the event.
     ///
     /// # Errors
-    /// An error ends the run like a terminal event does: `None` follows.
+    /// The run was lost. Like after a terminal event, the next call returns `None`.
     async fn next(&mut self) -> Result<Option<RunEvent>, ProviderError>;
 
-    /// Returns whether the run has reported its outcome and only its process has yet to end.
+    /// Returns whether the run has reported its outcome, so that only its process must still exit.
     ///
-    /// No deadline applies to it any more.
+    /// The caller applies no deadline of the run any more.
     fn has_outcome(&self) -> bool {
         false
     }
 
-    /// Returns what [`Run::ask`] would return before the next call of [`Run::next`] or [`Run::cancel`]; hands nothing over.
+    /// Returns what [`Run::ask`] would return if it were called before the next [`Run::next`] or [`Run::cancel`].
     ///
-    /// A message is stored between the two calls, so that every message that a run receives is stored.
+    /// The caller stores the message between the two calls. So a run never receives a message that is not on the disk.
     fn would_take(&self) -> Asked;
 
-    /// Hands a message to the run. A run that can answer [`Asked::Joined`] implements it; others take no messages.
+    /// Sends a message to the run. A run whose [`Run::would_take`] can return [`Asked::Joined`] must implement it.
     ///
     /// # Errors
-    /// The message did not arrive.
+    /// The message did not reach the run.
     ///
     /// # Panics
-    /// If the run can answer [`Asked::Joined`] and does not implement it: the message would be lost.
+    /// The default implementation panics if the message would join the run: it would be lost.
     async fn ask(&mut self, _message: &str) -> Result<Asked, ProviderError> {
         let answer = self.would_take();
         assert!(
@@ -136,24 +137,24 @@ pub trait Run: Send {
         Ok(answer)
     }
 
-    /// Begins to stop the run and returns; `next` returns the end.
+    /// Begins to stop the run and returns at once. [`Run::next`] returns the terminal event.
     ///
-    /// The first reason wins, also over an end of the run that was on its way. Later calls change nothing, and neither does
-    /// a call after the terminal event. Where [`Run::has_outcome`] holds, every reason but [`StopReason::Reclaim`] ends the
-    /// process alone, and the outcome stays.
+    /// The first reason wins, also over an outcome that was not yet returned. Later calls, and calls after the terminal event,
+    /// change nothing. If [`Run::has_outcome`] is true, every reason but [`StopReason::Reclaim`] only ends the process, and the
+    /// outcome stays.
     ///
     /// # Errors
-    /// The run could not be stopped; it may go on.
+    /// The run could not be stopped and may continue.
     async fn cancel(&mut self, why: StopReason) -> Result<(), ProviderError>;
 }
 
-/// What became of a message to a run.
+/// The result of sending a message to a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
-    /// It joined the run's conversation.
+    /// The message joined the run's conversation.
     Joined,
-    /// The run takes no message now; start another with [`RunRequest::resume`] set to this session.
+    /// The run takes no message now. After its end, start another with [`RunRequest::resume`] set to this session.
     Resume(SessionId),
-    /// This provider takes no messages, or has no session yet.
+    /// The run takes no messages, or has no session yet.
     Unsupported,
 }

@@ -1,4 +1,4 @@
-//! Files that are written whole, and files that grow by lines.
+//! Files that are replaced as a whole, and files of appended lines.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -12,27 +12,27 @@ use serde::Serialize;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} `{path}`")]
 pub struct FolderError {
-    /// What was tried.
+    /// The operation that failed.
     pub action: Action,
-    /// The file or directory.
+    /// The file or directory that it concerned.
     pub path: PathBuf,
-    /// The cause.
+    /// The error of the operating system.
     pub source: io::Error,
 }
 
-/// What was tried with a file.
+/// An operation on a file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
-    /// Make it.
+    /// Creating it.
     Create,
-    /// Read it.
+    /// Reading it.
     Read,
-    /// Write it.
+    /// Writing it.
     Write,
-    /// Become its only writer.
+    /// Taking its lock.
     Lock,
-    /// Remove it.
+    /// Removing it.
     Remove,
 }
 
@@ -56,20 +56,22 @@ pub(crate) fn failed(action: Action, path: &Path) -> impl FnOnce(io::Error) -> F
     }
 }
 
-/// Whether a write must be on the disk when it returns.
+/// When a replaced file reaches the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Durability {
-    /// On the disk before it takes the place of what was there.
+    /// Before it replaces the old file.
     Synced,
-    /// Put in place, then synced: for a file that replaces none. A crash in between leaves it empty or not there, and costs one
-    /// wait for the journal instead of two.
+    /// After it is in place, for a file that replaces none. A crash in between leaves it empty or missing, and the start waits
+    /// for the journal once instead of twice.
     SyncedFirst,
+    /// When the kernel writes it. A crash of this process loses nothing; a crash of the machine may.
     Unsynced,
 }
 
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     let no_follow = i32::try_from(OFlags::NOFOLLOW.bits()).expect("open flags fit into an int");
+    // A program of the same user can write here, so a symbolic link in place of a file must not redirect a write.
     options.mode(0o600).custom_flags(no_follow);
     options
 }
@@ -81,7 +83,7 @@ pub(crate) fn create_directory(path: &Path) -> Result<(), FolderError> {
         .map_err(failed(Action::Create, path))
 }
 
-/// Replaces a file: readers see the old content or the new one.
+/// Replaces a file atomically: a reader sees the old content or the new one.
 pub(crate) fn write_whole(
     path: &Path,
     content: &[u8],
@@ -100,7 +102,7 @@ pub(crate) fn write_whole(
             Durability::SyncedFirst | Durability::Unsynced => Ok(()),
         });
         if let Err(error) = written.and_then(|()| fs::rename(&temporary, path)) {
-            // Whatever is left of it is told apart by its name; the first failure is the one that counts.
+            // The first error is the useful one. A file that stays has a name that `remove_temporaries` recognises.
             fs::remove_file(&temporary).unwrap_or(());
             return Err(error);
         }
@@ -121,17 +123,17 @@ pub(crate) fn write_whole(
 
 /// Reports whether syncing a file that was just made and renamed also syncs its directory entries.
 ///
-/// ext4 commits the whole journal, which holds the file, its name and the directories above it. Syncing the directory after that
-/// would flush the disk once more and write nothing.
+/// ext4 commits the whole journal, which contains the file, its name and the directories above it. Syncing the directory after
+/// that would write nothing and flush the disk a second time. Other file systems give no such promise.
 fn syncs_names_with_files(file: &File) -> bool {
     const EXT4: u64 = 0xEF53;
     let kind = rustix::fs::fstatfs(file).map(|found| u64::try_from(found.f_type));
     matches!(kind, Ok(Ok(EXT4)))
 }
 
-/// Removes what a writer that was killed left of files it was replacing; the caller is the only writer.
+/// Removes temporary files that a killed writer left. The caller must hold the lock.
 ///
-/// Marks of publications are made without the writer's lock, so that theirs stay.
+/// Temporary files of publication marks stay: marks are made without the lock, so another process may be using them.
 pub(crate) fn remove_temporaries(directory: &Path) -> Result<(), FolderError> {
     let entries = fs::read_dir(directory).map_err(failed(Action::Read, directory))?;
     for entry in entries {
@@ -147,7 +149,7 @@ pub(crate) fn remove_temporaries(directory: &Path) -> Result<(), FolderError> {
     Ok(())
 }
 
-/// Makes a file that must not be there, and returns it.
+/// Creates a file. Fails if it exists.
 pub(crate) fn create_file(path: &Path) -> Result<File, FolderError> {
     options()
         .write(true)
@@ -156,7 +158,7 @@ pub(crate) fn create_file(path: &Path) -> Result<File, FolderError> {
         .map_err(failed(Action::Create, path))
 }
 
-/// Opens a file for its only writer, making it if it is not there.
+/// Opens the lock file, creating it if it does not exist.
 pub(crate) fn open_lock(path: &Path) -> Result<File, FolderError> {
     options()
         .write(true)
@@ -165,12 +167,12 @@ pub(crate) fn open_lock(path: &Path) -> Result<File, FolderError> {
         .map_err(failed(Action::Lock, path))
 }
 
-/// A file of JSON lines.
+/// A file of JSON lines, opened for appending.
 #[derive(Debug)]
 pub(crate) struct Lines {
     path: PathBuf,
     file: File,
-    /// Whether the file ends within a line, after a write that was cut short.
+    /// Whether the file ends in the middle of a line, after a short write.
     is_torn: bool,
 }
 
@@ -194,15 +196,17 @@ impl Lines {
         })
     }
 
-    /// Appends one line by one write; returns its length.
+    /// Appends one line and returns its length in bytes.
     pub(crate) fn append(&mut self, row: &impl Serialize) -> Result<u64, FolderError> {
         let mut line = Vec::new();
+        // Ends the torn line, so that readers skip only that one.
         if self.is_torn {
             line.push(b'\n');
         }
         serde_json::to_writer(&mut line, row)
             .expect("every key is text and every number is finite");
         line.push(b'\n');
+        // One `write` in append mode: a concurrent reader sees no line half, and `write_all` would split a line that did not fit.
         let written = self
             .file
             .write(&line)
@@ -225,7 +229,7 @@ impl Lines {
             .map_err(failed(Action::Write, &self.path))
     }
 
-    /// Returns how long the file is.
+    /// Returns the length of the file in bytes.
     pub(crate) fn length(&self) -> Result<u64, FolderError> {
         let metadata = self.file.metadata();
         let metadata = metadata.map_err(failed(Action::Read, &self.path))?;
@@ -241,12 +245,12 @@ impl Lines {
     }
 }
 
-/// Reads the end of a file, at most this many bytes, from the first line that is whole; and the file's length.
+/// Reads at most `most` bytes from the end of a file, starting at a line; also returns the length of the file.
 pub(crate) fn read_tail(path: &Path, most: u64) -> io::Result<(Vec<u8>, u64)> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     let begin = length.saturating_sub(most);
-    // One byte more tells whether the tail begins with a whole line.
+    // The byte before the tail shows whether the tail starts at the beginning of a line.
     file.seek(SeekFrom::Start(begin.saturating_sub(1)))?;
     let mut tail = Vec::new();
     file.take(most + 1).read_to_end(&mut tail)?;

@@ -1,4 +1,4 @@
-//! `daemon.json`: the identity and the live status of a run.
+//! `daemon.json`: the identity and live status of a run.
 
 use daemon_lifecycle::{Exit, RunId, RunState, StopReason};
 use jiff::Timestamp;
@@ -12,219 +12,220 @@ use crate::word;
 /// The version of `daemon.json` that this crate writes.
 pub const DATA_VERSION: u64 = 1;
 
-/// The content of `daemon.json`, in the order of its keys.
+/// The content of `daemon.json`. The fields are in the order of the keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Document {
-    /// [`DATA_VERSION`].
+    /// The version of the format; [`DATA_VERSION`] in every document that this crate writes.
     pub data_version: u64,
     /// The short name, `em-<n>`.
     pub handle: String,
-    /// The identity.
+    /// The run's id, which is also the name of the folder.
     pub run_id: String,
-    /// The group it was dispatched in; an activation has none.
+    /// The group of runs dispatched together; `None` for an attempt at an activation.
     pub group_id: Option<String>,
-    /// Who dispatched it: `mcp:<client>#<8 hex>`, `cli:<uid>`, `agent:<id>` or `daemon:<id>`.
+    /// The address of the parent: `mcp:<client>#<8 hex>`, `cli:<uid>`, `agent:<id>` or `daemon:<id>`.
     pub parent_addr: String,
-    /// The process that owns it.
+    /// The process id of the host that owns the run.
     pub parent_pid: i32,
-    /// The start of that process: the id of the machine's start, a colon, and the clock ticks since then.
+    /// The start of the owner: the boot id, a colon, and clock ticks since boot. With [`Document::parent_pid`] it identifies the
+    /// process: a tick count alone would match another process after a reboot.
     pub parent_start: String,
-    /// The process that executes it; `null` before there is one, and once its whole tree is dead.
+    /// The child process; `None` before it is spawned and after its whole process tree is dead.
     pub child: Option<Child>,
-    /// The activation it is an attempt at; absent for an emanation.
+    /// The attempt that this run is; absent for an emanation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activation: Option<ActivationLink>,
-    /// What it is about.
+    /// The task of an emanation, verbatim; the trigger of an activation.
     pub task: String,
-    /// The tools it was given.
+    /// The tool groups that the caller requested.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// What it was called with.
+    /// The call's parameters, redacted.
     #[serde(default)]
     pub call_parameters: Map<String, Value>,
-    /// The provider.
+    /// The provider's canonical name.
     pub backend: String,
-    /// The model, or the provider where the model is the provider's own choice.
+    /// The model, or the provider's name if the provider chooses the model.
     pub model: String,
-    /// The preset's name.
+    /// The name of the preset that the caller chose.
     #[serde(default)]
     pub preset_name: Option<String>,
-    /// The preset's provider.
+    /// The kind of API that the preset names.
     #[serde(default)]
     pub preset_provider: Option<String>,
-    /// The preset's model.
+    /// The model that the preset names.
     #[serde(default)]
     pub preset_model: Option<String>,
-    /// The most turns it may take.
+    /// The limit on model turns; `None` where nothing enforces one.
     pub max_turns: Option<u32>,
-    /// The most seconds it may take.
+    /// The limit on the duration, in seconds.
     pub timeout_s: Option<f64>,
-    /// The most seconds it may be silent.
+    /// The limit on the time without output, in seconds.
     pub idle_timeout_s: Option<f64>,
-    /// The most it may cost.
+    /// The limit on the cost.
     #[serde(default)]
     pub budget: Budget,
-    /// What it may do.
+    /// The effective permissions: `read`, `propose`, `write` or `bypass`.
     pub permissions: String,
-    /// The sandbox it runs in.
+    /// The effective sandbox.
     pub sandbox: SandboxRecord,
-    /// The SHA-256 of the bytes the provider was sent.
+    /// The SHA-256 of the bytes sent to the provider, before redaction, in hexadecimal.
     pub prompt_sha256: String,
-    /// The state.
+    /// The state of the run; terminal states never change.
     #[serde(with = "word")]
     pub state: RunState,
-    /// When it started.
+    /// The start of the run, to the second.
     #[serde(with = "seconds")]
     pub started_at: Timestamp,
-    /// When it ended.
+    /// The end of the run, to the second; `None` while it runs.
     #[serde(with = "seconds_option")]
     pub finished_at: Option<Timestamp>,
-    /// Seconds from its start to its end, or to the last write.
+    /// Seconds from the start to the end, or to the last write of this file; see [`Document::elapsed_at`].
     pub elapsed_s: f64,
-    /// The turn of the conversation with a model.
+    /// The current turn of the conversation with a model; the task is turn 0.
     pub turn: u32,
-    /// The tool in use.
+    /// The tool in use; `None` between tool calls.
     pub current_tool: Option<String>,
-    /// How many tools were used.
+    /// The number of tool calls so far.
     pub tool_call_count: u64,
-    /// What a model of ours used.
+    /// Tokens of the model calls that the provider made itself.
     #[serde(default)]
     pub tokens: Tokens,
-    /// What a program says it used.
+    /// Usage that the child program reported; recorded only if the run ends as `done`.
     #[serde(default)]
     pub cli_tokens: CliTokens,
-    /// The end of the last line of output.
+    /// The last 1,000 characters of the last line of output.
     pub last_output: Option<String>,
-    /// When that came.
+    /// The time of [`Document::last_output`].
     #[serde(with = "seconds_option")]
     pub last_output_at: Option<Timestamp>,
-    /// Output that was not kept.
+    /// Output that was not kept, because of capture limits or log rotation.
     #[serde(default)]
     pub dropped: Dropped,
-    /// The first characters of the result.
+    /// The first 200 characters of the result of a `done` run.
     pub result_preview: Option<String>,
-    /// The absolute path of `result.txt`, if there is one.
+    /// The absolute path of `result.txt`; `None` if the run ended without text.
     pub result_path: Option<String>,
-    /// Why it did not end well.
+    /// Why the run did not end as `done`.
     pub error: Option<RunError>,
-    /// The provider's own session.
+    /// The session of `claude`, for resuming it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claude_session_id: Option<String>,
-    /// The provider's own session.
+    /// The session of `codex`, for resuming it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codex_session_id: Option<String>,
-    /// The provider's own session.
+    /// The session of `opencode`, for resuming it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opencode_session_id: Option<String>,
-    /// The provider's own session.
+    /// The session of any other provider, for resuming it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_session_id: Option<String>,
-    /// The options its program was given.
+    /// Extra options of the child program, redacted; absent until it is spawned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend_options: Option<Map<String, Value>>,
-    /// The program and its arguments.
+    /// The child program and its arguments, redacted; absent until it is spawned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend_argv: Option<Vec<String>>,
-    /// How its process ended.
+    /// The exit status of the child of the first turn; `None` until it is reaped.
     pub exit: Option<ExitRecord>,
-    /// How the host stopped it.
+    /// The stop that the host began; absent if it began none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cli_termination: Option<Termination>,
-    /// The messages it was sent after its start.
+    /// The messages sent to the run after its start, in order.
     #[serde(default)]
     pub followups: Vec<Followup>,
-    /// Whether its end was published.
+    /// Whether the end of the run was published.
     pub terminal_notified: bool,
-    /// Under which number.
+    /// The sequence number under which the end was published.
     pub notified_seq: Option<u64>,
-    /// Whether the provider only reports: neither a model nor a program carries the run out. Absent where one does.
+    /// Whether the provider only reports: no model and no program carried out the routines. Absent if one did.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reported: bool,
-    /// How this document was rebuilt, if it was.
+    /// Present if this document was rebuilt from the other files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migration: Option<Migration>,
-    /// Keys this crate does not know.
+    /// Keys that this crate does not know; they are written back unchanged.
     #[serde(flatten)]
     pub unknown: Map<String, Value>,
 }
 
-/// The process that executes a run.
+/// The child process of a run, identified across reuse of its process id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Child {
-    /// Its process id.
+    /// The process id.
     pub pid: i32,
-    /// Its start, in clock ticks since the machine started.
+    /// The start of the process, in clock ticks since boot.
     pub start: u64,
-    /// The id of its process group.
+    /// The id of the process group, which is signalled as a whole.
     pub pgid: i32,
 }
 
-/// The activation that a run is an attempt at.
+/// The attempt at an activation that a run carries out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActivationLink {
-    /// The daemon.
+    /// The id of the daemon.
     pub daemon: String,
-    /// The activation.
+    /// The id of the activation.
     pub activation_id: String,
     /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// What fences the attempt's writes.
+    /// The lease that fences the attempt's writes.
     pub run_lease: u64,
 }
 
-/// The most a run may cost.
+/// The limit on what a run may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Budget {
-    /// In US dollars.
+    /// The limit in US dollars; `None` is unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usd: Option<f64>,
-    /// In tokens.
+    /// The limit in tokens; `None` is unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
 }
 
-/// The sandbox a run runs in.
+/// The sandbox of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxRecord {
     /// The level, from 0 to 3.
     pub level: u8,
-    /// What it rests on.
+    /// The mechanisms that enforce the level, for a person.
     pub detail: String,
 }
 
-/// Tokens used.
+/// Token counts of model calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tokens {
-    /// Read, without the cached ones.
+    /// Input tokens, without cached ones.
     pub input: u64,
-    /// Written.
+    /// Output tokens.
     pub output: u64,
-    /// Spent on thinking.
+    /// Tokens spent on thinking.
     pub thinking: u64,
-    /// Read from, or written to, a cache.
+    /// Input tokens read from or written to a cache.
     pub cached: u64,
 }
 
-/// Tokens that a program says it used.
+/// Usage that the child program reported.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct CliTokens {
-    /// The tokens.
+    /// The sum of the reported token counts.
     #[serde(flatten)]
     pub tokens: Tokens,
-    /// How often it told.
+    /// The number of reports.
     pub calls: u64,
-    /// The price it told.
+    /// The sum of the reported prices in US dollars; `None` if the program reports no price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
 
-/// Output that was not kept.
+/// The amount of output that was not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Dropped {
-    /// Whole lines.
+    /// Lines that were lost as a whole.
     pub lines: u64,
-    /// Bytes, those of the lines included.
+    /// Lost bytes, including those of the lost lines.
     pub bytes: u64,
 }
 
@@ -247,57 +248,57 @@ impl From<Exit> for ExitRecord {
     }
 }
 
-/// How the host stopped a run.
+/// A stop that the host began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Termination {
-    /// Why.
+    /// The reason that holds; it decides the state of the run unless it is `grace`.
     #[serde(with = "word")]
     pub reason: StopReason,
-    /// The first signal.
+    /// The first signal sent to the process group.
     pub signal: String,
     /// The exit code, or the negated signal, once the process was reaped.
     pub returncode: Option<i32>,
-    /// More for a person.
+    /// An explanation for a person.
     pub detail: Option<String>,
-    /// When the reason was stored, which is before the signal was sent.
+    /// The time at which the reason was stored, before the signal was sent.
     #[serde(with = "seconds")]
     pub ts: Timestamp,
 }
 
-/// A message that a run was sent after its start.
+/// A message sent to a run after its start, and its reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Followup {
-    /// Its number, from 1.
+    /// The number of the message, from 1.
     pub n: u32,
-    /// Its state.
+    /// `running` until the reply is recorded; the state of the run does not change with it.
     #[serde(with = "word")]
     pub state: RunState,
-    /// When it was sent.
+    /// The time at which the message was stored.
     #[serde(with = "seconds")]
     pub started_at: Timestamp,
-    /// When it was answered.
+    /// The time at which the reply, or its failure, was recorded.
     #[serde(with = "seconds_option")]
     pub finished_at: Option<Timestamp>,
-    /// The file that holds the answer.
+    /// The absolute path of the reply; `None` if there is no reply.
     pub result_path: Option<String>,
-    /// Why there is none.
+    /// Why there is no reply.
     pub error: Option<RunError>,
 }
 
-/// How a document was rebuilt.
+/// How and why a document was rebuilt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Migration {
-    /// What was wrong with it.
+    /// [`Broken::as_str`](crate::Broken::as_str) of the old document.
     pub reason: String,
-    /// When.
+    /// The time of the rebuild.
     #[serde(with = "seconds")]
     pub rebuilt_at: Timestamp,
-    /// By what.
+    /// The component that rebuilt it: `daemon_list_best_effort`.
     pub source: String,
 }
 
 impl Document {
-    /// Returns the text of `daemon.json`: UTF-8, an indent of two spaces, a line end.
+    /// Returns the text of `daemon.json`: UTF-8, indented by two spaces, with a final newline.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self)
             .expect("every key is text and every number is finite");
@@ -305,7 +306,7 @@ impl Document {
         text
     }
 
-    /// Returns how long the run has taken at `now`, in seconds; for an ended one, how long it took.
+    /// Returns the seconds from the start of the run to `now`, or to its end if it has ended.
     pub fn elapsed_at(&self, now: Timestamp) -> f64 {
         if self.state.is_terminal() {
             self.elapsed_s
@@ -314,7 +315,7 @@ impl Document {
         }
     }
 
-    /// Makes the document of a run of which nothing but this is known.
+    /// Makes the document of a run of which only these fields are known.
     pub(crate) fn blank(id: RunId, state: RunState, started_at: Timestamp) -> Self {
         Self {
             data_version: DATA_VERSION,

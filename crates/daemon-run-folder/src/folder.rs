@@ -1,4 +1,4 @@
-//! The folder of a run and where its files lie.
+//! The path of a run folder and of the files in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use jiff::Timestamp;
 
 use crate::disk::{Action, FolderError, create_directory, failed};
 
-/// The folder of one run: its identity and its path.
+/// The folder of one run. The value names it; the folder need not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
     id: RunId,
     path: PathBuf,
 }
 
-/// A folder that was made for a run which has not started.
+/// A new folder for a run that has not started.
 ///
 /// Dropping it removes the folder; [`Writer::start`](crate::Writer::start) keeps it.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Reserved {
 }
 
 impl Folder {
-    /// Names the folder of a run below the directory that holds all of them.
+    /// Names the folder of a run in the directory `daemons`.
     pub fn new(daemons: &Path, id: RunId) -> Self {
         Self {
             path: daemons.join(id.to_string()),
@@ -33,10 +33,10 @@ impl Folder {
         }
     }
 
-    /// Makes a folder that nobody else has, for a run that starts at `now`.
+    /// Creates a folder with a new id, for a run that starts at `now`.
     ///
     /// # Errors
-    /// The directory could not be made, or the machine gave no random bytes.
+    /// The directory could not be created, or the system returned no random bytes.
     pub fn reserve(
         daemons: &Path,
         handle: Handle,
@@ -55,6 +55,7 @@ impl Folder {
                         is_kept: false,
                     });
                 }
+                // Another run with this handle drew the same bytes within the same second.
                 Err(error)
                     if error.source.kind() == std::io::ErrorKind::AlreadyExists && tries < 8 =>
                 {
@@ -65,7 +66,7 @@ impl Folder {
         }
     }
 
-    /// Returns the run's identity.
+    /// Returns the run's id.
     pub fn id(&self) -> RunId {
         self.id
     }
@@ -90,12 +91,13 @@ impl Folder {
         self.path.join("session")
     }
 
-    /// Returns the directory for the child's temporary files: one of its own, which holds nothing that is kept.
+    /// Returns the child's temporary directory; nothing in it is kept.
     pub fn temporary(&self) -> PathBuf {
+        // Not the home itself: `codex` refuses to put its sandbox helper into a home that is the temporary directory.
         self.session().join("tmp")
     }
 
-    /// Returns the directory for what holds secrets; it is removed when the run ends.
+    /// Returns the directory for files with secrets; it is removed when the run ends.
     pub fn private(&self) -> PathBuf {
         self.path.join("private")
     }
@@ -115,7 +117,7 @@ impl Folder {
         self.path.join("logs/events.jsonl")
     }
 
-    /// Returns the file of the identity and the live status.
+    /// Returns the path of `daemon.json`.
     pub fn document(&self) -> PathBuf {
         self.path.join("daemon.json")
     }
@@ -128,14 +130,14 @@ impl Folder {
         self.path.join(".lock")
     }
 
-    /// Returns the file of what the provider was sent.
+    /// Returns the file of the redacted prompt.
     pub fn prompt(&self) -> PathBuf {
         self.path.join(".prompt")
     }
 }
 
 impl Reserved {
-    /// Returns the folder, into which the activation's context can be written before the start.
+    /// Returns the folder. The context of an activation can be written into it before the start.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }
@@ -149,7 +151,7 @@ impl Reserved {
 impl Drop for Reserved {
     fn drop(&mut self) {
         if !self.is_kept {
-            // A folder without a `daemon.json` that cannot be removed is shown as one whose run is unknown.
+            // If this fails, the folder has no `daemon.json` and is listed with the state `unknown`.
             fs::remove_dir_all(&self.folder.path).unwrap_or(());
         }
     }

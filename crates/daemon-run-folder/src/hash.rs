@@ -1,8 +1,8 @@
-//! Hashes of what is stored.
+//! Hashes of stored bytes.
 
 use sha2::{Digest as _, Sha256};
 
-/// Returns the SHA-256 of some bytes as 64 hexadecimal digits.
+/// Returns the SHA-256 of `bytes` as 64 hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes)
         .iter()

@@ -1,4 +1,4 @@
-//! The folder in which a run is recorded: its format, its one writer, its many readers.
+//! The run folder: the files that record one run, with a single writer and any number of concurrent readers.
 //!
 //! ```
 //! use daemon_run_folder::{Folder, Handle, Outcome, Owner, Reading, RunState, Start, Writer, sha256};
@@ -20,18 +20,32 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A [`Writer`] holds the folder's lock from [`Writer::start`] to its drop; [`Folder`] reads, lists and rebuilds;
-//! [`Folder::log_tail`] and [`Folder::log_after`] follow a log while it is written.
-//! [`Writer::adopt`] takes over a folder that has no writer: its owner is dead, or has recorded the end of the run.
+//! # Main types
+//! - [`Writer`] records a run. It holds the folder's lock from [`Writer::start`] until it is dropped, and has one method for
+//!   each kind of event. [`Writer::adopt`] takes over the folder of a dead owner, or of a run that has ended.
+//! - [`Folder`] names, lists, reads, rebuilds and removes folders. [`Folder::log_tail`] and [`Folder::log_after`] follow a
+//!   log while it is written.
+//! - [`Document`] is the content of `daemon.json`; [`Reading`] also covers documents of later versions and broken ones.
+//! - [`RunError`] is the recorded error of a run. The states, reasons and ids come from `daemon-lifecycle`, and the ones that
+//!   signatures here use are re-exported.
+//!
+//! | file | content |
+//! |---|---|
+//! | `daemon.json` | identity and live status: the [`Document`] |
+//! | `.prompt`, `result.txt`, `followup-<n>.txt` | the prompt, the final text, the reply to follow-up *n* |
+//! | `logs/events.jsonl`, `logs/output.{1,2}.jsonl` | the event log, and the output after its first 8 MiB |
+//! | `history/`, `logs/token_ledger.jsonl` | the transcript and the model calls of a provider that calls a model itself |
+//! | `.heartbeat`, `.lock`, `.notified` | the owner's last sign of life, the writer's lock, the published end |
 //!
 //! # What this crate does not do
-//! It starts nothing, publishes nothing and knows no secret: what it is handed to write must be free of them. It has no
-//! clock: each write takes the time of what it records.
+//! It starts no process and publishes nothing. It does not redact: a caller removes secrets from everything that it passes
+//! in. It reads no clock: each method receives the time of the event that it records.
 //!
 //! # Guarantees
-//! A reader sees the old `daemon.json` or the new one, never a part. A run has one end: the first that was durable. A reason
-//! to stop is durable before [`Writer::stopping`] returns, and wins over whatever the provider says later. Keys of
-//! `daemon.json` that this crate does not know are kept, and a document of a later version is never rewritten.
+//! - A reader sees the old `daemon.json` or the new one, never a part of one.
+//! - A run has one end: the first that was durable. Later calls of [`Writer::finish`] fail.
+//! - A stop reason is durable before [`Writer::stopping`] returns, and takes precedence over the provider's outcome.
+//! - Unknown keys of `daemon.json` are kept, and a document of a later version is never rewritten.
 
 mod disk;
 mod document;

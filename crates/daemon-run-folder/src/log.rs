@@ -1,4 +1,4 @@
-//! The lines of the logs.
+//! The rows of the event log, the transcript and the token ledger.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -8,13 +8,13 @@ use crate::time::format;
 
 /// One line of `logs/events.jsonl`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Row<'e> {
+pub(crate) struct EventLine<'e> {
     ts: String,
     #[serde(flatten)]
     event: &'e LogEvent<'e>,
 }
 
-impl<'e> Row<'e> {
+impl<'e> EventLine<'e> {
     pub(crate) fn new(event: &'e LogEvent<'e>, now: Timestamp) -> Self {
         Self {
             ts: format(now),
@@ -121,16 +121,16 @@ impl<'e> ChatRow<'e> {
     }
 }
 
-/// Whose words a message of the transcript holds.
+/// The author of a message in the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaker {
-    /// The task.
+    /// The host, with the task.
     Task,
-    /// Results of the tools the model called.
+    /// The host, with the results of the model's tool calls.
     ToolResults,
-    /// A message sent to the run.
+    /// The parent, with a follow-up message.
     Followup,
-    /// The model.
+    /// The model, with its reply.
     Assistant,
 }
 
@@ -147,10 +147,10 @@ pub(crate) struct LedgerRow<'e> {
     pub(crate) endpoint: &'e str,
 }
 
-/// What cut text ends in.
+/// The end of a shortened string.
 pub(crate) const CUT: &str = "...[truncated]";
 
-/// Returns a text of at most so many characters; one that is longer is cut and marked, the mark within the bound.
+/// Shortens a string to at most `most` characters, including the mark [`CUT`] if it was longer.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some(_) => marked(text, most),
@@ -158,7 +158,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Returns a text that lost its end elsewhere, marked, of at most so many characters.
+/// Marks a string whose end is already missing; the result has at most `most` characters.
 pub(crate) fn marked(text: &str, most: usize) -> String {
     let kept = most.saturating_sub(CUT.len());
     let end = text
@@ -168,7 +168,7 @@ pub(crate) fn marked(text: &str, most: usize) -> String {
     format!("{}{CUT}", text.get(..end).unwrap_or(text))
 }
 
-/// Returns the last characters of a text.
+/// Returns the last `most` characters of a string.
 pub(crate) fn tail(text: &str, most: usize) -> &str {
     match text.char_indices().nth_back(most.saturating_sub(1)) {
         Some((begin, _)) => &text[begin..],

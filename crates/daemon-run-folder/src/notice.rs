@@ -1,4 +1,4 @@
-//! The marks by which the end of a run, and each reply of it, is published once.
+//! Marks in the folder, so that the end of a run and each of its replies are published exactly once.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -7,31 +7,31 @@ use std::path::PathBuf;
 use crate::disk::{Action, FolderError, create_file, failed};
 use crate::folder::Folder;
 
-/// What is published of a run.
+/// A notice that is published about a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Notice {
-    /// Its end.
+    /// The end of the run.
     End,
-    /// What became of the message with this number.
+    /// The reply to the message with this number, or its failure.
     Reply(u32),
 }
 
-/// Whether a mark was made by this call.
+/// The result of [`Folder::mark`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Marked {
-    /// It was; nobody else publishes this.
+    /// This call made the mark, so the caller publishes the notice.
     First,
-    /// It was there before, with this content.
+    /// The mark existed, with this content.
     Before(Vec<u8>),
 }
 
 impl Folder {
-    /// Marks something as published, with what is published; of all that try, one is first.
+    /// Marks a notice as published and stores its content. Exactly one of several callers gets [`Marked::First`].
     ///
-    /// The mark appears whole and durable, or not at all.
+    /// The mark is durable before this returns, and never visible with a part of its content.
     ///
     /// # Errors
-    /// It could not be written or, where it was there, read.
+    /// The mark could not be written, or an existing one could not be read.
     pub fn mark(&self, notice: Notice, content: &[u8]) -> Result<Marked, FolderError> {
         let mark = self.mark_path(notice);
         let mut random = [0; 6];
@@ -40,11 +40,13 @@ impl Folder {
         let suffix: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let temporary = self.path().join(format!(".notified.{suffix}.tmp"));
         let mut file = create_file(&temporary)?;
+        // A hard link fails if the name exists, and makes the whole content visible at once. A rename would replace the mark of
+        // another publisher; creating the file under its name would show it empty.
         let linked = file
             .write_all(content)
             .and_then(|()| file.sync_all())
             .and_then(|()| fs::hard_link(&temporary, &mark));
-        // What is left of it is told apart by its name.
+        // The link keeps the content. A temporary file that stays is harmless: no reader uses its name.
         fs::remove_file(&temporary).unwrap_or(());
         match linked {
             Ok(()) => {
@@ -61,10 +63,10 @@ impl Folder {
         }
     }
 
-    /// Returns the content of a mark; `None` where there is none.
+    /// Returns the content of a mark; `None` if the notice was not marked.
     ///
     /// # Errors
-    /// It is there but could not be read.
+    /// The mark exists but could not be read.
     pub fn marked(&self, notice: Notice) -> Result<Option<Vec<u8>>, FolderError> {
         let mark = self.mark_path(notice);
         match fs::read(&mark) {

@@ -1,4 +1,4 @@
-//! Lines of output: in the event log until it holds enough of them, then in two rotating segments.
+//! Output lines: in the event log up to 8 MiB, then in two rotating segments.
 
 use std::fs;
 use std::io;
@@ -7,20 +7,20 @@ use std::time::SystemTime;
 
 use crate::disk::{Action, FolderError, Lines, failed};
 use crate::document::Dropped;
-use crate::log::Row;
+use crate::log::EventLine;
 
-/// Output lines in the event log.
+/// Bytes of the event log up to which output lines are written to it.
 const EVENTS_SHARE: u64 = 8 << 20;
-/// One segment.
+/// Bytes after which a segment is full.
 pub(crate) const SEGMENT: u64 = 4 << 20;
 
-/// Where the next line of output goes.
+/// The place of the next output line.
 #[derive(Debug)]
 pub(crate) struct OutputLog {
     in_events: u64,
     segments: [Option<Lines>; 2],
     current: usize,
-    /// What the segments hold.
+    /// The lines and bytes in each segment, which are dropped when it is emptied.
     held: [Dropped; 2],
 }
 
@@ -34,10 +34,10 @@ impl OutputLog {
         }
     }
 
-    /// Goes on where an earlier writer stopped.
+    /// Continues after the last line of an earlier writer.
     pub(crate) fn resume(logs: &Path, events: &Lines) -> Result<Self, FolderError> {
         let mut log = Self {
-            // What else is in the log is little beside its output.
+            // The log also contains other events, but they are small compared with 8 MiB of output.
             in_events: events.length()?,
             ..Self::new()
         };
@@ -49,6 +49,7 @@ impl OutputLog {
                 continue;
             };
             log.held[index] = held;
+            // The segments are written in turn, so the newer one is the current one.
             if modified >= newest {
                 (log.current, newest) = (index, modified);
             }
@@ -56,12 +57,12 @@ impl OutputLog {
         Ok(log)
     }
 
-    /// Appends a line of output; returns what had to go for it.
+    /// Appends an output line; returns the older output that was removed to make room.
     pub(crate) fn append(
         &mut self,
         logs: &Path,
         events: &mut Lines,
-        row: &Row<'_>,
+        row: &EventLine<'_>,
     ) -> Result<Dropped, FolderError> {
         if self.in_events < EVENTS_SHARE {
             self.in_events += events.append(row)?;
@@ -76,7 +77,7 @@ impl OutputLog {
         Ok(gone)
     }
 
-    /// Goes on in the other segment when this one is full, and empties that first.
+    /// Switches to the other segment if the current one is full, and empties it first.
     fn rotate(&mut self, logs: &Path) -> Result<Dropped, FolderError> {
         if self.held[self.current].bytes < SEGMENT {
             return Ok(Dropped::default());
@@ -97,12 +98,12 @@ impl OutputLog {
     }
 }
 
-/// Names the file of a segment, of which there are two.
+/// Returns the path of segment 0 or 1.
 pub(crate) fn segment(logs: &Path, index: usize) -> PathBuf {
     logs.join(format!("output.{}.jsonl", index + 1))
 }
 
-/// Returns what a segment holds and when it was written last; `None` where there is none.
+/// Returns the size and the last write of a segment; `None` if the file does not exist.
 fn measure(path: &Path) -> io::Result<Option<(Dropped, SystemTime)>> {
     let text = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

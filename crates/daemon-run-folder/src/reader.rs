@@ -1,4 +1,4 @@
-//! Reading run folders, whoever writes them meanwhile.
+//! Reading run folders while another process may be writing them.
 
 pub(crate) mod orphan;
 
@@ -15,32 +15,32 @@ use crate::disk::{Action, FolderError, failed, read_tail};
 use crate::document::{DATA_VERSION, Document};
 use crate::folder::Folder;
 
-/// What the `daemon.json` of a folder holds.
+/// The content of `daemon.json` as far as it can be read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reading {
     /// A document of the version this crate writes.
     Known(Box<Document>),
-    /// A document of a later version; it is shown, and never rewritten.
+    /// A document of a later version. It may be shown, but is never rewritten.
     Newer(Map<String, Value>),
-    /// No usable document.
+    /// There is no usable document; [`Folder::rebuild`] makes one.
     Broken(Broken),
 }
 
 /// Why a folder has no usable document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Broken {
-    /// There is no file.
+    /// The file does not exist.
     Missing,
     /// The file is not JSON, or a field has the wrong type.
     Invalid,
-    /// The file is JSON, but no object.
+    /// The file is JSON, but not an object.
     NotObject,
-    /// The version is older than this crate's, or is none.
+    /// The version is older than [`DATA_VERSION`], or is not a number.
     VersionMismatch,
 }
 
 impl Broken {
-    /// Returns the word that a rebuilt document gives as its reason.
+    /// Returns the word that a rebuilt document records as its reason.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Missing => "daemon_json_missing",
@@ -51,19 +51,19 @@ impl Broken {
     }
 }
 
-/// Lines of an event log.
+/// The last lines of an event log.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EventLog {
-    /// The last ones, oldest first.
+    /// The last events, oldest first.
     pub events: Vec<Map<String, Value>>,
-    /// How many the log holds; torn lines do not count.
+    /// The number of events in the whole log, without torn lines.
     pub total: usize,
 }
 
 impl Folder {
-    /// Lists the folders below the directory that holds all of them, newest first.
+    /// Lists the run folders in the directory `daemons`, newest first.
     ///
-    /// What is not named like a run is left out, and so is everything when the directory is not there.
+    /// Entries whose name is not a run id are skipped. A directory that does not exist has no folders.
     ///
     /// # Errors
     /// The directory could not be read.
@@ -85,17 +85,17 @@ impl Folder {
         Ok(folders)
     }
 
-    /// Reports whether the folder is only reserved so far: its run has written nothing.
+    /// Returns whether the folder is only reserved: the run has written no file.
     pub fn is_blank(&self) -> bool {
         [self.document(), self.lock(), self.events()]
             .iter()
             .all(|path| !path.exists())
     }
 
-    /// Reads `daemon.json`: the old one or the new one, whatever its writer is doing.
+    /// Reads `daemon.json`. During a write this returns the old document or the new one.
     ///
     /// # Errors
-    /// The file is there but could not be read.
+    /// The file exists but could not be read.
     pub fn read(&self) -> Result<Reading, FolderError> {
         let path = self.document();
         match fs::read(&path) {
@@ -107,15 +107,15 @@ impl Folder {
         }
     }
 
-    /// Reads the last events of the log.
+    /// Reads the last `most` events of the log.
     ///
     /// # Errors
-    /// The log is there but could not be read.
+    /// The log exists but could not be read.
     pub fn last_events(&self, most: usize) -> Result<EventLog, FolderError> {
         let path = self.events();
         match fs::read(&path) {
             Ok(text) => {
-                // A log may have tens of thousands of lines, of which a few are asked for: the others are only counted.
+                // A log can have tens of thousands of lines. Only the returned ones are parsed into maps; the others are counted.
                 let mut lines = text.rsplit(|byte| *byte == b'\n');
                 let mut events: Vec<_> = lines.by_ref().filter_map(row).take(most).collect();
                 events.reverse();
@@ -127,7 +127,7 @@ impl Folder {
         }
     }
 
-    /// Returns when the owner last showed that it lives; `None` without a heartbeat.
+    /// Returns the time of the last heartbeat of the owner; `None` if there is no heartbeat file.
     pub fn last_heartbeat(&self) -> Option<Timestamp> {
         let modified = fs::symlink_metadata(self.heartbeat())
             .ok()?
@@ -136,16 +136,17 @@ impl Folder {
         Timestamp::try_from(modified).ok()
     }
 
-    /// Returns whether a writer holds the folder.
+    /// Returns whether a writer holds the lock of the folder.
     ///
     /// # Errors
-    /// The lock is there but could not be asked.
+    /// The lock file exists but could not be opened or tested.
     pub fn is_live(&self) -> Result<bool, FolderError> {
         let path = self.lock();
         let file = match fs::File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             file => file.map_err(failed(Action::Lock, &path))?,
         };
+        // A shared lock, so that two readers that test at the same time do not take each other for a writer.
         match flock(&file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => Ok(false),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
@@ -154,7 +155,7 @@ impl Folder {
     }
 
     pub(crate) fn event_tail(&self, most: u64) -> (Vec<Map<String, Value>>, bool) {
-        // A log that cannot be read tells nothing, like one that is not there.
+        // The callers recover what they can: an unreadable log is treated like a missing one.
         read_tail(&self.events(), most)
             .map(|(text, length)| (rows(&text), length <= most))
             .unwrap_or_default()
@@ -177,7 +178,7 @@ fn reading(text: &[u8]) -> Reading {
     }
 }
 
-/// Reads JSON lines, skipping what is no object.
+/// Parses JSON lines and skips every line that is not an object, such as a torn one.
 pub(crate) fn rows(text: &[u8]) -> Vec<Map<String, Value>> {
     text.split(|byte| *byte == b'\n').filter_map(row).collect()
 }
@@ -186,7 +187,7 @@ fn row(line: &[u8]) -> Option<Map<String, Value>> {
     serde_json::from_slice(line).ok()
 }
 
-/// Returns whether a line is an object, without keeping anything of it.
+/// Returns whether a line is a JSON object, without building it.
 fn is_row(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"{")
         && serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok()

@@ -1,4 +1,4 @@
-//! Making a document again from what else a folder holds.
+//! Rebuilding `daemon.json` from the other files of a folder.
 
 use std::fs;
 
@@ -14,25 +14,25 @@ use crate::reader::{Broken, Reading};
 use crate::time::second;
 use crate::writer::lock;
 
-/// How much of the event log is read.
+/// Bytes of the event log that are read.
 const TAIL: u64 = 64 << 10;
 const PREVIEW: usize = 200;
 
 impl Folder {
-    /// Writes a folder's document anew, as far as its other files tell what it was.
+    /// Rebuilds the document from the other files and writes it.
     ///
-    /// The last 64 KiB of the event log give the state, the times and the error; `result.txt` means that the run was done;
-    /// `.prompt` after `Task:`, else the old document, gives the task. Fields of the old document that still can be read,
-    /// and keys this crate does not know, are kept. What nothing tells is empty, and a state that nothing tells is
-    /// `unknown`.
+    /// - The last 64 KiB of the event log give the state, the times and the error. Without a terminal event, `result.txt` means
+    ///   that the run was `done`; without that, the state is `unknown`.
+    /// - `.prompt` after `Task:`, or else the old document, gives the task.
+    /// - Readable fields of the old document and unknown keys are kept. Other fields are empty.
     ///
-    /// A document that is there by now is returned as it is.
+    /// If the document has become readable meanwhile, it is returned unchanged.
     ///
     /// # Errors
-    /// A writer holds the folder, or the document could not be read or written.
+    /// A writer holds the lock of the folder, or the document could not be read or written.
     pub fn rebuild(&self, reason: Broken, now: Timestamp) -> Result<Document, FolderError> {
         let _lock = lock(self)?;
-        // Its writer may have finished the start since the document was missed.
+        // The writer may have finished its start between the read that failed and the lock.
         if let Reading::Known(document) = self.read()? {
             return Ok(*document);
         }
@@ -45,18 +45,18 @@ impl Folder {
         Ok(document)
     }
 
-    /// Makes the document that [`Folder::rebuild`] would write, and writes nothing.
+    /// Returns the document that [`Folder::rebuild`] would write, and writes nothing.
     pub fn restored(&self, reason: Broken, now: Timestamp) -> Document {
         over(self.remembered(), self.old_object(), reason, now)
     }
 
-    /// Reads the old document as far as it is an object.
+    /// Returns the old document if it is a JSON object.
     fn old_object(&self) -> Map<String, Value> {
         let text = fs::read(self.document()).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
-    /// Makes a document from the other files alone.
+    /// Makes a document from the other files, without the old document.
     fn remembered(&self) -> Document {
         let (events, is_whole) = self.event_tail(TAIL);
         let end = End::read(&events);
@@ -104,7 +104,7 @@ impl Folder {
     }
 }
 
-/// The last line of a log that tells an end.
+/// The end of a run, as the last terminal event of its log records it.
 struct End {
     state: RunState,
     elapsed_s: Option<f64>,
@@ -125,7 +125,7 @@ impl End {
             let error = (state == RunState::Failed).then(|| RunError {
                 kind: text("exception").unwrap_or("unknown").to_owned(),
                 message: text("message").unwrap_or_default().to_owned(),
-                // The log does not tell the class; nobody retries a run that was rebuilt.
+                // The log does not contain the class. No attempt follows a rebuilt run, so the class only must not promise one.
                 class: ErrorClass::Final,
             });
             let elapsed_s = row.get("elapsed_s").and_then(Value::as_f64);
@@ -142,7 +142,7 @@ fn time_of(row: &Map<String, Value>) -> Option<Timestamp> {
     row.get("ts")?.as_str()?.parse().ok()
 }
 
-/// Lays the remembered document over the old object: old fields stay unless the other files know better.
+/// Merges the old object into the document made from the other files. Fields that the other files determine are not taken from it.
 fn over(remembered: Document, old: Map<String, Value>, reason: Broken, now: Timestamp) -> Document {
     let known = [
         "data_version",
@@ -168,7 +168,7 @@ fn over(remembered: Document, old: Map<String, Value>, reason: Broken, now: Time
             continue;
         }
         let before = fields.insert(key.clone(), value);
-        // One old field of the wrong type must not cost all others.
+        // One old field of the wrong type must not discard the others.
         if serde_json::from_value::<Document>(Value::Object(fields.clone())).is_err() {
             match before {
                 Some(before) => fields.insert(key, before),

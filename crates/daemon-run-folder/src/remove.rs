@@ -1,39 +1,38 @@
-//! Removing the folders of runs that are over.
+//! Removing the folders of ended runs.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
-
 use daemon_lifecycle::RunId;
+use rustix::fs::{FlockOperation, flock};
 
 use crate::disk::{Action, FolderError, failed};
 use crate::folder::Folder;
 
-/// What a folder that is being removed is called, before the run's id.
+/// The prefix of the name of a folder that is being removed; the run's id follows.
 const LEAVING: &str = ".removed-";
 
-/// What became of a folder that was to be removed.
+/// The result of [`Folder::remove`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
-    /// It is gone.
+    /// The folder was removed.
     Removed,
-    /// It was not there.
+    /// The folder did not exist.
     Absent,
-    /// A writer holds it: it stays.
+    /// A writer holds the lock, so the folder stays.
     Live,
 }
 
 impl Folder {
-    /// Removes the folder with everything in it, unless a writer holds it.
+    /// Removes the folder and everything in it, unless a writer holds its lock.
     ///
-    /// It takes another name first, so that a reader sees all of it or nothing; what a crash leaves under that name goes with
-    /// [`Folder::remove_leavings`].
+    /// The folder is renamed first, so that a reader finds all of it or nothing. After a crash,
+    /// [`Folder::remove_leavings`] removes what is left under that name.
     ///
     /// # Errors
-    /// It could not be locked, renamed or removed.
+    /// The folder could not be locked, renamed or removed.
     pub fn remove(&self) -> Result<Removal, FolderError> {
         if !self.path().exists() {
             return Ok(Removal::Absent);
@@ -57,10 +56,10 @@ impl Folder {
         Ok(Removal::Removed)
     }
 
-    /// Removes what a crash left of folders that were being removed.
+    /// Removes the rest of folders whose removal was interrupted by a crash.
     ///
     /// # Errors
-    /// The directory could not be read, or something in it not removed.
+    /// The directory could not be read, or one of the folders could not be removed.
     pub fn remove_leavings(daemons: &Path) -> Result<(), FolderError> {
         let entries = match fs::read_dir(daemons) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -78,7 +77,7 @@ impl Folder {
     }
 }
 
-/// Removes a directory, also one whose child took away its own right to write there.
+/// Removes a directory tree, even if the child process made directories in it read-only.
 fn remove_tree(path: &Path) -> Result<(), FolderError> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -89,7 +88,7 @@ fn remove_tree(path: &Path) -> Result<(), FolderError> {
     }
 }
 
-/// Makes every directory below writable; symbolic links are left alone.
+/// Makes every directory of a tree writable. Symbolic links are not followed.
 fn open_directories(path: &Path) -> io::Result<()> {
     let mut waiting: Vec<PathBuf> = vec![path.to_owned()];
     while let Some(directory) = waiting.pop() {

@@ -1,4 +1,4 @@
-//! The end of a log, and what came after a place in it: however long a log is, no more than the asked part is read.
+//! Reading the end of a log, or the part after a position. The bytes read do not depend on the length of the log.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -13,36 +13,36 @@ use crate::folder::Folder;
 use crate::output_log::{SEGMENT, segment};
 use crate::reader::rows;
 
-/// A place in a run's log, from which reading goes on.
+/// A position in a run's log, from which [`Folder::log_after`] continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LogPlace {
-    /// How many bytes of the event log lie before it.
+    /// The offset in the event log, in bytes.
     pub events: u64,
-    /// The place in later output, where there was some.
+    /// The position in the output segments; `None` if there were none.
     pub output: Option<OutputPlace>,
 }
 
-/// A place in the output that came after the event log had its share; written `<segment>.<bytes>`.
+/// A position in the output segments, formatted as `<segment>.<bytes>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputPlace {
     segment: usize,
     bytes: u64,
 }
 
-/// A part of a run's log.
+/// A part of a run's log, in whole lines.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LogPart {
     /// Lines of the event log, oldest first.
     pub events: Vec<Map<String, Value>>,
-    /// Lines of output that came after the event log had its share of output, oldest first.
+    /// Lines of the output segments, oldest first. They are later than all output in the event log.
     pub output: Vec<Map<String, Value>>,
-    /// Where the next part begins. A part that ends where it began is the last one.
+    /// The position after this part. If it equals the position before, no more lines are available.
     pub next: LogPlace,
-    /// Whether the event log begins with this part.
+    /// Whether this part starts at the beginning of the event log.
     pub is_whole: bool,
 }
 
-/// Reports a text that is no place in later output.
+/// The string is not an [`OutputPlace`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no place in later output")]
 pub struct UnknownPlace(pub String);
@@ -70,10 +70,10 @@ impl FromStr for OutputPlace {
 }
 
 impl Folder {
-    /// Reads the end of the log: at most this many bytes of the event log, and as many of later output.
+    /// Reads the end of the log: at most `most` bytes of the event log, and as many of the output segments.
     ///
     /// # Errors
-    /// A file is there but could not be read.
+    /// A file exists but could not be read.
     pub fn log_tail(&self, most: u64) -> Result<LogPart, FolderError> {
         let mut part = LogPart::default();
         if let Some(log) = Log::open(&self.events())? {
@@ -98,12 +98,12 @@ impl Folder {
         Ok(part)
     }
 
-    /// Reads what was appended after a place, at most this many bytes of each file.
+    /// Reads the lines after a position, at most `most` bytes of each file.
     ///
-    /// Output that was overwritten meanwhile is left out. A line longer than what may be read is passed over.
+    /// Output that was overwritten since is missing. A line longer than `most` is skipped.
     ///
     /// # Errors
-    /// A file is there but could not be read.
+    /// A file exists but could not be read.
     pub fn log_after(&self, place: LogPlace, most: u64) -> Result<LogPart, FolderError> {
         let mut part = LogPart {
             next: place,
@@ -114,12 +114,13 @@ impl Folder {
             let (text, end) = log.lines(place.events, most)?;
             part.events = rows(&text);
             part.next.events = end;
+            // Output segments follow the event log, so they are read only after its end.
             if end < log.length() && end > place.events {
                 return Ok(part);
             }
         }
         let segments = self.segments()?;
-        // What is left of the segment read so far, the other one, and this one if it was emptied meanwhile.
+        // At most three reads: the rest of this segment, the other segment, and this one again if it was emptied since.
         for _ in 0..3 {
             let Some(place) = resume(&segments, part.next.output) else {
                 break;
@@ -149,7 +150,7 @@ impl Folder {
     }
 }
 
-/// Tells where reading of later output goes on; `None` where there is none.
+/// Returns the position in the segments at which reading continues; `None` if there is no segment.
 fn resume(segments: &[Option<Log>; 2], place: Option<OutputPlace>) -> Option<OutputPlace> {
     let begin = |segment| OutputPlace { segment, bytes: 0 };
     let Some(place) = place else {
@@ -161,7 +162,7 @@ fn resume(segments: &[Option<Log>; 2], place: Option<OutputPlace>) -> Option<Out
     let (Some(here), Some(there)) = (&segments[place.segment], &segments[other]) else {
         return Some(place);
     };
-    // What was read of a segment that was emptied meanwhile is followed by all of the other one.
+    // After the segment that was being read is emptied, the next lines are at the beginning of the other one.
     let was_emptied = here.length() < place.bytes;
     let is_read = here.length() == place.bytes && here.length() >= SEGMENT;
     if was_emptied || is_read && there.written() >= here.written() {
@@ -180,7 +181,7 @@ fn newest_first(segments: &[Option<Log>; 2]) -> impl Iterator<Item = (usize, &Lo
     present.into_iter()
 }
 
-/// An open file of lines, as long as it was when it was opened.
+/// An open log file. Lines appended after it was opened are not read.
 struct Log {
     path: PathBuf,
     file: File,
@@ -209,7 +210,7 @@ impl Log {
         self.metadata.modified().ok()
     }
 
-    /// Reads the whole lines from a place on, at most this many bytes, and tells where they end.
+    /// Reads the whole lines after an offset, at most `most` bytes, and returns them with the offset of their end.
     fn lines(&self, begin: u64, most: u64) -> Result<(Vec<u8>, u64), FolderError> {
         self.read(begin, most)
             .map_err(failed(Action::Read, &self.path))
@@ -220,7 +221,7 @@ impl Log {
         if begin >= end {
             return Ok((Vec::new(), begin));
         }
-        // One byte before tells whether a line begins here.
+        // The byte before shows whether a line begins at the offset: it may be one of another, longer segment.
         let ahead = begin.min(1);
         let mut file = &self.file;
         file.seek(SeekFrom::Start(begin - ahead))?;
@@ -238,7 +239,7 @@ impl Log {
             .rposition(|byte| *byte == b'\n')
             .map_or(0, |at| at + 1);
         if last <= first {
-            // No line ends here: a torn one may still be completed, one that is too long never fits.
+            // No line ends in this range. A line being written may still be completed; a line longer than `most` never fits.
             let is_full = end - begin == most;
             return Ok((Vec::new(), if is_full { end } else { begin }));
         }

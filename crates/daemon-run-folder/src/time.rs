@@ -1,24 +1,24 @@
-//! Times as the folder holds them: `YYYY-MM-DDTHH:MM:SSZ`.
+//! Times in the format of the folder: `YYYY-MM-DDTHH:MM:SSZ`.
 
 use jiff::Timestamp;
 
-/// Writes a time with whole seconds.
+/// Formats a time to the second.
 pub(crate) fn format(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Cuts a time to what is kept of it, so that reading it back gives the same.
+/// Cuts a time to the second, so that the document in memory equals the one that is read back.
 pub(crate) fn second(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).expect("a timestamp's second is in range")
 }
 
-/// Returns the seconds between two times, never negative, to the millisecond.
+/// Returns the seconds between two times, to the millisecond; 0 if the clock was set back between them.
 pub(crate) fn elapsed(from: Timestamp, to: Timestamp) -> f64 {
     let milliseconds = to
         .as_millisecond()
         .saturating_sub(from.as_millisecond())
         .max(0);
-    // A run of more than 2^53 milliseconds would have to begin before history.
+    // The cast is exact up to 2^53 milliseconds, which are 285,000 years.
     milliseconds as f64 / 1000.0
 }
 

@@ -1,4 +1,4 @@
-//! The one writer of a run folder.
+//! The writer of a run folder.
 
 mod after;
 mod progress;
@@ -22,65 +22,65 @@ use crate::disk::{
 use crate::document::{ActivationLink, Budget, CliTokens, Document, SandboxRecord};
 use crate::folder::{Folder, Reserved};
 use crate::hash::sha256;
-use crate::log::{LogEvent, Row};
+use crate::log::{EventLine, LogEvent};
 use crate::output_log::OutputLog;
 use crate::reader::Reading;
 
 pub use progress::Truncation;
 pub use terminal::FinishError;
 
-/// `daemon.json` is written at most so often for progress alone.
+/// The shortest time between two writes of `daemon.json` that only record progress: 4 per second at most.
 const PROGRESS: Duration = Duration::from_millis(250);
-/// A run shows so often that it is looked after.
+/// The time between two heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// What a run starts with.
+/// The parameters with which a run starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Start {
-    /// The group it is dispatched in.
+    /// The group of runs dispatched together; `None` for an attempt at an activation.
     pub group_id: Option<GroupId>,
-    /// Who dispatches it: `mcp:<client>#<8 hex>`, `cli:<uid>`, `agent:<id>` or `daemon:<id>`.
+    /// The address of the parent: `mcp:<client>#<8 hex>`, `cli:<uid>`, `agent:<id>` or `daemon:<id>`.
     pub parent_addr: String,
-    /// The process that owns it.
+    /// The process that owns the run.
     pub owner: Owner,
-    /// The activation it is an attempt at.
+    /// The attempt that the run carries out; `None` for an emanation.
     pub activation: Option<ActivationLink>,
-    /// What it is about.
+    /// The task of an emanation, or the trigger of an activation.
     pub task: String,
-    /// The tools it is given.
+    /// The tool groups that the caller requested.
     pub tools: Vec<String>,
-    /// What it is called with, without secrets.
+    /// The parameters of the call, redacted.
     pub call_parameters: Map<String, Value>,
-    /// The options its program is given, without secrets.
+    /// Extra options of the child program, redacted.
     pub backend_options: Map<String, Value>,
-    /// The provider.
+    /// The provider's canonical name.
     pub backend: String,
-    /// The model, or the provider where the model is the provider's own choice.
+    /// The model, or the provider's name if the provider chooses the model.
     pub model: String,
-    /// The preset.
+    /// The preset that the caller chose.
     pub preset: Option<Preset>,
-    /// The most turns it may take.
+    /// The limit on model turns; `None` where nothing enforces one.
     pub max_turns: Option<u32>,
-    /// How long it may take.
+    /// The limit on the duration.
     pub timeout: Option<Duration>,
-    /// How long it may be silent.
+    /// The limit on the time without output.
     pub idle_timeout: Option<Duration>,
-    /// The most it may cost.
+    /// The limit on the cost.
     pub budget: Budget,
-    /// What it may do.
+    /// The effective permissions: `read`, `propose`, `write` or `bypass`.
     pub permissions: String,
-    /// The sandbox it runs in.
+    /// The effective sandbox.
     pub sandbox: SandboxRecord,
-    /// Whether its provider only reports: neither a model nor a program carries it out.
+    /// Whether the provider only reports: no model and no program carries out the routines.
     pub is_reported: bool,
-    /// What the provider is sent, without secrets.
+    /// The prompt, redacted.
     pub prompt: Vec<u8>,
-    /// The SHA-256 of the bytes it is really sent, as hexadecimal digits; see [`sha256`](crate::sha256).
+    /// The [`sha256`](crate::sha256) of the bytes that the provider receives, before redaction.
     pub prompt_sha256: String,
 }
 
 impl Start {
-    /// Makes the start of a run that nothing else is known of: no group, no activation, no limits, sandbox level 1.
+    /// Makes the parameters of a run without group, activation and limits, with permission to propose and sandbox level 1.
     pub fn new(
         parent_addr: &str,
         owner: Owner,
@@ -119,16 +119,16 @@ impl Start {
 /// The process that owns a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
-    /// Its process id.
+    /// The process id.
     pub pid: i32,
-    /// The id of the machine's start, without which the next is no identity.
+    /// The boot id of the machine: `start` counts from boot, so a reboot makes it ambiguous.
     pub boot_id: String,
-    /// Its start, in clock ticks since the machine started.
+    /// The start of the process, in clock ticks since boot.
     pub start: u64,
 }
 
 impl Owner {
-    /// Reads the two fields of a document; `None` for another spelling than this crate's.
+    /// Reads the owner from a document; `None` if `parent_start` is not a boot id, a colon and a number.
     pub fn of(document: &Document) -> Option<Self> {
         let (boot_id, start) = document.parent_start.rsplit_once(':')?;
         let start = start.parse().ok()?;
@@ -140,38 +140,38 @@ impl Owner {
     }
 }
 
-/// A named choice of provider and model.
+/// A preset: a named choice of API and model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preset {
-    /// Its name.
+    /// The name of the preset.
     pub name: String,
-    /// Its provider.
+    /// The kind of API.
     pub provider: String,
-    /// Its model.
+    /// The name of the model.
     pub model: String,
 }
 
-/// The one writer of one run folder, from its start to its end.
+/// The writer of one run folder, from the start of the run to its end.
 ///
-/// It holds the folder's lock. Each method takes the time of what it records. A failed write leaves the folder readable and
-/// may be tried again; what it would have recorded is kept for the next one.
+/// It holds the folder's lock until it is dropped. Each method receives the time of the event that it records. After a failed
+/// write the folder is readable and the call may be repeated; the next write includes what the failed one did not record.
 #[derive(Debug)]
 pub struct Writer {
     folder: Folder,
     document: Document,
-    /// The start to the nanosecond, which the document does not keep.
+    /// The start with its fraction of a second, which the document does not contain.
     started: Timestamp,
     events: Lines,
     outputs: OutputLog,
-    /// What the document tells of its program's options once there is a program.
+    /// The options that the document will contain once the child is spawned.
     options: Option<Map<String, Value>>,
     pending_usage: Option<(CliTokens, Vec<Value>)>,
-    /// When the document was written last, or was to be.
+    /// The time of the last write of the document, or of the last try.
     written: Timestamp,
     is_dirty: bool,
-    /// How far the terminal writes have come.
+    /// The terminal writes that are done.
     terminal: terminal::Progress,
-    /// The number of the message whose end was logged last.
+    /// The number of the last message whose end was logged, so that a repeated call does not log it again.
     logged_ask: Option<u32>,
     _lock: File,
 }
@@ -180,7 +180,7 @@ impl Writer {
     /// Writes the start files of a run into its reserved folder.
     ///
     /// # Errors
-    /// A file could not be written; the folder is removed.
+    /// A file could not be written. The folder is removed.
     pub fn start(reserved: Reserved, start: Start, now: Timestamp) -> Result<Self, FolderError> {
         let folder = reserved.folder();
         for name in ["history", "logs", "session", "session/tmp"] {
@@ -189,10 +189,11 @@ impl Writer {
         create_file(&folder.outputs())?;
         create_file(&folder.heartbeat())?;
         let lock = lock(folder)?;
-        // Evidence only: the one synced write of a start is the document's, which makes the folder a run.
+        // The prompt is only evidence. One synced write makes the folder a run, the document's; a second one would double the
+        // cost of a start.
         write_whole(&folder.prompt(), &start.prompt, Durability::Unsynced)?;
         let mut events = Lines::open(folder.events())?;
-        events.append(&Row::new(&LogEvent::DaemonStart, now))?;
+        events.append(&EventLine::new(&LogEvent::DaemonStart, now))?;
         let options = Some(start.backend_options.clone());
         let document = document(folder, start, now);
         write_whole(
@@ -218,14 +219,13 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Takes over the folder of a run that has no writer: its owner is dead, or has recorded its end.
-    ///
-    /// The document is read under the lock, so that nothing an earlier writer recorded is lost.
+    /// Takes over a folder without a writer: its owner is dead, or the run has ended.
     ///
     /// # Errors
-    /// The folder is locked by a living writer, holds no document of this version, or one of its files could not be opened.
+    /// Another writer holds the lock, the document is not of this version, or a file could not be opened.
     pub fn adopt(folder: Folder, now: Timestamp) -> Result<Self, FolderError> {
         let lock = lock(&folder)?;
+        // Read under the lock: an earlier writer may have recorded more since the caller looked.
         let document = match folder.read()? {
             Reading::Known(document) => *document,
             Reading::Newer(_) | Reading::Broken(_) => {
@@ -257,12 +257,12 @@ impl Writer {
         &self.folder
     }
 
-    /// Returns what `daemon.json` holds, or will at the next write.
+    /// Returns the document, including changes that the next write will record.
     pub fn document(&self) -> &Document {
         &self.document
     }
 
-    /// Returns how long after `now` [`Writer::tick`] is to be called: soon while progress is not on the disk yet.
+    /// Returns the time from `now` to the next call of [`Writer::tick`]: at most 250 ms while progress is not written.
     pub fn next_tick(&self, now: Timestamp) -> Duration {
         let waited = self.since_written(now);
         if self.is_dirty {
@@ -272,7 +272,7 @@ impl Writer {
         }
     }
 
-    /// Shows that the owner lives, and writes what progress is not on the disk yet; [`Writer::next_tick`] tells when.
+    /// Writes pending progress and the heartbeat. The caller calls it again after [`Writer::next_tick`].
     ///
     /// # Errors
     /// A file could not be written.
@@ -300,10 +300,10 @@ impl Writer {
     }
 
     fn log(&mut self, event: &LogEvent<'_>, now: Timestamp) -> Result<(), FolderError> {
-        self.events.append(&Row::new(event, now)).map(|_| ())
+        self.events.append(&EventLine::new(event, now)).map(|_| ())
     }
 
-    /// Writes `daemon.json` if it was not written just before; else [`Writer::tick`] will.
+    /// Writes `daemon.json` unless it was written within [`PROGRESS`]; then [`Writer::tick`] writes it later.
     fn progress(&mut self, now: Timestamp) -> Result<(), FolderError> {
         self.is_dirty = true;
         if self.since_written(now) >= PROGRESS {
@@ -312,7 +312,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Returns how long the document on the disk has stood; a clock that was set back must not stop the writes.
+    /// Returns the time since the last write. If the clock was set back, that is the longest possible time: writes must not stop.
     fn since_written(&self, now: Timestamp) -> Duration {
         let since = now
             .as_millisecond()
@@ -325,7 +325,7 @@ impl Writer {
             self.document.elapsed_s = crate::time::elapsed(self.started, now);
         }
         let text = self.document.to_json();
-        // Noted before it succeeds: a disk that is full is not tried more often than one that is not.
+        // Set before the write, so that a full disk is not tried more often than a working one.
         self.written = now;
         write_whole(&self.folder.document(), text.as_bytes(), durability)?;
         self.is_dirty = false;
@@ -344,7 +344,7 @@ pub(crate) fn lock(folder: &Folder) -> Result<File, FolderError> {
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(file),
-            // A reader that asks whether the folder is live holds the lock for the moment of the question.
+            // `Folder::is_live` takes the lock for a moment. Without a retry, that made starts and adoptions fail.
             Err(Errno::WOULDBLOCK) if tries < LOCK_TRIES => {
                 tries += 1;
                 std::thread::sleep(LOCK_PAUSE);

@@ -1,16 +1,16 @@
-//! What was found, and how it is told.
+//! Findings, and their lines in the report.
 
 use std::fmt;
 
-/// One thing that is wrong in one Markdown file.
+/// A fault in a Markdown file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// A link whose target is not there.
+    /// A link whose target does not exist.
     Link {
         file: String,
         line: usize,
         written: String,
-        verdict: Verdict,
+        repair: Repair,
     },
     /// A heading more than one level below the one before it.
     Heading {
@@ -21,12 +21,12 @@ pub(crate) enum Finding {
     },
 }
 
-/// What can be done about a broken link.
+/// The possible repairs of a broken link.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// One file can be meant; this is the link to it.
+pub(crate) enum Repair {
+    /// One file can be meant. This is the link to it.
     Repairable { link: String },
-    /// One file can be meant, but no output may change the file the link stands in.
+    /// One file can be meant, but no output may change the file that contains the link.
     Protected { path: String },
     /// Several files can be meant.
     Ambiguous { paths: Vec<String> },
@@ -42,7 +42,7 @@ impl Finding {
     }
 }
 
-/// More candidates than this are counted, not named.
+/// The most candidates that a line names; further ones are only counted.
 const MOST_NAMED: usize = 5;
 
 impl fmt::Display for Finding {
@@ -52,19 +52,19 @@ impl fmt::Display for Finding {
                 file,
                 line,
                 written,
-                verdict,
+                repair,
             } => {
                 write!(f, "{file}:{line}: `{written}`: ")?;
-                match verdict {
-                    Verdict::Repairable { link } => write!(f, "`{link}`"),
-                    Verdict::Protected { path } => {
+                match repair {
+                    Repair::Repairable { link } => write!(f, "`{link}`"),
+                    Repair::Protected { path } => {
                         write!(f, "can only mean {path}, but this file may not be changed")
                     }
-                    Verdict::Ambiguous { paths } if paths.len() > MOST_NAMED => {
+                    Repair::Ambiguous { paths } if paths.len() > MOST_NAMED => {
                         write!(f, "{} files have that name", paths.len())
                     }
-                    Verdict::Ambiguous { paths } => write!(f, "can mean {}", paths.join(", ")),
-                    Verdict::Vanished => write!(f, "no file has that name"),
+                    Repair::Ambiguous { paths } => write!(f, "can mean {}", paths.join(", ")),
+                    Repair::Vanished => write!(f, "no file has that name"),
                 }
             }
             Self::Heading {
@@ -84,13 +84,13 @@ impl fmt::Display for Finding {
 
 /// The counts of a whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Tally {
+pub(crate) struct FindingCounts {
     pub(crate) repaired: usize,
     pub(crate) left: usize,
     pub(crate) headings: usize,
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for FindingCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let links = |n: usize| if n == 1 { "link" } else { "links" };
         let headings = if self.headings == 1 {

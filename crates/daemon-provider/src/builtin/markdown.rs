@@ -1,19 +1,19 @@
-//! Finding links and headings in Markdown, by their place in the text.
+//! Links and headings in Markdown, with their positions.
 
 use std::ops::Range;
 
-/// What one Markdown text holds.
+/// The links and headings of a Markdown file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outline {
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Vec<LinkDestination>,
     pub(crate) headings: Vec<Heading>,
 }
 
 /// The destination of one link, image or reference definition.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Link {
+pub(crate) struct LinkDestination {
     pub(crate) line: usize,
-    /// Where the destination stands, without angle brackets.
+    /// The byte range of the destination, without angle brackets.
     pub(crate) span: Range<usize>,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Heading {
     pub(crate) level: usize,
 }
 
-/// Reads a text line by line; code, comments and front matter hold neither links nor headings.
+/// Parses Markdown line by line. Links and headings in code, comments and front matter are skipped.
 pub(crate) fn outline(text: &str) -> Outline {
     let mut reader = Reader {
         state: State::Text,
@@ -33,6 +33,7 @@ pub(crate) fn outline(text: &str) -> Outline {
     let mut start = 0;
     for (index, line) in text.split_inclusive('\n').enumerate() {
         let content = line.trim_end_matches(['\n', '\r']);
+        // Only the first line can open front matter; later, `---` is a rule or underlines a heading.
         if index == 0 && content == "---" {
             reader.state = State::FrontMatter;
         } else {
@@ -117,6 +118,7 @@ impl<'t> Reader<'t> {
     fn inline(&mut self, line: &str, from: usize, number: usize, start: usize) {
         let mut offset = from;
         while let Some(rest) = line.get(offset..).filter(|rest| !rest.is_empty()) {
+            // An escaped character opens nothing, so the character after the backslash is skipped too.
             if let Some(escaped) = rest.strip_prefix('\\') {
                 offset += 1 + escaped.chars().next().map_or(0, char::len_utf8);
             } else if rest.starts_with("<!--") {
@@ -148,7 +150,7 @@ impl<'t> Reader<'t> {
         let end = span.end;
         if !span.is_empty() {
             let span = start + span.start..start + span.end;
-            self.acc.links.push(Link { line: number, span });
+            self.acc.links.push(LinkDestination { line: number, span });
         }
         end
     }
@@ -170,6 +172,7 @@ fn heading_level(line: &str) -> Option<usize> {
     let (indent, line) = (line.len() - line.trim_start().len(), line.trim_start());
     let rest = line.trim_start_matches('#');
     let level = line.len() - rest.len();
+    // Four blanks of indentation make a code block.
     let is_heading = indent < 4
         && (1..=6).contains(&level)
         && (rest.is_empty() || rest.starts_with([' ', '\t']));
@@ -196,7 +199,7 @@ fn is_paragraph(line: &str) -> bool {
     !line.trim().is_empty() && !begins_block && !line.starts_with("    ") && !line.starts_with('\t')
 }
 
-/// Returns where the destination of a reference definition begins; footnotes are none.
+/// Returns the offset of the destination of a reference definition. Footnotes are not reference definitions.
 fn definition(line: &str) -> Option<usize> {
     let trimmed = line.trim_start();
     let indent = line.len() - trimmed.len();

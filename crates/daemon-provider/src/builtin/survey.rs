@@ -1,22 +1,22 @@
-//! What a worktree holds, and what is wrong with its Markdown.
+//! The paths of a worktree, and the faults in its Markdown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::finding::{Finding, Verdict};
+use super::finding::{Finding, Repair};
 use super::markdown::{Heading, outline};
 use super::target::Target;
 
-/// More entries than this are not looked at.
+/// The most entries that are listed.
 const MOST_ENTRIES: usize = 100_000;
-/// A longer file is not read.
+/// The largest file that is read, in bytes.
 const LARGEST_FILE: u64 = 1 << 20;
 
 /// The paths of a worktree, from its root, with `/` between their parts.
 #[derive(Debug, Default)]
-pub(crate) struct Survey {
+pub(crate) struct WorktreeSurvey {
     root: PathBuf,
     files: BTreeSet<String>,
     directories: BTreeSet<String>,
@@ -31,13 +31,13 @@ pub(crate) struct Survey {
 
 /// One Markdown file with what was found in it.
 #[derive(Debug)]
-pub(crate) struct Checked {
+pub(crate) struct CheckedMarkdown {
     pub(crate) findings: Vec<Finding>,
     /// The text with every repairable link repaired, if there is one.
     pub(crate) repaired: Option<String>,
 }
 
-impl Survey {
+impl WorktreeSurvey {
     /// Lists a worktree without following a symbolic link.
     pub(crate) fn take(
         root: &Path,
@@ -81,7 +81,7 @@ impl Survey {
                     self.is_cut_short = true;
                     return Ok(());
                 }
-                // A name that is not text can be in no link of a text.
+                // A link is UTF-8, so it cannot contain a name that is not.
                 let Ok(name) = entry.file_name().into_string() else {
                     continue;
                 };
@@ -90,6 +90,7 @@ impl Survey {
                 if path == ".git" {
                     continue;
                 }
+                // `file_type` does not follow symbolic links, which could lead out of the worktree or into a cycle.
                 if entry.file_type()?.is_dir() {
                     self.directories.insert(path.clone());
                     pending.push(path);
@@ -115,8 +116,9 @@ impl Survey {
     }
 
     /// Checks one Markdown file; `None` for what is no text file of a sensible size.
-    pub(crate) fn check(&self, file: &str) -> io::Result<Option<Checked>> {
+    pub(crate) fn check(&self, file: &str) -> io::Result<Option<CheckedMarkdown>> {
         let path = self.path(file);
+        // A symbolic link is not read: its target may be outside the worktree.
         let metadata = fs::symlink_metadata(&path)?;
         if !metadata.is_file() || metadata.len() > LARGEST_FILE {
             return Ok(None);
@@ -126,7 +128,7 @@ impl Survey {
             .map(|text| self.check_text(file, &text)))
     }
 
-    fn check_text(&self, file: &str, text: &str) -> Checked {
+    fn check_text(&self, file: &str, text: &str) -> CheckedMarkdown {
         let outline = outline(text);
         let mut findings = Vec::new();
         let mut repaired = String::with_capacity(text.len());
@@ -139,17 +141,17 @@ impl Survey {
             if self.exists(&target.path) || !self.is_asked_about(file, &target.path) {
                 continue;
             }
-            let verdict = match &*self.candidates(file, written, &target.path) {
-                [] => Verdict::Vanished,
-                [path] if is_protected(file) => Verdict::Protected { path: path.clone() },
+            let repair = match &*self.candidates(file, written, &target.path) {
+                [] => Repair::Vanished,
+                [path] if is_protected(file) => Repair::Protected { path: path.clone() },
                 [path] => {
                     let link_text = target.rewritten(file, path);
                     repaired.push_str(&text[copied..link.span.start]);
                     repaired.push_str(&link_text);
                     copied = link.span.end;
-                    Verdict::Repairable { link: link_text }
+                    Repair::Repairable { link: link_text }
                 }
-                paths => Verdict::Ambiguous {
+                paths => Repair::Ambiguous {
                     paths: paths.to_vec(),
                 },
             };
@@ -158,7 +160,7 @@ impl Survey {
                 file: file.to_owned(),
                 line: link.line,
                 written,
-                verdict,
+                repair,
             });
         }
         if self.named.is_empty() || self.named.contains(file) {
@@ -166,7 +168,7 @@ impl Survey {
         }
         findings.sort_by_key(Finding::line);
         repaired.push_str(&text[copied..]);
-        Checked {
+        CheckedMarkdown {
             findings,
             repaired: (copied > 0).then_some(repaired),
         }
@@ -178,6 +180,7 @@ impl Survey {
 
     /// Whether the trigger is about this link: about its file, or about what it points to.
     fn is_asked_about(&self, file: &str, target: &str) -> bool {
+        // After `a.md` moved, the broken links are in other files, which did not change.
         self.named.is_empty() || self.named.contains(file) || self.named.contains(target)
     }
 
@@ -193,6 +196,7 @@ impl Survey {
             let path = Target::parse(before, written)?.path;
             self.files.contains(&path).then_some(path)
         };
+        // A recorded move is certain. The same name elsewhere is only a guess, which repairs only if it is the one candidate.
         if let Some(path) = moved.or_else(as_before) {
             return vec![path];
         }
@@ -203,6 +207,7 @@ impl Survey {
 
 /// Whether no output may change this file.
 fn is_protected(file: &str) -> bool {
+    // A change of these files is refused as an output, and one of them would have the whole branch refused.
     file.starts_with(".agents/") || file.starts_with(".github/workflows/")
 }
 

@@ -1,8 +1,8 @@
-//! Where a link points, and how to write a link that points elsewhere.
+//! The target of a relative link, and the link to another target.
 
 use std::fmt::Write as _;
 
-/// A relative link, taken apart.
+/// The parts of a relative link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     /// The path from the root of the worktree, `/` between its parts.
@@ -18,6 +18,7 @@ impl Target {
     pub(crate) fn parse(file: &str, destination: &str) -> Option<Self> {
         let end = destination.find(['#', '?']).unwrap_or(destination.len());
         let (path, suffix) = destination.split_at(end);
+        // A colon in the first segment makes it a scheme, as in `mailto:`.
         let scheme = path
             .split('/')
             .next()
@@ -34,7 +35,7 @@ impl Target {
         })
     }
 
-    /// Writes this link anew, as it must stand in `file` to point to `path`.
+    /// Returns this link as it must be written in `file` to point to `path`.
     pub(crate) fn rewritten(&self, file: &str, path: &str) -> String {
         let mut from: Vec<&str> = file.split('/').collect();
         from.pop();
@@ -69,7 +70,7 @@ fn joined(directory: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Resolves `%NN`; `None` if what comes out is no text.
+/// Decodes `%NN`. Returns `None` if the result is not UTF-8.
 fn decoded(path: &str) -> Option<String> {
     let mut pieces = path.split('%');
     let mut acc = pieces.next().unwrap_or_default().as_bytes().to_vec();
@@ -77,11 +78,13 @@ fn decoded(path: &str) -> Option<String> {
         let byte = piece
             .get(..2)
             .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        // `from_str_radix` accepts a sign, which percent-encoding does not.
         match byte.filter(|_| !piece.starts_with('+')) {
             Some(byte) => {
                 acc.push(byte);
                 acc.extend_from_slice(&piece.as_bytes()[2..]);
             }
+            // A `%` without two hexadecimal digits is an ordinary character.
             None => {
                 acc.push(b'%');
                 acc.extend_from_slice(piece.as_bytes());
@@ -93,7 +96,7 @@ fn decoded(path: &str) -> Option<String> {
         .filter(|path| !path.contains('\0'))
 }
 
-/// Escapes what would end the destination or be read as something else.
+/// Escapes characters that would end the destination or change its meaning.
 fn encoded(path: &str) -> String {
     let mut acc = String::with_capacity(path.len());
     for char in path.chars() {

@@ -16,7 +16,7 @@ fn plant(root: &Path, tree: &str) {
 }
 
 fn harvest(root: &Path) -> BTreeMap<String, String> {
-    let survey = Survey::take(root, &[], &[]).unwrap();
+    let survey = WorktreeSurvey::take(root, &[], &[]).unwrap();
     let text = |file: String| (file.clone(), fs::read_to_string(root.join(&file)).unwrap());
     survey.markdown().into_iter().map(text).collect()
 }
@@ -27,16 +27,16 @@ fn run(provider: Builtin, request: RunRequest) -> String {
         .unwrap();
     runtime.block_on(async {
         let mut run = provider.start(request).await.unwrap();
-        let mut said = Vec::new();
+        let mut printed = Vec::new();
         loop {
             match run.next().await.unwrap().unwrap() {
-                RunEvent::Output { text, .. } => said.push(text),
+                RunEvent::Output { text, .. } => printed.push(text),
                 RunEvent::Terminal {
                     outcome: Outcome::Done,
                     text,
                 } => {
-                    let told: Vec<&str> = text.lines().skip(2).collect();
-                    assert_eq!(said, told, "the result tells what the run said");
+                    let lines: Vec<&str> = text.lines().skip(2).collect();
+                    assert_eq!(printed, lines, "the result repeats the printed lines");
                     return text + "\n";
                 }
                 event => panic!("unexpected {event:?}"),
@@ -113,8 +113,8 @@ fn links_with_one_candidate_are_repaired_and_the_rest_is_left() {
 }
 
 #[test]
-fn nothing_is_changed_without_the_wish_and_the_permission() {
-    let told = || {
+fn nothing_is_changed_without_repair_mode_and_permission() {
+    let report = || {
         expect![[r#"
             builtin: no model ran; routines were not interpreted
             0 links repaired, 5 links left for a human, 1 heading skips a level
@@ -126,9 +126,12 @@ fn nothing_is_changed_without_the_wish_and_the_permission() {
             docs/index.md:1: `old/twin.md`: can mean a/twin.md, b/twin.md
         "#]]
     };
-    assert_eq!(check(Builtin::reporting(), |_| {}, told()), untouched());
+    assert_eq!(check(Builtin::reporting(), |_| {}, report()), untouched());
     let read_only = |request: &mut RunRequest| request.permissions = Permissions::Read;
-    assert_eq!(check(Builtin::repairing(), read_only, told()), untouched());
+    assert_eq!(
+        check(Builtin::repairing(), read_only, report()),
+        untouched()
+    );
 }
 
 #[test]
@@ -221,7 +224,7 @@ impl crate::conformance::Fixture for Worktrees {
         let root = match behaviour {
             Behaviour::Done => self.0.path().to_owned(),
             Behaviour::Hangs => self.0.path().join("many"),
-            // It fails at nothing but files, which it cannot provoke by itself.
+            // Only file errors make it fail, and a script cannot cause one.
             _ => return None,
         };
         Some((Box::new(Builtin::reporting()), request(&root)))

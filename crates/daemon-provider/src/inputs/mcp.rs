@@ -1,4 +1,4 @@
-//! Registrations of MCP servers for one run.
+//! MCP servers that a caller registers for one run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
@@ -9,51 +9,52 @@ use serde_json::{Map, Value};
 use super::{Fault, scalar, url};
 use crate::redact::{REDACTED, Redactor, arguments, secret_arguments};
 
-/// The most servers of one task.
+/// The most servers that one task may register.
 pub const MAX_MCP: usize = 16;
-/// The longest name of a server.
+/// The longest name of a server, in bytes.
 const MAX_NAME: usize = 64;
 
 /// An MCP server that one run may use.
 ///
-/// Its values may be secrets, so that it is neither printed nor serialised as it is: [`render_mcp`] shows it.
+/// Its values may be secrets, so it implements neither `Display` nor `Serialize`; [`render_mcp`] formats it without them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct McpRegistration {
-    /// Its name: letters, digits, `_` and `-`, at most 64.
+    /// The name: 1 to 64 letters, digits, `_` and `-`.
     pub name: String,
-    /// How it is reached.
+    /// The transport and its parameters.
     pub server: McpServer,
 }
 
-/// How an MCP server is reached.
+/// The transport of an MCP server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum McpServer {
-    /// As a child process that is talked to over its standard input and output.
+    /// A child process with the protocol on standard input and output.
     Stdio {
-        /// The program.
+        /// The program, as a name or a path.
         command: String,
-        /// Its arguments.
+        /// The arguments of the program.
         args: Vec<String>,
-        /// Its environment.
+        /// Variables that are added to the environment; values may be secrets.
         env: BTreeMap<String, String>,
     },
-    /// Over HTTP.
+    /// A server on HTTP.
     Http {
-        /// Its address.
+        /// The URL; its user and query may be secrets.
         url: String,
-        /// What every request carries.
+        /// Headers of every request; values may be secrets.
         headers: BTreeMap<String, String>,
     },
 }
 
 impl fmt::Debug for McpRegistration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A derived `Debug` would print the secrets in logs and test failures.
         f.write_str(&rendered(self))
     }
 }
 
 impl McpRegistration {
-    /// Returns the values that must not be kept or told.
+    /// Returns the values that must not be stored, logged or published.
     pub fn secrets(&self) -> Vec<String> {
         match &self.server {
             McpServer::Stdio { args, env, .. } => {
@@ -69,7 +70,7 @@ impl McpRegistration {
         }
     }
 
-    /// Returns the indexes of the arguments that hold a secret, of whichever field.
+    /// Returns the indexes of the arguments that contain a secret of any field.
     pub fn secret_args(&self) -> Vec<usize> {
         let McpServer::Stdio { args, .. } = &self.server else {
             return Vec::new();
@@ -87,7 +88,7 @@ impl McpRegistration {
         (0..texts.len()).filter(is_secret).collect()
     }
 
-    /// Reports whether its address holds a secret.
+    /// Returns whether the URL contains a secret.
     pub fn has_secret_address(&self) -> bool {
         match &self.server {
             McpServer::Stdio { .. } => false,
@@ -98,11 +99,12 @@ impl McpRegistration {
     }
 }
 
-/// Reads the registrations of one task.
+/// Parses the MCP servers of one task.
 ///
 /// # Errors
-/// Every registration that is none, with the first thing that is wrong with it.
+/// Returns a fault for each invalid registration: the first one in it.
 pub fn mcp(values: &[Value]) -> Result<Vec<McpRegistration>, Vec<Fault>> {
+    // All faults are collected, so that a caller repairs them in one go.
     let mut names = BTreeSet::new();
     let (mut servers, mut faults) = (Vec::new(), Vec::new());
     if values.len() > MAX_MCP {
@@ -163,10 +165,11 @@ fn mistyped(field: &str) -> String {
     format!("{field} has the wrong type")
 }
 
-/// Takes a text; one that is blank is not there.
+/// Removes a string member; a blank string counts as missing.
 fn text<'v>(members: &'v Map<String, Value>, field: &str) -> Result<Option<&'v str>, String> {
     match members.get(field) {
         None | Some(Value::Null) => Ok(None),
+        // A command line and an environment cannot contain a NUL byte.
         Some(Value::String(text)) if text.contains('\0') => Err(mistyped(field)),
         Some(Value::String(text)) => Ok(Some(text.as_str()).filter(|text| !text.trim().is_empty())),
         Some(_) => Err(mistyped(field)),
@@ -228,10 +231,11 @@ fn is_header(name: &str, value: &str) -> bool {
     let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     !name.is_empty()
         && name.chars().all(is_token)
+        // A line break in a value would add a header.
         && !value.contains(|c: char| c.is_control() && c != '\t')
 }
 
-/// Writes the registrations as YAML, for the run to read, without their secrets.
+/// Formats the registrations as YAML for a prompt, without their secrets.
 pub fn render_mcp(servers: &[McpRegistration]) -> String {
     servers.iter().map(rendered).collect()
 }
@@ -265,7 +269,7 @@ fn rendered(registration: &McpRegistration) -> String {
             put_names(&mut acc, "headers", headers);
         }
     }
-    // A secret that is given in one field may stand in another too.
+    // A secret of one field may also occur in another.
     Redactor::of(registration.secrets()).text(&acc).into_owned()
 }
 

@@ -1,4 +1,4 @@
-//! Presets: named choices of model and provider, which the home keeps.
+//! Presets: named choices of an API and a model, stored in the home.
 
 use std::fs;
 use std::io;
@@ -8,31 +8,32 @@ use serde::Deserialize;
 
 use super::Fault;
 
-/// The longest name of a preset.
+/// The longest name of a preset, in bytes.
 const MAX_NAME: usize = 64;
 
-/// A named choice of model API and model.
+/// A named choice of an API and a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preset {
-    /// Its name.
+    /// The name, which is also the stem of its file.
     pub name: String,
-    /// The kind of the API.
+    /// The kind of the API; it determines the protocol and the default address.
     pub kind: String,
-    /// Where the API is, if not where its kind is.
+    /// The base URL of the API; `None` is the default of its kind.
     pub base_url: Option<String>,
-    /// The model.
+    /// The model, as the API names it.
     pub model: String,
-    /// The variable that holds the key.
+    /// The environment variable that contains the API key.
     pub key_env: Option<String>,
-    /// The file that holds the key.
+    /// The file that contains the API key.
     pub key_file: Option<PathBuf>,
-    /// The groups of tools, if not those of the task.
+    /// The tool groups; `None` is those of the task.
     pub tools: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
+// A misspelt key would otherwise be ignored, and the default used instead.
 #[serde(deny_unknown_fields)]
-struct File {
+struct PresetFile {
     kind: String,
     base_url: Option<String>,
     model: String,
@@ -46,6 +47,7 @@ struct File {
 /// # Errors
 /// If its file cannot be read or is no preset.
 pub fn preset(directory: &Path, name: &str) -> Result<Option<Preset>, Fault> {
+    // The name comes from a caller and becomes a part of a path.
     if !is_name(name) {
         return Ok(None);
     }
@@ -54,7 +56,7 @@ pub fn preset(directory: &Path, name: &str) -> Result<Option<Preset>, Fault> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Fault::new("preset", format!("cannot be read: {error}"))),
     };
-    let file: File = toml::from_str(&text)
+    let file: PresetFile = toml::from_str(&text)
         .map_err(|error| Fault::new("preset", format!("invalid: {}", error.message())))?;
     Ok(Some(Preset {
         name: name.to_owned(),
@@ -67,7 +69,7 @@ pub fn preset(directory: &Path, name: &str) -> Result<Option<Preset>, Fault> {
     }))
 }
 
-/// Reports whether a text is a name in a home: lower-case letters, digits and hyphens, a hyphen not first.
+/// Returns whether a string is a valid name: lower-case letters, digits and hyphens, not starting with a hyphen.
 fn is_name(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !text.is_empty()

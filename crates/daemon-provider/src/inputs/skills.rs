@@ -1,4 +1,4 @@
-//! Skills: workflows that a caller selects for one run.
+//! Skills that a caller selects for one run.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,28 +8,27 @@ use daemon_spec::{DocumentNode, NodeValue, Shape, YamlDocument, quoted};
 
 use super::{Fault, scalar};
 
-/// The most skills of one task.
+/// The most skills that one task may select.
 pub const MAX_SKILLS: usize = 32;
-/// The largest file whose front matter is read.
+/// The largest skill file, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 const FILE: &str = "SKILL.md";
 
-/// A skill, as a run is told of it; it reads the rest itself.
+/// The front matter of a skill, as the prompt lists it. The run reads the file itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// What it is called.
+    /// The name from the front matter.
     pub name: String,
-    /// Its file.
+    /// The absolute path of `SKILL.md`.
     pub location: PathBuf,
-    /// What it is for.
+    /// The description from the front matter.
     pub description: String,
 }
 
-/// Reads the front matter of skills, each given as its directory or its file, relative to `cwd`; one that is given twice
-/// counts once.
+/// Reads the front matter of skills. Each is given as its directory or its file, relative to `cwd`; duplicates are removed.
 ///
 /// # Errors
-/// Every skill that is none, with the first thing that is wrong with it.
+/// Returns a fault for each invalid skill: the first one in it.
 pub fn skills(names: &[String], cwd: Option<&Path>) -> Result<Vec<Skill>, Vec<Fault>> {
     let mut seen = BTreeSet::new();
     let (mut skills, mut faults) = (Vec::new(), Vec::new());
@@ -39,6 +38,7 @@ pub fn skills(names: &[String], cwd: Option<&Path>) -> Result<Vec<Skill>, Vec<Fa
     }
     for (index, name) in names.iter().enumerate() {
         let read = locate(name, cwd).and_then(|location| {
+            // Compared after symbolic links are resolved: a directory and its file name the same skill.
             if !seen.insert(location.clone()) {
                 return Ok(None);
             }
@@ -118,8 +118,9 @@ fn read(location: PathBuf) -> Result<Skill, &'static str> {
     })
 }
 
-/// Returns what stands between the two fences at the top of a file.
+/// Returns the front matter of a file, without its fences.
 fn front_matter(text: &str) -> Option<&str> {
+    // Some editors write a byte order mark, which is no part of the fence.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_fence = |line: &str| line.trim_end() == "---";
     let mut lines = text.split_inclusive('\n');
@@ -134,7 +135,7 @@ fn front_matter(text: &str) -> Option<&str> {
     None
 }
 
-/// Writes the skills as YAML, for the run to read.
+/// Formats the skills as YAML for a prompt.
 pub fn render_skills(skills: &[Skill]) -> String {
     let entries = skills.iter().map(|skill| {
         let location = skill.location.to_string_lossy();

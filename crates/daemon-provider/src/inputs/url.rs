@@ -1,9 +1,9 @@
-//! The parts of an address that hold secrets: what stands before `@`, and the values of the query.
+//! The parts of a URL that may contain secrets: the user information, and the values of the query.
 
 use crate::redact::REDACTED;
 
-/// An address, cut into what is shown and what is not.
-struct Parts<'a> {
+/// A URL, split into public parts and secrets.
+struct UrlParts<'a> {
     /// The scheme with `://`.
     scheme: &'a str,
     user: Option<&'a str>,
@@ -13,7 +13,7 @@ struct Parts<'a> {
     fragment: Option<&'a str>,
 }
 
-fn parts(text: &str) -> Option<Parts<'_>> {
+fn parts(text: &str) -> Option<UrlParts<'_>> {
     let at = text.find("://")? + "://".len();
     let (scheme, rest) = text.split_at(at);
     let (rest, fragment) = match rest.split_once('#') {
@@ -25,11 +25,12 @@ fn parts(text: &str) -> Option<Parts<'_>> {
         None => (rest, None),
     };
     let host_end = rest.find('/').unwrap_or(rest.len());
+    // The last `@` before the path ends the user information, since a password may contain one.
     let (user, place) = match rest.get(..host_end).and_then(|host| host.rfind('@')) {
         Some(at) => (rest.get(..at), rest.get(at + 1..).unwrap_or_default()),
         None => (None, rest),
     };
-    Some(Parts {
+    Some(UrlParts {
         scheme,
         user,
         place,
@@ -38,7 +39,7 @@ fn parts(text: &str) -> Option<Parts<'_>> {
     })
 }
 
-/// Writes an address without its secrets; other texts as they are.
+/// Formats a URL without its secrets. Other strings are returned unchanged.
 pub(crate) fn redacted(text: &str) -> String {
     let Some(parts) = parts(text) else {
         return text.to_owned();
@@ -52,6 +53,7 @@ pub(crate) fn redacted(text: &str) -> String {
         let pairs = query.split('&').map(|pair| match pair.split_once('=') {
             Some((name, _)) => format!("{name}={REDACTED}"),
             None if pair.is_empty() => String::new(),
+            // A query without `=` may itself be a token.
             None => REDACTED.to_owned(),
         });
         acc.push('?');
@@ -63,7 +65,7 @@ pub(crate) fn redacted(text: &str) -> String {
     acc
 }
 
-/// Returns the secrets of an address, as written and with percent-encoding undone.
+/// Returns the secrets of a URL, as written and percent-decoded.
 pub(crate) fn secrets(text: &str) -> Vec<String> {
     let Some(parts) = parts(text) else {
         return Vec::new();
@@ -81,11 +83,12 @@ pub(crate) fn secrets(text: &str) -> Vec<String> {
     });
     let all = users.chain(values).chain(parts.fragment);
     all.filter(|secret| !secret.is_empty())
+        // A server reads the decoded form, and may print it.
         .flat_map(|secret| [secret.to_owned(), decoded(secret)])
         .collect()
 }
 
-/// Undoes percent-encoding, and `+` for a space.
+/// Decodes percent-encoding, and `+` as a space.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

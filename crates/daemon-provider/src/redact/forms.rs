@@ -1,10 +1,10 @@
-//! The byte strings a secret is searched for as.
+//! The byte strings to search for, for one secret.
 
 use super::SHORTEST;
 
-/// The fewest characters of a base64 form that are searched for.
+/// The shortest base64 form that is searched for, in characters.
 const SHORTEST_BASE64: usize = 6;
-/// The fewest bytes of a line, or of a word of a header such as `Bearer …`, that is a secret by itself.
+/// The shortest line, or word of a header such as `Bearer …`, that is searched for separately, in bytes.
 const SHORTEST_PART: usize = 8;
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -22,6 +22,7 @@ pub(super) fn patterns(secret: &str) -> Vec<Vec<u8>> {
     let mut acc = Vec::new();
     for text in texts.filter(|text| text.len() >= SHORTEST) {
         acc.push(text.as_bytes().to_vec());
+        // Base64 encodes groups of three bytes, so the form of a secret depends on the number of bytes before it.
         for alignment in 0..3 {
             for alphabet in [STANDARD, URL_SAFE] {
                 let form = base64(text.as_bytes(), alignment, alphabet);
@@ -32,7 +33,7 @@ pub(super) fn patterns(secret: &str) -> Vec<Vec<u8>> {
     acc
 }
 
-/// Writes the characters of base64 that depend on `bytes` alone, when `alignment` other bytes of their group go before.
+/// Returns the base64 characters that depend only on `bytes`, if `alignment` other bytes precede them in their group of three.
 fn base64(bytes: &[u8], alignment: usize, alphabet: &[u8; 64]) -> Vec<u8> {
     let first = (alignment * 8).div_ceil(6);
     let end = (alignment + bytes.len()) * 8 / 6;

@@ -1,4 +1,4 @@
-//! Secrets in structured values: known by where they stand, whatever they look like.
+//! Secrets in structured values, recognised by their position: the name of their member or option.
 
 use serde_json::{Map, Value};
 
@@ -52,20 +52,21 @@ fn member(redactor: &Redactor, name: &str, value: &Value) -> Value {
     }
 }
 
-/// What an argument says of secrets.
+/// Where an argument contains a secret.
 enum Argument<'a> {
-    /// Nothing.
+    /// The argument contains none.
     Plain,
-    /// It is `--name=value`.
+    /// The argument is `--name=value` with a secret value.
     Assigned { name: &'a str, value: &'a str },
-    /// It is the value of the option before it.
+    /// The whole argument is the value of the secret-named option before it.
     Value,
 }
 
-/// Tells, for each argument, whether it holds a secret.
-fn judged<'a>(texts: &[&'a str]) -> Vec<Argument<'a>> {
+/// Returns for each argument where it contains a secret.
+fn classified<'a>(texts: &[&'a str]) -> Vec<Argument<'a>> {
     let mut is_value = false;
-    let judge = |text: &&'a str| {
+    let classify = |text: &&'a str| {
+        // After `--token`, an argument that begins with a dash is the next option: the value is missing.
         if std::mem::take(&mut is_value) && !text.starts_with('-') {
             return Argument::Value;
         }
@@ -80,13 +81,13 @@ fn judged<'a>(texts: &[&'a str]) -> Vec<Argument<'a>> {
             }
         }
     };
-    texts.iter().map(judge).collect()
+    texts.iter().map(classify).collect()
 }
 
-/// Returns arguments without the values of secret-named options and without what URLs among them hide.
+/// Returns arguments without the values of secret-named options and without the secrets of URLs.
 pub(crate) fn arguments(texts: &[&str]) -> Vec<String> {
-    let shown = judged(texts).into_iter().zip(texts);
-    let shown = shown.map(|(judged, text)| match judged {
+    let shown = classified(texts).into_iter().zip(texts);
+    let shown = shown.map(|(classified, text)| match classified {
         Argument::Plain => url::redacted(text),
         Argument::Assigned { name, .. } => format!("{name}={REDACTED}"),
         Argument::Value => REDACTED.to_owned(),
@@ -94,11 +95,11 @@ pub(crate) fn arguments(texts: &[&str]) -> Vec<String> {
     shown.collect()
 }
 
-/// Returns the secrets that arguments hold, each with the index of its argument.
+/// Returns the secrets in arguments, each with the index of its argument.
 pub(crate) fn secret_arguments(texts: &[&str]) -> Vec<(usize, String)> {
-    let all = judged(texts).into_iter().zip(texts).enumerate();
-    all.flat_map(|(index, (judged, text))| {
-        let found = match judged {
+    let all = classified(texts).into_iter().zip(texts).enumerate();
+    all.flat_map(|(index, (classified, text))| {
+        let found = match classified {
             Argument::Plain => url::secrets(text),
             Argument::Assigned { value, .. } => vec![value.to_owned()],
             Argument::Value => vec![(*text).to_owned()],
@@ -108,7 +109,7 @@ pub(crate) fn secret_arguments(texts: &[&str]) -> Vec<(usize, String)> {
     .collect()
 }
 
-/// Returns the secrets that arguments hold: values of secret-named options, and what addresses among them hide.
+/// Returns the secrets in arguments: the values of secret-named options, and the secrets of URLs.
 ///
 /// ```
 /// use daemon_provider::redact::secrets_of_arguments;

@@ -10,7 +10,7 @@ const WINDOW: usize = 4;
 /// The filter has 2^16 bits: few entries collide, and its 8 KiB stay in the first-level cache.
 const FILTER_BITS: u32 = 16;
 
-/// The known secrets in every form that is searched for.
+/// The known secrets, in each form that is searched for.
 pub(super) struct Known {
     /// Sorted; `+` is replaced by a blank, here and in the text, so that either matches the other.
     patterns: Vec<Vec<u8>>,
@@ -20,12 +20,12 @@ pub(super) struct Known {
     longest: usize,
 }
 
-/// Where the earliest pattern starts that is cut off by the end of the text.
+/// The starts of the earliest patterns that the end of the text cuts off.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Heads {
-    /// Of those with at least one byte.
+    /// The earliest with at least one byte.
     pub(super) any: Option<usize>,
-    /// Of those with at least the requested number of bytes.
+    /// The earliest with at least the requested number of bytes.
     pub(super) long: Option<usize>,
 }
 
@@ -43,7 +43,7 @@ impl Heads {
     }
 }
 
-/// How far patterns match at one place.
+/// The lengths to which patterns match at one position.
 struct Followed {
     /// The length of the longest whole pattern.
     whole: Option<usize>,
@@ -52,7 +52,7 @@ struct Followed {
 }
 
 impl Followed {
-    /// Returns `start` as a head if the matched bytes reach an end of the view.
+    /// Returns `start` as the start of a cut-off pattern if the matched bytes reach an end of the view.
     fn heads(&self, start: usize, view: &View<'_>, least: usize) -> Heads {
         if start + self.n_begun < view.first_end() {
             return Heads::default();
@@ -107,7 +107,7 @@ impl Known {
 
     /// Searches a view; skips the parts that are the same in the view it was made from.
     ///
-    /// Calls `found` with the place of each whole pattern. Returns where patterns start that are cut off by an end of the view;
+    /// Calls `found` with the range of each whole pattern. Returns the starts of patterns that an end of the view cuts off;
     /// a long one has at least `least` bytes.
     pub(super) fn search(
         &self,
@@ -120,6 +120,7 @@ impl Known {
         for starts in view.new_starts(self.longest) {
             let last = bytes.len().min(starts.end + WINDOW - 1);
             let text = bytes.get(starts.start..last).unwrap_or_default();
+            // The filter rejects most positions, so patterns are compared only at the few that remain.
             let mut from = 0;
             while let Some(n) = self.filter.next(text, from) {
                 from = n + 1;
@@ -131,7 +132,7 @@ impl Known {
                 acc.add(followed.heads(start, view, least));
             }
         }
-        // Too close to an end for the filter, which needs four bytes.
+        // The filter compares four bytes, so it cannot be used this close to an end.
         for start in view.first_end().saturating_sub(WINDOW - 1)..bytes.len() {
             if self.is_first[usize::from(bytes[start])] {
                 acc.add(self.follow(bytes, start).heads(start, view, least));
@@ -140,7 +141,7 @@ impl Known {
         acc
     }
 
-    /// Matches patterns at `start`, as far as any goes.
+    /// Returns how far patterns match at `start`.
     fn follow(&self, bytes: &[u8], start: usize) -> Followed {
         let rest = bytes.get(start..).unwrap_or_default();
         let mut left = self.patterns.as_slice();

@@ -1,6 +1,6 @@
-//! Names that say that what they name is a secret.
+//! Names whose values are secrets.
 
-/// Last words of names of secrets.
+/// The last words of such names.
 const LAST: [&str; 16] = [
     "token",
     "secret",
@@ -20,7 +20,7 @@ const LAST: [&str; 16] = [
     "pat",
 ];
 
-/// Reports whether the name of a field, an option, a variable or a header says that its value is a secret.
+/// Returns whether the value of a field, option, variable or header with this name is a secret.
 ///
 /// ```
 /// use daemon_provider::redact::is_secret_name;
@@ -33,10 +33,11 @@ pub fn is_secret_name(name: &str) -> bool {
     let Some((last, before)) = words.split_last() else {
         return false;
     };
+    // `key` by itself is also the name of ordinary fields.
     LAST.contains(&last.as_str()) || (last == "key" && !before.is_empty())
 }
 
-/// Splits a name at signs and where capitals begin.
+/// Splits a name into words at punctuation and at capital letters.
 fn words(name: &str) -> Vec<String> {
     let mut acc: Vec<String> = vec![String::new()];
     let mut was_lower = false;

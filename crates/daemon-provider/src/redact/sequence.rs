@@ -1,4 +1,4 @@
-//! Texts that follow one another, each of which is returned at once.
+//! Redaction of successive strings, each of which is returned at once.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,22 +8,22 @@ use daemon_validate::{MAX_KEY_BYTES, ends_in_key_beginning, is_base64, open_key}
 use super::stream::border;
 use super::{Redactor, Seen, merged, views, written};
 
-/// The fewest bytes of a secret's beginning that are taken out at the end of a text: fewer are the end of a word.
+/// The shortest beginning of a secret, in bytes, that is removed at the end of a string. Shorter ones also end ordinary words.
 const SHORTEST_HEAD: usize = 8;
 /// The most bytes kept of a last word that contains the beginning of a token.
 const MAX_WORD: usize = 256;
 /// The bytes kept of any other last word: it may end with a part of such a beginning, also in base64.
 const MAX_BEGINNING: usize = 40;
-/// The most bytes of a text that are searched for the rest of a token from an earlier text.
+/// The most bytes of a string that are searched for the rest of a token from an earlier string.
 const MAX_TOKEN: usize = 8 * 1024;
-/// How many of the newest texts a token is looked for from the beginning of.
+/// The number of newest strings from whose beginning a token is searched.
 const MAX_EDGES: usize = 4;
 
-/// Takes secrets out of texts that follow one another, also those that lie across an edge between two texts.
+/// Removes secrets from successive strings, including secrets that are split between two of them.
 ///
-/// Unlike [`Stream`](super::Stream) it holds nothing back: each text is returned when it comes. Of a secret that is cut at the end of
-/// a text, at most 7 bytes are returned there, and nothing of what follows them in the next. A private key ends with its last line,
-/// in base64 also with the first text that is not base64 alone, at the latest after 16 KiB.
+/// Unlike [`Stream`](super::Stream) it holds nothing back: each string is returned at once, so that a quiet run can be watched. If a
+/// secret is split, the first string shows at most 7 bytes of it, and the next one nothing. A private key ends with its last
+/// line; in base64 it also ends with the first string that contains other characters, and after 16 KiB at the latest.
 ///
 /// ```
 /// use daemon_provider::redact::Redactor;
@@ -35,13 +35,13 @@ const MAX_EDGES: usize = 4;
 #[derive(Debug, Clone)]
 pub struct Sequence {
     redactor: Redactor,
-    /// The end of the texts so far, as far as a secret may have begun there.
+    /// The end of the strings so far, from where a secret may have begun.
     before: String,
-    /// Where the newest texts begin in it.
+    /// The starts of the newest strings in it.
     edges: VecDeque<usize>,
-    /// Where a private key in base64 begins in it whose end has not come.
+    /// The start of an unfinished private key in base64 in it.
     open_key: Option<usize>,
-    /// Whether a long beginning of a known secret is at its end.
+    /// Whether it ends with a long beginning of a known secret.
     has_head: bool,
 }
 
@@ -56,7 +56,7 @@ impl Sequence {
         }
     }
 
-    /// Takes the next text and returns it without secrets.
+    /// Returns the next string without secrets.
     pub fn push(&mut self, text: &str) -> String {
         match text.split_at(self.indentation(text)) {
             ("", text) => self.push_joined(text),
@@ -64,7 +64,7 @@ impl Sequence {
         }
     }
 
-    /// Returns how many blanks a text begins with that only indent a line of base64, which began in an earlier text.
+    /// Returns the number of leading blanks of a string that only indent a line of base64 begun in an earlier string.
     fn indentation(&self, text: &str) -> usize {
         let rest = text.trim_start_matches([' ', '\t']);
         let n_blank = text.len() - rest.len();
@@ -87,7 +87,7 @@ impl Sequence {
         };
         let goes_on = (self.has_head && crosses(&[&self.before, rest].concat()))
             || daemon_validate::may_begin_secret(&self.before);
-        // Another secret may go on, or begin, with the blanks.
+        // Another secret may continue, or begin, with the blanks.
         let is_secret = || {
             let own = self.redactor.known_in(text, 1).covered;
             crosses(&[&self.before, text].concat()) || own.iter().any(|place| place.start < n_blank)
@@ -132,9 +132,9 @@ impl Sequence {
         written(text, merged(covered)).into_owned()
     }
 
-    /// Returns the start of the first token that is a private key in base64 and goes on behind the texts so far.
+    /// Returns the start of the first private key in base64 that continues after the strings so far.
     fn open_key_among(&self, tokens: impl Iterator<Item = Range<usize>>) -> Option<usize> {
-        // A line break, or the first bits of a byte, may come behind it.
+        // A line break, or the first bits of a byte, may follow it.
         let end = self.before.trim_end_matches(['\n', '\r']).len();
         let last = tokens.filter(|place| place.end + 1 >= end);
         let is_open = |start: &usize| {

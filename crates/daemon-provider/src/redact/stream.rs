@@ -1,25 +1,25 @@
-//! A text that comes in pieces.
+//! Redaction of text that arrives in pieces.
 
 use super::{REDACTED, Redactor};
 
-/// How much more than a secret can span is kept behind, so that an escape is never read from its middle.
+/// Bytes that are held back beyond the span of a secret, so that an escape is never read from its middle.
 const MARGIN: usize = 64;
 
-/// Takes secrets out of a text that comes in pieces, wherever it was cut.
+/// Removes secrets from text that arrives in pieces, independent of where the pieces are cut.
 ///
-/// It holds back what may still turn out to be a secret: some 32 KiB, more where a known secret is longer than that takes.
+/// It holds back text that may be a part of a secret: about 32 KiB, or more for longer known secrets.
 ///
 /// ```
 /// use daemon_provider::redact::Redactor;
 ///
 /// let mut stream = Redactor::of(["correct horse".to_owned()]).stream();
-/// let told = [stream.push("the key is correct"), stream.push(" horse."), stream.finish()];
-/// assert_eq!(told.concat(), "the key is <redacted>.");
+/// let shown = [stream.push("the key is correct"), stream.push(" horse."), stream.finish()];
+/// assert_eq!(shown.concat(), "the key is <redacted>.");
 /// ```
 #[derive(Debug, Clone)]
 pub struct Stream {
     redactor: Redactor,
-    /// What is kept behind, then what is not decided yet.
+    /// The context that is kept, then the text that is not decided yet.
     text: String,
     n_decided: usize,
     /// Whether the last decided byte belongs to a secret, for which a mark was written.
@@ -36,7 +36,7 @@ impl Stream {
         }
     }
 
-    /// Takes the next piece and returns what is certain by now.
+    /// Adds a piece and returns the text that is decided.
     pub fn push(&mut self, piece: &str) -> String {
         self.text.push_str(piece);
         let reach = self.redactor.reach();
@@ -52,12 +52,12 @@ impl Stream {
         decided
     }
 
-    /// Returns the rest.
+    /// Ends the text and returns the rest of it.
     pub fn finish(mut self) -> String {
         self.decide(self.text.len())
     }
 
-    /// Decides about the text up to `end`.
+    /// Redacts and returns the text up to `end`.
     fn decide(&mut self, end: usize) -> String {
         let mut acc = String::new();
         let mut at = self.n_decided;
@@ -93,7 +93,7 @@ pub(super) fn border(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// Moves a place back to before the backslashes it stands behind: they would read otherwise without their beginning.
+/// Moves a position back over preceding backslashes: an escape that is cut between them reads differently.
 fn outside_escapes(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     before.trim_end_matches('\\').len()

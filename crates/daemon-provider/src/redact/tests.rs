@@ -56,8 +56,11 @@ fn a_secret_is_taken_out_of_json_inside_json() {
     check(&text, r#"{"k":"<redacted>","l":"<redacted>"}"#);
     for _ in 0..2 {
         text = json!({ "inner": text }).to_string();
-        let told = redactor().text(&text).into_owned();
-        assert!(!told.contains("battery") && !told.contains('b'), "{told}");
+        let shown = redactor().text(&text).into_owned();
+        assert!(
+            !shown.contains("battery") && !shown.contains('b'),
+            "{shown}"
+        );
     }
     check(r#""hunter2\/hunter2""#, r#""<redacted>""#);
     check(r#""h\u0075nter2\u002Fhunter2""#, r#""<redacted>""#);
@@ -176,26 +179,29 @@ fn pieces() -> impl Strategy<Value = (String, Vec<usize>)> {
 #[test]
 fn a_secret_across_an_edge_is_taken_out_of_both_texts() {
     let redactor = Redactor::of(["correct-horse-battery".to_owned()]);
-    let told = |texts: &[&str]| -> Vec<String> {
+    let shown = |texts: &[&str]| -> Vec<String> {
         let mut sequence = redactor.sequence();
         texts.iter().map(|text| sequence.push(text)).collect()
     };
     assert_eq!(
-        told(&["a correct-horse-b", "attery z", "plain"]),
+        shown(&["a correct-horse-b", "attery z", "plain"]),
         ["a <redacted>", "<redacted> z", "plain"]
     );
     // Of a short beginning the rest does not come.
     assert_eq!(
-        told(&["a cor", "rect-horse-battery z"]),
+        shown(&["a cor", "rect-horse-battery z"]),
         ["a cor", "<redacted> z"]
     );
     // Over several edges, and in base64 and JSON.
     assert_eq!(
-        told(&["correct-h", "orse", "-battery!"]),
+        shown(&["correct-h", "orse", "-battery!"]),
         ["<redacted>", "<redacted>", "<redacted>!"]
     );
-    assert_eq!(told(&["Y29ycmVjdC1o", "b3JzZS1iYXR0ZXJ5"])[1], "<redacted>");
-    // A key that nobody knows comes line by line.
+    assert_eq!(
+        shown(&["Y29ycmVjdC1o", "b3JzZS1iYXR0ZXJ5"])[1],
+        "<redacted>"
+    );
+    // An undeclared key arrives line by line.
     let key = [
         "-----BEGIN PRIVATE KEY-----",
         "bm8ga2V5",
@@ -203,18 +209,21 @@ fn a_secret_across_an_edge_is_taken_out_of_both_texts() {
         "after",
     ];
     assert_eq!(
-        told(&key),
+        shown(&key),
         ["<redacted>", "<redacted>", "<redacted>", "after"]
     );
     let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
-    assert_eq!(told(&[&token[..20], &token[20..], "x"])[1], "<redacted>");
-    // It is none behind a word, but a text is no part of the word before it.
-    assert_eq!(told(&["word", &token[..20], &token[20..]])[2], "<redacted>");
+    assert_eq!(shown(&[&token[..20], &token[20..], "x"])[1], "<redacted>");
+    // After a word it is not a token, but a string is not a part of the word before it.
+    assert_eq!(
+        shown(&["word", &token[..20], &token[20..]])[2],
+        "<redacted>"
+    );
     // A token stays one behind a word without a blank.
-    assert_eq!(told(&["word", &token]), ["word", "<redacted>"]);
+    assert_eq!(shown(&["word", &token]), ["word", "<redacted>"]);
 }
 
-/// Texts of few characters, so that escapes, escapes of escapes and parts of secrets meet.
+/// Strings of few characters, so that escapes, escapes of escapes and parts of secrets are adjacent.
 fn dense() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => "[\\\\\\\\%+25uncde0/\" ]{0,24}",
@@ -230,7 +239,7 @@ fn dense_text() -> impl Strategy<Value = String> {
     prop::collection::vec(dense(), 0..8).prop_map(|words| words.concat())
 }
 
-/// Marks each byte of a text that lies in one of the places.
+/// Marks each byte of a string that is in one of the ranges.
 fn marks(places: &[Range<usize>], text: &str) -> Vec<bool> {
     let mut acc = vec![false; text.len()];
     for place in places {
@@ -261,13 +270,13 @@ proptest! {
         let redactor = redactor();
         let mut sequence = redactor.sequence();
         for text in &texts {
-            let told = sequence.push(text);
+            let shown = sequence.push(text);
             let alone = redactor.text(text);
-            // Every part that a text keeps in company it keeps alone.
+            // Every part that a string keeps among others it also keeps by itself.
             let mut rest = &*alone;
-            for part in told.split(REDACTED) {
+            for part in shown.split(REDACTED) {
                 let at = rest.find(part);
-                prop_assert!(at.is_some(), "{part:?} of {told:?} is not in {alone:?}");
+                prop_assert!(at.is_some(), "{part:?} of {shown:?} is not in {alone:?}");
                 rest = &rest[at.unwrap_or(0) + part.len()..];
             }
         }
@@ -281,20 +290,20 @@ proptest! {
     fn a_text_in_pieces_comes_out_as_the_whole_text_does((text, cuts) in pieces()) {
         let redactor = redactor();
         let mut stream = redactor.stream();
-        let mut told = String::new();
+        let mut shown = String::new();
         let (mut rest, mut cuts) = (text.as_str(), cuts.into_iter().cycle());
         while !rest.is_empty() {
             let mut at = cuts.next().unwrap().min(rest.len());
             while !rest.is_char_boundary(at) {
                 at += 1;
             }
-            told.push_str(&stream.push(&rest[..at]));
+            shown.push_str(&stream.push(&rest[..at]));
             rest = &rest[at..];
         }
-        told.push_str(&stream.finish());
-        prop_assert_eq!(&told, &redactor.text(&text));
+        shown.push_str(&stream.finish());
+        prop_assert_eq!(&shown, &redactor.text(&text));
         for secret in SECRETS {
-            prop_assert!(!told.contains(secret));
+            prop_assert!(!shown.contains(secret));
         }
     }
 
@@ -304,30 +313,30 @@ proptest! {
         let secret = secret.trim();
         prop_assume!(secret.len() >= SHORTEST);
         let text = format!("{before}\n{}\n{after}", form(secret, as_));
-        let told = redactor.text(&text).into_owned();
-        prop_assert!(told.contains(REDACTED));
-        prop_assert!(!told.contains(&form(secret, as_)) || REDACTED.contains(secret));
+        let shown = redactor.text(&text).into_owned();
+        prop_assert!(shown.contains(REDACTED));
+        prop_assert!(!shown.contains(&form(secret, as_)) || REDACTED.contains(secret));
     }
 
     #[test]
     fn texts_that_follow_one_another_make_no_secret_together((text, cuts) in pieces()) {
         let mut texts = redactor().sequence();
-        let mut told = String::new();
+        let mut shown = String::new();
         let (mut rest, mut cuts) = (text.as_str(), cuts.into_iter().map(|cut| cut % 40 + 1).cycle());
         while !rest.is_empty() {
             let mut at = cuts.next().unwrap().min(rest.len());
             while !rest.is_char_boundary(at) {
                 at += 1;
             }
-            told.push_str(&texts.push(&rest[..at]));
+            shown.push_str(&texts.push(&rest[..at]));
             rest = &rest[at..];
         }
         for secret in SECRETS {
             for as_ in 0..5 {
-                prop_assert!(!told.contains(&form(secret, as_)), "{}", told);
+                prop_assert!(!shown.contains(&form(secret, as_)), "{}", shown);
             }
         }
         let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
-        prop_assert!(!told.contains(&token), "{}", told);
+        prop_assert!(!shown.contains(&token), "{}", shown);
     }
 }

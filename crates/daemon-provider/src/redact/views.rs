@@ -1,4 +1,4 @@
-//! A text as others read it: with its escapes undone, and with lines of base64 joined.
+//! Views of a string with its escapes undone and its lines of base64 joined.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,14 +6,14 @@ use std::ops::Range;
 use daemon_validate::is_base64;
 use memchr::{memchr_iter, memchr2, memchr2_iter};
 
-/// How many levels of JSON inside JSON are undone.
+/// The levels of JSON inside JSON that are undone.
 const JSON_LEVELS: usize = 3;
-/// How many times percent-encoding is undone.
+/// The levels of percent-encoding that are undone.
 const PERCENT_LEVELS: usize = 2;
-/// The longest escape of a character, and so the most bytes of a cut-off escape at the end of a text.
+/// The longest escape of a character, and so the most bytes of a cut-off escape at the end of a string.
 const LONGEST_ESCAPE: usize = 12;
 
-/// The bytes of a text after undoing escapes, and the place of each in the text.
+/// The bytes of a string after undoing escapes, and the position of each in the string.
 #[derive(Debug)]
 pub(super) struct View<'t> {
     bytes: Cow<'t, [u8]>,
@@ -148,7 +148,7 @@ impl<'t> View<'t> {
     }
 
     /// Leaves out line breaks, with the indentation of the next line, between characters of base64, and where the text ends
-    /// with one; returns `None` if there are none.
+    /// with one; returns `None` if there is no such line break.
     fn joined(&self) -> Option<View<'static>> {
         if !self.has_breaks {
             return None;
@@ -302,7 +302,7 @@ pub(super) fn each(text: &str, mut see: impl FnMut(&View<'_>)) {
     }
 }
 
-/// Reports whether the last bytes of a text may be the first part of an escape, or of one within another.
+/// Returns whether the last bytes of a string may be the first part of an escape, or of one within another.
 fn may_be_torn(end: &[u8]) -> bool {
     match end {
         [b'\\'] | [b'\\', b'u' | b'\\', ..] => true,

@@ -23,14 +23,14 @@ struct Scripts;
 #[async_trait]
 impl Fixture for Scripts {
     async fn prepare(&self, behaviour: Behaviour) -> Option<(Box<dyn Provider>, RunRequest)> {
-        let line = || Step::Event(RunEvent::output("here"));
+        let line = || ScriptStep::Event(RunEvent::output("here"));
         let script = match behaviour {
             Behaviour::Done => Script::new([
                 line(),
-                Step::Event(RunEvent::terminal(Outcome::Done, "fixed")),
+                ScriptStep::Event(RunEvent::terminal(Outcome::Done, "fixed")),
             ]),
             Behaviour::Fails => Script::failed(Failure::new(FailureKind::Provider, "quota")),
-            Behaviour::Hangs => Script::new([line(), Step::Hang]),
+            Behaviour::Hangs => Script::new([line(), ScriptStep::Hang]),
             Behaviour::CannotStart => return Some((Box::new(Scripted::default()), request())),
         };
         Some((Box::new(Scripted::new([script])), request()))
@@ -73,7 +73,10 @@ fn a_failing_step_ends_the_run() {
         Ok(None),
     ];
     assert_eq!(
-        block_on(events(Script::new([Step::Fail(error), Step::Hang]))),
+        block_on(events(Script::new([
+            ScriptStep::Fail(error),
+            ScriptStep::Hang
+        ]))),
         expected
     );
 }
@@ -85,9 +88,9 @@ fn what_is_not_granted_is_denied_and_the_script_goes_on() {
         detail: "not allowed: this run has no grants".to_owned(),
     };
     let script = Script::new([
-        Step::Propose(Value::Null),
-        Step::SetState("key".to_owned(), Value::Null),
-        Step::Event(RunEvent::terminal(Outcome::Done, "")),
+        ScriptStep::Propose(Value::Null),
+        ScriptStep::SetState("key".to_owned(), Value::Null),
+        ScriptStep::Event(RunEvent::terminal(Outcome::Done, "")),
     ]);
     let expected = [
         Ok(Some(denied("propose_output"))),
@@ -101,7 +104,7 @@ fn what_is_not_granted_is_denied_and_the_script_goes_on() {
 #[test]
 fn a_dropped_future_loses_no_event() {
     block_on(async {
-        let script = Script::new([Step::Event(RunEvent::output("one")), Step::Hang]);
+        let script = Script::new([ScriptStep::Event(RunEvent::output("one")), ScriptStep::Hang]);
         let mut run = Scripted::new([script]).start(request()).await.unwrap();
         assert_eq!(run.next().await.unwrap(), Some(RunEvent::output("one")));
         for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! What a run whose owner died had come to.
+//! The progress of a run whose owner died.
 
 use std::fs;
 
@@ -8,16 +8,16 @@ use crate::document::Document;
 use crate::folder::Folder;
 use crate::hash::sha256;
 
-/// How far an orphaned run had come.
+/// The progress of an orphaned run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Orphan {
-    /// Its provider had ended well, its whole text was stored, and nobody was stopping it.
+    /// The provider reported success, its whole text is stored, and no stop had begun.
     WasDone { text: String },
-    /// Anything else.
+    /// The run had not ended.
     WasCutOff,
 }
 
-/// The mark of a provider's end is among the last lines: only output of a process that stayed can follow it.
+/// Bytes of the log that are searched for `provider_terminal`. Only output of a process that did not exit can follow it.
 const TAIL: u64 = 64 << 10;
 
 impl Orphan {
@@ -29,13 +29,15 @@ impl Orphan {
             .find(|row| row.get("event").and_then(Value::as_str) == Some("provider_terminal"));
         let is_done =
             end.is_some_and(|row| row.get("outcome").and_then(Value::as_str) == Some("done"));
+        // No writer saw whether the stop took hold. An attempt that is tried again is better than one that
+        // counts as stopped and may have continued.
         if !is_done || document.cli_termination.is_some() {
             return Self::WasCutOff;
         }
         let stored = end
             .and_then(|row| row.get("result_sha256"))
             .and_then(Value::as_str);
-        // A text that cannot be read matches no hash, as it should.
+        // An unreadable result becomes an empty string, which matches no stored hash.
         let text = fs::read_to_string(folder.result()).unwrap_or_default();
         let matches = match stored {
             Some(hash) => sha256(text.as_bytes()) == hash,

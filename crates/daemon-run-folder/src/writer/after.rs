@@ -1,4 +1,4 @@
-//! What happens to a run beside its own course: messages it is sent, and the publication of its end.
+//! Follow-up messages, and the publication of the end of a run.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::log::LogEvent;
 use crate::time::second;
 
 impl Writer {
-    /// Records that the run is sent a message; returns the message's number, counted from 1.
+    /// Records a message to the run before it is sent, and returns its number, from 1.
     ///
     /// # Errors
-    /// A file could not be written; so for every method here.
+    /// A file could not be written. The same holds for every method of this file.
     pub fn ask_started(&mut self, now: Timestamp) -> Result<u32, FolderError> {
         let last = self.document.followups.last().map_or(0, |last| last.n);
         let n = last.saturating_add(1);
@@ -30,14 +30,14 @@ impl Writer {
             error: None,
         });
         let written = self.write(Durability::Synced, now);
-        // What is not on the disk was not sent.
+        // The caller sends only messages that are on the disk, so this one counts as not sent.
         written.inspect_err(|_| drop(self.document.followups.pop()))?;
         Ok(n)
     }
 
-    /// Records what became of a message: the reply, or why there is none. The state of the run stays what it is.
+    /// Records the reply to a message, or the state and error of one without a reply. The state of the run does not change.
     ///
-    /// After an error the message has no end yet, and the call can be repeated.
+    /// After an error the message has no recorded end, and the call may be repeated.
     pub fn ask_ended(
         &mut self,
         n: u32,
@@ -57,7 +57,7 @@ impl Writer {
             .inspect_err(|_| self.document = before)
     }
 
-    /// Ends a message to a run whose folder is gone: the end is in [`Writer::document`] alone.
+    /// Ends a message to a run whose folder was deleted. The end is only in [`Writer::document`].
     pub fn ask_ended_unrecorded(
         &mut self,
         n: u32,
@@ -90,7 +90,7 @@ impl Writer {
         }
     }
 
-    /// Writes the end of a message that the document holds; the line of the log first, once.
+    /// Writes the end of a message from the document. The log line comes first, and only once over repeated calls.
     fn write_ask_end(
         &mut self,
         n: u32,
@@ -106,14 +106,14 @@ impl Writer {
         self.write(Durability::Synced, now)
     }
 
-    /// Records under which number the end of the run was published.
+    /// Records the sequence number under which the end of the run was published.
     pub fn published(&mut self, seq: u64, now: Timestamp) -> Result<(), FolderError> {
         self.document.terminal_notified = true;
         self.document.notified_seq = Some(seq);
         self.write(Durability::Synced, now)
     }
 
-    /// Removes the folder of a run that was made and must not start.
+    /// Removes the folder of a run that must not start.
     pub fn discard(self) -> Result<(), FolderError> {
         let path = self.folder.path();
         std::fs::remove_dir_all(path).map_err(failed(Action::Remove, path))

@@ -1,4 +1,4 @@
-//! What happens between the start and the end of a run.
+//! Events between the start and the end of a run.
 
 use daemon_lifecycle::{Exit, OutputStream, StopReason, ToolStatus};
 use jiff::Timestamp;
@@ -7,18 +7,21 @@ use serde_json::Value;
 use super::Writer;
 use crate::disk::{Durability, FolderError, Lines};
 use crate::document::{Child, CliTokens, Dropped, Termination, Tokens};
-use crate::log::{ChatRow, LedgerRow, LogEvent, Row, Speaker, cut, marked, tail};
+use crate::log::{ChatRow, EventLine, LedgerRow, LogEvent, Speaker, cut, marked, tail};
 use crate::time::{elapsed, format, second};
 
+/// Characters of a tool's arguments in the event log.
 const ARGS_PREVIEW: usize = 500;
+/// Characters of an output line in the event log.
 const OUTPUT_TEXT: usize = 4000;
+/// Characters of the last output line in the document.
 const LAST_OUTPUT: usize = 1000;
 
 impl Writer {
-    /// Records the process that executes the run. `argv` must hold no secret.
+    /// Records the child process. `argv` must contain no secret.
     ///
     /// # Errors
-    /// A file could not be written; so for every method here.
+    /// A file could not be written. The same holds for every method of this file.
     pub fn spawned(
         &mut self,
         child: Child,
@@ -30,15 +33,15 @@ impl Writer {
         if let Some(options) = self.options.take() {
             self.document.backend_options = Some(options);
         }
-        // At once, so that a boot after a crash of the host finds the child; not synced, since no child survives a crash of
-        // the machine.
+        // Written at once, so that the next host finds the child after a crash of this one. Not synced: no child survives a
+        // crash of the machine.
         self.write(Durability::Unsynced, now)
     }
 
-    /// Records that the process was reaped and its whole tree is dead.
+    /// Records the exit status of the child, after it was reaped and its whole process tree is dead.
     pub fn exited(&mut self, exit: Exit, now: Timestamp) -> Result<(), FolderError> {
         self.document.child = None;
-        // A process that came after the end answered a message; how the run's own one ended stays.
+        // After the end, a child answers a follow-up. The exit status of the run's own child stays.
         if self.has_ended() {
             return self.progress(now);
         }
@@ -56,7 +59,7 @@ impl Writer {
         self.progress(now)
     }
 
-    /// Records the provider's own session; the first one stays.
+    /// Records the provider's session. Later sessions are ignored.
     pub fn session(&mut self, id: &str, now: Timestamp) -> Result<(), FolderError> {
         let slot = match self.document.backend.as_str() {
             "claude" => &mut self.document.claude_session_id,
@@ -68,10 +71,11 @@ impl Writer {
             return Ok(());
         }
         *slot = Some(id.to_owned());
+        // Synced: without its session, a run that ended cannot answer a follow-up.
         self.write(Durability::Synced, now)
     }
 
-    /// Records a line of output; a blank one is skipped. `truncation` tells whether the line was longer than `text`.
+    /// Records a line of output; a blank line is skipped. `truncation` says whether the line was longer than `text`.
     pub fn output(
         &mut self,
         stream: OutputStream,
@@ -95,14 +99,14 @@ impl Writer {
         let logs = self.logs();
         let gone = self
             .outputs
-            .append(&logs, &mut self.events, &Row::new(&event, now))?;
+            .append(&logs, &mut self.events, &EventLine::new(&event, now))?;
         self.document.last_output = Some(tail(text, LAST_OUTPUT).to_owned());
         self.document.last_output_at = Some(second(now));
         self.add_dropped(gone);
         self.progress(now)
     }
 
-    /// Records output that was not kept.
+    /// Adds to the amount of output that was not kept.
     pub fn dropped(&mut self, dropped: Dropped, now: Timestamp) -> Result<(), FolderError> {
         self.add_dropped(dropped);
         self.progress(now)
@@ -113,7 +117,7 @@ impl Writer {
         self.document.dropped.bytes += dropped.bytes;
     }
 
-    /// Records that the use of a tool began.
+    /// Records the start of a tool call.
     pub fn tool_start(
         &mut self,
         name: &str,
@@ -135,7 +139,7 @@ impl Writer {
         self.progress(now)
     }
 
-    /// Records that the use of a tool ended.
+    /// Records the end of a tool call.
     pub fn tool_end(
         &mut self,
         name: &str,
@@ -154,14 +158,14 @@ impl Writer {
         self.progress(now)
     }
 
-    /// Records that a turn of the conversation with a model began.
+    /// Records the start of a turn of the conversation with a model.
     pub fn turn(&mut self, turn: u32, now: Timestamp) -> Result<(), FolderError> {
         self.document.turn = turn;
         self.document.current_tool = None;
         self.progress(now)
     }
 
-    /// Records a message of the conversation with a model.
+    /// Appends a message to the transcript.
     pub fn message(
         &mut self,
         speaker: Speaker,
@@ -173,7 +177,7 @@ impl Writer {
         Lines::open(path)?.append(&row).map(|_| ())
     }
 
-    /// Records what one call of a model used, in the run's ledger and in that of the home.
+    /// Records the usage of one model call in the ledger of the run and in the ledger of the home. Zero usage is not recorded.
     pub fn model_call(
         &mut self,
         tokens: Tokens,
@@ -210,7 +214,7 @@ impl Writer {
         self.progress(now)
     }
 
-    /// Holds what a program says it used, with the words it said it in; it counts once the run ended well.
+    /// Adds usage that the child program reported, with the report itself. It is recorded only if the run ends as `done`.
     pub fn cli_usage(&mut self, tokens: Tokens, cost_usd: Option<f64>, raw: Value) {
         let (total, all) = self.pending_usage.get_or_insert_default();
         total.tokens.input += tokens.input;
@@ -256,13 +260,13 @@ impl Writer {
         )
     }
 
-    /// Records the most that the run may cost, once its program tells what it costs.
+    /// Records the limit on the cost, which holds once the program reports its price.
     pub fn budget(&mut self, usd: f64, now: Timestamp) -> Result<(), FolderError> {
         self.document.budget.usd = Some(usd);
         self.progress(now)
     }
 
-    /// Records that the run was refused something.
+    /// Records that a request of the run was refused.
     pub fn denied(&mut self, name: &str, detail: &str, now: Timestamp) -> Result<(), FolderError> {
         self.log(&LogEvent::PermissionDenied { name, detail }, now)
     }
@@ -272,9 +276,9 @@ impl Writer {
         self.log(&LogEvent::Limit { name, detail }, now)
     }
 
-    /// Stores why the run is being stopped, before anything is signalled; returns the reason that holds, which is the first.
+    /// Stores the reason for stopping the run, before a process is signalled. Returns the reason that holds: the first one.
     ///
-    /// `grace` is about the process of a run that has told its outcome: any other reason takes its place.
+    /// `grace` is the exception. It stops the process of a run that has reported its outcome, so any other reason replaces it.
     pub fn stopping(
         &mut self,
         reason: StopReason,
@@ -301,11 +305,11 @@ impl Writer {
     }
 }
 
-/// Whether a line of output is whole.
+/// Whether a line of output is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Truncation {
-    /// It is.
+    /// The whole line.
     Whole,
-    /// Its end is missing.
+    /// The end of the line was cut off during capture.
     Cut,
 }

@@ -1,4 +1,4 @@
-//! The end of a run, in the order that survives a crash at any step.
+//! The end of a run. The order of the writes makes a crash after any of them recoverable.
 
 use std::fs;
 use std::io;
@@ -14,24 +14,25 @@ use crate::log::LogEvent;
 use crate::reader::orphan::Orphan;
 use crate::time::second;
 
+/// Characters of the result in the document.
 const PREVIEW: usize = 200;
 
 /// The end of a run was not recorded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FinishError {
-    /// The run has ended before; that end stands.
+    /// The run has ended before. A terminal state never changes.
     #[error("the run has ended as {state}")]
     HasEnded {
-        /// How.
+        /// The recorded state.
         state: RunState,
     },
-    /// A file could not be written. The run has not ended until a later call succeeds.
+    /// A file could not be written. The run has not ended; the call may be repeated.
     #[error(transparent)]
     Write(#[from] FolderError),
 }
 
-/// Which of the terminal writes are done, so that a repeated call does not repeat them.
+/// The terminal writes that are done, so that a repeated call does not append a second line.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     has_provider_end: bool,
@@ -39,7 +40,7 @@ pub(crate) struct Progress {
 }
 
 impl Writer {
-    /// Records what the provider says about its end: stores its text, then marks it in the event log.
+    /// Records the outcome that the provider reported: stores the text, then appends `provider_terminal` to the event log.
     ///
     /// # Errors
     /// A file could not be written.
@@ -57,6 +58,7 @@ impl Writer {
             let path = self.folder.result();
             write_whole(&path, text.as_bytes(), Durability::Synced)?;
             self.document.result_path = Some(path.to_string_lossy().into_owned());
+            // A start after a crash compares it with `result.txt`, to know whether the text is complete.
             hash = Some(sha256(text.as_bytes()));
         }
         if *outcome == Outcome::Done {
@@ -76,9 +78,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Records the end of the run, after its process was reaped; returns the state it ended in.
+    /// Records the end of the run, after its process was reaped. Returns the recorded state.
     ///
-    /// A stored reason to stop wins over `outcome`, except `grace`. After an error the call can be repeated.
+    /// A stored stop reason takes precedence over `outcome`, unless it is `grace`. After an error the call may be repeated.
     ///
     /// # Errors
     /// The run has ended before, or a file could not be written.
@@ -87,7 +89,7 @@ impl Writer {
         self.end(state, error, now)
     }
 
-    /// Ends a run whose folder is gone: the end is in [`Writer::document`] alone.
+    /// Ends a run whose folder was deleted. The end is only in [`Writer::document`].
     pub fn finish_unrecorded(&mut self, outcome: &Outcome, now: Timestamp) {
         let (state, error) = self.verdict(outcome);
         self.settle(state, error, now);
@@ -119,6 +121,7 @@ impl Writer {
         }
         let elapsed_s = crate::time::elapsed(self.started, now);
         if !self.terminal.has_line {
+            // What a program reports about itself counts after success only.
             if state == RunState::Done {
                 self.count_cli_usage(now)?;
             }
@@ -130,16 +133,18 @@ impl Writer {
             self.events.sync()?;
             self.terminal.has_line = true;
         }
+        // Before the state changes: an ended run must not leave secrets on the disk.
         self.remove_private()?;
         let before = self.document.clone();
         self.settle(state, error, now);
-        // Not ended before that is durable.
+        // The run has not ended before its end is durable, so a failed write restores the document.
         self.write(Durability::Synced, now)
             .inspect_err(|_| self.document = before)?;
         Ok(state)
     }
 
-    /// Records the end of a run whose owner died, as the folder tells it; returns the state it ended in.
+    /// Records the end of a run whose owner died: `done` if the folder contains a complete result, else `failed`.
+    /// Returns the recorded state.
     ///
     /// # Errors
     /// As for [`Writer::finish`].

@@ -30,7 +30,7 @@ fn a_message_that_could_not_be_written_was_not_sent() {
 }
 
 #[test]
-fn an_answer_that_could_not_be_written_is_recorded_once_by_a_later_try() {
+fn a_reply_that_could_not_be_written_is_recorded_once_by_a_retry() {
     let home = Home::new();
     let mut writer = home.run(start());
     let folder = writer.folder().clone();
@@ -58,7 +58,7 @@ fn an_answer_that_could_not_be_written_is_recorded_once_by_a_later_try() {
 }
 
 #[test]
-fn replies_to_an_ended_run_leave_its_end_alone() {
+fn replies_to_an_ended_run_do_not_change_its_end() {
     let home = Home::new();
     let mut writer = home.run(start());
     let exit = Exit::Code(0);
@@ -110,24 +110,24 @@ fn replies_to_an_ended_run_leave_its_end_alone() {
     let path = ended.followups[0].result_path.clone().unwrap();
     assert_eq!(text(&path), "and tested");
     assert!(path.ends_with("/followup-1.txt"), "{path}");
-    let events = folder.last_events(4).unwrap().events;
-    let names: Vec<_> = events
-        .iter()
-        .map(|event| (event["event"].as_str().unwrap(), event["n"].as_u64()))
-        .collect();
     assert_eq!(
-        names,
-        [
-            ("ask_start", Some(1)),
-            ("ask_end", Some(1)),
-            ("ask_start", Some(2)),
-            ("ask_end", Some(2))
-        ]
+        last_asks(&folder, 4),
+        ["ask_start 1", "ask_end 1", "ask_start 2", "ask_end 2"]
     );
 }
 
+/// Returns the names and message numbers of the last events.
+fn last_asks(folder: &Folder, most: usize) -> Vec<String> {
+    let events = folder.last_events(most).unwrap().events;
+    let asks = events.iter().map(|event| {
+        let name = event["event"].as_str().unwrap();
+        format!("{name} {}", event["n"].as_u64().unwrap())
+    });
+    asks.collect()
+}
+
 #[test]
-fn of_all_that_mark_a_publication_one_is_first() {
+fn exactly_one_concurrent_mark_is_first() {
     let home = Home::new();
     let folder = home.run(start()).folder().clone();
     let first = std::thread::scope(|scope| {
@@ -162,7 +162,7 @@ fn of_all_that_mark_a_publication_one_is_first() {
 }
 
 #[test]
-fn a_run_that_must_not_start_leaves_nothing() {
+fn a_discarded_run_leaves_no_folder() {
     let home = Home::new();
     let writer = home.run(start());
     writer.discard().unwrap();
@@ -170,7 +170,7 @@ fn a_run_that_must_not_start_leaves_nothing() {
 }
 
 #[test]
-fn what_a_rebuild_would_write_can_be_seen_without_it() {
+fn restored_returns_what_rebuild_would_write() {
     let home = Home::new();
     let writer = home.run(start());
     let folder = writer.folder().clone();

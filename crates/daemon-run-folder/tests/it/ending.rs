@@ -9,7 +9,7 @@ use daemon_run_folder::{
 use crate::kit::{Home, at, document, listing, start, text};
 
 #[test]
-fn the_first_reason_to_stop_stays_and_beats_a_good_end() {
+fn the_first_stop_reason_holds_and_overrides_success() {
     let home = Home::new();
     let mut writer = home.run(start());
     writer.cli_usage(
@@ -112,7 +112,7 @@ fn each_reason_leads_to_its_state() {
 }
 
 #[test]
-fn a_reason_to_stop_a_run_replaces_that_its_process_stayed() {
+fn any_other_stop_reason_replaces_grace() {
     let home = Home::new();
     let mut writer = home.run(start());
     let mut stop = |reason| writer.stopping(reason, None, at(1)).unwrap();
@@ -139,7 +139,7 @@ fn a_reason_to_stop_a_run_replaces_that_its_process_stayed() {
 }
 
 #[test]
-fn a_run_without_a_folder_ends_in_its_document_alone() {
+fn a_run_whose_folder_was_deleted_ends_in_memory() {
     let home = Home::new();
     let mut writer = home.run(start());
     fs::remove_dir_all(writer.folder().path()).unwrap();

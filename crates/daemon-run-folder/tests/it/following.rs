@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::kit::{Home, at, start};
 
-/// A line whose number tells where it belongs.
+/// An output line with a number, so that a test sees which lines were read.
 fn line(n: usize) -> String {
     format!("{n} {}", "0123456789abcdef".repeat(200))
 }
@@ -49,7 +49,7 @@ fn a_flood_is_followed_without_losing_or_repeating_a_line() {
 }
 
 #[test]
-fn one_who_comes_late_reads_what_is_left_in_order() {
+fn a_late_reader_gets_the_remaining_lines_in_order() {
     let home = Home::new();
     let mut writer = home.run(start());
     print(&mut writer, 0..3000);
@@ -71,7 +71,7 @@ fn one_who_comes_late_reads_what_is_left_in_order() {
 }
 
 #[test]
-fn the_end_of_a_log_is_as_long_as_asked_and_is_gone_on_from() {
+fn the_tail_of_a_log_has_the_requested_length_and_can_be_continued() {
     let home = Home::new();
     let mut writer = home.run(start());
     print(&mut writer, 0..2);
@@ -96,7 +96,7 @@ fn the_end_of_a_log_is_as_long_as_asked_and_is_gone_on_from() {
 }
 
 #[test]
-fn a_place_outside_every_line_is_moved_to_the_next_one() {
+fn a_position_inside_a_line_moves_to_the_next_line() {
     let home = Home::new();
     let mut writer = home.run(start());
     print(&mut writer, 0..3);
@@ -108,14 +108,14 @@ fn a_place_outside_every_line_is_moved_to_the_next_one() {
         writer.folder().log_after(place, 1 << 20).unwrap()
     };
     assert_eq!(numbers(&after(0)), [0, 1, 2]);
-    // Within the first line, which tells the start; within the second; beyond the end.
+    // Within the first line, within the second, and beyond the end.
     assert_eq!(numbers(&after(1)), [0, 1, 2]);
     assert_eq!(numbers(&after(100)), [1, 2]);
     assert_eq!(after(1 << 40).events, Vec::new());
 }
 
 #[test]
-fn a_place_in_later_output_is_read_back_as_it_is_written() {
+fn an_output_position_parses_back_to_itself() {
     for text in ["1.0", "2.4194304"] {
         let place: OutputPlace = text.parse().unwrap();
         assert_eq!(place.to_string(), text);

@@ -44,14 +44,14 @@ fn numbers(folder: &Folder, name: &str) -> Vec<u64> {
 const NAMES: [&str; 3] = ["events.jsonl", "output.1.jsonl", "output.2.jsonl"];
 
 #[test]
-fn output_beyond_eight_mebibytes_goes_to_two_segments_that_take_turns() {
+fn output_after_eight_mebibytes_alternates_between_two_segments() {
     let home = Home::new();
     let mut writer = home.run(start());
     let folder = writer.folder().clone();
     write(&mut writer, 0, 2_000);
     let sizes = NAMES.map(|name| size(&folder, name));
     assert!(sizes[0] < EVENTS && sizes[1..] == [0, 0], "{sizes:?}");
-    // The log, both segments, the first once more and the beginning of the second.
+    // Fills the log and both segments, then the first segment again and the beginning of the second.
     write(&mut writer, 2_000, 5_500);
     let [events, first, second] = NAMES.map(|name| numbers(&folder, name));
     let sizes = NAMES.map(|name| size(&folder, name));
@@ -72,7 +72,7 @@ fn output_beyond_eight_mebibytes_goes_to_two_segments_that_take_turns() {
 }
 
 #[test]
-fn a_writer_that_takes_over_goes_on_where_the_output_stopped() {
+fn an_adopting_writer_continues_the_output() {
     let home = Home::new();
     let mut writer = home.run(start());
     let folder = writer.folder().clone();

@@ -87,7 +87,7 @@ fn a_flood_of_output_stays_bounded_and_keeps_its_beginning_and_end() {
 }
 
 #[test]
-fn what_the_capture_dropped_is_counted() {
+fn dropped_output_is_counted() {
     let home = Home::new();
     let mut writer = home.run(start());
     writer

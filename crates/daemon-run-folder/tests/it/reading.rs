@@ -37,7 +37,7 @@ fn readers_see_the_old_document_or_the_new_one() {
 }
 
 #[test]
-fn folders_are_listed_newest_first_and_strangers_are_left_out() {
+fn folders_are_listed_newest_first_and_other_entries_are_skipped() {
     let home = Home::new();
     let names = [
         "em-2-20260102-030405-000001",
@@ -86,7 +86,7 @@ fn torn_lines_are_skipped_and_spoil_no_other() {
 }
 
 #[test]
-fn a_folder_has_one_writer_and_shows_that_it_has() {
+fn a_folder_has_one_writer_and_reports_it() {
     let home = Home::new();
     let writer = home.run(start());
     let folder = writer.folder().clone();
@@ -103,7 +103,7 @@ fn a_folder_has_one_writer_and_shows_that_it_has() {
 }
 
 #[test]
-fn readers_that_ask_whether_a_folder_is_live_do_not_keep_a_writer_out() {
+fn testing_whether_a_folder_is_live_does_not_block_a_writer() {
     let home = Home::new();
     let folder = home.run(start()).folder().clone();
     let is_over = AtomicBool::new(false);
@@ -132,7 +132,7 @@ fn the_owner_is_read_back_as_it_was_written() {
 }
 
 #[test]
-fn an_orphan_is_done_only_if_its_whole_result_was_stored_and_nobody_stopped_it() {
+fn an_orphan_is_done_only_if_its_whole_result_is_stored_and_no_stop_had_begun() {
     type Step = fn(&mut Writer);
     let table: [(&str, Step, &str, Option<&str>); 5] = [
         ("silent", |_| {}, "failed", None),
@@ -192,7 +192,7 @@ fn end(writer: &mut Writer, text: &str) {
 }
 
 #[test]
-fn keys_that_are_not_known_survive_a_writer() {
+fn unknown_keys_survive_a_writer() {
     let home = Home::new();
     let writer = home.run(start());
     let folder = writer.folder().clone();
@@ -211,7 +211,7 @@ fn keys_that_are_not_known_survive_a_writer() {
 }
 
 #[test]
-fn a_folder_can_be_named_before_it_is_there() {
+fn a_folder_can_be_named_before_it_exists() {
     let home = Home::new();
     let id: RunId = "em-1-20260102-030405-0a1b2c".parse().unwrap();
     let folder = Folder::new(&home.daemons(), id);

@@ -30,7 +30,7 @@ fn failed(home: &Home) -> Folder {
 }
 
 #[test]
-fn every_kind_of_damage_is_told_apart_and_mended() {
+fn every_kind_of_damage_is_detected_and_rebuilt() {
     let table = [
         (None, "daemon_json_missing"),
         (Some("{\"data_version\": 1, "), "daemon_json_invalid"),
@@ -90,7 +90,7 @@ fn old_fields_and_unknown_keys_are_kept_and_wrong_ones_are_not() {
 }
 
 #[test]
-fn a_result_without_a_log_means_done_and_nothing_at_all_means_unknown() {
+fn a_result_without_a_log_means_done_and_an_empty_folder_means_unknown() {
     let home = Home::new();
     let id = "em-3-20260102-030405-0a1b2c".parse().unwrap();
     let folder = Folder::new(&home.daemons(), id);
@@ -141,7 +141,7 @@ fn a_long_log_is_read_from_its_end() {
     assert_eq!(error, Some(("exit".to_owned(), "exit code 3".to_owned())));
     let reason = rebuilt.migration.map(|migration| migration.reason);
     assert_eq!(reason.as_deref(), Some("daemon_json_missing"));
-    // The last 64 KiB, and the small files beside the log.
+    // The last 64 KiB of the log, and the other, small files.
     assert!(n_read < 256 << 10, "{n_read} bytes were read");
 }
 
@@ -153,7 +153,7 @@ fn bytes_read() -> u64 {
 }
 
 #[test]
-fn a_later_version_is_shown_and_a_living_folder_is_left_alone() {
+fn a_later_version_and_a_live_folder_are_not_rebuilt() {
     let home = Home::new();
     let writer = home.run(start());
     let folder = writer.folder().clone();
@@ -170,7 +170,7 @@ fn a_later_version_is_shown_and_a_living_folder_is_left_alone() {
 }
 
 #[test]
-fn a_document_that_is_there_by_now_is_not_written_over() {
+fn a_document_that_became_readable_is_not_overwritten() {
     let home = Home::new();
     let writer = home.run(start());
     let folder = writer.folder().clone();

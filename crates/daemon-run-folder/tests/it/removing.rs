@@ -14,7 +14,7 @@ fn names(home: &Home) -> Vec<String> {
 }
 
 #[test]
-fn a_folder_goes_whole_and_only_once_its_writer_is_gone() {
+fn a_folder_is_removed_as_a_whole_and_only_without_a_writer() {
     let home = Home::new();
     let writer = home.run(start());
     let folder = writer.folder().clone();
@@ -34,7 +34,7 @@ fn a_folder_goes_whole_and_only_once_its_writer_is_gone() {
 }
 
 #[test]
-fn what_a_crash_left_half_removed_is_no_run_and_goes_next_time() {
+fn a_half_removed_folder_is_not_a_run_and_is_removed_later() {
     let home = Home::new();
     let folder = home.run(start()).folder().clone();
     let leaving = home.daemons().join(format!(".removed-{}", folder.id()));

@@ -1,4 +1,4 @@
-//! Every line that a log can hold, as it stands there.
+//! Every row of the logs, byte for byte.
 
 use daemon_run_folder::{
     Child, ErrorClass, Exit, Failure, FailureKind, Folder, Outcome, OutputStream, RunError,
@@ -38,7 +38,7 @@ fn child() -> Child {
 }
 
 #[test]
-fn what_a_run_does_is_a_line_each() {
+fn every_event_is_one_line() {
     check(
         |writer| {
             writer.spawned(child(), Vec::new(), at(1)).unwrap();
@@ -87,7 +87,7 @@ fn what_a_run_does_is_a_line_each() {
 }
 
 #[test]
-fn each_end_has_its_lines_in_their_order() {
+fn every_end_writes_its_lines_in_order() {
     let used = Tokens {
         input: 75,
         output: 7,
@@ -146,7 +146,7 @@ fn last(folder: &Folder) -> serde_json::Map<String, serde_json::Value> {
 }
 
 #[test]
-fn cut_text_ends_in_a_mark_within_its_bound() {
+fn shortened_text_ends_with_a_mark_within_its_limit() {
     const MARK: &str = "...[truncated]";
     let home = Home::new();
     let mut writer = home.run(start());
@@ -219,7 +219,7 @@ fn each_message_of_a_conversation_is_a_row() {
 }
 
 #[test]
-fn both_ledgers_hold_a_row_for_each_call_that_used_something() {
+fn both_ledgers_get_a_row_for_each_call_with_usage() {
     let home = Home::new();
     let mut writer = home.run(start());
     let run = writer.folder().path().join("logs/token_ledger.jsonl");

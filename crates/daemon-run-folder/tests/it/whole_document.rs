@@ -7,7 +7,7 @@ use daemon_run_folder::{
     Budget, Child, CliTokens, Dropped, Exit, GroupId, Outcome, OutputStream, Preset, RunState,
     SandboxRecord, Start, StopReason, Tokens, ToolStatus, Truncation, Writer,
 };
-use expect_test::expect;
+use expect_test::expect_file;
 use serde_json::{Value, json};
 
 use crate::kit::{Home, at, document, start, text};
@@ -46,88 +46,11 @@ fn everything() -> Start {
 }
 
 #[test]
-fn a_run_begins_with_every_field_that_it_has_and_nothing_else() {
+fn a_new_document_contains_every_start_field_and_nothing_else() {
     let home = Home::new();
     let writer = home.run(everything());
     let folder = writer.folder().clone();
-    expect![[r#"
-        {
-          "data_version": 1,
-          "handle": "em-1",
-          "run_id": "RUN",
-          "group_id": "dg-20260102-030405-77aa01",
-          "parent_addr": "cli:1000",
-          "parent_pid": 77,
-          "parent_start": "b7c0:42",
-          "child": null,
-          "task": "repair links",
-          "tools": [
-            "file",
-            "email"
-          ],
-          "call_parameters": {
-            "task": "repair links",
-            "tools": null,
-            "mcp": [
-              {
-                "name": "m"
-              }
-            ]
-          },
-          "backend": "claude",
-          "model": "opus",
-          "preset_name": "fast",
-          "preset_provider": "llm",
-          "preset_model": "small",
-          "max_turns": 100,
-          "timeout_s": 3600.0,
-          "idle_timeout_s": 2.5,
-          "budget": {
-            "usd": 1.5,
-            "tokens": 9
-          },
-          "permissions": "read",
-          "sandbox": {
-            "level": 2,
-            "detail": "landlock"
-          },
-          "prompt_sha256": "fa60c6ffbee00ebbf152ab95812c80b4ab08bfb1d34399100323e125ffad6922",
-          "state": "running",
-          "started_at": "2026-01-02T03:04:05Z",
-          "finished_at": null,
-          "elapsed_s": 0.0,
-          "turn": 0,
-          "current_tool": null,
-          "tool_call_count": 0,
-          "tokens": {
-            "input": 0,
-            "output": 0,
-            "thinking": 0,
-            "cached": 0
-          },
-          "cli_tokens": {
-            "input": 0,
-            "output": 0,
-            "thinking": 0,
-            "cached": 0,
-            "calls": 0
-          },
-          "last_output": null,
-          "last_output_at": null,
-          "dropped": {
-            "lines": 0,
-            "bytes": 0
-          },
-          "result_preview": null,
-          "result_path": null,
-          "error": null,
-          "exit": null,
-          "followups": [],
-          "terminal_notified": false,
-          "notified_seq": null
-        }
-    "#]]
-    .assert_eq(&home.plain(&folder, &text(folder.document())));
+    expect_file!["documents/start.json"].assert_eq(&home.plain(&folder, &text(folder.document())));
 }
 
 fn child() -> Child {
@@ -177,83 +100,18 @@ fn whole_life(writer: &mut Writer) {
 }
 
 #[test]
-fn a_run_that_went_through_everything_keeps_the_order_of_its_keys() {
+fn a_document_after_every_kind_of_event_keeps_its_key_order() {
     let home = Home::new();
     let mut writer = home.run(everything());
     let folder = writer.folder().clone();
     whole_life(&mut writer);
     let shown = home.plain(&folder, &text(folder.document()));
-    let (_, shown) = shown.split_once("  \"state\"").unwrap();
     let shown = shown.replace(&"é".repeat(200), "(200 é)");
-    expect![[r#"
-        : "done",
-          "started_at": "2026-01-02T03:04:05Z",
-          "finished_at": "2026-01-02T03:04:27Z",
-          "elapsed_s": 22.7,
-          "turn": 2,
-          "current_tool": null,
-          "tool_call_count": 1,
-          "tokens": {
-            "input": 0,
-            "output": 0,
-            "thinking": 0,
-            "cached": 0
-          },
-          "cli_tokens": {
-            "input": 75,
-            "output": 7,
-            "thinking": 0,
-            "cached": 25,
-            "calls": 1,
-            "cost_usd": 0.25
-          },
-          "last_output": "Reading.",
-          "last_output_at": "2026-01-02T03:04:06Z",
-          "dropped": {
-            "lines": 1,
-            "bytes": 2
-          },
-          "result_preview": "(200 é)",
-          "result_path": "HOME/daemons/RUN/result.txt",
-          "error": null,
-          "claude_session_id": "s1",
-          "backend_options": {
-            "effort": "high",
-            "api_key": "<redacted>"
-          },
-          "backend_argv": [
-            "/usr/bin/claude"
-          ],
-          "exit": {
-            "code": 0,
-            "signal": null
-          },
-          "cli_termination": {
-            "reason": "grace",
-            "signal": "SIGTERM",
-            "returncode": 0,
-            "detail": "stayed",
-            "ts": "2026-01-02T03:04:27Z"
-          },
-          "followups": [
-            {
-              "n": 1,
-              "state": "done",
-              "started_at": "2026-01-02T03:04:35Z",
-              "finished_at": "2026-01-02T03:04:36Z",
-              "result_path": "HOME/daemons/RUN/followup-1.txt",
-              "error": null
-            }
-          ],
-          "terminal_notified": true,
-          "notified_seq": 41
-        }
-    "#]]
-    .assert_eq(&shown);
+    expect_file!["documents/every_event.json"].assert_eq(&shown);
 }
 
 #[test]
-fn each_provider_has_its_own_session_and_the_first_stays() {
+fn each_provider_has_its_own_session_key_and_the_first_session_stays() {
     for (backend, key) in [
         ("claude", "claude_session_id"),
         ("codex", "codex_session_id"),
@@ -279,7 +137,7 @@ fn each_provider_has_its_own_session_and_the_first_stays() {
 }
 
 #[test]
-fn what_is_not_known_stays_at_the_end_through_every_write() {
+fn unknown_keys_stay_at_the_end_of_the_document() {
     let home = Home::new();
     let writer = home.run(start());
     let folder = writer.folder().clone();
@@ -309,7 +167,7 @@ fn key(line: &str) -> Option<&str> {
 }
 
 #[test]
-fn a_tool_is_in_use_until_it_ends_or_its_turn_or_its_run_does() {
+fn a_tool_is_current_until_it_or_its_turn_or_its_run_ends() {
     let home = Home::new();
     let used = |end: fn(&mut Writer)| {
         let mut writer = home.run(start());
@@ -340,7 +198,7 @@ fn a_tool_is_in_use_until_it_ends_or_its_turn_or_its_run_does() {
 }
 
 #[test]
-fn what_a_program_used_counts_after_success_alone() {
+fn usage_of_a_program_counts_only_after_success() {
     let used = Tokens {
         input: 75,
         output: 7,

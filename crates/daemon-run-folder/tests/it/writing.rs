@@ -7,7 +7,7 @@ use daemon_run_folder::{
     ActivationLink, Child, Exit, Folder, Outcome, OutputStream, RunState, Speaker, StopReason,
     Tokens, ToolStatus, Truncation, Writer,
 };
-use expect_test::expect;
+use expect_test::{expect, expect_file};
 
 use crate::kit::{Home, at, document, listing, start, text};
 
@@ -18,7 +18,7 @@ const CHILD: Child = Child {
 };
 
 #[test]
-fn a_run_starts_with_its_files_and_nobody_else_may_read_them() {
+fn a_start_creates_private_files() {
     let home = Home::new();
     let writer = home.run(start());
     let folder = writer.folder();
@@ -62,7 +62,7 @@ fn a_failed_start_leaves_no_folder() {
 }
 
 #[test]
-fn the_document_has_its_keys_in_their_order() {
+fn a_stopped_attempt_has_every_key_in_order() {
     let home = Home::new();
     let mut begin = start();
     begin.activation = Some(ActivationLink {
@@ -87,109 +87,20 @@ fn the_document_has_its_keys_in_their_order() {
         .unwrap();
     writer.exited(Exit::Signal(15), at(61_500)).unwrap();
     writer.finish(&Outcome::Done, at(61_500)).unwrap();
-    expect![[r#"
-        {
-          "data_version": 1,
-          "handle": "em-1",
-          "run_id": "RUN",
-          "group_id": null,
-          "parent_addr": "cli:1000",
-          "parent_pid": 77,
-          "parent_start": "b7c0:42",
-          "child": null,
-          "activation": {
-            "daemon": "link-janitor",
-            "activation_id": "01KAF2",
-            "attempt": 1,
-            "run_lease": 3
-          },
-          "task": "repair links",
-          "tools": [],
-          "call_parameters": {},
-          "backend": "claude",
-          "model": "claude",
-          "preset_name": null,
-          "preset_provider": null,
-          "preset_model": null,
-          "max_turns": null,
-          "timeout_s": null,
-          "idle_timeout_s": null,
-          "budget": {},
-          "permissions": "propose",
-          "sandbox": {
-            "level": 1,
-            "detail": ""
-          },
-          "prompt_sha256": "fa60c6ffbee00ebbf152ab95812c80b4ab08bfb1d34399100323e125ffad6922",
-          "state": "timeout",
-          "started_at": "2026-01-02T03:04:05Z",
-          "finished_at": "2026-01-02T03:05:06Z",
-          "elapsed_s": 61.5,
-          "turn": 0,
-          "current_tool": null,
-          "tool_call_count": 0,
-          "tokens": {
-            "input": 0,
-            "output": 0,
-            "thinking": 0,
-            "cached": 0
-          },
-          "cli_tokens": {
-            "input": 0,
-            "output": 0,
-            "thinking": 0,
-            "cached": 0,
-            "calls": 0
-          },
-          "last_output": null,
-          "last_output_at": null,
-          "dropped": {
-            "lines": 0,
-            "bytes": 0
-          },
-          "result_preview": null,
-          "result_path": null,
-          "error": {
-            "type": "timeout",
-            "message": "claude CLI terminated by the host (timeout, SIGTERM, code -15): 60 s",
-            "class": "retryable"
-          },
-          "claude_session_id": "s1",
-          "backend_options": {},
-          "backend_argv": [
-            "/usr/bin/claude",
-            "--print"
-          ],
-          "exit": {
-            "code": null,
-            "signal": 15
-          },
-          "cli_termination": {
-            "reason": "timeout",
-            "signal": "SIGTERM",
-            "returncode": -15,
-            "detail": "60 s",
-            "ts": "2026-01-02T03:05:06Z"
-          },
-          "followups": [],
-          "terminal_notified": false,
-          "notified_seq": null
-        }
-    "#]]
-    .assert_eq(&home.plain(&folder, &text(folder.path().join("daemon.json"))));
+    expect_file!["documents/stopped_attempt.json"]
+        .assert_eq(&home.plain(&folder, &text(folder.path().join("daemon.json"))));
 }
 
-#[test]
-fn a_good_run_leaves_its_events_in_order() {
-    let home = Home::new();
-    let mut writer = home.run(start());
-    let folder = writer.folder().clone();
-    let tokens = Tokens {
-        input: 10,
-        output: 2,
-        thinking: 0,
-        cached: 4,
-    };
+/// What the program of [`successful_run`] reports that it used.
+const USED: Tokens = Tokens {
+    input: 10,
+    output: 2,
+    thinking: 0,
+    cached: 4,
+};
+
+/// Records a run with output, a tool call, a refusal and a result.
+fn successful_run(writer: &mut Writer) {
     writer.spawned(CHILD, Vec::new(), at(10)).unwrap();
     writer
         .output(
@@ -207,7 +118,7 @@ fn a_good_run_leaves_its_events_in_order() {
     writer
         .tool_end("grep", ToolStatus::Error, at(1200))
         .unwrap();
-    writer.cli_usage(tokens, Some(0.25), serde_json::json!({"in": 10}));
+    writer.cli_usage(USED, Some(0.25), serde_json::json!({"in": 10}));
     writer.denied("push", "read only", at(1300)).unwrap();
     writer
         .output(
@@ -225,6 +136,14 @@ fn a_good_run_leaves_its_events_in_order() {
         writer.finish(&Outcome::Done, at(1700)).unwrap(),
         RunState::Done
     );
+}
+
+#[test]
+fn a_successful_run_logs_its_events_in_order() {
+    let home = Home::new();
+    let mut writer = home.run(start());
+    let folder = writer.folder().clone();
+    successful_run(&mut writer);
 
     let log = home
         .plain(&folder, &text(folder.events()))
@@ -244,7 +163,7 @@ fn a_good_run_leaves_its_events_in_order() {
     let document = document(&folder);
     assert_eq!(
         (document.cli_tokens.tokens, document.cli_tokens.calls),
-        (tokens, 1)
+        (USED, 1)
     );
     assert_eq!(document.cli_tokens.cost_usd, Some(0.25));
     assert_eq!((document.tool_call_count, document.current_tool), (1, None));
@@ -254,7 +173,7 @@ fn a_good_run_leaves_its_events_in_order() {
 }
 
 #[test]
-fn a_model_leaves_its_transcript_and_its_calls() {
+fn a_model_run_records_its_transcript_and_its_calls() {
     let home = Home::new();
     let mut writer = home.run(start());
     let folder = writer.folder().clone();
@@ -297,7 +216,7 @@ fn a_model_leaves_its_transcript_and_its_calls() {
 }
 
 #[test]
-fn secrets_leave_with_the_end_of_the_run() {
+fn the_private_directory_is_removed_at_the_end() {
     let home = Home::new();
     let mut writer = home.run(start());
     fs::create_dir(writer.folder().private()).unwrap();

@@ -1,6 +1,6 @@
 //! A writer that is killed in the middle of a write, under a thousand readers.
 //!
-//! In a process of its own: a child that is being started holds for a moment the locks of all that run beside it.
+//! A test binary of its own: a child inherits the locks of concurrent tests for the moment between fork and exec.
 
 #[cfg(test)]
 mod writer;

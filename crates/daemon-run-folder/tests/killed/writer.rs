@@ -128,7 +128,7 @@ fn temporaries(folder: &Folder) -> usize {
 }
 
 #[test]
-fn a_thousand_readers_see_the_old_document_or_the_new_one_though_its_writer_is_killed() {
+fn a_thousand_readers_see_whole_documents_while_the_writer_is_killed() {
     let daemons = tempfile::tempdir().unwrap();
     let folder = begun(daemons.path());
     let (mut last, mut hits) = (0, 0);
@@ -150,7 +150,7 @@ fn a_thousand_readers_see_the_old_document_or_the_new_one_though_its_writer_is_k
                     }
                 });
             }
-            // Some read before the kill, some beside it, some after it.
+            // Some readers read before the kill, some during it, some after it.
             while n_read.load(Ordering::Relaxed) < READERS * READS * (round + 1) / (ROUNDS + 1) {
                 std::thread::yield_now();
             }

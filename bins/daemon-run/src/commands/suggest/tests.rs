@@ -1,7 +1,7 @@
 use std::io;
 
 use daemon_lint::{CommonArguments, LintArguments, Linting, StandardStreams, Surroundings};
-use daemon_provider::scripted::{Script, Scripted, Step};
+use daemon_provider::scripted::{Script, ScriptStep, Scripted};
 use daemon_provider::{Failure as RunFailure, FailureKind, ProviderError, ProviderErrorKind};
 use expect_test::{Expect, expect};
 
@@ -263,7 +263,7 @@ fn a_provider_that_fails_is_told_and_not_asked_again() {
             "69 provider-failed: the provider `scripted` gave no wordings: no answer within 0 s",
         ),
         (
-            Script::new([Step::Event(RunEvent::output("hm"))]),
+            Script::new([ScriptStep::Event(RunEvent::output("hm"))]),
             "69 provider-failed: the provider `scripted` gave no wordings: the script ended without a result",
         ),
     ] {

@@ -10,7 +10,7 @@ fn a_secret_is_taken_out_of_base64_at_every_alignment() {
     check("dXNyOmh1bnRlcjIvaHVudGVyMg==", "dXNyOm<redacted>g==");
 }
 
-/// Breaks a text into lines of so many characters.
+/// Breaks a string into lines of this many characters.
 fn wrapped(text: &str, columns: usize, line_break: &str) -> String {
     let lines: Vec<&str> = (0..text.len().div_ceil(columns))
         .map(|n| &text[n * columns..text.len().min((n + 1) * columns)])

@@ -9,7 +9,7 @@ type View = (Vec<u8>, Vec<Range<usize>>);
 /// Bytes, and where each begins in the text; last, where the text ends.
 type Level = (Vec<u8>, Vec<usize>);
 
-/// Returns the places of known secrets in a text, in no order.
+/// Returns the ranges of known secrets in a string, in no order.
 pub(super) fn covered(secrets: &[String], text: &str) -> Vec<Range<usize>> {
     let patterns: Vec<Vec<u8>> = secrets
         .iter()
