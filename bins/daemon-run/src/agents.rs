@@ -1,4 +1,4 @@
-//! Coding agents as providers: from the configuration, and for `doctor`.
+//! Coding agents as providers: reads their configuration, and checks them for `doctor`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -10,21 +10,21 @@ use daemon_host::ops::chain;
 use daemon_process::{ByteCount, ExitStatus, Tool};
 use daemon_provider_cli::{Agent, AgentConfig, AgentPermissions};
 
-/// How long an agent may take to print its help.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How much of its help is read.
+/// How long an agent may take to print its help or its version.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// The most bytes of an agent's help that are read.
 const MOST_HELP: ByteCount = ByteCount(256 << 10);
 
-/// Returns the agent that a provider runs, if it runs one: its kind, else its name, says so.
+/// Returns the agent that a provider runs. `kind` decides; without one, the name of the provider does.
 pub(crate) fn agent_of(name: &str, provider: &ProviderConfig) -> Option<Agent> {
     let kind = provider.kind.as_deref().unwrap_or(name);
     Agent::ALL.into_iter().find(|agent| agent.as_str() == kind)
 }
 
-/// Reads what the configuration says of an agent.
+/// Reads the configuration of an agent.
 ///
 /// # Errors
-/// Says which key is wrong.
+/// Names the key that is wrong.
 pub(crate) fn configure(
     name: &str,
     agent: Agent,
@@ -37,20 +37,21 @@ pub(crate) fn configure(
     }
     if let Some(arg) = agent.widened_by(&provider.args) {
         return Err(format!(
-            "`args` holds `{arg}`; what a run may do is its capability, and only `permissions = \"bypass\"` switches the checks off"
+            "`args` contains `{arg}`, which widens what a run may do; that is set by its capability, and only `permissions = \"bypass\"` switches the checks off"
         ));
     }
     config.program.args.clone_from(&provider.args);
     config.model.clone_from(&provider.model);
     config.program.search.clone_from(path);
-    // A program that was replaced while it runs has no place any more; some addresses are then refused.
+    // `current_exe` fails if this program was replaced while it runs. Runs work without the bridge; only MCP servers
+    // whose address must stay hidden are refused.
     config.bridge = std::env::current_exe().ok();
     config.permissions = match provider.permissions.as_deref() {
         None => AgentPermissions::OfRun,
         Some("bypass") => AgentPermissions::Bypass,
         Some(other) => {
             return Err(format!(
-                "`permissions` is `{other}`; only `bypass` can be set, otherwise the capability of the run counts"
+                "`permissions` is `{other}`; the only value is `bypass`, without it the capability of the run applies"
             ));
         }
     };
@@ -62,7 +63,7 @@ pub(crate) fn configure(
             })?;
             Some(PathBuf::from(home))
         }
-        Some(other) => return Err(format!("`auth` is `{other}`; `login` is served")),
+        Some(other) => return Err(format!("`auth` is `{other}`; the only value is `login`")),
     };
     if provider.input.is_some() || provider.require_result || provider.resume.is_some() {
         return Err("`input`, `require_result` and `resume` are for commands".to_owned());
@@ -70,10 +71,10 @@ pub(crate) fn configure(
     Ok(config)
 }
 
-/// Refuses what only agents take.
+/// Rejects keys that only agents have.
 ///
 /// # Errors
-/// Names the key.
+/// Names the first such key.
 pub(crate) fn refuse_agent_keys(provider: &ProviderConfig) -> Result<(), String> {
     for (key, is_set) in [
         ("model", provider.model.is_some()),
@@ -87,8 +88,8 @@ pub(crate) fn refuse_agent_keys(provider: &ProviderConfig) -> Result<(), String>
     Ok(())
 }
 
-/// Examines the agents among providers: whether each is there, in which version, whether it knows every flag that it is given,
-/// what it may do, and by what it is let in to its model.
+/// Checks the agents among the providers: whether each is installed, its version, whether it supports every flag that runs
+/// pass to it, its permissions, and how it logs in to its model.
 pub(crate) fn examine<'c>(
     providers: impl Iterator<Item = (&'c String, &'c ProviderConfig)>,
     path: &OsString,
@@ -124,7 +125,7 @@ fn examine_one(check: String, config: &AgentConfig, variables: &[String]) -> Che
         }
     };
     let version = match ask(&program, &["--version"], &config.program.search) {
-        Ok(told) => version(&told).map_or("of an unknown version".to_owned(), str::to_owned),
+        Ok(printed) => version(&printed).map_or("of unknown version".to_owned(), str::to_owned),
         Err(problem) => return Check::fail(check, problem, "run it by hand"),
     };
     let shown = format!("{} {version}", program.display());
@@ -133,7 +134,7 @@ fn examine_one(check: String, config: &AgentConfig, variables: &[String]) -> Che
         Err(problem) => return Check::fail(check, problem, "run it by hand"),
     };
     if !unknown.is_empty() {
-        let detail = format!("{shown} does not know {}", unknown.join(", "));
+        let detail = format!("{shown} does not support {}", unknown.join(", "));
         let remedy = format!("install version {} of `{}`", agent.tried(), agent.as_str());
         return Check::fail(check, detail, remedy);
     }
@@ -142,7 +143,7 @@ fn examine_one(check: String, config: &AgentConfig, variables: &[String]) -> Che
     } else {
         format!(" (tried with {})", agent.tried())
     };
-    judge(
+    rate(
         check,
         &format!("{shown}{tried}"),
         config,
@@ -150,21 +151,22 @@ fn examine_one(check: String, config: &AgentConfig, variables: &[String]) -> Che
     )
 }
 
-/// Judges an agent that knows its flags by what it may do and by what lets it in to its model.
-fn judge(check: String, shown: &str, config: &AgentConfig, credential: &Credential) -> Check {
-    let told = credential.told();
+/// Rates an agent that supports its flags by its permissions and its credential.
+fn rate(check: String, shown: &str, config: &AgentConfig, credential: &Credential) -> Check {
+    let access = credential.describe();
     match config.permissions {
         AgentPermissions::Bypass => Check::warn(
             check,
             format!(
-                "{shown} runs with its own checks switched off{}; {told}",
+                "{shown} runs with its own checks switched off{}; {access}",
                 refusal(config.agent)
             ),
             "remove `permissions = \"bypass\"`, unless the host itself is a sandbox",
         ),
         AgentPermissions::OfRun => {
-            let detail =
-                format!("{shown} knows every flag it is given and may do what its run may; {told}");
+            let detail = format!(
+                "{shown} supports every flag, and its permissions are those of the run; {access}"
+            );
             match credential.remedy() {
                 Some(remedy) => Check::warn(check, detail, remedy),
                 None => Check::ok(check, detail),
@@ -173,7 +175,7 @@ fn judge(check: String, shown: &str, config: &AgentConfig, credential: &Credenti
     }
 }
 
-/// Returns what an agent says to being started without its checks by the host's user.
+/// Returns a note if the agent refuses to start without its checks for this user.
 fn refusal(agent: Agent) -> &'static str {
     if agent == Agent::Claude && rustix::process::geteuid().is_root() {
         ", which it refuses as root"
@@ -182,11 +184,11 @@ fn refusal(agent: Agent) -> &'static str {
     }
 }
 
-/// By what an agent is let in to its model.
+/// How an agent authenticates to its model.
 enum Credential {
-    /// Its own login, in this directory.
+    /// The agent's own login, stored in this directory.
     Login(PathBuf),
-    /// These variables, of which the second are not set.
+    /// Environment variables that the provider passes on: those that are set, and those that are not.
     Variables(Vec<String>, Vec<String>),
 }
 
@@ -203,8 +205,8 @@ impl Credential {
         }
     }
 
-    /// Tells names and places, never a value.
-    fn told(&self) -> String {
+    /// Describes it by names and paths; values are secret.
+    fn describe(&self) -> String {
         let list = |names: &[String]| names.join(", ");
         match self {
             Self::Login(directory) if directory.is_dir() => {
@@ -212,37 +214,39 @@ impl Credential {
             }
             Self::Login(directory) => format!("not logged in: no {}", directory.display()),
             Self::Variables(set, unset) => match (set.as_slice(), unset.as_slice()) {
-                ([], []) => "it is given no login and no variable".to_owned(),
-                (set, []) => format!("it is given {}", list(set)),
-                ([], unset) => format!("{} not set", list(unset)),
-                (set, unset) => format!("it is given {}; {} not set", list(set), list(unset)),
+                ([], []) => "it has no login and no variable".to_owned(),
+                (set, []) => format!("it gets {}", list(set)),
+                ([], unset) => format!("not set: {}", list(unset)),
+                (set, unset) => format!("it gets {}; not set: {}", list(set), list(unset)),
             },
         }
     }
 
     fn remedy(&self) -> Option<&'static str> {
         match self {
-            Self::Login(directory) if !directory.is_dir() => Some("log in with it once, by hand"),
+            Self::Login(directory) if !directory.is_dir() => {
+                Some("start it by hand once and log in")
+            }
             Self::Variables(_, unset) if !unset.is_empty() => {
-                Some("set what the provider's `env` names where the host runs")
+                Some("set the variables of the provider's `env` in the environment of the host")
             }
             Self::Login(_) | Self::Variables(..) => None,
         }
     }
 }
 
-/// Returns the flags that an agent is given and does not list.
+/// Returns the flags that runs pass to an agent and that its help does not list.
 fn unknown_flags(program: &Path, config: &AgentConfig) -> Result<Vec<&'static str>, String> {
     let mut unknown = Vec::new();
     for help in config.agent.helps() {
-        let told = ask(program, help.arguments, &config.program.search)?;
-        unknown.extend(help.flags.iter().filter(|flag| !knows(&told, flag)));
+        let help_text = ask(program, help.arguments, &config.program.search)?;
+        unknown.extend(help.flags.iter().filter(|flag| !knows(&help_text, flag)));
     }
     unknown.dedup();
     Ok(unknown)
 }
 
-/// Lets an agent print its help or its version, in a home of its own.
+/// Runs an agent to print its help or its version, with a temporary directory as its home.
 fn ask(program: &Path, arguments: &[&str], path: &OsStr) -> Result<String, String> {
     let home = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
     let output = Tool::new(program)
@@ -250,10 +254,10 @@ fn ask(program: &Path, arguments: &[&str], path: &OsStr) -> Result<String, Strin
         .env("PATH", path)
         .env("HOME", home.path())
         .cwd(home.path())
-        .run(PATIENCE, MOST_HELP)
+        .run(TIMEOUT, MOST_HELP)
         .map_err(|error| chain(&error))?;
     match output.status {
-        // Some print their help where they complain.
+        // Some agents print their help to standard error.
         ExitStatus::Code(0) => Ok([output.stdout, output.stderr]
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .join("\n")),
@@ -265,8 +269,8 @@ fn ask(program: &Path, arguments: &[&str], path: &OsStr) -> Result<String, Strin
     }
 }
 
-/// Finds a version among what a program says of itself.
-fn version(told: &str) -> Option<&str> {
+/// Finds the version in the first line of what `--version` prints.
+fn version(printed: &str) -> Option<&str> {
     let is_version = |word: &&str| {
         word.starts_with(|c: char| c.is_ascii_digit())
             && word.contains('.')
@@ -274,17 +278,17 @@ fn version(told: &str) -> Option<&str> {
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || ".-+".contains(c))
     };
-    told.lines().next()?.split_whitespace().find(is_version)
+    printed.lines().next()?.split_whitespace().find(is_version)
 }
 
-/// Returns whether a version belongs to a line of versions.
+/// Reports whether a version is in a release line: `2.1.197` is in `2.1`.
 fn is_of(version: &str, line: &str) -> bool {
     version
         .strip_prefix(line)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Returns whether a help text has a flag as a word of its own.
+/// Reports whether a help text lists a flag as a whole word.
 fn knows(help: &str, flag: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
     help.match_indices(flag).any(|(at, found)| {
@@ -308,22 +312,22 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_found_in_what_each_agent_says_of_itself() {
-        for (told, found) in [
+    fn a_version_is_found_in_what_each_agent_prints() {
+        for (printed, found) in [
             ("2.1.197 (Claude Code)\n", Some("2.1.197")),
             ("codex-cli 0.169.0\n", Some("0.169.0")),
             ("1.18.33\n\nWARNING: 2.0", Some("1.18.33")),
             ("a program\n1.2.3", None),
             ("", None),
         ] {
-            assert_eq!(version(told), found, "{told}");
+            assert_eq!(version(printed), found, "{printed}");
         }
         assert!(is_of("2.1.197", "2.1") && is_of("0.169", "0.169"));
         assert!(!is_of("2.10.1", "2.1") && !is_of("0.168.0", "0.169"));
     }
 
     #[test]
-    fn the_kind_else_the_name_says_which_agent_it_is() {
+    fn the_kind_selects_the_agent_and_without_one_the_name_does() {
         let of = |name: &str, kind: Option<&str>| {
             let provider = ProviderConfig {
                 kind: kind.map(str::to_owned),

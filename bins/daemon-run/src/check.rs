@@ -1,4 +1,4 @@
-//! Judging the daemon files of a discovery, as the linter does.
+//! Checks the daemon files of a discovery with the rules of the linter.
 
 use daemon_cron::Zone;
 use daemon_host::driver::Checked;
@@ -8,7 +8,7 @@ use daemon_validate::{SupportEntry, SupportKind};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-/// Judges every daemon of a discovery, in its order.
+/// Checks every daemon of a discovery; the results are in the order of the daemons.
 pub(crate) fn check(discovery: &Discovery, zone_of: &dyn Fn(&str) -> String) -> Vec<Checked> {
     let given = discovery
         .daemons
@@ -95,7 +95,7 @@ fn checked(source: &DaemonSource, judged: &CheckedFile) -> Checked {
     }
 }
 
-/// Writes the finding of a file that was not read.
+/// Returns the diagnostic for a file that was not read, as JSON.
 fn unreadable(source: &DaemonSource) -> Option<Value> {
     let (code, message, help) = match &source.content {
         Content::Text(_) => return None,

@@ -7,12 +7,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use self::events::{Events, EventsVerb, Record, Replay};
+pub(crate) use daemon_lint::ColorChoice as Color;
+
+pub(crate) use self::events::{EventsArgs, EventsVerb, RecordArgs, ReplayArgs};
 pub(crate) use self::runs::{
-    Ask, CheckRun, Emanate, EmanateVerb, ListRuns, Logs, Reclaim, RunShow,
+    AskArgs, CheckRunArgs, EmanateArgs, EmanateVerb, ListRunsArgs, LogsArgs, ReclaimArgs,
+    RunShowArgs,
 };
 
-/// The reference runtime for DAEMON.md: a repository's daemons wake on commits, webhooks and schedules.
+/// The reference runtime for DAEMON.md: runs a repository's daemons on commits, webhooks and schedules.
 #[derive(Debug, Parser)]
 #[command(
     name = "daemon-run",
@@ -23,16 +26,16 @@ pub(crate) use self::runs::{
 #[command(
     after_help = "First steps: daemon-run demo, then in your repository: daemon-run new pr-helper"
 )]
-pub(crate) struct Cli {
+pub(crate) struct CommandLine {
     #[command(flatten)]
-    pub(crate) global: Global,
+    pub(crate) global: GlobalArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 /// Flags of every command.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Global {
+pub(crate) struct GlobalArgs {
     /// Works as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true)]
     pub(crate) directory: Option<PathBuf>,
@@ -42,13 +45,13 @@ pub(crate) struct Global {
     /// Prints one JSON object instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Prints nothing but results and errors
+    /// Prints only results and errors
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// Logs more; twice: even more
+    /// Logs at level debug; given twice, at level trace
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// When to use colour
+    /// When to print in colour
     #[arg(
         long,
         value_enum,
@@ -57,116 +60,105 @@ pub(crate) struct Global {
         value_name = "WHEN"
     )]
     pub(crate) color: Color,
-    /// Never asks
+    /// Never prompts: a command that needs a confirmation fails instead
     #[arg(long, global = true)]
     pub(crate) no_input: bool,
 }
 
-/// When to use colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
-    /// On a terminal
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
-/// `lint`: the linter's arguments, and what only this program can do.
+/// Arguments of `lint`: those of the linter, and flags that need a provider.
 #[derive(Debug, Args)]
-pub(crate) struct Lint {
+pub(crate) struct LintArgs {
     #[command(flatten)]
     pub(crate) lint: daemon_lint::LintArguments,
-    /// Asks the configured provider for other wordings of conditions that are not understood
+    /// Asks the configured provider to reword conditions that are not understood
     #[arg(long, conflicts_with = "fix")]
     pub(crate) suggest: bool,
 }
 
-/// What can be asked.
+/// The commands, in the order of the help.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Shows a daemon wake on a real commit, in a scratch repository, without a key or a network
-    Demo(Demo),
+    /// Wakes a daemon on a real commit in a scratch repository; needs no API key and no network
+    Demo(DemoArgs),
     /// Writes a new daemon into this repository
-    New(New),
+    New(NewArgs),
     /// Checks daemon files
-    Lint(Lint),
+    Lint(LintArgs),
     /// Explains a diagnostic code, or lists all codes
-    Rule(Rule),
+    Rule(RuleArgs),
     /// Lists registered daemons
-    List(Listing),
+    List(ListingArgs),
     /// Shows one daemon with the readings of its conditions
-    Show(Show),
-    /// Says when a schedule is due next
-    Next(Next),
-    /// Says how conditions are read, and whether an event would wake their daemons
-    Explain(Explain),
-    /// Prints the exact bytes that a provider receives
-    Context(Context),
-    /// Checks what daemons do against the cases in .agents/daemon-tests
-    Test(Test),
-    /// Wakes a daemon now and waits for the end
-    Fire(Fire),
-    /// Runs the host: watches repositories, takes webhooks, keeps schedules
-    Serve(Serve),
-    /// Makes the host read its configuration and repositories again
+    Show(ShowArgs),
+    /// Prints when a schedule is due next
+    Next(NextArgs),
+    /// Explains how conditions are read, and whether an event would wake their daemons
+    Explain(ExplainArgs),
+    /// Prints the context of a daemon: the exact bytes that a provider receives
+    Context(ContextArgs),
+    /// Runs the test cases in .agents/daemon-tests
+    Test(TestArgs),
+    /// Wakes a daemon now and waits until its activation has finished
+    Fire(FireArgs),
+    /// Runs the host: watches repositories, receives webhooks, runs schedules
+    Serve(ServeArgs),
+    /// Makes the running host read its configuration and repositories again
     Reload,
-    /// Holds one daemon, or all: events and ticks are recorded, nothing starts
-    Hold(Gate),
-    /// Lets one daemon, or all, start again
-    Go(Gate),
+    /// Holds one daemon, or all: events and ticks are recorded, but nothing starts
+    Hold(GateArgs),
+    /// Releases one daemon, or all, that `hold` stopped from starting
+    Go(GateArgs),
     /// Cancels an activation or a run
-    Cancel(Cancel),
+    Cancel(CancelArgs),
     /// Makes a failed, dead or cancelled activation pending again
-    Retry(Retry),
+    Retry(RetryArgs),
     /// Sends a message to a run
-    Ask(Ask),
-    /// Dispatches runs without a daemon, and looks after them
-    Emanate(Emanate),
+    Ask(AskArgs),
+    /// Dispatches one-off runs, which need no daemon file, and manages them
+    Emanate(EmanateArgs),
     /// Lists events, or shows one
-    Events(Events),
+    Events(EventsArgs),
     /// Lists activations
-    Activations(Listing),
+    Activations(ListingArgs),
     /// Lists runs
-    Runs(Listing),
+    Runs(ListingArgs),
     /// Shows one run with its timeline
-    Run(RunShow),
+    Run(RunShowArgs),
     /// Prints the timeline of a run
-    Logs(Logs),
-    /// Lists what became of ticks
-    Ticks(Listing),
+    Logs(LogsArgs),
+    /// Lists the ticks of schedules with their outcomes
+    Ticks(ListingArgs),
     /// Lists outputs
-    Outputs(Listing),
-    /// Examines this machine, the home and the repositories
-    Doctor(Doctor),
-    /// Serves tools to an agent or editor: the Model Context Protocol on standard input and output
-    Mcp(crate::mcp::Mcp),
+    Outputs(ListingArgs),
+    /// Checks this machine, the home, the providers and the repositories
+    Doctor(DoctorArgs),
+    /// Serves tools to an agent or editor over the Model Context Protocol, on standard input and output
+    Mcp(crate::mcp::McpArgs),
     /// Prints a JSON Schema
-    Schema(Schema),
+    Schema(SchemaArgs),
     /// Prints a completion script
-    Completions(Completions),
+    Completions(CompletionsArgs),
     /// Prints the manual page, or writes a page for every command
-    Man(Man),
+    Man(ManArgs),
 }
 
-/// `demo`.
+/// Arguments of `demo`.
 #[derive(Debug, Args)]
-pub(crate) struct Demo {
+pub(crate) struct DemoArgs {
     /// Keeps the scratch directory
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Goes on serving the scratch repository afterwards
+    /// Keeps serving the scratch repository afterwards
     #[arg(long)]
     pub(crate) serve: bool,
 }
 
-/// `new`.
+/// Arguments of `new`.
 #[derive(Debug, Args)]
-pub(crate) struct New {
+pub(crate) struct NewArgs {
     /// The daemon's id: lower-case words joined by `-`
     pub(crate) id: String,
-    /// What to start from
+    /// The file to start from
     #[arg(long, value_enum, default_value = "plain", value_name = "T")]
     pub(crate) template: crate::commands::new::Template,
     /// An event condition; may be repeated
@@ -177,68 +169,68 @@ pub(crate) struct New {
     pub(crate) schedule: Option<String>,
 }
 
-/// `rule`.
+/// Arguments of `rule`.
 #[derive(Debug, Args)]
-pub(crate) struct Rule {
+pub(crate) struct RuleArgs {
     /// The code, such as D201
     pub(crate) code: Option<String>,
 }
 
-/// What restricts a listing.
+/// Flags that page and filter a listing.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Listing {
-    /// At most so many rows (1 to 500)
+pub(crate) struct ListingArgs {
+    /// The most rows to print (1 to 500)
     #[arg(long, default_value_t = 50)]
     pub(crate) limit: u32,
-    /// The `next` of the page before
+    /// Continues after a page: the `next` that the page printed
     #[arg(long, value_name = "CURSOR")]
     pub(crate) after: Option<String>,
-    /// Only of this daemon
+    /// Only rows of this daemon
     #[arg(long, value_name = "ID")]
     pub(crate) daemon: Option<String>,
-    /// Only of this repository, by its directory or name
+    /// Only rows of this repository, by its directory or name
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<String>,
-    /// Only in this state
+    /// Only rows in this state
     #[arg(long, value_name = "S")]
     pub(crate) state: Option<String>,
-    /// Only since this instant (RFC 3339), or this long ago (`2h`)
+    /// Only rows since this instant (RFC 3339) or this long ago (`2h`)
     #[arg(long, value_name = "T")]
     pub(crate) since: Option<String>,
-    /// Only until this instant (RFC 3339), or this long ago
+    /// Only rows until this instant (RFC 3339) or this long ago
     #[arg(long, value_name = "T")]
     pub(crate) until: Option<String>,
-    /// Goes on printing new rows, one JSON object a line under --json
+    /// Keeps printing new rows as they appear; with --json, one object per line
     #[arg(long)]
     pub(crate) follow: bool,
 }
 
-/// `show`.
+/// Arguments of `show`.
 #[derive(Debug, Args)]
-pub(crate) struct Show {
-    /// The daemon
+pub(crate) struct ShowArgs {
+    /// The id of the daemon
     pub(crate) id: String,
     /// The repository, where two share the id
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<String>,
 }
 
-/// `next`.
+/// Arguments of `next`.
 #[derive(Debug, Args)]
-pub(crate) struct Next {
-    /// The daemon
+pub(crate) struct NextArgs {
+    /// The id of the daemon
     #[arg(conflicts_with = "cron")]
     pub(crate) id: Option<String>,
-    /// An expression instead of a daemon
+    /// A cron expression instead of a daemon
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     pub(crate) cron: Option<String>,
-    /// The zone it is read in
+    /// The time zone of the expression, such as Europe/Paris
     #[arg(long, value_name = "ZONE")]
     pub(crate) tz: Option<String>,
-    /// Strictly after this instant [default: now]
+    /// Prints times strictly after this instant [default: now]
     #[arg(long, value_name = "RFC3339", allow_hyphen_values = true)]
     pub(crate) from: Option<String>,
-    /// How many
+    /// How many times to print
     #[arg(short = 'n', default_value_t = 5, value_name = "N")]
     pub(crate) count: u32,
     /// The repository [default: the enclosing one]
@@ -249,13 +241,13 @@ pub(crate) struct Next {
 /// An event given on the command line.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct EventArgs {
-    /// A payload: a raw body, which needs --source and --kind, or an envelope that carries them; `-` reads it from the input
+    /// A payload file: a raw body, which needs --source and --kind, or an envelope that has both; `-` reads standard input
     #[arg(long, value_name = "PAYLOAD")]
     pub(crate) event: Option<PathBuf>,
-    /// The bytes of a payload that comes another way
+    /// The payload itself, set by callers that have read it already
     #[arg(skip)]
     pub(crate) payload: Option<Vec<u8>>,
-    /// Where the event comes from: github, linear, slack, sentry or git
+    /// The source of the event: github, linear, slack, sentry or git
     #[arg(long, value_name = "S")]
     pub(crate) source: Option<String>,
     /// The source's name for the event, such as pull_request
@@ -266,12 +258,12 @@ pub(crate) struct EventArgs {
     pub(crate) changed_files: Vec<String>,
 }
 
-/// Why a daemon would wake: an event, a tick, or a person who says so.
+/// What wakes a daemon: an event, a tick, or, with neither, the person who runs the command.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Occasion {
+pub(crate) struct OccasionArgs {
     #[command(flatten)]
     pub(crate) event: EventArgs,
-    /// A tick of its schedule instead of an event
+    /// A due time of the schedule instead of an event
     #[arg(
         long,
         value_name = "RFC3339",
@@ -281,30 +273,30 @@ pub(crate) struct Occasion {
     pub(crate) tick: Option<String>,
 }
 
-/// `explain`.
+/// Arguments of `explain`.
 #[derive(Debug, Args)]
-pub(crate) struct Explain {
+pub(crate) struct ExplainArgs {
     /// The daemon [default: all of the repository]
     #[arg(conflicts_with_all = ["condition", "corpus"])]
     pub(crate) id: Option<String>,
-    /// A condition instead of a daemon
+    /// A condition to explain instead of a daemon
     #[arg(long, value_name = "TEXT", conflicts_with = "corpus")]
     pub(crate) condition: Option<String>,
     #[command(flatten)]
     pub(crate) event: EventArgs,
-    /// Also says why every other daemon does not wake
+    /// Explains also why each of the other daemons does not wake
     #[arg(long)]
     pub(crate) all_daemons: bool,
-    /// Exits 1 when nothing wakes
+    /// Exits with 1 if no daemon wakes
     #[arg(long)]
     pub(crate) exit_code: bool,
-    /// A labelled corpus to score
+    /// A labelled corpus of conditions to score the reader against
     #[arg(long, value_name = "FILE.jsonl", requires = "payloads")]
     pub(crate) corpus: Option<PathBuf>,
-    /// The payloads of the corpus
+    /// The directory with the payloads of the corpus
     #[arg(long, value_name = "DIR")]
     pub(crate) payloads: Option<PathBuf>,
-    /// Where to write one answer a line, for another scorer
+    /// Writes one result per condition to this file, for another scorer
     #[arg(long, value_name = "OUT.jsonl", requires = "corpus")]
     pub(crate) answers: Option<PathBuf>,
     /// The repository [default: the enclosing one]
@@ -312,24 +304,24 @@ pub(crate) struct Explain {
     pub(crate) repo: Option<PathBuf>,
 }
 
-/// `context`.
+/// Arguments of `context`.
 #[derive(Debug, Args)]
-pub(crate) struct Context {
-    /// The daemon
+pub(crate) struct ContextArgs {
+    /// The id of the daemon
     pub(crate) id: String,
     #[command(flatten)]
-    pub(crate) occasion: Occasion,
+    pub(crate) occasion: OccasionArgs,
     /// The repository [default: the enclosing one]
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
 }
 
-/// `test`.
+/// Arguments of `test`.
 #[derive(Debug, Args)]
-pub(crate) struct Test {
+pub(crate) struct TestArgs {
     /// The daemon [default: all that have tests]
     pub(crate) id: Option<String>,
-    /// Makes failing cases expect what there is
+    /// Rewrites the expectations of failing cases to the actual results
     #[arg(long)]
     pub(crate) update: bool,
     /// The repository [default: the enclosing one]
@@ -337,34 +329,34 @@ pub(crate) struct Test {
     pub(crate) repo: Option<PathBuf>,
 }
 
-/// `fire`.
+/// Arguments of `fire`.
 #[derive(Debug, Args)]
-pub(crate) struct Fire {
-    /// The daemon
+pub(crate) struct FireArgs {
+    /// The id of the daemon
     pub(crate) id: String,
     /// The repository [default: the enclosing one]
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) occasion: Occasion,
-    /// Shows what would happen; starts nothing and writes nothing
+    pub(crate) occasion: OccasionArgs,
+    /// Prints what would happen; starts nothing and writes nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// The provider instead of the configured one
+    /// Uses this provider instead of the configured one
     #[arg(long, value_name = "P")]
     pub(crate) provider: Option<String>,
 }
 
-/// `serve`.
+/// Arguments of `serve`.
 #[derive(Debug, Args)]
-pub(crate) struct Serve {
+pub(crate) struct ServeArgs {
     /// A repository to watch; may be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Vec<PathBuf>,
     /// The address of the HTTP listener; port 0 picks one
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
-    /// The store: sqlite
+    /// The kind of the store: sqlite
     #[arg(long, value_name = "STORE")]
     pub(crate) store: Option<String>,
     /// Records everything and starts nothing
@@ -372,9 +364,9 @@ pub(crate) struct Serve {
     pub(crate) hold: bool,
 }
 
-/// `hold` and `go`.
+/// Arguments of `hold` and `go`.
 #[derive(Debug, Args)]
-pub(crate) struct Gate {
+pub(crate) struct GateArgs {
     /// The daemon [default: all]
     pub(crate) id: Option<String>,
     /// The repository, where two share the id
@@ -382,82 +374,82 @@ pub(crate) struct Gate {
     pub(crate) repo: Option<String>,
 }
 
-/// `cancel`.
+/// Arguments of `cancel`.
 #[derive(Debug, Args)]
-pub(crate) struct Cancel {
+pub(crate) struct CancelArgs {
     /// The activation, or the run by its full id
     pub(crate) id: String,
-    /// Does it without asking
+    /// Cancels without asking for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
 }
 
-/// `retry`.
+/// Arguments of `retry`.
 #[derive(Debug, Args)]
-pub(crate) struct Retry {
-    /// The activation
+pub(crate) struct RetryArgs {
+    /// The id of the activation
     pub(crate) activation: String,
 }
 
-/// `doctor`.
+/// Arguments of `doctor`.
 #[derive(Debug, Args)]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArgs {
     /// A repository to examine; may be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Vec<PathBuf>,
-    /// Gives up what a damaged log of the store lost, and keeps a copy of its files first; no host may be running
+    /// Opens a store whose log is damaged without the lost part, after copying its files; no host may be running
     #[arg(long)]
     pub(crate) repair: bool,
 }
 
-/// `schema`.
+/// Arguments of `schema`.
 #[derive(Debug, Args)]
-pub(crate) struct Schema {
-    /// Of what
+pub(crate) struct SchemaArgs {
+    /// The format whose schema is printed
     #[arg(value_enum, default_value = "daemon")]
     pub(crate) of: SchemaOf,
 }
 
-/// What has a schema.
+/// The formats that have a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaOf {
     /// The front matter of a daemon file
     Daemon,
-    /// A proposed output
+    /// An output that a run proposes
     Output,
     /// The configuration
     Config,
     /// A file of tests, or a payload envelope
     Fixture,
-    /// How a condition is read
+    /// The result of reading a condition
     Interpretation,
     /// The control protocol
     Protocol,
 }
 
-/// `completions`.
+/// Arguments of `completions`.
 #[derive(Debug, Args)]
-pub(crate) struct Completions {
-    /// The shell
+pub(crate) struct CompletionsArgs {
+    /// The shell to complete in
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
-    /// Which binary's
+    /// The program to complete
     #[arg(long, value_enum, default_value = "daemon-run", value_name = "BINARY")]
     pub(crate) of: Binary,
 }
 
-/// `man`.
+/// Arguments of `man`.
 #[derive(Debug, Args)]
-pub(crate) struct Man {
+pub(crate) struct ManArgs {
     /// Writes a page for every command of both binaries into DIR
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }
 
-/// One of the two binaries.
+/// The two programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Binary {
-    /// This one
+    /// This program
     DaemonRun,
     /// The linter
     DaemonLint,

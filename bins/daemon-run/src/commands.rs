@@ -1,4 +1,4 @@
-//! One module per command, or per family of commands.
+//! The commands: one module for each, or for a family of them.
 
 pub(crate) mod act;
 pub(crate) mod columns;
@@ -11,11 +11,11 @@ pub(crate) mod emanate;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod fire;
-pub(crate) mod imagined;
 pub(crate) mod lint;
 pub(crate) mod listings;
 pub(crate) mod new;
 pub(crate) mod next;
+pub(crate) mod preview;
 pub(crate) mod reading;
 pub(crate) mod rule;
 pub(crate) mod schema;
@@ -34,14 +34,14 @@ use daemon_watch::corpus::EnvelopeFacts;
 use serde_json::Value;
 
 use crate::compose::{Composer, Overrides};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::known::KnownEvent;
 use crate::place::Place;
-use crate::session::{Intent, Session, parameter};
+use crate::session::{CommandSession, Intent, parameter};
 
-/// Reads a stored event, through the host or from the store.
-pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<KnownEvent, Failure> {
-    let mut session = Session::open(place, Intent::Look).await?;
+/// Fetches a stored event from the host, or from the store if no host is running.
+pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<KnownEvent, CommandFailure> {
+    let mut session = CommandSession::open(place, Intent::Look).await?;
     let stored = session
         .call(Operation::EventGet, parameter("id", id))
         .await?;
@@ -54,7 +54,7 @@ pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<KnownEvent, 
     };
     let source = text("source")
         .parse()
-        .map_err(|error: daemon_event::InvalidId| Failure::bug(error.to_string()))?;
+        .map_err(|error: daemon_event::InvalidId| CommandFailure::bug(error.to_string()))?;
     let body = stored
         .get("payload")
         .map(Value::to_string)
@@ -62,7 +62,7 @@ pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<KnownEvent, 
         .into_bytes();
     let known = stored.get("enrichment").cloned().unwrap_or_default();
     let known: EnvelopeFacts = serde_json::from_value(known)
-        .map_err(|error| Failure::bug(format!("what is known of an event: {error}")))?;
+        .map_err(|error| CommandFailure::bug(format!("the enrichment of an event: {error}")))?;
     let fired = FiredEvent {
         source,
         kind: text("kind"),
@@ -84,7 +84,8 @@ pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<KnownEvent, 
     ))
 }
 
-/// Names a repository for a live host: a directory becomes its repository's name, which a configuration may have chosen.
+/// Returns the name of a repository given by name or by directory. A live host knows repositories by name only, and the
+/// configuration may choose the name.
 pub(crate) fn repo_name(place: &Place, given: &str) -> String {
     let path = place.directory.join(given);
     let git = Git::find(&place.path).ok().filter(|_| path.is_dir());
@@ -94,7 +95,8 @@ pub(crate) fn repo_name(place: &Place, given: &str) -> String {
     }) else {
         return given.to_owned();
     };
-    // A configuration that was spoilt names nothing: the repository's own name is the best guess then.
+    // An invalid configuration gives no name. The host may still run with an older, valid one; the repository's own name is
+    // the most likely there.
     let config = Composer::new(place, Overrides::default()).load().ok();
     let known = config
         .as_ref()
@@ -108,7 +110,8 @@ pub(crate) fn repo_name(place: &Place, given: &str) -> String {
     }
 }
 
-/// Finds what a configuration says of a repository, whichever of its work trees it names.
+/// Returns the configuration of a repository. The configured path may be any of its work trees, so the shared git directory
+/// is compared.
 pub(crate) fn configured<'c>(
     git: &Git,
     config: &'c Config,

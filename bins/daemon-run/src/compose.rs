@@ -1,4 +1,4 @@
-//! Composition: the one place that names adapters.
+//! Composes the host from its configuration: the only module that names adapters.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::place::Place;
 use crate::services::services;
 use crate::watched::LateRepositories;
 
-/// What flags say over the configuration.
+/// Flags that override the configuration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overrides {
     /// `--repo`.
@@ -37,14 +37,15 @@ pub(crate) struct Overrides {
     pub(crate) hold: bool,
 }
 
-/// Reads configuration and composes parts from it.
+/// Reads the configuration and composes the parts of a host from it.
 pub(crate) struct Composer {
     config: Option<PathBuf>,
-    /// Whether the configuration that was read last comes from the file.
+    /// Whether the configuration that was read last came from the file, not from defaults.
     is_from_file: AtomicBool,
-    /// Whether one that comes from the file was in force, so that the file is not to be missing from then on.
+    /// Whether a configuration from the file has been in force. From then on a missing file is an error: it may be in the
+    /// middle of being replaced, and defaults would drop every repository.
     was_from_file: AtomicBool,
-    /// The repositories that git is opening past their deadline.
+    /// The repositories that git had not opened by the deadline.
     pub(crate) late: Mutex<LateRepositories>,
     pub(crate) directory: PathBuf,
     pub(crate) path: std::ffi::OsString,
@@ -54,7 +55,7 @@ pub(crate) struct Composer {
 }
 
 impl Composer {
-    /// Composes for a home, under what flags and environment say.
+    /// Returns the composer of a home; flags and environment override its configuration.
     pub(crate) fn new(place: &Place, overrides: Overrides) -> Self {
         Self {
             config: place.home.as_ref().map(|home| home.join("config.toml")),
@@ -75,7 +76,7 @@ impl Composer {
         home.unwrap_or(&self.directory)
     }
 
-    /// Reads the configuration's text, if there is a file.
+    /// Returns the path and the content of the configuration file; `None` if it does not exist.
     fn text(&self) -> Result<(&Path, Option<String>), OpError> {
         let Some(path) = self.config.as_deref() else {
             return Ok((Path::new("config.toml"), None));
@@ -97,7 +98,7 @@ impl Composer {
         resolve(one).is_some_and(|one| Some(one) == resolve(other))
     }
 
-    /// Finds git.
+    /// Finds git on the search path.
     pub(crate) fn git(&self) -> Result<Git, OpError> {
         Git::find(&self.path).map_err(|error| {
             OpError::new(OpErrorKind::Unavailable, "no-git", chain(&error)).with_help("install git")
@@ -109,7 +110,7 @@ impl Compose for Composer {
     fn load(&self) -> Result<Config, OpError> {
         let (path, text) = self.text()?;
         let lost = match text.as_deref().map(str::trim_ascii) {
-            None => Some("is not there any more"),
+            None => Some("does not exist any more"),
             Some("") => Some("is empty"),
             Some(_) => None,
         };
@@ -168,7 +169,7 @@ impl Compose for Composer {
         let branches = GitBranch::new(self.places(config, &repos)?);
         surfaces.insert(branches.name().to_owned(), Arc::new(branches));
         Ok(Parts {
-            // A program that was replaced while it runs has no place any more; runs then go without its tools.
+            // `current_exe` fails if this program was replaced while it runs; runs then have no tools of the host.
             program: std::env::current_exe().ok(),
             checker: Arc::new(LintChecker),
             planner: Arc::new(BranchPlanner),
@@ -192,34 +193,37 @@ impl Compose for Composer {
     }
 }
 
-/// Reports whether a path, or a directory on the way to it, is not there.
+/// Reports whether an error means that a path, or a directory above it, does not exist.
 pub(crate) fn is_absent(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Refuses a configuration that cannot be read.
+/// Returns the error for a configuration file that cannot be read.
 fn unreadable(path: &Path, error: &std::io::Error) -> OpError {
     let refuse = |message| OpError::new(OpErrorKind::Config, "config-unreadable", message);
     let shown = path.display();
     match path.read_link() {
         Ok(target) if is_absent(error) => refuse(format!(
-            "`{shown}` is a link to `{}`, which is not there",
+            "`{shown}` is a link to `{}`, which does not exist",
             target.display()
         ))
-        .with_help("put the target back, or remove the link for the defaults"),
+        .with_help("restore the target, or remove the link to use the defaults"),
         Ok(_) | Err(_) => refuse(format!("cannot read `{shown}`: {error}")),
     }
 }
 
-/// Refuses a reload while the file of the configuration is missing: it may be about to be replaced.
+/// Returns the error for a reload while the configuration file is missing or empty.
 fn vanished(path: &Path, how: &str) -> OpError {
-    let message = format!("`{}` {how}, and held the configuration", path.display());
+    let message = format!(
+        "`{}` {how}, but the host was started with it",
+        path.display()
+    );
     OpError::new(OpErrorKind::Config, "config-invalid", message)
-        .with_help("put the file back and reload; to do without a configuration, restart the host")
+        .with_help("restore the file and reload; to use the defaults, restart the host")
 }
 
-/// Says what is wrong with a configuration, one line for each problem.
+/// Returns the error for an invalid configuration, with one line for each problem.
 fn invalid(path: &Path, error: &ConfigError) -> OpError {
     let problems = error.problems.iter().map(|problem| {
         let Problem {
@@ -234,7 +238,7 @@ fn invalid(path: &Path, error: &ConfigError) -> OpError {
         .with_help("`daemon-run schema config` lists every key and its type")
 }
 
-/// What the programs of a provider may reach beside their own machine.
+/// What the programs of a provider may connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     Network,
@@ -242,7 +246,7 @@ pub(crate) enum Reach {
 }
 
 impl Reach {
-    /// Returns what the programs of a provider may reach.
+    /// Returns the reach of a provider, which the configuration may set to none.
     pub(crate) fn of(config: &Config, provider: &str) -> Self {
         if is_offline(config, provider) {
             Self::Nothing
@@ -252,15 +256,15 @@ impl Reach {
     }
 }
 
-/// Returns the highest sandbox level that a policy asks for.
+/// Returns the highest sandbox level that any policy requires.
 fn highest_asked(config: &Config) -> u8 {
     let daemons = config.policy.daemon.values();
     let own = daemons.filter_map(|policy| policy.sandbox_min).max();
     own.unwrap_or(0).max(config.policy.sandbox_min)
 }
 
-/// Returns how children are kept apart: as far as policy asks for and this machine offers. Only the highest level takes away
-/// a network.
+/// Returns how child processes are isolated: as far as policy requires and this machine supports. Only the highest level can
+/// take the network away.
 pub(crate) fn enclosure(config: &Config, reach: Reach) -> Enclosure {
     let (asked, network) = match reach {
         Reach::Network => (highest_asked(config), Network::Shared),
@@ -276,17 +280,19 @@ pub(crate) fn enclosure(config: &Config, reach: Reach) -> Enclosure {
     }
 }
 
-/// Returns the sandbox level that runs get, and what it rests on.
+/// Returns the sandbox level of runs, and which mechanisms provide it.
 pub(crate) fn sandbox(config: &Config, reach: Reach) -> (u8, String) {
     let (level, detail) = level(config, reach);
     (level, format!("{detail}; {}", process_limit()))
 }
 
-/// Says who keeps a run from having more processes than it may.
+/// Describes how the number of processes of a run is limited.
 pub(crate) fn process_limit() -> &'static str {
     match daemon_process::process_limit() {
         ProcessLimit::Enforced => "processes limited by a control group",
-        ProcessLimit::Watched => "processes watched, for want of a control group that counts them",
+        ProcessLimit::Watched => {
+            "processes counted by polling, since no control group is available"
+        }
     }
 }
 
@@ -304,8 +310,8 @@ fn level(config: &Config, reach: Reach) -> (u8, String) {
     }
     let found = daemon_process::probe();
     let detail = match (enclosure, found.confined) {
-        (Enclosure::Confined, Some(stands)) if found.level == SandboxLevel::Isolated => {
-            format!("{stands}; no namespaces: policy asks for no more")
+        (Enclosure::Confined, Some(mechanism)) if found.level == SandboxLevel::Isolated => {
+            format!("{mechanism}; no namespaces: policy does not require them")
         }
         (Enclosure::Isolated(Network::Loopback), _) => {
             format!("{}; no network but a loopback of its own", found.detail)
@@ -315,7 +321,7 @@ fn level(config: &Config, reach: Reach) -> (u8, String) {
     (level, detail)
 }
 
-/// Reports whether any provider's programs are to have no network.
+/// Reports whether any provider is configured to run its programs without a network.
 pub(crate) fn is_offline_anywhere(config: &Config) -> bool {
     let mut named = config.provider.named.iter();
     named.any(|(name, provider)| provider.is_offline(name))
@@ -338,7 +344,7 @@ impl Composer {
     }
 }
 
-/// Judges daemon files as the linter does.
+/// Checks daemon files with the rules of the linter.
 pub(crate) struct LintChecker;
 
 impl Checker for LintChecker {
@@ -347,7 +353,7 @@ impl Checker for LintChecker {
     }
 }
 
-/// Plans branches as the git surface wants them.
+/// Plans the branches that runs push, by the rules of the git surface.
 struct BranchPlanner;
 
 impl Planner for BranchPlanner {
@@ -390,7 +396,7 @@ impl Planner for BranchPlanner {
     }
 }
 
-/// Records a branch that is not even planned.
+/// Returns a refused output for changes that cannot become a branch, so that the refusal is recorded.
 fn refused(push: &Push, reason: String) -> NewOutput {
     let target = daemon_branch(&push.daemon.id, &push.activation);
     NewOutput {
@@ -405,16 +411,16 @@ fn refused(push: &Push, reason: String) -> NewOutput {
     }
 }
 
-/// The store that is served.
+/// The only kind of store.
 pub(crate) const SQLITE: &str = "sqlite";
 
-/// What is to be done about a store that lost part of its log.
-const REPAIR: &str = "restore the store from a backup, or give up what is lost with `daemon-run doctor --repair`, which keeps a copy";
+/// The remedy for a store whose log is damaged.
+const REPAIR: &str = "restore the store from a backup, or open it without the lost part with `daemon-run doctor --repair`, which keeps a copy";
 
-/// Opens the store that a configuration names.
+/// Opens the configured store.
 ///
 /// # Errors
-/// If it is not one that is served, or cannot be opened.
+/// The kind of store is unknown, or the store cannot be opened.
 pub(crate) fn open_store(home: &Home, store: &str) -> Result<Arc<dyn Store>, OpError> {
     check_store(store)?;
     let path = home.store();
@@ -432,14 +438,14 @@ pub(crate) fn open_store(home: &Home, store: &str) -> Result<Arc<dyn Store>, OpE
     }
 }
 
-/// Refuses a store that is not served.
+/// Checks that the configured kind of store exists.
 ///
 /// # Errors
-/// Names it.
+/// Names the unknown kind.
 pub(crate) fn check_store(store: &str) -> Result<(), OpError> {
     if store == SQLITE {
         return Ok(());
     }
-    let message = format!("`{store}` is not a store that is served");
+    let message = format!("`{store}` is not a kind of store");
     Err(OpError::new(OpErrorKind::Config, "unknown-store", message).with_help(SQLITE))
 }

@@ -1,4 +1,4 @@
-//! From arguments to commands, and from their results to exit codes.
+//! Parses the arguments, runs the command and maps its result to an exit code.
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -9,25 +9,25 @@ use daemon_host::config::Log;
 use daemon_host::ops::Operation;
 use daemon_host::secrets::HostSecrets;
 
-use crate::cli::{Cli, Color, Command, Global};
+use crate::cli::{Color, Command, CommandLine, GlobalArgs};
 use crate::commands::act::{self, Prompts};
 use crate::commands::{
     completions, context, demo, doctor, emanate, events, explain, fire, lint, listings, new, next,
     rule, schema, serve, show, test,
 };
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::logs;
 use crate::out::Out;
 use crate::place::Place;
 
 /// Returns the command line, for completions and manual pages.
 pub fn command() -> clap::Command {
-    Cli::command()
+    CommandLine::command()
 }
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match CommandLine::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
@@ -40,13 +40,13 @@ pub fn main() -> ExitCode {
             ExitCode::from(failure.exit as u8)
         }
         Err(_) => {
-            out.failure(&Failure::bug("the program panicked; this is a bug"));
-            ExitCode::from(Exit::Internal as u8)
+            out.failure(&CommandFailure::bug("the program panicked; this is a bug"));
+            ExitCode::from(ExitKind::Internal as u8)
         }
     }
 }
 
-/// Tells what is wrong with the arguments.
+/// Prints a usage error, or the help that was asked for.
 fn usage(error: &clap::Error) -> ExitCode {
     if matches!(
         error.kind(),
@@ -55,12 +55,13 @@ fn usage(error: &clap::Error) -> ExitCode {
         error.print().unwrap_or_default();
         return ExitCode::SUCCESS;
     }
+    // The arguments could not be parsed, so `--json` has to be searched for.
     let is_json = std::env::args_os()
         .skip(1)
         .take_while(|argument| argument != "--")
         .any(|argument| argument == "--json");
     if is_json {
-        let global = Global {
+        let global = GlobalArgs {
             directory: None,
             home: None,
             json: true,
@@ -69,15 +70,15 @@ fn usage(error: &clap::Error) -> ExitCode {
             color: Color::Auto,
             no_input: true,
         };
-        let failure = Failure::usage(problem(error)).help("see `daemon-run --help`");
+        let failure = CommandFailure::usage(problem(error)).help("see `daemon-run --help`");
         Out::new(&global).failure(&failure);
     } else {
         error.print().unwrap_or_default();
     }
-    ExitCode::from(Exit::Usage as u8)
+    ExitCode::from(ExitKind::Usage as u8)
 }
 
-/// Says in one line what is wrong with the arguments: the first paragraph of the long answer.
+/// Returns the first paragraph of a usage error as one line.
 fn problem(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::MissingSubcommand {
         return "a command is missing".to_owned();
@@ -88,7 +89,7 @@ fn problem(error: &clap::Error) -> String {
     words.join(" ").trim_start_matches("error: ").to_owned()
 }
 
-fn start(cli: &Cli, out: Out) -> Result<u8, Failure> {
+fn start(cli: &CommandLine, out: Out) -> Result<u8, CommandFailure> {
     let place = Place::read(&cli.global)?;
     let is_serving = matches!(cli.command, Command::Serve(_) | Command::Demo(_));
     if !is_serving && logs::are_wanted(&cli.global, &place) {
@@ -102,26 +103,26 @@ fn start(cli: &Cli, out: Out) -> Result<u8, Failure> {
     let runtime = builder
         .enable_all()
         .build()
-        .map_err(|error| Failure::bug(format!("the runtime cannot start: {error}")))?;
+        .map_err(|error| CommandFailure::bug(format!("the runtime cannot start: {error}")))?;
     let code = runtime.block_on(async {
         tokio::select! {
             ended = run(cli, &place, out) => ended,
             () = interrupted(is_serving) => Ok(130),
         }
     });
-    // What blocks on a thread, such as a read of standard input, does not keep the program alive.
+    // A blocking read of standard input cannot be cancelled; without a deadline it would keep the program from ending.
     runtime.shutdown_timeout(std::time::Duration::from_millis(200));
     code
 }
 
-/// Waits for an interruption; a host has its own way to stop.
+/// Waits for ctrl-c. Never returns for a host, which handles signals itself and stops in order.
 async fn interrupted(is_serving: bool) {
     if is_serving || tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
-async fn run(cli: &Cli, place: &Place, out: Out) -> Result<u8, Failure> {
+async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFailure> {
     let done = |()| 0;
     let good = |is_good: bool| u8::from(!is_good);
     let prompts = if cli.global.no_input || !std::io::stdin().is_terminal() {

@@ -1,4 +1,4 @@
-//! An event given on the command line: a raw body, or an envelope that carries its source, kind and facts.
+//! Reads an event given on the command line: a raw body, or an envelope with its source, kind and enrichment.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -8,14 +8,14 @@ use daemon_host::fire::FiredEvent;
 use daemon_watch::corpus::{self, Envelope};
 
 use crate::cli::EventArgs;
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::place::Place;
 
-/// The most bytes of a payload.
+/// The most bytes of a payload; GitHub sends at most as many.
 const MAX_PAYLOAD: u64 = 25 * 1024 * 1024;
 
-/// Reads the event that flags describe; none without `--event`.
-pub(crate) fn read(args: &EventArgs, place: &Place) -> Result<Option<FiredEvent>, Failure> {
+/// Reads the event that the flags describe; returns `None` without `--event`.
+pub(crate) fn read(args: &EventArgs, place: &Place) -> Result<Option<FiredEvent>, CommandFailure> {
     if let Some(bytes) = &args.payload {
         return from_bytes(bytes.clone(), args).map(Some);
     }
@@ -26,7 +26,9 @@ pub(crate) fn read(args: &EventArgs, place: &Place) -> Result<Option<FiredEvent>
             ("--changed-file", !args.changed_files.is_empty()),
         ] {
             if is_given {
-                return Err(Failure::usage(format!("{flag} needs --event PAYLOAD")));
+                return Err(CommandFailure::usage(format!(
+                    "{flag} needs --event PAYLOAD"
+                )));
             }
         }
         return Ok(None);
@@ -34,8 +36,8 @@ pub(crate) fn read(args: &EventArgs, place: &Place) -> Result<Option<FiredEvent>
     from_bytes(bytes(path, place)?, args).map(Some)
 }
 
-/// Reads an event from a raw body or an envelope; what the flags say wins.
-pub(crate) fn from_bytes(bytes: Vec<u8>, args: &EventArgs) -> Result<FiredEvent, Failure> {
+/// Reads an event from a raw body or an envelope; flags override the envelope.
+pub(crate) fn from_bytes(bytes: Vec<u8>, args: &EventArgs) -> Result<FiredEvent, CommandFailure> {
     let mut event = match envelope(&bytes) {
         Some(envelope) => from_envelope(envelope, args)?,
         None => raw(bytes, args)?,
@@ -46,8 +48,8 @@ pub(crate) fn from_bytes(bytes: Vec<u8>, args: &EventArgs) -> Result<FiredEvent,
     Ok(event)
 }
 
-/// Reads a payload, from standard input for `-`.
-pub(crate) fn bytes(path: &Path, place: &Place) -> Result<Vec<u8>, Failure> {
+/// Reads a payload file; `-` is standard input.
+pub(crate) fn bytes(path: &Path, place: &Place) -> Result<Vec<u8>, CommandFailure> {
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
         std::io::stdin()
@@ -59,10 +61,10 @@ pub(crate) fn bytes(path: &Path, place: &Place) -> Result<Vec<u8>, Failure> {
         std::fs::File::open(path)
             .and_then(|file| file.take(MAX_PAYLOAD + 1).read_to_end(&mut bytes))
     };
-    read.map_err(|error| Failure::unreadable(path, &error))?;
+    read.map_err(|error| CommandFailure::unreadable(path, &error))?;
     if u64::try_from(bytes.len()).expect("a length fits") > MAX_PAYLOAD {
-        return Err(Failure::new(
-            Exit::Invalid,
+        return Err(CommandFailure::new(
+            ExitKind::Invalid,
             "invalid-event",
             "the payload has more than 25 MiB",
         ));
@@ -76,12 +78,12 @@ fn envelope(bytes: &[u8]) -> Option<Envelope> {
         .filter(|envelope| envelope.source.parse::<Source>().is_ok())
 }
 
-fn source(text: &str) -> Result<Source, Failure> {
+fn source(text: &str) -> Result<Source, CommandFailure> {
     text.parse()
-        .map_err(|error: daemon_event::InvalidId| Failure::usage(error.to_string()))
+        .map_err(|error: daemon_event::InvalidId| CommandFailure::usage(error.to_string()))
 }
 
-fn from_envelope(envelope: Envelope, args: &EventArgs) -> Result<FiredEvent, Failure> {
+fn from_envelope(envelope: Envelope, args: &EventArgs) -> Result<FiredEvent, CommandFailure> {
     Ok(FiredEvent {
         source: source(args.source.as_deref().unwrap_or(&envelope.source))?,
         kind: args.kind.clone().unwrap_or(envelope.event),
@@ -91,9 +93,9 @@ fn from_envelope(envelope: Envelope, args: &EventArgs) -> Result<FiredEvent, Fai
     })
 }
 
-fn raw(body: Vec<u8>, args: &EventArgs) -> Result<FiredEvent, Failure> {
+fn raw(body: Vec<u8>, args: &EventArgs) -> Result<FiredEvent, CommandFailure> {
     let (Some(source_name), Some(kind)) = (&args.source, &args.kind) else {
-        let failure = Failure::usage("a raw payload needs --source and --kind");
+        let failure = CommandFailure::usage("a raw payload needs --source and --kind");
         return Err(failure.help("such as --source github --kind pull_request"));
     };
     Ok(FiredEvent {

@@ -1,46 +1,45 @@
-//! Failures of commands: an exit code, a word for programs, a message for people.
+//! Failures of commands: an exit code, a code for programs and a message for people.
 
 use daemon_host::ops::{OpError, OpErrorKind};
 
 /// Exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
-    /// The command line makes no sense.
+pub(crate) enum ExitKind {
+    /// Wrong usage of the command line.
     Usage = 64,
     /// An invalid daemon file, expression or event.
     Invalid = 65,
-    /// It cannot be read, or there is no such id.
+    /// An input cannot be read, or an id is unknown.
     NoInput = 66,
     /// Host, store or provider cannot be reached.
     Unavailable = 69,
     /// A bug.
     Internal = 70,
-    /// It cannot be written.
+    /// An output cannot be written.
     CannotWrite = 73,
     /// Held, busy, or the home has an owner.
     TryLater = 75,
-    /// Policy or budget says no.
+    /// Refused by policy or budget.
     Refused = 77,
-    /// The configuration is wrong.
+    /// The configuration is invalid.
     Config = 78,
 }
 
-/// Why a command was not done.
+/// Why a command failed.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    /// The exit code.
-    pub(crate) exit: Exit,
+pub(crate) struct CommandFailure {
+    pub(crate) exit: ExitKind,
     /// A diagnostic code or a kebab-case word.
     pub(crate) code: String,
-    /// What happened.
+    /// One sentence in lower case, without a period.
     pub(crate) message: String,
-    /// What to do about it.
+    /// A remedy, printed on a line of its own.
     pub(crate) help: Option<String>,
 }
 
-impl Failure {
-    /// Makes a failure.
-    pub(crate) fn new(exit: Exit, code: impl Into<String>, message: impl Into<String>) -> Self {
+impl CommandFailure {
+    /// Creates a failure without help.
+    pub(crate) fn new(exit: ExitKind, code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             exit,
             code: code.into(),
@@ -49,53 +48,53 @@ impl Failure {
         }
     }
 
-    /// Adds what to do about it.
+    /// Adds a remedy.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Says that the command line makes no sense.
+    /// Creates a usage error.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self::new(Exit::Usage, "usage", message)
+        Self::new(ExitKind::Usage, "usage", message)
     }
 
-    /// Says that something cannot be read.
+    /// Creates the failure of a path that cannot be read.
     pub(crate) fn unreadable(what: &std::path::Path, error: &std::io::Error) -> Self {
         Self::new(
-            Exit::NoInput,
+            ExitKind::NoInput,
             "unreadable",
             format!("cannot read `{}`: {error}", what.display()),
         )
     }
 
-    /// Says that something cannot be written.
+    /// Creates the failure of a path that cannot be written.
     pub(crate) fn unwritable(what: &std::path::Path, error: &std::io::Error) -> Self {
         Self::new(
-            Exit::CannotWrite,
+            ExitKind::CannotWrite,
             "unwritable",
             format!("cannot write `{}`: {error}", what.display()),
         )
     }
 
-    /// Says that this is a bug.
+    /// Creates the failure of a broken invariant.
     pub(crate) fn bug(message: impl Into<String>) -> Self {
-        Self::new(Exit::Internal, "internal", message)
+        Self::new(ExitKind::Internal, "internal", message)
     }
 }
 
-impl From<OpError> for Failure {
+impl From<OpError> for CommandFailure {
     fn from(error: OpError) -> Self {
         let exit = match error.kind {
-            OpErrorKind::InvalidParams | OpErrorKind::Unsupported => Exit::Usage,
-            OpErrorKind::InvalidInput => Exit::Invalid,
-            OpErrorKind::NotFound => Exit::NoInput,
-            OpErrorKind::Unavailable => Exit::Unavailable,
-            OpErrorKind::Broken => Exit::CannotWrite,
-            OpErrorKind::Conflict | OpErrorKind::Busy => Exit::TryLater,
-            OpErrorKind::Forbidden => Exit::Refused,
-            OpErrorKind::Config => Exit::Config,
-            OpErrorKind::Internal => Exit::Internal,
+            OpErrorKind::InvalidParams | OpErrorKind::Unsupported => ExitKind::Usage,
+            OpErrorKind::InvalidInput => ExitKind::Invalid,
+            OpErrorKind::NotFound => ExitKind::NoInput,
+            OpErrorKind::Unavailable => ExitKind::Unavailable,
+            OpErrorKind::Broken => ExitKind::CannotWrite,
+            OpErrorKind::Conflict | OpErrorKind::Busy => ExitKind::TryLater,
+            OpErrorKind::Forbidden => ExitKind::Refused,
+            OpErrorKind::Config => ExitKind::Config,
+            OpErrorKind::Internal => ExitKind::Internal,
         };
         Self {
             exit,

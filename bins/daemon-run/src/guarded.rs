@@ -1,4 +1,4 @@
-//! What no run may read, however it is confined.
+//! Paths that no run may read, at any sandbox level.
 
 use std::path::{Path, PathBuf};
 
@@ -13,12 +13,12 @@ use rustix::fs::{Access, access};
 use crate::compose::{Composer, Reach, enclosure, is_offline_anywhere};
 
 impl Composer {
-    /// Returns what no run may read: the host's home, that of its user, the watched repositories and the files of secrets.
+    /// Returns the paths that no run may read: the host's home, its user's home, the watched repositories and secret files.
     pub(crate) fn guarded(&self, config: &Config) -> Vec<Guarded> {
         self.kept(config).into_iter().chain(user_home()).collect()
     }
 
-    /// Returns the same without the home of the host's user.
+    /// Returns the same paths without the home of the host's user.
     fn kept(&self, config: &Config) -> Vec<Guarded> {
         let home = guarded(self.home().to_owned(), "the host's home");
         let repos = config.repo.iter().map(|repo| {
@@ -30,16 +30,16 @@ impl Composer {
         std::iter::once(home).chain(repos).chain(files).collect()
     }
 
-    /// Refuses to keep any of it where every confined run may read it as a part of the system.
+    /// Checks that none of these paths is in a system directory, which every confined run may read.
     ///
     /// # Errors
-    /// Names the directory of the system, and what it holds.
+    /// Names the system directory and the path in it.
     pub(crate) fn check_system(&self, config: &Config) -> Result<(), OpError> {
         let is_confined = enclosure(config, Reach::Network) != Enclosure::Contained;
         if !is_confined && !is_offline_anywhere(config) {
             return Ok(());
         }
-        // Accounts of services have homes such as `/usr/sbin`: who cannot write there keeps nothing there.
+        // Service accounts have homes such as `/usr/sbin`. A user without write access there has no files to protect.
         let is_used = |home: &Guarded| access(&home.path, Access::WRITE_OK).is_ok();
         let guarded = self.kept(config).into_iter();
         let mut guarded = guarded.chain(user_home().filter(is_used));
@@ -60,23 +60,23 @@ fn granted_by_system(grant: SystemGrant, Guarded { path, what }: &Guarded) -> Op
     let (message, help) = match grant {
         SystemGrant::Whole(directory) => (
             format!(
-                "`{}`, which every run may read at sandbox level 2 and above, holds {what} `{path}`",
+                "`{}`, which every run may read at sandbox level 2 and above, contains {what} `{path}`",
                 directory.display()
             ),
-            "move it out of the directories of the system",
+            "move it out of the system directories",
         ),
         SystemGrant::Public(directory) => (
             format!(
-                "`{}` holds {what} `{path}`: every user may read it, and so may every run at sandbox level 2 and above",
+                "`{}` contains {what} `{path}`: every user may read it, and so may every run at sandbox level 2 and above",
                 directory.display()
             ),
-            "move it out of the directories of the system, or take it from other users with `chmod o-rwx`",
+            "move it out of the system directories, or deny it to other users with `chmod o-rwx`",
         ),
     };
     OpError::new(OpErrorKind::Config, "config-invalid", message).with_help(help)
 }
 
-/// Resolves the links of a path, as far as it is there.
+/// Resolves the symbolic links of a path, as far as it exists.
 fn resolved(path: &Path) -> PathBuf {
     let mut ancestors = path.ancestors();
     let found = ancestors.find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)));

@@ -1,4 +1,4 @@
-//! What is known of an event given on the command line: what was given, and what local git adds.
+//! An event given on the command line, enriched from local git.
 
 use std::path::Path;
 
@@ -10,27 +10,26 @@ use daemon_host::wire::FactObject;
 use daemon_repo::{Git, Repository};
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::place::Place;
 
-/// An event, and where what is known of it came from.
+/// An event with its facts and where each fact came from.
 #[derive(Debug)]
 pub(crate) struct KnownEvent {
-    /// The event.
     pub(crate) event: Event,
-    /// Its facts, as far as payloads may lack them.
+    /// The facts that a payload may not contain, as JSON objects.
     pub(crate) facts: Vec<Value>,
-    /// Why local git did not tell what changed, if it was asked.
+    /// Why local git could not list the changed files, if it was asked.
     missed: Option<String>,
 }
 
 impl KnownEvent {
-    /// Reads an event, and asks the repository at `root` for what its body lacks.
+    /// Reads an event, and asks the repository at `root` for the changed files if the body does not list them.
     pub(crate) fn read(
         fired: &mut FiredEvent,
         root: Option<&Path>,
         place: &Place,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandFailure> {
         let now = daemon_host::random::now();
         let given = [
             (Need::ChangedFiles, fired.enrichment.changed_files.is_some()),
@@ -58,7 +57,7 @@ impl KnownEvent {
         Ok(known)
     }
 
-    /// Takes an event that is stored, with what its host says of its facts.
+    /// Wraps a stored event with the facts that its host recorded.
     pub(crate) fn stored(event: Event, facts: Vec<Value>) -> Self {
         Self {
             event,
@@ -72,7 +71,7 @@ impl KnownEvent {
         fired: &mut FiredEvent,
         root: &Path,
         place: &Place,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         let Ok(git) = Git::find(&place.path) else {
             return Ok(());
         };
@@ -93,7 +92,7 @@ impl KnownEvent {
         Ok(())
     }
 
-    /// Says of facts that conditions need and nobody told why they are not there.
+    /// Adds an entry for each fact that conditions need and that is missing, with the reason.
     pub(crate) fn miss(&mut self, needs: impl IntoIterator<Item = Need>) {
         for need in needs {
             if self.facts.iter().any(|fact| fact["need"] == need.as_str()) {

@@ -12,7 +12,6 @@
 //! Data goes to standard output and everything else to standard error; exit codes are those of the command line's contract.
 
 mod agents;
-mod alone;
 mod check;
 mod cli;
 mod commands;
@@ -27,6 +26,7 @@ mod local;
 mod logs;
 mod mcp;
 mod names;
+mod offline;
 mod out;
 mod place;
 mod providers;

@@ -1,4 +1,4 @@
-//! Model APIs as providers: from the configuration and presets, and for `doctor`.
+//! Model APIs as providers: reads their configuration and presets, and checks them for `doctor`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,15 +12,15 @@ use daemon_process::{Enclosure, Supervisor};
 use daemon_provider::{MicroUsd, Provider, inputs};
 use daemon_provider_llm::{Api, ApiKey, Bash, LlmConfig, LlmProvider, Price};
 
-/// Returns the model API that a provider is, if it is one: its kind, else its name, says so.
+/// Returns the model API that a provider uses. `kind` decides; without one, the name of the provider does.
 pub(crate) fn api_of(name: &str, provider: &ProviderConfig) -> Option<Api> {
     provider.kind.as_deref().unwrap_or(name).parse().ok()
 }
 
-/// Reads what the configuration says of a model API.
+/// Reads the configuration of a model API.
 ///
 /// # Errors
-/// Says which key is wrong.
+/// Names the key that is wrong.
 pub(crate) fn configure(
     home: &Path,
     name: &str,
@@ -48,6 +48,7 @@ pub(crate) fn configure(
         config.price = Price::FREE;
     }
     if let Some(price) = &provider.price {
+        // Without a price for cached input the higher of the two is assumed: a budget must not be underestimated.
         let cached = price.cached.unwrap_or(price.input.max(price.output));
         config.price = Price {
             input: micros(price.input),
@@ -67,10 +68,10 @@ pub(crate) fn configure(
     Ok(config)
 }
 
-/// Refuses what only model APIs take.
+/// Rejects keys that only model APIs have.
 ///
 /// # Errors
-/// Names the key.
+/// Names the first such key.
 pub(crate) fn refuse_api_keys(provider: &ProviderConfig) -> Result<(), String> {
     for (key, is_set) in [
         ("base_url", provider.base_url.is_some()),
@@ -119,7 +120,8 @@ fn micros(usd: f64) -> MicroUsd {
     MicroUsd((usd * 1_000_000.0).ceil() as u64)
 }
 
-/// Composes the presets of a home; one that cannot be used is left out and named in the log.
+/// Composes the presets of a home. A preset that cannot be used is skipped with a warning in the log: it must not keep the
+/// host from starting.
 pub(crate) fn presets(
     home: &Path,
     enclosure: Enclosure,
@@ -166,14 +168,14 @@ fn preset(
         key_file: preset.key_file,
         ..ProviderConfig::default()
     };
-    // What runs is the provider `llm`, whatever model it is given.
+    // A preset changes the model of the provider `llm`, so runs and limits carry that name.
     let mut config = configure(home, "llm", api, &provider)?;
     config.enclosure = enclosure;
     let provider = LlmProvider::new(supervisor.clone(), config).map_err(|error| chain(&error))?;
     Ok(Some(Arc::new(provider)))
 }
 
-/// Examines the configured model APIs: whether each is whole and its key is there. No API is called.
+/// Checks that each configured model API is complete and that its key exists. Calls no API.
 pub(crate) fn examine(config: &Config, home: &Path) -> Vec<Check> {
     let named = config.provider.named.iter();
     let apis = named.filter_map(|(name, provider)| Some((name, provider, api_of(name, provider)?)));
@@ -182,7 +184,7 @@ pub(crate) fn examine(config: &Config, home: &Path) -> Vec<Check> {
         match configure(home, name, api, provider) {
             Ok(config) => {
                 let kind = provider.kind.as_deref().unwrap_or(name);
-                let place = config.base_url.as_deref().unwrap_or("its maker's address");
+                let place = config.base_url.as_deref().unwrap_or("its default address");
                 let key = if config.key.is_some() {
                     "a key"
                 } else {
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_else_the_name_says_which_api_it_is() {
+    fn the_kind_selects_the_api_and_without_one_the_name_does() {
         let config = read(
             "llm",
             "[provider.llm]\nkind = 'anthropic'\nmodel = 'm'\nprice = {input = 3, output = 15}\n",
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn a_wrong_key_is_named() {
         for (line, problem) in [
             ("", "`model` is missing"),
             ("model = 'm'\ncommand = 'x'", "`command` is for programs"),

@@ -1,4 +1,4 @@
-//! Daemons as their author is editing them: read from the working tree, without a home.
+//! Daemons of a working tree, read as their author edits them, without a home.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use daemon_repo::{Content, DaemonSource, Discovery, ObjectFormat, discover_worki
 use daemon_spec::{DaemonFile, parse};
 
 use crate::check::check;
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::place::{Place, repository_root};
 
 /// One daemon of a working tree.
 #[derive(Debug)]
 pub(crate) struct LocalDaemon {
-    /// Its directory, support tree and revision.
+    /// The directory, support tree and revision.
     pub(crate) source: DaemonSource,
-    /// Its file, read.
+    /// The parsed file.
     pub(crate) file: DaemonFile,
 }
 
@@ -33,7 +33,7 @@ impl LocalDaemon {
         Self { source, file }
     }
 
-    /// Returns its `id`, or the directory's name where the file has none.
+    /// Returns the `id` of the file, or the directory's name if the file has none.
     pub(crate) fn id(&self) -> &str {
         match self.file.id().value() {
             Some(id) if !id.value.trim().is_empty() => &id.value,
@@ -41,49 +41,49 @@ impl LocalDaemon {
         }
     }
 
-    /// Reports whether a person means this daemon.
+    /// Reports whether an id on the command line refers to this daemon: by its `id` or its directory.
     pub(crate) fn is_named(&self, id: &str) -> bool {
         self.id() == id || self.source.dir.as_str() == id
     }
 
-    /// Returns its schedule as written.
+    /// Returns the schedule as written in the file.
     pub(crate) fn schedule(&self) -> Option<&str> {
         self.file.schedule().value().map(|text| text.value.as_str())
     }
 }
 
-/// Returns the root of the repository that a command is about.
-pub(crate) fn root(place: &Place, repo: Option<&Path>) -> Result<PathBuf, Failure> {
+/// Returns the root of the repository that a command works on: `--repo`, else the enclosing one.
+pub(crate) fn root(place: &Place, repo: Option<&Path>) -> Result<PathBuf, CommandFailure> {
     let Some(repo) = repo else {
         return Ok(repository_root(&place.directory));
     };
     let directory = place.directory.join(repo);
-    // A file is a place inside a repository, too, but nobody means that.
+    // A file is inside a repository, too; but `--repo FILE` is a mistake, not a request for the repository around it.
     let found = directory
         .canonicalize()
         .and_then(|found| found.read_dir().map(|_| found))
-        .map_err(|error| Failure::unreadable(&directory, &error))?;
+        .map_err(|error| CommandFailure::unreadable(&directory, &error))?;
     Ok(repository_root(&found))
 }
 
-/// Reads all daemons of a working tree, ordered by directory.
-pub(crate) fn daemons(root: &Path) -> Result<Vec<LocalDaemon>, Failure> {
+/// Reads all daemons of a working tree, sorted by directory.
+pub(crate) fn daemons(root: &Path) -> Result<Vec<LocalDaemon>, CommandFailure> {
     let found = discover(root)?.daemons.into_iter();
     Ok(found.map(LocalDaemon::new).collect())
 }
 
-/// Reads and judges all daemons of a working tree; `zone_of` names the zone of a daemon's schedule.
+/// Reads and checks all daemons of a working tree; `zone_of` returns the zone of a daemon's schedule.
 pub(crate) fn judged(
     root: &Path,
     zone_of: &dyn Fn(&str) -> String,
-) -> Result<Vec<(LocalDaemon, Checked)>, Failure> {
+) -> Result<Vec<(LocalDaemon, Checked)>, CommandFailure> {
     let found = discover(root)?;
     let checked = check(&found, zone_of);
     let daemons = found.daemons.into_iter().map(LocalDaemon::new);
     Ok(daemons.zip(checked).collect())
 }
 
-/// Returns what the configuration says of the repository at a root.
+/// Returns the configuration of the repository at a root.
 pub(crate) fn configured<'a>(root: &Path, config: &'a Config, place: &Place) -> Option<&'a Repo> {
     config.repo.iter().find(|repo| {
         let path = place.directory.join(&repo.path);
@@ -91,13 +91,18 @@ pub(crate) fn configured<'a>(root: &Path, config: &'a Config, place: &Place) -> 
     })
 }
 
-fn discover(root: &Path) -> Result<Discovery, Failure> {
-    discover_working_tree(root, ObjectFormat::Sha1)
-        .map_err(|error| Failure::new(Exit::NoInput, "unreadable", daemon_host::ops::chain(&error)))
+fn discover(root: &Path) -> Result<Discovery, CommandFailure> {
+    discover_working_tree(root, ObjectFormat::Sha1).map_err(|error| {
+        CommandFailure::new(
+            ExitKind::NoInput,
+            "unreadable",
+            daemon_host::ops::chain(&error),
+        )
+    })
 }
 
 /// Reads one daemon of a working tree.
-pub(crate) fn daemon(root: &Path, id: &str) -> Result<LocalDaemon, Failure> {
+pub(crate) fn daemon(root: &Path, id: &str) -> Result<LocalDaemon, CommandFailure> {
     let mut all = daemons(root)?;
     match all.iter().position(|daemon| daemon.is_named(id)) {
         Some(index) => Ok(all.swap_remove(index)),
@@ -110,25 +115,32 @@ pub(crate) fn find<'a>(
     root: &Path,
     all: &'a [(LocalDaemon, Checked)],
     id: &str,
-) -> Result<&'a (LocalDaemon, Checked), Failure> {
+) -> Result<&'a (LocalDaemon, Checked), CommandFailure> {
     all.iter()
         .find(|(daemon, _)| daemon.is_named(id))
         .ok_or_else(|| unknown(root, all.iter().map(|(daemon, _)| daemon), id))
 }
 
-fn unknown<'a>(root: &Path, known: impl Iterator<Item = &'a LocalDaemon>, id: &str) -> Failure {
+fn unknown<'a>(
+    root: &Path,
+    known: impl Iterator<Item = &'a LocalDaemon>,
+    id: &str,
+) -> CommandFailure {
     let message = format!("no daemon `{id}` in `{}`", root.display());
-    let failure = Failure::new(Exit::NoInput, "unknown-daemon", message);
+    let failure = CommandFailure::new(ExitKind::NoInput, "unknown-daemon", message);
     let known: Vec<String> = known.map(|daemon| format!("`{}`", daemon.id())).collect();
     failure.help(if known.is_empty() {
-        "write one with `daemon-run new ID`".to_owned()
+        "create one with `daemon-run new ID`".to_owned()
     } else {
-        format!("there are {}", known.join(", "))
+        format!("known daemons: {}", known.join(", "))
     })
 }
 
-/// Refuses a daemon that a host would not register.
-pub(crate) fn refuse_invalid(daemon: &LocalDaemon, checked: &Checked) -> Result<(), Failure> {
+/// Fails for a daemon that a host would not register.
+pub(crate) fn refuse_invalid(
+    daemon: &LocalDaemon,
+    checked: &Checked,
+) -> Result<(), CommandFailure> {
     if checked.is_registrable {
         return Ok(());
     }
@@ -144,6 +156,6 @@ pub(crate) fn refuse_invalid(daemon: &LocalDaemon, checked: &Checked) -> Result<
             ))
         });
     let message = format!("`{path}` has errors{}", first.unwrap_or_default());
-    let failure = Failure::new(Exit::Invalid, "invalid-daemon", message);
+    let failure = CommandFailure::new(ExitKind::Invalid, "invalid-daemon", message);
     Err(failure.help(format!("daemon-run lint {path}")))
 }

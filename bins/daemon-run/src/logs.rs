@@ -1,4 +1,4 @@
-//! Logs, on the stream that carries no data.
+//! Logging to standard error, without secrets.
 
 use std::io::{self, Write};
 
@@ -7,24 +7,24 @@ use daemon_host::secrets::HostSecrets;
 use daemon_provider::redact::Redactor;
 use tracing_subscriber::EnvFilter;
 
-use crate::cli::Global;
-use crate::failure::{Exit, Failure};
+use crate::cli::GlobalArgs;
+use crate::failure::{CommandFailure, ExitKind};
 use crate::place::Place;
 
-/// Reports whether a command that is no host was asked to log.
-pub(crate) fn are_wanted(global: &Global, place: &Place) -> bool {
+/// Reports whether a command other than `serve` was asked to log.
+pub(crate) fn are_wanted(global: &GlobalArgs, place: &Place) -> bool {
     global.verbose > 0 || place.log.is_some()
 }
 
-/// Begins to log: flags go before the environment, and that before the configuration.
+/// Starts logging. Flags override the environment, which overrides the configuration.
 ///
-/// No line holds what `secrets` knows by the time it is written.
+/// Every line is redacted with the secrets that are known when it is written.
 pub(crate) fn begin(
     log: &Log,
-    global: &Global,
+    global: &GlobalArgs,
     place: &Place,
     secrets: HostSecrets,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let level = match (global.verbose, global.quiet) {
         (0, false) => place.log.as_deref().unwrap_or(&log.level),
         (0, true) => "error",
@@ -33,7 +33,7 @@ pub(crate) fn begin(
     };
     let wrong = |fault: String| {
         let message = format!("`{level}` is not a log filter: {fault}");
-        Failure::new(Exit::Config, "log-level", message)
+        CommandFailure::new(ExitKind::Config, "log-level", message)
     };
     if let Some(fault) = filter_fault(level) {
         return Err(wrong(fault));
@@ -47,10 +47,10 @@ pub(crate) fn begin(
         LogFormat::Text => builder.with_ansi(false).try_init(),
         LogFormat::Json => builder.json().try_init(),
     };
-    begun.map_err(|error| Failure::bug(format!("logging cannot begin: {error}")))
+    begun.map_err(|error| CommandFailure::bug(format!("logging cannot start: {error}")))
 }
 
-/// Writes lines to standard error without secrets; a line comes in one piece.
+/// Writes redacted lines to standard error. Each call gets one whole line, so no secret is split between two calls.
 struct Clean(Redactor);
 
 impl Write for Clean {

@@ -1,14 +1,14 @@
-//! `mcp`: the same answers as tools, for agents and editors.
+//! `mcp`: the commands as MCP tools, for agents and editors.
 
 mod answer;
 mod calls;
 mod daemon;
-mod ends;
 mod granted;
+mod http_proxy;
 mod manual;
 mod parent;
+mod run_ends;
 mod table;
-mod through;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,22 +17,22 @@ use async_trait::async_trait;
 use clap::Args;
 use daemon_mcp::{Effect, ToolCall, ToolDescription, ToolResult, ToolServer, ToolTable};
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::place::Place;
 use parent::Parent;
-use table::{Does, TOOLS};
+use table::{TOOLS, ToolAction};
 
 /// `mcp`.
 #[derive(Debug, Args)]
-pub(crate) struct Mcp {
-    /// Serves only what changes nothing
+pub(crate) struct McpArgs {
+    /// Serves only tools that change nothing
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// Keeps the runs of this client across connections: one text of at least 16 characters that no other client knows
+    /// A secret of at least 16 characters by which this client finds its runs again after it reconnects
     #[arg(long, value_name = "TOKEN")]
     pub(crate) parent: Option<String>,
-    /// Serves a run of the host that listens at this socket, or at pipes in this directory, what it was granted, by the token in
-    /// DAEMON_RUN_TOKEN
+    /// Serves the tools that were granted to a run, from the host at this socket or at the pipes in this directory; the token is
+    /// in DAEMON_RUN_TOKEN
     #[arg(long, value_name = "PATH", conflicts_with_all = ["read_only", "parent"], hide = true)]
     pub(crate) run: Option<PathBuf>,
     /// Serves the tools of the MCP server in DAEMON_MCP_URL, with the headers in DAEMON_MCP_HEADERS
@@ -40,27 +40,27 @@ pub(crate) struct Mcp {
     pub(crate) through: bool,
 }
 
-/// The version of the program.
+/// The version reported to clients.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What a model is told before it uses the tools.
+/// The instructions that a client passes to its model.
 const INSTRUCTIONS: &str = "Daemons are agents that a repository describes in .agents/daemons/<id>/DAEMON.md and that wake on \
-     events and schedules. `lint`, `explain` and `next` read the working tree; the listings, `show`, `run` and `logs` tell \
-     what the host of this home recorded; `daemon` dispatches one-off runs. Read the resource skill://daemon-manual/SKILL.md \
+     events and schedules. `lint`, `explain` and `next` read the working tree; the listings, `show`, `run` and `logs` read \
+     the records of the host of this home; `daemon` dispatches one-off runs. Read the resource skill://daemon-manual/SKILL.md \
      before you inspect, wait for or reclaim a run that is slow or failed.";
 
 /// Serves the tools on standard input and output until the input ends.
-pub(crate) async fn serve(args: &Mcp, place: &Place) -> Result<(), Failure> {
+pub(crate) async fn serve(args: &McpArgs, place: &Place) -> Result<(), CommandFailure> {
     if let Some(way) = &args.run {
-        let granted = granted::Granted::read(way, place)?;
-        return speak(ToolServer::new("daemon-run", VERSION, Arc::new(granted))).await;
+        let granted = granted::RunTools::read(way, place)?;
+        return serve_stdio(ToolServer::new("daemon-run", VERSION, Arc::new(granted))).await;
     }
     if args.through {
-        let through = through::Through::connect(place).await?;
-        return speak(ToolServer::new("daemon-run", VERSION, Arc::new(through))).await;
+        let proxy = http_proxy::HttpProxy::connect(place).await?;
+        return serve_stdio(ToolServer::new("daemon-run", VERSION, Arc::new(proxy))).await;
     }
     let served = if args.read_only {
-        Served::Reading
+        Served::ReadOnly
     } else {
         Served::All
     };
@@ -68,7 +68,7 @@ pub(crate) async fn serve(args: &Mcp, place: &Place) -> Result<(), Failure> {
         Some(token) => Parent::of_token(token)?,
         None => Parent::drawn(),
     };
-    let ends = Arc::new(ends::Ends::of(place, parent.clone()));
+    let ends = Arc::new(run_ends::RunEnds::of(place, parent.clone()));
     let tools = Tools {
         place: place.clone(),
         parent,
@@ -79,23 +79,23 @@ pub(crate) async fn serve(args: &Mcp, place: &Place) -> Result<(), Failure> {
         .with_instructions(INSTRUCTIONS)
         .with_notifications(ends)
         .with_resources(manual::resources());
-    speak(server).await
+    serve_stdio(server).await
 }
 
-async fn speak(server: ToolServer) -> Result<(), Failure> {
+async fn serve_stdio(server: ToolServer) -> Result<(), CommandFailure> {
     let served = server.serve(tokio::io::stdin(), tokio::io::stdout()).await;
     served.map_err(|error| {
         let message = daemon_host::ops::chain(&error);
-        Failure::new(Exit::Invalid, "mcp-protocol", message)
+        CommandFailure::new(ExitKind::Invalid, "mcp-protocol", message)
     })
 }
 
-/// Which of the tools are served.
+/// The tools that are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Served {
     All,
-    /// Those that change nothing.
-    Reading,
+    /// Only tools that change nothing.
+    ReadOnly,
 }
 
 /// The tools of one home and one directory.
@@ -103,7 +103,7 @@ struct Tools {
     place: Place,
     parent: Parent,
     served: Served,
-    ends: Arc<ends::Ends>,
+    ends: Arc<run_ends::RunEnds>,
 }
 
 #[async_trait]
@@ -112,7 +112,7 @@ impl ToolTable for Tools {
         let wanted = TOOLS.iter().filter(|tool| {
             self.served == Served::All
                 || tool.effect() == Effect::Reads
-                || tool.does == Does::Daemon
+                || tool.action == ToolAction::Daemon
         });
         wanted.map(|tool| tool.spec(self.served)).collect()
     }
@@ -120,17 +120,18 @@ impl ToolTable for Tools {
     async fn call(&self, call: ToolCall) -> ToolResult {
         let tool = TOOLS.iter().find(|tool| tool.name == call.tool);
         match tool {
-            Some(tool) if tool.does == Does::Daemon => {
+            Some(tool) if tool.action == ToolAction::Daemon => {
                 if daemon::has_an_end(&call) {
+                    // Subscribe before the dispatch: the end of a short run could otherwise be missed.
                     self.ends.ready().await;
                 }
                 daemon::call(call, self.served, &self.parent, &self.place).await
             }
-            Some(tool) => {
-                let told = calls::call(tool, call.arguments, &self.place).await;
-                answer::of(told)
-            }
-            None => answer::of(Err(Failure::usage(format!("no tool `{}`", call.tool)))),
+            Some(tool) => answer::of(calls::call(tool, call.arguments, &self.place).await),
+            None => answer::of(Err(CommandFailure::usage(format!(
+                "no tool `{}`",
+                call.tool
+            )))),
         }
     }
 }

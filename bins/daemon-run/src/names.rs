@@ -1,4 +1,4 @@
-//! Names in a configuration that only this program knows: providers and their kinds.
+//! Checks names in the configuration that only this program knows: providers, their kinds and the store.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use daemon_provider_llm::Api;
 
 use crate::compose::SQLITE;
 
-/// Finds the providers that are named and not configured, and the kinds that are not served.
+/// Finds providers that are named but not configured, and unknown kinds of providers and stores.
 pub(crate) fn faults(config: &Config) -> Vec<Fault> {
     let mut known: BTreeSet<&str> = config.provider.named.keys().map(String::as_str).collect();
     known.insert("builtin");
@@ -28,7 +28,7 @@ pub(crate) fn faults(config: &Config) -> Vec<Fault> {
         let near = nearest(name, known.iter().copied());
         let near = near.map(|near| format!(", did you mean `{near}`?"));
         let message = format!(
-            "`{}` names `{name}`, and there is no section `[provider.{name}]`{}",
+            "`{}` names `{name}`, but there is no section `[provider.{name}]`{}",
             dotted(&path),
             near.unwrap_or_default()
         );
@@ -39,7 +39,7 @@ pub(crate) fn faults(config: &Config) -> Vec<Fault> {
 
 fn store(config: &Config) -> Option<Fault> {
     let store = &config.host.store;
-    let message = format!("`host.store` is `{store}`; `{SQLITE}` is served");
+    let message = format!("`host.store` is `{store}`; the only kind is `{SQLITE}`");
     (store != SQLITE).then(|| Fault::of_value(&["host", "store"], message))
 }
 
@@ -60,7 +60,7 @@ fn kinds(config: &Config) -> impl Iterator<Item = Fault> {
             let message = match nearest(kind, served.iter().copied()) {
                 Some(near) => format!("`{}` is `{kind}`, did you mean `{near}`?", dotted(&path)),
                 None => format!(
-                    "`{}` is `{kind}`; `{}` are served",
+                    "`{}` is `{kind}`; the kinds are `{}`",
                     dotted(&path),
                     served.join("`, `")
                 ),

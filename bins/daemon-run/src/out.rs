@@ -1,4 +1,4 @@
-//! What goes to the two streams: data to one, everything else to the other.
+//! The output of a command: data goes to standard output, everything else to standard error.
 
 use std::io::{self, Write as _};
 
@@ -7,8 +7,8 @@ use daemon_host::wire::{Envelope, FailureObject};
 use daemon_validate::{visible, visible_styled};
 use serde::Serialize;
 
-use crate::cli::{Color, Global};
-use crate::failure::Failure;
+use crate::cli::{Color, GlobalArgs};
+use crate::failure::CommandFailure;
 
 /// Whether results are for people or for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(crate) enum Form {
     Json,
 }
 
-/// The two streams of a command.
+/// Writes to the standard streams in the form that the flags chose.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Out {
     form: Form,
@@ -29,7 +29,7 @@ pub(crate) struct Out {
 
 impl Out {
     /// Reads how to print from the flags.
-    pub(crate) fn new(global: &Global) -> Self {
+    pub(crate) fn new(global: &GlobalArgs) -> Self {
         let color = match global.color {
             Color::Auto => ColorChoice::Auto,
             Color::Always => ColorChoice::Always,
@@ -48,12 +48,12 @@ impl Out {
     }
 
     /// Prints one envelope: the version, then the members.
-    pub(crate) fn envelope(self, members: impl Serialize) -> Result<(), Failure> {
+    pub(crate) fn envelope(self, members: impl Serialize) -> Result<(), CommandFailure> {
         self.bytes(Envelope::new(members).to_line().as_bytes())
     }
 
-    /// Prints text, which may be coloured, with a line end if it lacks one; words of strangers in it went through [`plain`].
-    pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
+    /// Prints text, which may be coloured, and ends it with a line feed. Untrusted text in it must have gone through [`plain`].
+    pub(crate) fn text(self, text: &str) -> Result<(), CommandFailure> {
         let text = visible_styled(text);
         let mut stdout = AutoStream::new(io::stdout().lock(), self.choice(&io::stdout()));
         let end = if text.ends_with('\n') || text.is_empty() {
@@ -64,39 +64,40 @@ impl Out {
         written(write!(stdout, "{text}{end}").and_then(|()| stdout.flush()))
     }
 
-    /// Prints bytes as they are.
-    pub(crate) fn bytes(self, bytes: &[u8]) -> Result<(), Failure> {
+    /// Prints bytes unchanged.
+    pub(crate) fn bytes(self, bytes: &[u8]) -> Result<(), CommandFailure> {
         let mut stdout = io::stdout().lock();
         written(stdout.write_all(bytes).and_then(|()| stdout.flush()))
     }
 
-    /// Tells a person something on the other stream; silent for programs and under `-q`.
+    /// Prints a note on standard error; silent with `--json` and `-q`.
     pub(crate) fn note(self, text: &str) {
         if self.is_quiet || self.is_json() {
             return;
         }
-        self.tell(text);
+        self.warn(text);
     }
 
-    /// Tells a person something on the other stream, whatever was asked.
-    pub(crate) fn tell(self, text: &str) {
+    /// Prints a line on standard error, also with `--json` and `-q`.
+    pub(crate) fn warn(self, text: &str) {
         let mut stderr = AutoStream::new(io::stderr().lock(), self.choice(&io::stderr()));
-        // Nobody is left to be told that the stream is closed.
+        // A closed standard error leaves no stream to report that on.
         writeln!(stderr, "{}", visible(text)).unwrap_or_default();
     }
 
-    /// Tells a failure: to a person on one stream, to a program on the other.
-    pub(crate) fn failure(self, failure: &Failure) {
+    /// Prints a failure: with `--json` as an object on standard output, else as text on standard error.
+    pub(crate) fn failure(self, failure: &CommandFailure) {
         if self.is_json() {
-            let told = FailureObject::new(&failure.code, &failure.message, failure.help.as_deref());
-            // The exit code tells the failure even if nobody reads the stream.
-            self.bytes(Envelope::new(told).to_line().as_bytes())
+            let object =
+                FailureObject::new(&failure.code, &failure.message, failure.help.as_deref());
+            // If standard output is closed, the exit code still reports the failure.
+            self.bytes(Envelope::new(object).to_line().as_bytes())
                 .unwrap_or_default();
             return;
         }
-        self.tell(&format!("error: {}", failure.message));
+        self.warn(&format!("error: {}", failure.message));
         if let Some(help) = &failure.help {
-            self.tell(&format!("  help: {help}"));
+            self.warn(&format!("  help: {help}"));
         }
     }
 
@@ -108,26 +109,26 @@ impl Out {
     }
 }
 
-/// A closed pipe ends the program quietly; any other failure is told.
-fn written(result: io::Result<()>) -> Result<(), Failure> {
+/// Ends the program quietly on a closed pipe, as `head` causes it; any other error becomes a failure.
+fn written(result: io::Result<()>) -> Result<(), CommandFailure> {
     match result {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe =>
         {
             #[expect(
                 clippy::exit,
-                reason = "the reader left: there is nobody to tell, and nothing to undo"
+                reason = "the reader closed the pipe: no output is possible, and nothing is to be undone"
             )]
             std::process::exit(0)
         }
-        Err(error) => Err(Failure::unwritable(
+        Err(error) => Err(CommandFailure::unwritable(
             std::path::Path::new("standard output"),
             &error,
         )),
     }
 }
 
-/// Makes somebody's words fit for one line of a terminal: nothing in them steers it, and what would not be seen is shown.
+/// Makes untrusted text safe for one line of a terminal: control characters become spaces, invisible ones are shown escaped.
 pub(crate) fn plain(text: &str) -> String {
     let spaced = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     visible(&spaced.collect::<String>())

@@ -1,39 +1,40 @@
-//! Where a command works: directories, the home, the repository.
+//! The surroundings of a command: its directory, the home, the environment.
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::Global;
-use crate::failure::{Exit, Failure};
+use crate::cli::GlobalArgs;
+use crate::failure::{CommandFailure, ExitKind};
 
-/// What a command reads from its surroundings, once.
+/// The surroundings of a command, read once at its start.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// The directory it works in.
+    /// The working directory, or `-C DIR`.
     pub(crate) directory: PathBuf,
-    /// The home; none where nothing says where it is.
+    /// The home; `None` if neither a flag nor the environment gives one.
     pub(crate) home: Option<PathBuf>,
-    /// The search path for programs.
+    /// `PATH`, searched for programs.
     pub(crate) path: std::ffi::OsString,
-    /// The store of the environment.
+    /// `DAEMON_STORE`.
     pub(crate) store: Option<String>,
-    /// The log filter of the environment.
+    /// `DAEMON_LOG`, a log filter.
     pub(crate) log: Option<String>,
-    /// The environment, for what the configuration names in it.
+    /// The variables of the environment that are Unicode.
     pub(crate) environment: std::collections::BTreeMap<String, String>,
 }
 
 impl Place {
     /// Reads the environment and the working directory.
-    pub(crate) fn read(global: &Global) -> Result<Self, Failure> {
+    pub(crate) fn read(global: &GlobalArgs) -> Result<Self, CommandFailure> {
         let current = std::env::current_dir();
-        let current = current.map_err(|error| Failure::unreadable(Path::new("."), &error))?;
+        let current =
+            current.map_err(|error| CommandFailure::unreadable(Path::new("."), &error))?;
         let directory = match &global.directory {
             None => current,
             Some(directory) => {
                 let joined = current.join(directory);
                 joined
                     .canonicalize()
-                    .map_err(|error| Failure::unreadable(&joined, &error))?
+                    .map_err(|error| CommandFailure::unreadable(&joined, &error))?
             }
         };
         let environment: std::collections::BTreeMap<String, String> = std::env::vars_os()
@@ -53,6 +54,7 @@ impl Place {
         ) {
             (Some(home), ..) => Some(directory.join(home)),
             (None, Some(home), ..) => Some(directory.join(home)),
+            // The base directory specification demands that relative paths are ignored.
             (None, None, Some(state), _) if Path::new(&state).is_absolute() => {
                 Some(Path::new(&state).join("daemon-run"))
             }
@@ -69,10 +71,13 @@ impl Place {
         })
     }
 
-    /// Returns the home, for commands that need one.
-    pub(crate) fn home(&self) -> Result<&Path, Failure> {
+    /// Returns the home.
+    ///
+    /// # Errors
+    /// Neither a flag nor the environment gives one.
+    pub(crate) fn home(&self) -> Result<&Path, CommandFailure> {
         self.home.as_deref().ok_or_else(|| {
-            Failure::new(Exit::Config, "no-home", "there is no place for the home")
+            CommandFailure::new(ExitKind::Config, "no-home", "no home is set")
                 .help("give --home DIR or set DAEMON_HOME")
         })
     }

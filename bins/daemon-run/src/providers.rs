@@ -1,4 +1,4 @@
-//! Composition of providers.
+//! Composes the providers of a host from its configuration.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,10 +21,10 @@ use crate::compose::{Composer, Reach, enclosure};
 use crate::{agents, llm};
 
 impl Composer {
-    /// Composes every provider that the configuration names.
+    /// Composes every configured provider, the agents and `builtin`.
     ///
     /// # Errors
-    /// One is configured wrongly.
+    /// A provider is configured wrongly.
     pub(crate) fn providers(
         &self,
         config: &Config,
@@ -64,10 +64,10 @@ impl Composer {
         ))
     }
 
-    /// Composes the provider that runs unless a policy says otherwise; none where it is `builtin`, which runs no model.
+    /// Composes the default provider; returns `None` if that is `builtin`, which runs no model.
     ///
     /// # Errors
-    /// If it is configured wrongly.
+    /// The provider is configured wrongly.
     pub(crate) fn default_provider(
         &self,
         config: &Config,
@@ -83,7 +83,7 @@ impl Composer {
         }
     }
 
-    /// Examines the agents and model APIs of a configuration.
+    /// Checks the agents, commands and model APIs of a configuration.
     pub(crate) fn examine_providers(&self, config: &Config) -> Vec<Check> {
         let plain = ProviderConfig::default();
         let unwritten = unwritten_agents(config).map(|name| (name, &plain));
@@ -94,7 +94,7 @@ impl Composer {
         checks
     }
 
-    /// Looks for the programs of commands.
+    /// Checks that the programs of command providers exist.
     fn examine_commands(&self, config: &Config) -> Vec<Check> {
         let commands = config.provider.named.iter().filter(|(name, provider)| {
             agents::agent_of(name, provider).is_none() && llm::api_of(name, provider).is_none()
@@ -135,7 +135,7 @@ impl Composer {
         }
         match (provider.kind.as_deref(), name) {
             (Some("builtin"), _) | (None, "builtin") => Ok(builtin(provider)),
-            // Other kinds are refused where the configuration is read.
+            // Unknown kinds were rejected when the configuration was read.
             (Some(_) | None, _) => self.command(name, provider, config),
         }
     }
@@ -169,12 +169,12 @@ impl Composer {
         found.program.enclosure = enclosure(config, Reach::of(config, name));
         let is_wanted = config.provider.named.contains_key(name) || config.provider.default == name;
         let absence = if is_wanted {
-            Absence::Told(format!(
-                "install `{}`, or write where it is into a section: `[provider.{name}]`, `command = \"…\"`",
+            Absence::Reported(format!(
+                "install `{}`, or set its path: `[provider.{name}]`, `command = \"…\"`",
                 agent.as_str()
             ))
         } else {
-            Absence::Usual
+            Absence::Expected
         };
         self.placed(name, found.program.resolve(), &absence)?;
         if is_wanted {
@@ -186,7 +186,7 @@ impl Composer {
     /// Reads the MCP servers that policy may grant, with their secrets.
     ///
     /// # Errors
-    /// A secret or a program is not there, or children cannot be supervised.
+    /// A secret or a program is missing, or child processes cannot be supervised.
     pub(crate) fn servers(&self, config: &Config) -> Result<Servers, OpError> {
         let wrong =
             |error: ServerError| OpError::new(OpErrorKind::Config, "config-invalid", chain(&error));
@@ -200,7 +200,7 @@ impl Composer {
             .map_err(wrong)
     }
 
-    /// Returns the directories that no program is taken from.
+    /// Returns the directories that programs must not come from: anyone who can push to a repository can write there.
     fn untrusted(&self, config: &Config) -> Vec<PathBuf> {
         let repos = config.repo.iter();
         repos.map(|repo| self.directory.join(&repo.path)).collect()
@@ -228,7 +228,7 @@ impl Composer {
             Some("json") => InputFormat::Json,
             Some(other) => {
                 return Err(wrong(format!(
-                    "`input` is `{other}`; `text` and `json` are served"
+                    "`input` is `{other}`; the values are `text` and `json`"
                 )));
             }
         };
@@ -240,13 +240,14 @@ impl Composer {
         command.program.untrusted = self.untrusted(config);
         command.program.guarded = self.guarded(config);
         command.program.enclosure = enclosure(config, Reach::of(config, name));
-        let absence = Absence::Told(format!("mend `command` in `[provider.{name}]`"));
+        let absence = Absence::Reported(format!("correct `command` in `[provider.{name}]`"));
         self.placed(name, command.program.resolve(), &absence)?;
         self.granted(name, &command.program)?;
         Ok(Arc::new(CommandProvider::new(self.supervisor()?, command)))
     }
 
-    /// Refuses a program that lies where none is taken from. One that is not there may come, and its runs tell until then.
+    /// Fails if the program is in a directory that programs must not come from. A missing program is only logged: it may be
+    /// installed later, and until then its runs fail with that reason.
     fn placed(
         &self,
         name: &str,
@@ -263,26 +264,27 @@ impl Composer {
         if is_misplaced {
             return Err(self.wrong_provider(name, &chain(&error)));
         }
-        if let Absence::Told(help) = absence {
+        if let Absence::Reported(help) = absence {
             let error = chain(&error);
             tracing::warn!(provider = name, error, help, "its runs will fail");
         }
         Ok(())
     }
 
-    /// Refuses a program that is installed with what no run may read.
+    /// Fails if running the program would give runs access to a path that no run may read.
     fn granted(&self, name: &str, program: &ProgramConfig) -> Result<(), OpError> {
         let checked = program.check_grants();
         checked.map_err(|error| self.wrong_provider(name, &chain(&error)))
     }
 
-    /// Says which provider is configured wrongly.
+    /// Returns the error of a provider that is configured wrongly.
     fn wrong_provider(&self, name: &str, message: &str) -> OpError {
         let message = format!("provider.{name}: {message}");
         self.refuse(&[Fault::of_key(&["provider", name], message)])
     }
 
-    /// Returns the one thread that forks children, starting it when the first provider needs it.
+    /// Returns the supervisor of child processes. It is started for the first provider that needs one: `builtin` alone needs no
+    /// forking thread.
     fn supervisor(&self) -> Result<Supervisor, OpError> {
         let mut supervisor = self.supervisor.lock().expect("no holder panics");
         if let Some(running) = &*supervisor {
@@ -292,7 +294,7 @@ impl Composer {
             OpError::new(
                 OpErrorKind::Unavailable,
                 "supervisor",
-                format!("children cannot be supervised: {error}"),
+                format!("child processes cannot be supervised: {error}"),
             )
         })?;
         *supervisor = Some(started.clone());
@@ -300,19 +302,19 @@ impl Composer {
     }
 }
 
-/// Whether it is worth a word that a program is not there.
+/// Whether a missing program is logged.
 enum Absence {
-    /// It is, with what helps.
-    Told(String),
-    /// Nobody asked for the program.
-    Usual,
+    /// It is, with this remedy.
+    Reported(String),
+    /// It is not: the configuration does not name the program.
+    Expected,
 }
 
 fn is_agent(name: &str) -> bool {
     agents::agent_of(name, &ProviderConfig::default()).is_some()
 }
 
-/// Returns the agents that the configuration names as providers without a section of their own.
+/// Returns the agents that the configuration uses without a `[provider.NAME]` section.
 fn unwritten_agents(config: &Config) -> impl Iterator<Item = &String> {
     let policies = config.policy.daemon.values();
     let named = policies.filter_map(|policy| policy.provider.as_ref());

@@ -1,4 +1,4 @@
-//! The services that are asked for facts, from what the configuration says of them.
+//! Clients of the services that are asked for facts, composed from the configuration.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use daemon_host::ops::{OpError, OpErrorKind, chain};
 use daemon_host::token::service_token;
 use daemon_surface::{Api, ApiBase, ServiceFacts, Token};
 
-/// Prepares the services whose tokens are configured.
+/// Returns the clients of the services whose tokens are configured.
 pub(crate) fn services(home: &Path, config: &Config) -> Result<ServiceFacts, OpError> {
     let wrong = |message: String| OpError::new(OpErrorKind::Config, "config-invalid", message);
     let mut services = ServiceFacts::default();

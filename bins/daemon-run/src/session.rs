@@ -1,4 +1,4 @@
-//! How a command reaches operations: through a live host's socket, else on the home's store.
+//! Access to operations: over the socket of a running host, else on the store of the home.
 
 use std::sync::Arc;
 
@@ -12,41 +12,40 @@ use daemon_store::Rates;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::alone::unregistered;
 use crate::compose::{Composer, Overrides, is_absent, open_store};
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
+use crate::offline::unregistered;
 use crate::out::Out;
 use crate::place::Place;
 use daemon_host::serve::Compose as _;
 
-/// The code of the failure that there is neither a host nor a store.
+/// The code of the failure when there is neither a host nor a store.
 const NO_HOME: &str = "no-home";
 
 /// Whether a command changes something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Intent {
-    /// It looks.
+    /// It only reads.
     Look,
-    /// It changes; without a host, it must own the home meanwhile.
+    /// It writes; without a host, the command owns the home meanwhile.
     Change,
 }
 
-/// A way to operations.
-pub(crate) enum Session {
-    /// A host is live.
+/// A connection to a host, or an open store.
+pub(crate) enum CommandSession {
+    /// A host is running.
     Live(Box<Client>),
-    /// None is; the store is open.
+    /// No host is running; the store is open.
     Store {
-        /// The operations.
         operations: Operations,
-        /// Ownership of the home, where something is changed.
+        /// Held until the command ends, if it writes.
         _owner: Option<Ownership>,
     },
 }
 
-impl Session {
-    /// Finds the host, or opens the store.
-    pub(crate) async fn open(place: &Place, intent: Intent) -> Result<Self, Failure> {
+impl CommandSession {
+    /// Connects to the host, or opens the store.
+    pub(crate) async fn open(place: &Place, intent: Intent) -> Result<Self, CommandFailure> {
         if let Some(client) = live(place).await? {
             return Ok(Self::Live(Box::new(client)));
         }
@@ -56,7 +55,7 @@ impl Session {
                 "there is no store in `{}`, and no host is running for it",
                 root.display()
             );
-            let failure = Failure::new(Exit::Unavailable, NO_HOME, message);
+            let failure = CommandFailure::new(ExitKind::Unavailable, NO_HOME, message);
             return Err(failure.help("start one with `daemon-run serve --repo .`, or wake a daemon with `daemon-run fire ID`"));
         };
         let owner = match intent {
@@ -75,9 +74,9 @@ impl Session {
         })
     }
 
-    /// Finds the host, or opens the store; without either, reads the default branch of the enclosing repository into memory and
-    /// names the daemons that are in the working tree only.
-    pub(crate) async fn of_daemons(place: &Place, out: Out) -> Result<Self, Failure> {
+    /// Connects to the host, or opens the store. Without either, reads the default branch of the enclosing repository into
+    /// memory and prints a note for daemons that are only in the working tree.
+    pub(crate) async fn of_daemons(place: &Place, out: Out) -> Result<Self, CommandFailure> {
         match Self::open(place, Intent::Look).await {
             Err(failure) if failure.code == NO_HOME => {
                 let read = Box::pin(unregistered(place, out)).await?;
@@ -96,7 +95,7 @@ impl Session {
         &mut self,
         operation: Operation,
         params: Map<String, Value>,
-    ) -> Result<Map<String, Value>, Failure> {
+    ) -> Result<Map<String, Value>, CommandFailure> {
         match self {
             Self::Live(client) => client.call(operation, params).await.map_err(call_failure),
             Self::Store { operations, .. } => Ok(operations.call(operation, params).await?),
@@ -104,26 +103,26 @@ impl Session {
     }
 }
 
-/// Connects to the home's host, if there is one.
+/// Connects to the host of the home, if one is running.
 ///
-/// A configuration that was spoilt while a host serves on with the old one hides where that host listens; it is then
-/// looked for where hosts listen by default.
-pub(crate) async fn live(place: &Place) -> Result<Option<Client>, Failure> {
+/// If the configuration has become invalid while a host still runs with the old one, the path of its socket is unknown; the
+/// default path is tried then.
+pub(crate) async fn live(place: &Place) -> Result<Option<Client>, CommandFailure> {
     let composer = Composer::new(place, Overrides::default());
     let home = place.home()?;
     match composer.load() {
         Ok(config) => connect(&home.join(config.uds.path)).await,
-        Err(spoilt) => {
+        Err(invalid) => {
             let usual = daemon_host::config::Config::default().uds.path;
             match connect(&home.join(usual)).await? {
                 Some(client) => Ok(Some(client)),
-                None => Err(spoilt.into()),
+                None => Err(invalid.into()),
             }
         }
     }
 }
 
-async fn connect(socket: &std::path::Path) -> Result<Option<Client>, Failure> {
+async fn connect(socket: &std::path::Path) -> Result<Option<Client>, CommandFailure> {
     match Client::connect(socket).await {
         Ok(client) => Ok(Some(client)),
         Err(CallError::Unreachable(error))
@@ -135,20 +134,20 @@ async fn connect(socket: &std::path::Path) -> Result<Option<Client>, Failure> {
     }
 }
 
-/// Makes parameters of one text.
+/// Returns parameters with one string.
 pub(crate) fn parameter(name: &str, value: &str) -> Map<String, Value> {
     let mut map = Map::new();
     map.insert(name.to_owned(), json!(value));
     map
 }
 
-/// Becomes the owner of a home.
-pub(crate) fn own(home: &Home) -> Result<Ownership, Failure> {
+/// Takes ownership of a home.
+pub(crate) fn own(home: &Home) -> Result<Ownership, CommandFailure> {
     home.own().map_err(home_failure)
 }
 
-/// Refuses a home that somebody owns, without touching one that nobody does.
-pub(crate) fn refuse_owned(root: &std::path::Path) -> Result<(), Failure> {
+/// Fails if another process owns the home. Does not create the home or its lock.
+pub(crate) fn refuse_owned(root: &std::path::Path) -> Result<(), CommandFailure> {
     let Some(home) = Home::existing(root) else {
         return Ok(());
     };
@@ -161,44 +160,44 @@ pub(crate) fn refuse_owned(root: &std::path::Path) -> Result<(), Failure> {
     }
 }
 
-/// Says why a home cannot be used.
-pub(crate) fn home_failure(error: HomeError) -> Failure {
+/// Returns the failure of a home that cannot be used.
+pub(crate) fn home_failure(error: HomeError) -> CommandFailure {
     let message = daemon_host::ops::chain(&error);
     match error {
-        HomeError::Owned { .. } => Failure::new(Exit::TryLater, "home-owned", message)
+        HomeError::Owned { .. } => CommandFailure::new(ExitKind::TryLater, "home-owned", message)
             .help("stop that process, or use another --home"),
-        HomeError::Io { .. } => Failure::new(Exit::CannotWrite, "home", message),
-        _ => Failure::new(Exit::Config, "home", message),
+        HomeError::Io { .. } => CommandFailure::new(ExitKind::CannotWrite, "home", message),
+        _ => CommandFailure::new(ExitKind::Config, "home", message),
     }
 }
 
-/// Says why a call to a live host failed.
-pub(crate) fn call_failure(error: CallError) -> Failure {
+/// Returns the failure of a call to a running host.
+pub(crate) fn call_failure(error: CallError) -> CommandFailure {
     match error {
         CallError::Refused(body) => refused(body),
-        other => Failure::new(
-            Exit::Unavailable,
+        other => CommandFailure::new(
+            ExitKind::Unavailable,
             "host-unreachable",
             daemon_host::ops::chain(&other),
         ),
     }
 }
 
-fn refused(body: ErrorBody) -> Failure {
+fn refused(body: ErrorBody) -> CommandFailure {
     let reason = body.data.reason.unwrap_or_else(|| body.data.code.clone());
     let exit = match (body.data.code.as_str(), reason.as_str()) {
-        (_, "not-supported" | "reclaimed") => Exit::Usage,
-        (_, "invalid-daemon" | "invalid-event") => Exit::Invalid,
-        ("invalid-params" | "invalid-request" | "method-not-found", _) => Exit::Usage,
-        ("not-found", _) => Exit::NoInput,
-        ("conflict" | "busy" | "shutting-down", _) => Exit::TryLater,
-        (_, "folder") => Exit::CannotWrite,
-        ("forbidden" | "unauthorized", _) => Exit::Refused,
-        ("config-invalid", _) => Exit::Config,
-        ("storage-failed", _) => Exit::Unavailable,
-        _ => Exit::Internal,
+        (_, "not-supported" | "reclaimed") => ExitKind::Usage,
+        (_, "invalid-daemon" | "invalid-event") => ExitKind::Invalid,
+        ("invalid-params" | "invalid-request" | "method-not-found", _) => ExitKind::Usage,
+        ("not-found", _) => ExitKind::NoInput,
+        ("conflict" | "busy" | "shutting-down", _) => ExitKind::TryLater,
+        (_, "folder") => ExitKind::CannotWrite,
+        ("forbidden" | "unauthorized", _) => ExitKind::Refused,
+        ("config-invalid", _) => ExitKind::Config,
+        ("storage-failed", _) => ExitKind::Unavailable,
+        _ => ExitKind::Internal,
     };
-    Failure {
+    CommandFailure {
         exit,
         code: reason,
         message: body.message,
@@ -206,13 +205,13 @@ fn refused(body: ErrorBody) -> Failure {
     }
 }
 
-/// What can be done without a host.
+/// The part of a host that operations need, for a command without a host.
 pub(crate) struct Offline {
     home: Home,
 }
 
 impl Offline {
-    /// Works in a home.
+    /// Returns the stand-in for a home.
     pub(crate) fn new(home: Home) -> Self {
         Self { home }
     }
@@ -234,7 +233,7 @@ impl Live for Offline {
     }
 
     fn rates(&self) -> Rates {
-        // Nothing begins without a host, so that no rate holds anything back.
+        // Without a host nothing starts, so no rate limit delays anything.
         Rates::default()
     }
 
@@ -265,13 +264,14 @@ impl Live for Offline {
     }
 }
 
-/// Says that only a live host can do it, in the words of the tools.
-pub(crate) fn no_host_runs() -> Failure {
-    let words = "No host is running for this home";
-    Failure::new(Exit::Unavailable, "no-host", words).help("start one with `daemon-run serve`")
+/// Returns the failure of an MCP tool that needs a running host.
+pub(crate) fn no_host_runs() -> CommandFailure {
+    let message = "No host is running for this home";
+    CommandFailure::new(ExitKind::Unavailable, "no-host", message)
+        .help("start one with `daemon-run serve`")
 }
 
-/// Says that only a live host can do it.
+/// Returns the error of an operation that needs a running host.
 pub(crate) fn no_host() -> OpError {
     OpError::new(
         OpErrorKind::Unavailable,

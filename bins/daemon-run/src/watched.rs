@@ -1,4 +1,4 @@
-//! Opening the watched repositories: all at once, each on a thread of its own, since git may hang in any of them.
+//! Opens the watched repositories concurrently, each on its own thread, since git may hang in any of them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::compose::Composer;
 
-/// A repository that git is opening.
+/// A repository that git is still opening.
 pub(crate) struct PendingRepository {
     opened: Receiver<Result<Repository, GitError>>,
     answered: CancellationToken,
@@ -26,25 +26,25 @@ pub(crate) struct PendingRepository {
 /// The path and the configured name of a repository.
 type Key = (PathBuf, Option<RepoName>);
 
-/// The repositories that git had not opened by their deadline: what it answers later counts.
+/// The repositories that git had not opened by the deadline. Their threads continue, so that a later call gets the result.
 pub(crate) type LateRepositories = BTreeMap<Key, PendingRepository>;
 
-/// What git answered.
-enum Answer {
+/// The result of opening a repository.
+enum Opening {
     Opened(Repository),
     Refused(OpError),
-    /// Nothing yet; cancelled when it has.
+    /// Git has not finished; the token is cancelled when it has.
     Late(CancellationToken),
 }
 
 impl PendingRepository {
-    /// Begins to open a repository.
+    /// Starts a thread that opens a repository.
     fn begin(git: &Git, path: &Path) -> Result<Self, OpError> {
         let (sender, opened) = sync_channel(1);
         let answered = CancellationToken::new();
         let (git, path, done) = (git.clone(), path.to_owned(), answered.clone());
         let open = move || {
-            // Without a receiver the repository is configured no longer.
+            // The send fails if the repository has been removed from the configuration.
             sender
                 .send(Repository::open(&git, &path))
                 .unwrap_or_default();
@@ -58,23 +58,23 @@ impl PendingRepository {
         Ok(Self { opened, answered })
     }
 
-    /// Waits for the answer until an instant.
-    fn wait(&self, path: &Path, until: Instant) -> Answer {
+    /// Waits for the result until an instant.
+    fn wait(&self, path: &Path, until: Instant) -> Opening {
         let left = until.saturating_duration_since(Instant::now());
         let refused = |error: &dyn std::error::Error| {
             let message = format!("`{}`: {}", path.display(), chain(error));
-            Answer::Refused(OpError::new(OpErrorKind::NotFound, "repository", message))
+            Opening::Refused(OpError::new(OpErrorKind::NotFound, "repository", message))
         };
         match self.opened.recv_timeout(left) {
-            Ok(Ok(repository)) => Answer::Opened(repository),
+            Ok(Ok(repository)) => Opening::Opened(repository),
             Ok(Err(error)) => refused(&error),
-            Err(RecvTimeoutError::Timeout) => Answer::Late(self.answered.clone()),
+            Err(RecvTimeoutError::Timeout) => Opening::Late(self.answered.clone()),
             Err(error @ RecvTimeoutError::Disconnected) => refused(&error),
         }
     }
 }
 
-/// A repository as it is configured.
+/// One configured repository.
 struct Entry<'a> {
     repo: &'a Repo,
     key: Key,
@@ -82,7 +82,7 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Describes the repository while it is not open.
+    /// Describes the repository as one that is not open.
     fn unopened(&self, why: NotOpen) -> Unopened {
         let (path, name) = &self.key;
         let (name, naming) = match name {
@@ -92,7 +92,7 @@ impl Entry<'_> {
         Unopened { name, naming, why }
     }
 
-    /// Makes the repository one that is watched.
+    /// Combines the opened repository with its configuration.
     fn watched(self, opened: Repository) -> Watched {
         let opened = match self.key {
             (_, None) => opened,
@@ -110,10 +110,10 @@ impl Entry<'_> {
 }
 
 impl Composer {
-    /// Opens the repositories of a configuration, as far as git answers by `until`.
+    /// Opens the repositories of a configuration; those that git has not opened by `until` are returned as unopened.
     ///
     /// # Errors
-    /// If the settings of one make no sense, or git refuses one and `failure` says so.
+    /// The settings of a repository are invalid, two have the same name, or git cannot open one and `failure` is `Refuse`.
     pub(crate) fn watched(
         &self,
         git: &Git,
@@ -129,13 +129,15 @@ impl Composer {
         let mut unopened = Vec::new();
         for (entry, answer) in entries.into_iter().zip(answers) {
             match answer {
-                Answer::Opened(repository) => {
+                Opening::Opened(repository) => {
                     let repo = entry.watched(repository);
                     refuse_twin(&watched, &repo.name)?;
                     watched.push(Arc::new(repo));
                 }
-                Answer::Late(answered) => unopened.push(entry.unopened(NotOpen::Waiting(answered))),
-                Answer::Refused(error) => match failure {
+                Opening::Late(answered) => {
+                    unopened.push(entry.unopened(NotOpen::Waiting(answered)));
+                }
+                Opening::Refused(error) => match failure {
                     OpenFailure::Refuse => return Err(error),
                     OpenFailure::Note => {
                         unopened.push(entry.unopened(NotOpen::Refused(error.message)));
@@ -146,7 +148,7 @@ impl Composer {
         Ok((watched, unopened))
     }
 
-    /// Reads the settings of a repository.
+    /// Checks the settings of one repository.
     fn entry<'a>(&self, index: usize, repo: &'a Repo) -> Result<Entry<'a>, OpError> {
         let index = index.to_string();
         let wrong = |key: &str, message: String| {
@@ -162,24 +164,24 @@ impl Composer {
         Ok(Entry { repo, key, remote })
     }
 
-    /// Opens repositories, and keeps what git has not answered by `until` for the next call.
+    /// Opens repositories, and keeps those that are not open by `until` for the next call.
     fn open(
         &self,
         git: &Git,
         entries: &[Entry<'_>],
         until: Instant,
-    ) -> Result<Vec<Answer>, OpError> {
+    ) -> Result<Vec<Opening>, OpError> {
         let mut late = self.late.lock().expect("no holder panics");
         let mut known = std::mem::take(&mut *late);
         let begin = |entry: &Entry<'_>| match known.remove(&entry.key) {
             Some(pending) => Ok(pending),
             None => PendingRepository::begin(git, &entry.key.0),
         };
-        // Each has begun before the first is waited for.
+        // All threads are started before the first wait, so that one slow repository does not delay the others.
         let pending: Vec<_> = entries.iter().map(begin).collect::<Result<_, _>>()?;
         let wait = |(entry, pending): (&Entry<'_>, PendingRepository)| {
             let answer = pending.wait(&entry.key.0, until);
-            if let Answer::Late(_) = answer {
+            if let Opening::Late(_) = answer {
                 late.insert(entry.key.clone(), pending);
             }
             answer
@@ -188,7 +190,7 @@ impl Composer {
     }
 }
 
-/// Names a repository by its folder.
+/// Guesses the name of a repository from its folder.
 fn folder(path: &Path) -> RepoName {
     let folder = path.file_name().and_then(|name| name.to_str());
     folder
@@ -200,7 +202,7 @@ fn folder(path: &Path) -> RepoName {
         })
 }
 
-/// Refuses a second repository of one name.
+/// Fails if a repository of this name is watched already; names are compared without case.
 fn refuse_twin(watched: &[Arc<Watched>], name: &RepoName) -> Result<(), OpError> {
     let mut others = watched.iter();
     match others.find(|other| other.name.folded() == name.folded()) {

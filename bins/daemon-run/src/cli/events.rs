@@ -4,56 +4,56 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::Listing;
+use super::ListingArgs;
 
-/// `events`.
+/// Arguments of `events`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Events {
+pub(crate) struct EventsArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<EventsVerb>,
     #[command(flatten)]
-    pub(crate) listing: Listing,
+    pub(crate) listing: ListingArgs,
 }
 
-/// What can be asked of events beyond a list.
+/// The subcommands of `events`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EventsVerb {
-    /// Shows one event with every daemon's verdict
+    /// Shows one event and, for each daemon, whether it woke it
     Show {
-        /// The event
+        /// The id of the event
         id: String,
     },
-    /// Writes stored events as envelopes, signatures and secrets removed
-    Record(Record),
-    /// Takes events as if they came in; a delivery that is known is a duplicate
-    Replay(Replay),
+    /// Writes stored events to files as envelopes, without signatures and secrets
+    Record(RecordArgs),
+    /// Accepts recorded or stored events as if they had just arrived; a known delivery is a duplicate
+    Replay(ReplayArgs),
 }
 
-/// `events record`.
+/// Arguments of `events record`.
 #[derive(Debug, Args)]
-pub(crate) struct Record {
-    /// The directory that they are written into, one file each
+pub(crate) struct RecordArgs {
+    /// The directory to write to, one file per event
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Only of this source: github, linear, slack, sentry or git
+    /// Only events of this source: github, linear, slack, sentry or git
     #[arg(long, value_name = "S")]
     pub(crate) source: Option<String>,
-    /// How many, the newest first
+    /// How many events, the newest first
     #[arg(short = 'n', default_value_t = 50, value_name = "N")]
     pub(crate) count: u32,
 }
 
-/// `events replay`.
+/// Arguments of `events replay`.
 #[derive(Debug, Args)]
-pub(crate) struct Replay {
-    /// Envelopes, or ids of stored events
+pub(crate) struct ReplayArgs {
+    /// Files with envelopes, or ids of stored events
     #[arg(required = true, value_name = "F|ID")]
     pub(crate) events: Vec<String>,
-    /// As other deliveries than the first ones, so that they are no duplicates
+    /// Gives the events new delivery ids, so that they are not duplicates
     #[arg(long)]
     pub(crate) as_new: bool,
-    /// Says what would happen; stores nothing
+    /// Prints what would happen; stores nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

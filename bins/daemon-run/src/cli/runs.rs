@@ -4,100 +4,100 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// `emanate`.
+/// Arguments of `emanate`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Emanate {
-    /// The call object of the `daemon` tool, as JSON; `-` reads it from the input
+pub(crate) struct EmanateArgs {
+    /// A file with the call object of the `daemon` tool, as JSON; `-` reads standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) call: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) verb: Option<EmanateVerb>,
 }
 
-/// What can be asked of dispatched runs.
+/// The subcommands of `emanate`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EmanateVerb {
     /// Lists runs, the newest first
-    List(ListRuns),
-    /// Shows one run and the end of its log
-    Check(CheckRun),
+    List(ListRunsArgs),
+    /// Shows one run and its last events
+    Check(CheckRunArgs),
     /// Sends a message to a run
-    Ask(Ask),
-    /// Stops one run, a group, or all of yours
-    Reclaim(Reclaim),
+    Ask(AskArgs),
+    /// Stops one run, a group of runs, or all that you dispatched
+    Reclaim(ReclaimArgs),
 }
 
-/// `emanate list`.
+/// Arguments of `emanate list`.
 #[derive(Debug, Args)]
-pub(crate) struct ListRuns {
+pub(crate) struct ListRunsArgs {
     /// Only runs whose entry contains this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) contains: Option<String>,
-    /// Only in this state: running, done, failed, cancelled, timeout or unknown
+    /// Only runs in this state: running, done, failed, cancelled, timeout or unknown
     #[arg(long, value_name = "S")]
     pub(crate) status: Option<String>,
-    /// Only of this group
+    /// Only runs of this group
     #[arg(long, value_name = "GROUP")]
     pub(crate) group_id: Option<String>,
-    /// Only those whose end was announced after this number
+    /// Only runs whose end was announced after this sequence number
     #[arg(long, value_name = "SEQ")]
     pub(crate) after_seq: Option<u64>,
-    /// Whether ended runs are listed [default: true]
+    /// Whether to list runs that have ended [default: true]
     #[arg(long, value_name = "BOOL")]
     pub(crate) include_done: Option<bool>,
-    /// At most so many (1 to 1000) [default: 50]
+    /// The most runs to list (1 to 1000) [default: 50]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) last: Option<i64>,
 }
 
-/// `emanate check`.
+/// Arguments of `emanate check`.
 #[derive(Debug, Args)]
-pub(crate) struct CheckRun {
+pub(crate) struct CheckRunArgs {
     /// The run, or its short name em-N
     pub(crate) id: String,
-    /// At most so many events (1 to 1000) [default: 20]
+    /// The most events to show (1 to 1000) [default: 20]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) last: Option<i64>,
-    /// Cuts texts of events to so many characters; 0 does not [default: 500]
+    /// Truncates the text of each event to this many characters; 0 keeps it whole [default: 500]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) truncate: Option<i64>,
 }
 
-/// `ask` and `emanate ask`.
+/// Arguments of `ask` and `emanate ask`.
 #[derive(Debug, Args)]
-pub(crate) struct Ask {
-    /// The run
+pub(crate) struct AskArgs {
+    /// The id of the run
     pub(crate) run: String,
-    /// The message; `-` reads it from the input
+    /// The message; `-` reads standard input
     #[arg(allow_hyphen_values = true)]
     pub(crate) text: String,
 }
 
-/// `emanate reclaim`.
+/// Arguments of `emanate reclaim`.
 #[derive(Debug, Args)]
-pub(crate) struct Reclaim {
+pub(crate) struct ReclaimArgs {
     /// The run [default: all that you dispatched]
     #[arg(conflicts_with = "group_id")]
     pub(crate) id: Option<String>,
-    /// All of a group instead
+    /// Stops all runs of this group instead
     #[arg(long, value_name = "GROUP")]
     pub(crate) group_id: Option<String>,
 }
 
-/// `run`.
+/// Arguments of `run`.
 #[derive(Debug, Args)]
-pub(crate) struct RunShow {
-    /// The run
+pub(crate) struct RunShowArgs {
+    /// The id of the run
     pub(crate) id: String,
 }
 
-/// `logs`.
+/// Arguments of `logs`.
 #[derive(Debug, Args)]
-pub(crate) struct Logs {
-    /// The run
+pub(crate) struct LogsArgs {
+    /// The id of the run
     pub(crate) run: String,
-    /// Goes on until the run ends
+    /// Keeps printing until the run ends
     #[arg(short, long)]
     pub(crate) follow: bool,
 }

@@ -1,24 +1,24 @@
-//! Commands that change something: gates, activations, the host itself.
+//! Commands that change state: gates, activations, the host.
 
 use daemon_host::ops::Operation;
 use daemon_host::wire::state_word;
 use daemon_run_folder::RunId;
 use serde_json::{Map, Value, json};
 
-use crate::cli::{Cancel, Gate, Retry};
-use crate::failure::Failure;
+use crate::cli::{CancelArgs, GateArgs, RetryArgs};
+use crate::failure::CommandFailure;
 use crate::out::Out;
 use crate::place::Place;
-use crate::session::{Intent, Session, no_host, parameter};
+use crate::session::{CommandSession, Intent, no_host, parameter};
 
-/// Changes the gate of one daemon, or of the host: two operations of the same effect.
+/// Changes the gate of one daemon, or of the host: two operations with the same effect.
 pub(crate) async fn gate(
     (of_host, of_daemon): (Operation, Operation),
-    args: &Gate,
+    args: &GateArgs,
     place: &Place,
     out: Out,
-) -> Result<(), Failure> {
-    let mut session = Session::open(place, Intent::Change).await?;
+) -> Result<(), CommandFailure> {
+    let mut session = CommandSession::open(place, Intent::Change).await?;
     let answer = match &args.id {
         None => session.call(of_host, Map::new()).await?,
         Some(id) => {
@@ -36,8 +36,8 @@ pub(crate) async fn gate(
     out.text(&format!("{}: {gate}", args.id.as_deref().unwrap_or("host")))
 }
 
-/// Makes a live host read everything again.
-pub(crate) async fn reload(place: &Place, out: Out) -> Result<(), Failure> {
+/// Makes a running host read its configuration and repositories again.
+pub(crate) async fn reload(place: &Place, out: Out) -> Result<(), CommandFailure> {
     let Some(mut client) = crate::session::live(place).await? else {
         return Err(no_host().into());
     };
@@ -54,14 +54,14 @@ pub(crate) async fn reload(place: &Place, out: Out) -> Result<(), Failure> {
     ))
 }
 
-/// Cancels an activation or a run, after showing what it is doing.
+/// Cancels an activation or a run, after printing its progress and asking for confirmation.
 pub(crate) async fn cancel(
-    args: &Cancel,
+    args: &CancelArgs,
     place: &Place,
     out: Out,
     prompts: Prompts,
-) -> Result<(), Failure> {
-    let mut session = Session::open(place, Intent::Change).await?;
+) -> Result<(), CommandFailure> {
+    let mut session = CommandSession::open(place, Intent::Change).await?;
     let (operation, run) = match args.id.parse::<RunId>() {
         Ok(_) => {
             let shown = session
@@ -75,21 +75,21 @@ pub(crate) async fn cancel(
         ),
     };
     if let Some(run) = &run {
-        out.tell(&progress(run));
+        out.warn(&progress(run));
     }
     if !args.yes {
         if prompts == Prompts::Never {
-            return Err(Failure::usage(
-                "cancelling needs --yes where nobody can be asked",
+            return Err(CommandFailure::usage(
+                "cancelling needs --yes without a terminal or with --no-input",
             ));
         }
-        out.tell("cancel it? [y/N]");
+        out.warn("cancel it? [y/N]");
         let mut answer = String::new();
-        std::io::stdin()
-            .read_line(&mut answer)
-            .map_err(|error| Failure::unreadable(std::path::Path::new("standard input"), &error))?;
+        std::io::stdin().read_line(&mut answer).map_err(|error| {
+            CommandFailure::unreadable(std::path::Path::new("standard input"), &error)
+        })?;
         if !matches!(answer.trim(), "y" | "Y" | "yes") {
-            out.tell("nothing was cancelled");
+            out.warn("nothing was cancelled");
             return Ok(());
         }
     }
@@ -97,14 +97,18 @@ pub(crate) async fn cancel(
     done(answer, out)
 }
 
-/// Tells what state an activation is in, and returns its run that goes on.
-async fn running(session: &mut Session, id: &str, out: Out) -> Result<Option<Value>, Failure> {
+/// Prints the state of an activation, and returns its run that has not ended.
+async fn running(
+    session: &mut CommandSession,
+    id: &str,
+    out: Out,
+) -> Result<Option<Value>, CommandFailure> {
     let activation = session
         .call(Operation::ActivationGet, parameter("id", id))
         .await?;
     let text = |name: &str| activation[name].as_str().unwrap_or("-");
     let (daemon, state) = (text("daemon_id"), text("state"));
-    out.tell(&format!("activation {id} of {daemon} is {state}"));
+    out.warn(&format!("activation {id} of {daemon} is {state}"));
     let mut wanted = parameter("state", "running");
     wanted.insert("daemon".to_owned(), activation["daemon_id"].clone());
     let mut listed = session.call(Operation::RunList, wanted).await?;
@@ -113,7 +117,7 @@ async fn running(session: &mut Session, id: &str, out: Out) -> Result<Option<Val
     Ok(runs.find(|run| run["activation_id"] == id))
 }
 
-/// Says how far a run is.
+/// Describes the progress of a run.
 fn progress(run: &Value) -> String {
     let text = |name: &str| run[name].as_str().unwrap_or("-");
     let (id, state, provider) = (text("id"), text("state"), text("provider"));
@@ -121,22 +125,22 @@ fn progress(run: &Value) -> String {
     let (tools, turn) = (&run["tool_call_count"], &run["turn"]);
     let (tool, last) = (text("current_tool"), text("last_output_at"));
     format!(
-        "run {id} of {provider} is {state} ({seconds:.0} s): turn {turn}, {tools} tool calls, at work on {tool}, last output {last}"
+        "run {id} of {provider} is {state} ({seconds:.0} s): turn {turn}, {tools} tool calls, current tool {tool}, last output {last}"
     )
 }
 
-/// Whether a person can be asked.
+/// Whether a command may prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prompts {
     /// There is a terminal.
     Allowed,
-    /// There is none, or nobody shall be asked.
+    /// There is no terminal, or `--no-input` was given.
     Never,
 }
 
 /// Makes an activation pending again.
-pub(crate) async fn retry(args: &Retry, place: &Place, out: Out) -> Result<(), Failure> {
-    let mut session = Session::open(place, Intent::Change).await?;
+pub(crate) async fn retry(args: &RetryArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
+    let mut session = CommandSession::open(place, Intent::Change).await?;
     let answer = session
         .call(
             Operation::ActivationRetry,
@@ -146,7 +150,7 @@ pub(crate) async fn retry(args: &Retry, place: &Place, out: Out) -> Result<(), F
     done(answer, out)
 }
 
-fn done(answer: Map<String, Value>, out: Out) -> Result<(), Failure> {
+fn done(answer: Map<String, Value>, out: Out) -> Result<(), CommandFailure> {
     if out.is_json() {
         return out.envelope(answer);
     }

@@ -1,23 +1,22 @@
-//! Tables for people.
+//! Rows of JSON objects as a table of text.
 
 use daemon_host::wire::state_word;
 use serde_json::Value;
 
 use crate::out::plain;
 
-/// One column: its title, and where its value stands in a row.
+/// One column of a table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
-    /// The title.
     pub(crate) title: &'static str,
-    /// A JSON pointer.
+    /// A JSON pointer to the value in a row.
     pub(crate) pointer: &'static str,
 }
 
-/// The widest cell; longer ones are cut.
+/// The most characters of a cell; longer values are truncated.
 const WIDEST: usize = 60;
 
-/// Lays rows out under their titles.
+/// Aligns rows under the titles of their columns.
 pub(crate) fn table(columns: &[Column], rows: &[Value]) -> String {
     let cells: Vec<Vec<String>> = rows
         .iter()
@@ -61,7 +60,7 @@ pub(crate) fn table(columns: &[Column], rows: &[Value]) -> String {
     text
 }
 
-/// Writes the state of an object as people read it.
+/// Returns the state word of an object, which is `reported` where no model ran.
 fn state(object: Option<&Value>) -> String {
     match object.map(state_word).filter(|word| !word.is_empty()) {
         Some(word) => plain(word),
@@ -76,7 +75,7 @@ fn object_of(pointer: &str) -> Option<&str> {
         .or(pointer.strip_suffix("/status"))
 }
 
-/// Writes one value; control characters of strangers' text never reach the terminal.
+/// Returns one value as text that is safe for a terminal.
 fn cell(value: Option<&Value>) -> String {
     let text = match value {
         None | Some(Value::Null) => "-".to_owned(),
@@ -101,7 +100,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn strangers_text_cannot_steer_the_terminal() {
+    fn control_characters_in_a_value_do_not_reach_the_terminal() {
         let columns = [
             Column {
                 title: "A",

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use clap::CommandFactory as _;
 
-use crate::cli::{Binary, Cli, Completions, Man};
-use crate::failure::Failure;
+use crate::cli::{Binary, CommandLine, CompletionsArgs, ManArgs};
+use crate::failure::CommandFailure;
 use crate::out::Out;
 use crate::place::Place;
 
 /// Prints a completion script.
-pub(crate) fn completions(args: &Completions, out: Out) -> Result<(), Failure> {
+pub(crate) fn completions(args: &CompletionsArgs, out: Out) -> Result<(), CommandFailure> {
     let (mut command, name) = match args.of {
-        Binary::DaemonRun => (Cli::command(), "daemon-run"),
+        Binary::DaemonRun => (CommandLine::command(), "daemon-run"),
         Binary::DaemonLint => (daemon_lint::command(), "daemon-lint"),
     };
     let mut script = Vec::new();
@@ -22,21 +22,21 @@ pub(crate) fn completions(args: &Completions, out: Out) -> Result<(), Failure> {
 }
 
 /// Prints the manual page, or writes one for every command.
-pub(crate) fn man(args: &Man, place: &Place, out: Out) -> Result<(), Failure> {
+pub(crate) fn man(args: &ManArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
     match &args.out {
-        None => out.bytes(&page(Cli::command())?),
+        None => out.bytes(&page(CommandLine::command())?),
         Some(directory) => {
             let directory = place.directory.join(directory);
             fs::create_dir_all(&directory)
-                .map_err(|error| Failure::unwritable(&directory, &error))?;
-            let written = pages(Cli::command(), "daemon-run", &directory)?
+                .map_err(|error| CommandFailure::unwritable(&directory, &error))?;
+            let written = pages(CommandLine::command(), "daemon-run", &directory)?
                 + pages(daemon_lint::command(), "daemon-lint", &directory)?;
             out.text(&format!("wrote {written} pages to {}", directory.display()))
         }
     }
 }
 
-fn pages(command: clap::Command, name: &str, directory: &Path) -> Result<usize, Failure> {
+fn pages(command: clap::Command, name: &str, directory: &Path) -> Result<usize, CommandFailure> {
     let mut written = 1;
     for sub in command
         .get_subcommands()
@@ -50,14 +50,16 @@ fn pages(command: clap::Command, name: &str, directory: &Path) -> Result<usize, 
     }
     let path = directory.join(format!("{name}.1"));
     let bytes = page(command.name(name.to_owned().leak() as &'static str))?;
-    fs::write(&path, bytes).map_err(|error| Failure::unwritable(&path, &error))?;
+    fs::write(&path, bytes).map_err(|error| CommandFailure::unwritable(&path, &error))?;
     Ok(written)
 }
 
-fn page(command: clap::Command) -> Result<Vec<u8>, Failure> {
+fn page(command: clap::Command) -> Result<Vec<u8>, CommandFailure> {
     let mut bytes = Vec::new();
     clap_mangen::Man::new(command)
         .render(&mut bytes)
-        .map_err(|error| Failure::bug(format!("a manual page cannot be written: {error}")))?;
+        .map_err(|error| {
+            CommandFailure::bug(format!("a manual page cannot be written: {error}"))
+        })?;
     Ok(bytes)
 }

@@ -5,22 +5,25 @@ use daemon_host::random;
 use daemon_host::serve::Compose as _;
 use serde_json::{Map, Value, json};
 
-use super::imagined::{Candidate, Why};
-use crate::cli::Context;
+use super::preview::{PreviewDaemon, WakeCause};
+use crate::cli::ContextArgs;
 use crate::compose::{Composer, Overrides};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::local;
 use crate::out::Out;
 use crate::place::Place;
 
-/// Prints the bytes, or what they are made of.
-pub(crate) fn run(args: &Context, place: &Place, out: Out) -> Result<(), Failure> {
+/// Prints the bytes, or with `--json` their size, hash and sections.
+pub(crate) fn run(args: &ContextArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
     let root = local::root(place, args.repo.as_deref())?;
-    let why = Why::read(&args.occasion, &root, place)?;
+    let cause = WakeCause::read(&args.occasion, &root, place)?;
     let config = Composer::new(place, Overrides::default()).load()?;
-    let imagined =
-        Candidate::read(&root, &args.id, &config, place)?.imagine(&why, None, random::now())?;
-    let built = &imagined.built;
+    let preview = PreviewDaemon::read(&root, &args.id, &config, place)?.preview(
+        &cause,
+        None,
+        random::now(),
+    )?;
+    let built = &preview.built;
     if !out.is_json() {
         return out.bytes(&built.bytes);
     }
@@ -36,7 +39,7 @@ pub(crate) fn run(args: &Context, place: &Place, out: Out) -> Result<(), Failure
     out.envelope(map)
 }
 
-/// Writes the size, the hash and the sections of a context for programs.
+/// Returns the size, the hash and the sections of a context, as members of a JSON object.
 pub(crate) fn measured(built: &Built) -> Map<String, Value> {
     let sections = built.context.sections().iter().map(|section| {
         let trusted = section.trust == daemon_context::Trust::Trusted;

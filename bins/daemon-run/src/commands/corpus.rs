@@ -9,7 +9,7 @@ use daemon_watch::corpus::{Answer, CorpusError, conditions, envelope, learn_labe
 use daemon_watch::interpret;
 use serde_json::Value;
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, put};
 
 /// Scores a labelled corpus.
@@ -18,10 +18,10 @@ pub(crate) fn run(
     payloads: &Path,
     answers: Option<&Path>,
     out: Out,
-) -> Result<(), Failure> {
-    let text =
-        std::fs::read_to_string(corpus).map_err(|error| Failure::unreadable(corpus, &error))?;
-    let invalid = |error: String| Failure::new(Exit::Invalid, "invalid-corpus", error);
+) -> Result<(), CommandFailure> {
+    let text = std::fs::read_to_string(corpus)
+        .map_err(|error| CommandFailure::unreadable(corpus, &error))?;
+    let invalid = |error: String| CommandFailure::new(ExitKind::Invalid, "invalid-corpus", error);
     let labelled = conditions(&text).map_err(|error| {
         invalid(format!(
             "`{}`: {}",
@@ -32,10 +32,10 @@ pub(crate) fn run(
     let events = read_payloads(payloads)?;
     let (score, given) = score(&labelled, &events, interpret);
     if let Some(path) = answers {
-        write_answers(path, &given).map_err(|error| Failure::unwritable(path, &error))?;
+        write_answers(path, &given).map_err(|error| CommandFailure::unwritable(path, &error))?;
     }
     let Ok(Value::Object(map)) = serde_json::to_value(&score) else {
-        return Err(Failure::bug("a score cannot be written"));
+        return Err(CommandFailure::bug("a score cannot be written"));
     };
     if out.is_json() {
         return out.envelope(map);
@@ -73,8 +73,8 @@ fn write_answers(path: &Path, given: &[Answer]) -> std::io::Result<()> {
     file.flush()
 }
 
-/// Reads the envelopes of a directory, or of `derived/` in it.
-fn read_payloads(directory: &Path) -> Result<BTreeMap<String, Event>, Failure> {
+/// Reads the envelopes of a directory, or of its subdirectory `derived`.
+fn read_payloads(directory: &Path) -> Result<BTreeMap<String, Event>, CommandFailure> {
     let mut envelopes = Vec::new();
     let derived = directory.join("derived");
     let directory = if derived.is_dir() {
@@ -82,22 +82,26 @@ fn read_payloads(directory: &Path) -> Result<BTreeMap<String, Event>, Failure> {
     } else {
         directory.to_owned()
     };
-    let entries =
-        std::fs::read_dir(&directory).map_err(|error| Failure::unreadable(&directory, &error))?;
+    let entries = std::fs::read_dir(&directory)
+        .map_err(|error| CommandFailure::unreadable(&directory, &error))?;
     for entry in entries {
         let path = entry
-            .map_err(|error| Failure::unreadable(&directory, &error))?
+            .map_err(|error| CommandFailure::unreadable(&directory, &error))?
             .path();
         if path.extension().is_none_or(|extension| extension != "json") {
             continue;
         }
-        let text =
-            std::fs::read_to_string(&path).map_err(|error| Failure::unreadable(&path, &error))?;
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| CommandFailure::unreadable(&path, &error))?;
         envelopes.push(envelope(&text).map_err(|error| invalid(&path.display(), &error))?);
     }
     if envelopes.is_empty() {
-        let message = format!("`{}` holds no payloads", directory.display());
-        return Err(Failure::new(Exit::NoInput, "no-payloads", message));
+        let message = format!("`{}` contains no payloads", directory.display());
+        return Err(CommandFailure::new(
+            ExitKind::NoInput,
+            "no-payloads",
+            message,
+        ));
     }
     learn_label_names(&mut envelopes);
     let events = envelopes.into_iter().map(|envelope| {
@@ -108,8 +112,8 @@ fn read_payloads(directory: &Path) -> Result<BTreeMap<String, Event>, Failure> {
     events.collect()
 }
 
-/// Reports a payload that cannot be read, by its file or its name.
-fn invalid(what: &dyn std::fmt::Display, error: &CorpusError) -> Failure {
+/// Returns the failure of a payload that cannot be read, named by its file or id.
+fn invalid(what: &dyn std::fmt::Display, error: &CorpusError) -> CommandFailure {
     let message = format!("`{what}`: {}", daemon_host::ops::chain(error));
-    Failure::new(Exit::Invalid, "invalid-payload", message)
+    CommandFailure::new(ExitKind::Invalid, "invalid-payload", message)
 }

@@ -1,31 +1,31 @@
-//! `demo`: a daemon wakes on a real commit, in a scratch repository, with real parts and no model.
+//! `demo`: wakes a daemon on a real commit in a scratch repository, with real parts and no model.
 
 mod scratch;
 mod tour;
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::{Demo, Global};
-use crate::failure::Failure;
+use crate::cli::{DemoArgs, GlobalArgs};
+use crate::failure::CommandFailure;
 use crate::out::Out;
 use crate::place::Place;
 
 /// One step of the tour.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub(crate) struct TourStep {
     name: &'static str,
     is_ok: bool,
     detail: String,
     ids: Value,
 }
 
-/// Shows the tour, and returns whether every step went well.
+/// Runs the tour, and returns whether every step succeeded.
 pub(crate) async fn run(
-    args: &Demo,
-    global: &Global,
+    args: &DemoArgs,
+    global: &GlobalArgs,
     place: &Place,
     out: Out,
-) -> Result<bool, Failure> {
+) -> Result<bool, CommandFailure> {
     let scratch = scratch::Scratch::make(place)?;
     let steps = Box::pin(tour::walk(&scratch, place, out)).await?;
     let ok = steps.iter().all(|step| step.is_ok);
@@ -53,14 +53,14 @@ pub(crate) async fn run(
     Ok(ok)
 }
 
-/// Goes on serving the scratch repository.
+/// Serves the scratch repository until the process is stopped.
 async fn serve(
     scratch: &scratch::Scratch,
-    global: &Global,
+    global: &GlobalArgs,
     place: &Place,
     out: Out,
-) -> Result<(), Failure> {
-    let args = crate::cli::Serve {
+) -> Result<(), CommandFailure> {
+    let args = crate::cli::ServeArgs {
         repo: vec![scratch.repository()],
         listen: Some("127.0.0.1:0".to_owned()),
         store: None,

@@ -1,4 +1,4 @@
-//! `doctor`: what works on this machine, in this home, in these repositories.
+//! `doctor`: checks this machine, the home, the providers and the repositories.
 
 use std::time::{Duration, Instant};
 
@@ -18,40 +18,44 @@ use daemon_store::Store;
 use daemon_store_sqlite::SqliteStore;
 use serde_json::{Map, Value};
 
-use crate::cli::Doctor;
+use crate::cli::DoctorArgs;
 use crate::compose::{Composer, Overrides, open_store};
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, put};
 use crate::place::Place;
 use crate::session::own;
 
-/// How long git may take to open the repositories.
+/// How long git may take to open the repositories; a slow one becomes a warning.
 const GIT: Duration = Duration::from_secs(5);
 
-/// Examines, through a live host where there is one; returns whether nothing fails.
-pub(crate) async fn run(args: &Doctor, place: &Place, out: Out) -> Result<bool, Failure> {
-    // A configuration that cannot be read is one of the findings.
+/// Runs the checks, also those of a running host; returns whether none failed.
+pub(crate) async fn run(
+    args: &DoctorArgs,
+    place: &Place,
+    out: Out,
+) -> Result<bool, CommandFailure> {
+    // An invalid configuration is not a failure here: it is one of the findings.
     let mut live = crate::session::live(place).await.unwrap_or(None);
-    let seen = if live.is_some() {
-        Seen::BesideHost
+    let host = if live.is_some() {
+        HostPresence::Running
     } else {
-        Seen::Alone
+        HostPresence::Absent
     };
     let mut found = Vec::new();
     if args.repair {
         found.push(repair(place)?);
     }
-    found.extend(local(args, place, seen).await);
+    found.extend(local(args, place, host).await);
     let mut checks = array(checks_json(&found));
     if let Some(client) = &mut live {
-        let told = client
+        let reply = client
             .call(Operation::HostDoctor, Map::new())
             .await
             .map_err(crate::session::call_failure)?;
-        // Where both check the same thing the host's word counts.
-        let told = array(Value::Object(told));
-        checks.retain(|check| !told.iter().any(|other| other["name"] == check["name"]));
-        checks.extend(told);
+        // The host knows its own state best: its check replaces the one of the same name.
+        let of_host = array(Value::Object(reply));
+        checks.retain(|check| !of_host.iter().any(|other| other["name"] == check["name"]));
+        checks.extend(of_host);
     }
     let ok = checks.iter().all(|check| check["status"] != "fail");
     if out.is_json() {
@@ -65,12 +69,12 @@ pub(crate) async fn run(args: &Doctor, place: &Place, out: Out) -> Result<bool, 
     Ok(ok)
 }
 
-/// Gives up what a damaged log of the store lost.
-fn repair(place: &Place) -> Result<Check, Failure> {
+/// Repairs a store with a damaged log, after copying its files.
+fn repair(place: &Place) -> Result<Check, CommandFailure> {
     let root = place.home()?;
     let home = Home::existing(root).ok_or_else(|| {
         let message = format!("there is no store in `{}`", root.display());
-        Failure::new(Exit::NoInput, "no-home", message)
+        CommandFailure::new(ExitKind::NoInput, "no-home", message)
     })?;
     let owner = own(&home)?;
     let now = random::now().strftime("%Y%m%d-%H%M%S");
@@ -78,26 +82,26 @@ fn repair(place: &Place) -> Result<Check, Failure> {
     let repaired = daemon_store_sqlite::repair(&home.store(), &keep);
     drop(owner);
     Ok(match repaired {
-        Ok(None) => Check::ok("repair", "nothing is to be repaired"),
+        Ok(None) => Check::ok("repair", "the store is not damaged"),
         Ok(Some(done)) => {
             let kept = done.kept.display();
             Check::ok(
                 "repair",
                 format!(
-                    "given up: {}; the files as they were are in `{kept}`",
+                    "lost: {}; the damaged files are kept in `{kept}`",
                     done.loss
                 ),
             )
         }
-        Err(error) => Check::fail("repair", chain(&error), "restore it from a backup"),
+        Err(error) => Check::fail("repair", chain(&error), "restore the store from a backup"),
     })
 }
 
-/// Whether a live host examines the home as well.
+/// Whether a running host checks the home as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seen {
-    Alone,
-    BesideHost,
+enum HostPresence {
+    Absent,
+    Running,
 }
 
 fn array(mut answer: Value) -> Vec<Value> {
@@ -130,8 +134,8 @@ fn text(checks: &[Value]) -> String {
     text
 }
 
-/// Examines what this process sees by itself.
-async fn local(args: &Doctor, place: &Place, seen: Seen) -> Vec<Check> {
+/// Runs the checks that need no host.
+async fn local(args: &DoctorArgs, place: &Place, host: HostPresence) -> Vec<Check> {
     let composer = Composer::new(
         place,
         Overrides {
@@ -148,7 +152,9 @@ async fn local(args: &Doctor, place: &Place, seen: Seen) -> Vec<Check> {
     let config = match composer.load() {
         Ok(config) => config,
         Err(error) => {
-            let remedy = error.help.unwrap_or_else(|| "mend it".to_owned());
+            let remedy = error
+                .help
+                .unwrap_or_else(|| "correct config.toml".to_owned());
             checks.push(Check::fail("config", error.message, remedy));
             return checks;
         }
@@ -156,13 +162,13 @@ async fn local(args: &Doctor, place: &Place, seen: Seen) -> Vec<Check> {
     let path = place.home.as_ref().map(|home| home.join("config.toml"));
     checks.push(match path.filter(|path| path.exists()) {
         Some(path) => Check::ok("config", path.display().to_string()),
-        None => Check::ok("config", "none: defaults"),
+        None => Check::ok("config", "no file: defaults"),
     });
     checks.extend(parts(&composer, &config).await);
     checks.extend(webhook_checks(existing, &config));
     checks.extend(token_checks(existing, &config));
     checks.extend(servers::checks(existing, &config, &composer.path));
-    if seen == Seen::Alone {
+    if host == HostPresence::Absent {
         checks.push(port_check(&config.host.listen));
         checks.extend(store(place, &config).await);
     }
@@ -191,13 +197,13 @@ fn sandbox() -> Check {
     }
 }
 
-/// Says whether the configured providers and repositories can be used.
+/// Checks whether the configured providers and repositories can be used.
 async fn parts(composer: &Composer, config: &Config) -> Vec<Check> {
     let parts = match composer.parts(config, Instant::now() + GIT, OpenFailure::Refuse) {
         Ok(parts) => parts,
         Err(error) => {
             let remedy = error.help.unwrap_or_else(|| "see config.toml".to_owned());
-            // One of the providers may be the reason, and their examination says more.
+            // A provider may be the reason, and the checks of the providers give more detail.
             let mut checks = vec![Check::fail("parts", error.message, remedy)];
             checks.extend(composer.examine_providers(config));
             return checks;
@@ -216,7 +222,7 @@ async fn parts(composer: &Composer, config: &Config) -> Vec<Check> {
         Check::warn(
             format!("repository {}", repo.name),
             detail,
-            "see that git can read it",
+            "check that git can read it",
         )
     }));
     checks.extend(surface_checks(&parts).await);
@@ -239,11 +245,11 @@ fn home(place: &Place) -> Vec<Check> {
     let metadata = match std::fs::metadata(root) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let detail = format!("`{shown}` is not there");
-            return vec![Check::warn("home", detail, "`daemon-run serve` makes it")];
+            let detail = format!("`{shown}` does not exist");
+            return vec![Check::warn("home", detail, "`daemon-run serve` creates it")];
         }
         Err(error) => {
-            let detail = format!("`{shown}` cannot be examined: {error}");
+            let detail = format!("`{shown}` cannot be read: {error}");
             return vec![Check::fail("home", detail, "give another --home")];
         }
     };
@@ -260,7 +266,7 @@ fn home(place: &Place) -> Vec<Check> {
         checks.push(match home.owner() {
             Ok(Some(pid)) => Check::ok("lock", format!("owned by process {pid}")),
             Ok(None) => Check::ok("lock", "no host is running"),
-            Err(error) => Check::fail("lock", chain(&error), "look at run/host.lock"),
+            Err(error) => Check::fail("lock", chain(&error), "check run/host.lock"),
         });
     }
     checks
@@ -302,7 +308,7 @@ async fn daemons(store: &dyn Store, config: &Config) -> Vec<Check> {
         Err(error) => vec![Check::fail(
             "store",
             chain(&error),
-            "see that nothing else writes it",
+            "check that no other program writes to it",
         )],
     }
 }

@@ -1,4 +1,4 @@
-//! `emanate` and `ask`: runs that are dispatched by hand, with the same objects as the `daemon` tool.
+//! `emanate` and `ask`: one-off runs dispatched from the command line, with the same objects as the `daemon` tool.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -8,17 +8,17 @@ use daemon_host::wire::state_word;
 use serde_json::{Map, Value, json};
 
 use super::columns::{Column, table};
-use crate::cli::{Ask, CheckRun, Emanate, EmanateVerb, ListRuns, Reclaim};
+use crate::cli::{AskArgs, CheckRunArgs, EmanateArgs, EmanateVerb, ListRunsArgs, ReclaimArgs};
 use crate::compose::{Composer, Overrides};
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, plain, put};
 use crate::place::Place;
 use crate::session::{call_failure, live};
 use daemon_host::serve::Compose as _;
 
-/// The most that is read from the standard input.
+/// The most bytes read from standard input: the longest line that a host reads.
 const MOST_BYTES: u64 = 16 << 20;
-/// The columns of a list.
+/// The columns of `emanate list`.
 const COLUMNS: [Column; 7] = [
     Column {
         title: "ID",
@@ -50,8 +50,8 @@ const COLUMNS: [Column; 7] = [
     },
 ];
 
-/// Does what was asked; the exit code is 0, or 75 where the run is busy.
-pub(crate) async fn run(args: &Emanate, place: &Place, out: Out) -> Result<u8, Failure> {
+/// Runs a subcommand; the exit code is 0, or 75 if the run is busy.
+pub(crate) async fn run(args: &EmanateArgs, place: &Place, out: Out) -> Result<u8, CommandFailure> {
     let call = match (&args.call, &args.verb) {
         (Some(file), None) => given(file, place)?,
         (None, Some(EmanateVerb::List(list))) => list_call(list),
@@ -59,7 +59,8 @@ pub(crate) async fn run(args: &Emanate, place: &Place, out: Out) -> Result<u8, F
         (None, Some(EmanateVerb::Ask(message))) => ask_call(message)?,
         (None, Some(EmanateVerb::Reclaim(which))) => reclaim_call(which),
         _ => {
-            let failure = Failure::usage("give --call FILE, or one of list, check, ask, reclaim");
+            let failure =
+                CommandFailure::usage("give --call FILE, or one of list, check, ask, reclaim");
             return Err(failure.help("daemon-run emanate --help"));
         }
     };
@@ -67,14 +68,14 @@ pub(crate) async fn run(args: &Emanate, place: &Place, out: Out) -> Result<u8, F
 }
 
 /// Sends a message to a run.
-pub(crate) async fn ask(args: &Ask, place: &Place, out: Out) -> Result<u8, Failure> {
+pub(crate) async fn ask(args: &AskArgs, place: &Place, out: Out) -> Result<u8, CommandFailure> {
     answer(ask_call(args)?, place, out).await
 }
 
-async fn answer(call: Map<String, Value>, place: &Place, out: Out) -> Result<u8, Failure> {
+async fn answer(call: Map<String, Value>, place: &Place, out: Out) -> Result<u8, CommandFailure> {
     let reply = call_tool(call.clone(), place).await?;
     let is_busy = reply.get("status").is_some_and(|status| status == "busy");
-    let code = if is_busy { Exit::TryLater as u8 } else { 0 };
+    let code = if is_busy { ExitKind::TryLater as u8 } else { 0 };
     if out.is_json() {
         out.envelope(reply)?;
         return Ok(code);
@@ -88,11 +89,11 @@ async fn answer(call: Map<String, Value>, place: &Place, out: Out) -> Result<u8,
     Ok(code)
 }
 
-/// Asks the host, or where none is live the run folders.
+/// Calls the host; without one, answers from the run folders.
 pub(crate) async fn call_tool(
     call: Map<String, Value>,
     place: &Place,
-) -> Result<Map<String, Value>, Failure> {
+) -> Result<Map<String, Value>, CommandFailure> {
     if let Some(mut client) = live(place).await? {
         return client
             .call(Operation::RunCall, call)
@@ -105,7 +106,7 @@ pub(crate) async fn call_tool(
     let now = daemon_host::random::now();
     daemon_host::emanation::offline(&runs, most, call, now).map_err(|error| {
         let is_absent = error.kind == OpErrorKind::Unavailable;
-        let mut failure = Failure::from(error);
+        let mut failure = CommandFailure::from(error);
         if is_absent {
             failure.help = Some(format!("daemon-run serve --home {}", shell(&runs)));
         }
@@ -113,47 +114,48 @@ pub(crate) async fn call_tool(
     })
 }
 
-/// Reads the standard input, as far as a host reads a line.
-fn piped() -> Result<String, Failure> {
+/// Reads standard input.
+fn piped() -> Result<String, CommandFailure> {
     let mut text = String::new();
     let read = std::io::stdin()
         .take(MOST_BYTES + 1)
         .read_to_string(&mut text);
-    read.map_err(|error| Failure::unreadable(Path::new("standard input"), &error))?;
+    read.map_err(|error| CommandFailure::unreadable(Path::new("standard input"), &error))?;
     if text.len() as u64 > MOST_BYTES {
-        let message = format!("the standard input has more than {MOST_BYTES} bytes");
-        return Err(Failure::usage(message));
+        let message = format!("standard input has more than {MOST_BYTES} bytes");
+        return Err(CommandFailure::usage(message));
     }
     Ok(text)
 }
 
-/// Names the home of run folders.
+/// Returns the home that a directory of run folders is in.
 fn shell(runs: &Path) -> String {
     runs.parent().unwrap_or(runs).display().to_string()
 }
 
-/// Reads a call object, and says where it was called.
-fn given(file: &Path, place: &Place) -> Result<Map<String, Value>, Failure> {
+/// Reads a call object, and adds the working directory of the caller.
+fn given(file: &Path, place: &Place) -> Result<Map<String, Value>, CommandFailure> {
     let text = if file.as_os_str() == "-" {
         piped()?
     } else {
         let path = place.directory.join(file);
-        std::fs::read_to_string(&path).map_err(|error| Failure::unreadable(&path, &error))?
+        std::fs::read_to_string(&path).map_err(|error| CommandFailure::unreadable(&path, &error))?
     };
     let mut call: Map<String, Value> = serde_json::from_str(&text).map_err(|error| {
-        Failure::new(
-            Exit::Usage,
+        CommandFailure::new(
+            ExitKind::Usage,
             "invalid-argument",
             format!("the call is not a JSON object: {error}"),
         )
     })?;
     call.entry("action").or_insert_with(|| json!("emanate"));
-    say_where(&mut call, &place.directory);
+    set_directory(&mut call, &place.directory);
     Ok(call)
 }
 
-/// Says where a batch was called, for the tasks that do not say it themselves, and makes every directory absolute.
-pub(crate) fn say_where(call: &mut Map<String, Value>, directory: &Path) {
+/// Sets the working directory of a batch for tasks without one, and makes every directory absolute. The host would resolve a
+/// relative path in its own directory.
+pub(crate) fn set_directory(call: &mut Map<String, Value>, directory: &Path) {
     absolute(call, directory);
     if call.get("action").is_none_or(|action| action != "emanate") {
         return;
@@ -168,7 +170,7 @@ pub(crate) fn say_where(call: &mut Map<String, Value>, directory: &Path) {
     }
 }
 
-/// Makes a working directory absolute.
+/// Makes the `cwd` of a call or a task absolute.
 fn absolute(map: &mut Map<String, Value>, directory: &Path) {
     if let Some(Value::String(cwd)) = map.get_mut("cwd") {
         *cwd = directory.join(&*cwd).to_string_lossy().into_owned();
@@ -183,7 +185,7 @@ fn of(action: &str, members: Vec<(&str, Value)>) -> Map<String, Value> {
         .collect()
 }
 
-fn list_call(args: &ListRuns) -> Map<String, Value> {
+fn list_call(args: &ListRunsArgs) -> Map<String, Value> {
     of(
         "list",
         vec![
@@ -197,7 +199,7 @@ fn list_call(args: &ListRuns) -> Map<String, Value> {
     )
 }
 
-fn check_call(args: &CheckRun) -> Map<String, Value> {
+fn check_call(args: &CheckRunArgs) -> Map<String, Value> {
     of(
         "check",
         vec![
@@ -208,7 +210,7 @@ fn check_call(args: &CheckRun) -> Map<String, Value> {
     )
 }
 
-fn ask_call(args: &Ask) -> Result<Map<String, Value>, Failure> {
+fn ask_call(args: &AskArgs) -> Result<Map<String, Value>, CommandFailure> {
     let message = match args.text.as_str() {
         "-" => piped()?,
         text => text.to_owned(),
@@ -217,14 +219,14 @@ fn ask_call(args: &Ask) -> Result<Map<String, Value>, Failure> {
     Ok(of("ask", members))
 }
 
-fn reclaim_call(args: &Reclaim) -> Map<String, Value> {
+fn reclaim_call(args: &ReclaimArgs) -> Map<String, Value> {
     of(
         "reclaim",
         vec![("id", json!(args.id)), ("group_id", json!(args.group_id))],
     )
 }
 
-/// Writes a reply for a person.
+/// Formats a reply as text.
 fn text(call: &Map<String, Value>, reply: &Map<String, Value>) -> String {
     let get = |name: &str| reply.get(name).map(shown).unwrap_or_default();
     match call["action"].as_str() {
@@ -232,7 +234,7 @@ fn text(call: &Map<String, Value>, reply: &Map<String, Value>) -> String {
         Some("check") => sheet(reply),
         Some("ask") if get("status") == "busy" => format!("{}: {}", get("id"), get("message")),
         Some("ask") if get("queued") == "true" => {
-            format!("{}: waits for the end of the first turn", get("id"))
+            format!("{}: queued until the first turn ends", get("id"))
         }
         Some("ask") => format!("{}: sent", get("id")),
         Some("reclaim") => format!(
@@ -279,7 +281,7 @@ fn listing(reply: &Map<String, Value>) -> String {
     text
 }
 
-/// Writes one run: what is known of it, then the end of its log.
+/// Formats one run: its fields, then its last events.
 fn sheet(reply: &Map<String, Value>) -> String {
     let whole = Value::Object(reply.clone());
     let state = Value::from(state_word(&whole));
@@ -332,7 +334,7 @@ fn sheet(reply: &Map<String, Value>) -> String {
     text
 }
 
-/// Writes one value in one line, without what could steer a terminal.
+/// Formats one value as a line that is safe for a terminal.
 pub(super) fn shown(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! `events`: the listing, one event, and what is recorded of events and comes again.
+//! `events`: lists events, shows one, records them to files and replays them.
 
 mod record;
 mod replay;
@@ -7,16 +7,16 @@ use daemon_host::ops::Operation;
 use daemon_validate::is_unseen;
 use serde_json::Value;
 
-use crate::cli::{Events, EventsVerb};
+use crate::cli::{EventsArgs, EventsVerb};
 use crate::commands::listings::{EVENTS, list};
 use crate::commands::reading::facts_text;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::out::{Out, plain, put};
 use crate::place::Place;
-use crate::session::{Intent, Session, parameter};
+use crate::session::{CommandSession, Intent, parameter};
 
-/// Does what is asked of events.
-pub(crate) async fn run(args: &Events, place: &Place, out: Out) -> Result<(), Failure> {
+/// Runs a subcommand of `events`.
+pub(crate) async fn run(args: &EventsArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
     match &args.verb {
         None => list(&EVENTS, &args.listing, place, out).await,
         Some(EventsVerb::Show { id }) => show(id, place, out).await,
@@ -25,8 +25,8 @@ pub(crate) async fn run(args: &Events, place: &Place, out: Out) -> Result<(), Fa
     }
 }
 
-async fn show(id: &str, place: &Place, out: Out) -> Result<(), Failure> {
-    let mut session = Session::open(place, Intent::Look).await?;
+async fn show(id: &str, place: &Place, out: Out) -> Result<(), CommandFailure> {
+    let mut session = CommandSession::open(place, Intent::Look).await?;
     let answer = session
         .call(Operation::EventGet, parameter("id", id))
         .await?;
@@ -35,12 +35,12 @@ async fn show(id: &str, place: &Place, out: Out) -> Result<(), Failure> {
     }
     out.text(&text(&Value::Object(answer)))?;
     out.note(&format!(
-        "next: daemon-run explain --event {id}, for why the others did not wake"
+        "next: daemon-run explain --event {id}, which explains why the other daemons did not wake"
     ));
     Ok(())
 }
 
-/// Writes one event for people: what it is, whom it woke, and its payload.
+/// Formats one event: its fields, the daemons it woke, and its payload.
 fn text(event: &Value) -> String {
     let word = |name: &str| plain(event[name].as_str().unwrap_or("-"));
     let action = event["action"]
@@ -66,12 +66,16 @@ fn text(event: &Value) -> String {
     put!(text, "  {:<12} {}\n", "duplicates", event["duplicates"]);
     for verdict in event["verdicts"].as_array().into_iter().flatten() {
         let daemon = plain(verdict["daemon_id"].as_str().unwrap_or_default());
-        let told = match (verdict["wakes"] == true, verdict["activation_id"].as_str()) {
+        let outcome = match (verdict["wakes"] == true, verdict["activation_id"].as_str()) {
             (true, Some(activation)) => format!("woke it: activation {activation}"),
             (true, None) => "wakes it".to_owned(),
             (false, _) => "did not wake it".to_owned(),
         };
-        put!(text, "  {daemon}  watch[{}] {told}\n", verdict["condition"]);
+        put!(
+            text,
+            "  {daemon}  watch[{}] {outcome}\n",
+            verdict["condition"]
+        );
     }
     text.push_str(&facts_text(&event["facts"]));
     let payload = serde_json::to_string_pretty(&event["payload"]).unwrap_or_default();
@@ -79,7 +83,7 @@ fn text(event: &Value) -> String {
     text
 }
 
-/// Writes control characters, and those that are not seen, as JSON escapes them; only line ends stay.
+/// Escapes control and invisible characters as JSON does, except line feeds.
 fn escaped(json: &str) -> String {
     let mut acc = String::with_capacity(json.len());
     for c in json.chars() {

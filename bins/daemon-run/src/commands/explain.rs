@@ -1,4 +1,4 @@
-//! `explain`: how conditions are read, and what they say of an event.
+//! `explain`: how conditions are read, and whether an event meets them.
 
 use daemon_event::{Event, Need};
 use daemon_host::driver::Checked;
@@ -6,20 +6,20 @@ use daemon_host::explain::{Decided, Standing, daemon_json, event_json};
 use serde_json::{Map, Value, json};
 
 use super::{corpus, reading};
-use crate::cli::Explain;
+use crate::cli::ExplainArgs;
 use crate::event_input;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::known::KnownEvent;
 use crate::local::{self, LocalDaemon};
 use crate::out::Out;
 use crate::place::Place;
 
-/// Whether something wakes.
+/// Whether at least one daemon wakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wakes {
-    /// It does.
+    /// At least one does.
     Yes,
-    /// Nothing does.
+    /// None does.
     No,
 }
 
@@ -31,8 +31,12 @@ impl From<bool> for Wakes {
 
 /// Explains a condition, a daemon, all daemons, or scores a corpus.
 ///
-/// Returns whether something wakes.
-pub(crate) async fn run(args: &Explain, place: &Place, out: Out) -> Result<Wakes, Failure> {
+/// Returns whether at least one daemon wakes.
+pub(crate) async fn run(
+    args: &ExplainArgs,
+    place: &Place,
+    out: Out,
+) -> Result<Wakes, CommandFailure> {
     if let (Some(corpus), Some(payloads)) = (&args.corpus, &args.payloads) {
         let (corpus, payloads) = (place.directory.join(corpus), place.directory.join(payloads));
         let answers = args
@@ -47,22 +51,24 @@ pub(crate) async fn run(args: &Explain, place: &Place, out: Out) -> Result<Wakes
     if out.is_json() {
         out.envelope(answer.members)?;
     } else {
-        tell(args, place, answer, out)?;
+        print(args, place, answer, out)?;
     }
     Ok(wakes)
 }
 
-/// What is said of a condition, or of daemons.
-pub(crate) struct Answer {
-    /// The members of the object that programs get.
+/// The explanation of a condition, or of daemons.
+pub(crate) struct ExplainAnswer {
+    /// The members of the JSON object.
     pub(crate) members: Map<String, Value>,
-    /// Whether something wakes.
     pub(crate) wakes: Wakes,
     event: Option<Event>,
 }
 
 /// Explains a condition, a daemon or all daemons.
-pub(crate) async fn answer(args: &Explain, place: &Place) -> Result<Answer, Failure> {
+pub(crate) async fn answer(
+    args: &ExplainArgs,
+    place: &Place,
+) -> Result<ExplainAnswer, CommandFailure> {
     let known = event(args, place).await?;
     match &args.condition {
         Some(condition) => one_condition(condition, known),
@@ -70,8 +76,13 @@ pub(crate) async fn answer(args: &Explain, place: &Place) -> Result<Answer, Fail
     }
 }
 
-fn tell(args: &Explain, place: &Place, answer: Answer, out: Out) -> Result<(), Failure> {
-    let Answer {
+fn print(
+    args: &ExplainArgs,
+    place: &Place,
+    answer: ExplainAnswer,
+    out: Out,
+) -> Result<(), CommandFailure> {
+    let ExplainAnswer {
         mut members, event, ..
     } = answer;
     let facts = reading::facts_text(&members["facts"]);
@@ -92,8 +103,8 @@ fn tell(args: &Explain, place: &Place, answer: Answer, out: Out) -> Result<(), F
     Ok(())
 }
 
-/// Reads the event: a payload, or the id of a stored event.
-async fn event(args: &Explain, place: &Place) -> Result<Option<KnownEvent>, Failure> {
+/// Reads the event from a payload, or by the id of a stored event. A file takes precedence over an id of the same name.
+async fn event(args: &ExplainArgs, place: &Place) -> Result<Option<KnownEvent>, CommandFailure> {
     if let Some(id) = &args.event.event
         && let Some(id) = id
             .to_str()
@@ -112,16 +123,19 @@ async fn event(args: &Explain, place: &Place) -> Result<Option<KnownEvent>, Fail
     Ok(Some(KnownEvent::read(&mut fired, root.as_deref(), place)?))
 }
 
-fn one_condition(condition: &str, mut known: Option<KnownEvent>) -> Result<Answer, Failure> {
+fn one_condition(
+    condition: &str,
+    mut known: Option<KnownEvent>,
+) -> Result<ExplainAnswer, CommandFailure> {
     let decided = Decided::new(condition, known.as_ref().map(|known| &known.event));
-    miss(&mut known, [&decided]);
+    note_missing(&mut known, [&decided]);
     let Value::Object(mut members) = decided.to_json() else {
-        return Err(Failure::bug("an interpretation cannot be written"));
+        return Err(CommandFailure::bug("an interpretation cannot be written"));
     };
-    // The envelope bears the same version.
+    // The envelope of the output has the same member.
     members.remove("schema_version");
     members.insert("facts".to_owned(), facts(known.as_ref()));
-    Ok(Answer {
+    Ok(ExplainAnswer {
         members,
         wakes: decided.wakes().into(),
         event: known.map(|known| known.event),
@@ -129,10 +143,10 @@ fn one_condition(condition: &str, mut known: Option<KnownEvent>) -> Result<Answe
 }
 
 fn daemons(
-    args: &Explain,
+    args: &ExplainArgs,
     place: &Place,
     mut known: Option<KnownEvent>,
-) -> Result<Answer, Failure> {
+) -> Result<ExplainAnswer, CommandFailure> {
     let root = local::root(place, args.repo.as_deref())?;
     let all = local::judged(&root, &|_| "UTC".to_owned())?;
     if let Some(id) = &args.id {
@@ -148,7 +162,7 @@ fn daemons(
         let event = known.as_ref().map(|known| &known.event);
         let decided = Decided::all(&checked.watch, event);
         let object = explained(daemon, checked, (&decided, event));
-        miss(&mut known, &decided);
+        note_missing(&mut known, &decided);
         any |= object["wakes"] == true;
         objects.push(object);
     }
@@ -157,14 +171,14 @@ fn daemons(
     members.insert("facts".to_owned(), facts(known.as_ref()));
     members.insert("event".to_owned(), event.map_or(Value::Null, event_json));
     members.insert("daemons".to_owned(), Value::Array(objects));
-    Ok(Answer {
+    Ok(ExplainAnswer {
         members,
         wakes: any.into(),
         event: known.map(|known| known.event),
     })
 }
 
-/// Says what one daemon of the working tree makes of an event.
+/// Explains one daemon of the working tree.
 fn explained(
     daemon: &LocalDaemon,
     checked: &Checked,
@@ -178,8 +192,11 @@ fn explained(
     daemon_json(standing, decided, event)
 }
 
-/// Says of the facts that conditions miss why they are not there.
-fn miss<'d>(known: &mut Option<KnownEvent>, decided: impl IntoIterator<Item = &'d Decided<'d>>) {
+/// Records which facts the conditions need that the event does not have.
+fn note_missing<'d>(
+    known: &mut Option<KnownEvent>,
+    decided: impl IntoIterator<Item = &'d Decided<'d>>,
+) {
     if let Some(known) = known {
         let decided = decided.into_iter();
         let needs: Vec<Need> = decided

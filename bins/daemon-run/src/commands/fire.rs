@@ -1,4 +1,4 @@
-//! `fire`: a person wakes a daemon and waits for the end.
+//! `fire`: wakes a daemon from the command line and waits until its activation has finished.
 
 mod dry_run;
 mod hosted;
@@ -17,34 +17,34 @@ use daemon_repo::Repository;
 use serde_json::{Value, json};
 
 use super::configured;
-use super::imagined::Why;
 use super::listings::has_model;
-use crate::alone::Alone;
-use crate::cli::Fire;
+use super::preview::WakeCause;
+use crate::cli::FireArgs;
 use crate::compose::{Composer, Overrides};
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::local;
+use crate::offline::OfflineHost;
 use crate::out::{Out, plain, put};
 use crate::place::Place;
 use crate::session;
 
 /// Fires, and returns whether the activation succeeded.
-pub(crate) async fn run(args: &Fire, place: &Place, out: Out) -> Result<bool, Failure> {
+pub(crate) async fn run(args: &FireArgs, place: &Place, out: Out) -> Result<bool, CommandFailure> {
     let root = local::root(place, args.repo.as_deref())?;
-    let why = Why::read(&args.occasion, &root, place)?;
+    let cause = WakeCause::read(&args.occasion, &root, place)?;
     let answer = if args.dry_run {
-        dry_run::dry_run(args, &root, &why, place)?
+        dry_run::dry_run(args, &root, &cause, place)?
     } else if let Some(client) = session::live(place).await? {
-        hosted::through_host(args, &root, &why, place, (client, None)).await?
+        hosted::through_host(args, &root, &cause, place, (client, None)).await?
     } else {
-        Box::pin(alone(args, &root, &why, place, out)).await?
+        Box::pin(alone(args, &root, &cause, place, out)).await?
     };
     let is_good = args.dry_run && answer["wakes"] == true
         || answer["duplicate"] == true
         || answer["activation"]["state"] == ActivationState::Succeeded.as_str();
     if out.is_json() {
         let Value::Object(map) = answer else {
-            return Err(Failure::bug("an answer is not an object"));
+            return Err(CommandFailure::bug("an answer is not an object"));
         };
         out.envelope(map)?;
     } else {
@@ -53,7 +53,7 @@ pub(crate) async fn run(args: &Fire, place: &Place, out: Out) -> Result<bool, Fa
             out.note(NO_MODEL);
         }
         if args.dry_run {
-            out.note(&next(
+            out.note(&next_command(
                 args,
                 session::live(place).await.ok().flatten().is_some(),
             ));
@@ -62,8 +62,8 @@ pub(crate) async fn run(args: &Fire, place: &Place, out: Out) -> Result<bool, Fa
     Ok(is_good)
 }
 
-/// Says what comes after a dry run.
-fn next(args: &Fire, has_host: bool) -> String {
+/// Suggests the command after a dry run.
+fn next_command(args: &FireArgs, has_host: bool) -> String {
     if has_host {
         return format!("next: daemon-run fire {}", args.id);
     }
@@ -71,20 +71,21 @@ fn next(args: &Fire, has_host: bool) -> String {
     format!("next: daemon-run serve --repo {}", repo.display())
 }
 
-/// Fires through a live host, or imagines it; waits for the end for at most `patience`, and returns the object as it stands.
+/// Fires through a running host, or previews it with `dry_run`. Waits at most `timeout` for the activation to finish, and
+/// returns the activation in the state that it has then.
 pub(crate) async fn answer(
-    args: &Fire,
+    args: &FireArgs,
     place: &Place,
-    patience: Duration,
-) -> Result<Value, Failure> {
+    timeout: Duration,
+) -> Result<Value, CommandFailure> {
     let root = local::root(place, args.repo.as_deref())?;
-    let why = Why::read(&args.occasion, &root, place)?;
+    let cause = WakeCause::read(&args.occasion, &root, place)?;
     if args.dry_run {
-        return dry_run::dry_run(args, &root, &why, place);
+        return dry_run::dry_run(args, &root, &cause, place);
     }
     let live = session::live(place).await?;
     let client = live.ok_or_else(session::no_host_runs)?;
-    hosted::through_host(args, &root, &why, place, (client, Some(patience))).await
+    hosted::through_host(args, &root, &cause, place, (client, Some(timeout))).await
 }
 
 fn empty(dry_run: bool) -> Value {
@@ -93,9 +94,9 @@ fn empty(dry_run: bool) -> Value {
     })
 }
 
-fn unknown_provider(name: &str) -> Failure {
+fn unknown_provider(name: &str) -> CommandFailure {
     let message = format!("no provider `{name}` is configured");
-    Failure::new(Exit::Config, "unknown-provider", message)
+    CommandFailure::new(ExitKind::Config, "unknown-provider", message)
 }
 
 fn who(place: &Place) -> String {
@@ -106,20 +107,20 @@ fn who(place: &Place) -> String {
         .unwrap_or_else(|| "a person".to_owned())
 }
 
-/// Takes the path of the host without one: owns the home, registers, claims, runs, delivers.
+/// Does the work of a host in this process: owns the home, registers, claims, runs and delivers.
 async fn alone(
-    args: &Fire,
+    args: &FireArgs,
     root: &Path,
-    why: &Why,
+    cause: &WakeCause,
     place: &Place,
     out: Out,
-) -> Result<Value, Failure> {
-    // An owner is told of before anything about the repository, which it may be reading.
+) -> Result<Value, CommandFailure> {
+    // Report an owner of the home first: problems of the repository could come from that process reading it.
     session::refuse_owned(place.home()?)?;
     let composer = Composer::new(place, Overrides::default());
     let mut config = composer.load()?;
     watch_only(&mut config, &composer, place, root)?;
-    let alone = Alone::begin(place, &composer, config).await?;
+    let alone = OfflineHost::begin(place, &composer, config).await?;
     let inner = &alone.inner;
     let runtime = inner.runtime();
     if let Some(name) = &args.provider
@@ -127,19 +128,24 @@ async fn alone(
     {
         return Err(unknown_provider(name));
     }
+    // As at the start of a host: end processes and release leases that a crashed host left behind.
     daemon_host::strays::end().await;
     inner.take_back().await.map_err(OpError::from)?;
     inner.clear_worktrees().await;
     inner.read_repos().await.map_err(OpError::from)?;
     for state in inner.repo_states().into_values() {
         if let Some(problem) = state.problem {
-            return Err(Failure::new(Exit::NoInput, "repository", problem));
+            return Err(CommandFailure::new(
+                ExitKind::NoInput,
+                "repository",
+                problem,
+            ));
         }
     }
     let request = Request {
         daemon: args.id.clone(),
         repo: runtime.parts.repos.first().map(|repo| repo.name.clone()),
-        trigger: trigger(why),
+        trigger: trigger(cause),
         by: Some(who(place)),
     };
     let registry = inner.registry().get();
@@ -163,16 +169,16 @@ async fn alone(
     Ok(answer)
 }
 
-fn trigger(why: &Why) -> FireTrigger {
-    match why {
-        Why::Person => FireTrigger::Person(random::hex(8)),
-        Why::Tick(at) => FireTrigger::Tick(*at),
-        Why::Event(event) => FireTrigger::Event(event.clone()),
+fn trigger(cause: &WakeCause) -> FireTrigger {
+    match cause {
+        WakeCause::Person => FireTrigger::Person(random::hex(8)),
+        WakeCause::Tick(at) => FireTrigger::Tick(*at),
+        WakeCause::Event(event) => FireTrigger::Event(event.clone()),
     }
 }
 
-/// Says of a daemon that the default branch lacks whether the working tree has it.
-fn uncommitted(failure: Failure, root: &Path, id: &str) -> Failure {
+/// Adds a help to the failure of an unknown daemon if the working tree has it: only the default branch counts.
+fn uncommitted(failure: CommandFailure, root: &Path, id: &str) -> CommandFailure {
     if failure.code == "unknown-daemon" && local::daemon(root, id).is_ok() {
         return failure.help(
             "it is in the working tree only: commit it to the default branch, or use --dry-run",
@@ -181,16 +187,20 @@ fn uncommitted(failure: Failure, root: &Path, id: &str) -> Failure {
     failure
 }
 
-/// Restricts a configuration to the repository around a directory.
+/// Restricts a configuration to one repository, the one around `root`.
 pub(crate) fn watch_only(
     config: &mut daemon_host::config::Config,
     composer: &Composer,
     place: &Place,
     root: &Path,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let git = composer.git()?;
     let wanted = Repository::enclosing(&git, root).map_err(|error| {
-        Failure::new(Exit::NoInput, "repository", daemon_host::ops::chain(&error))
+        CommandFailure::new(
+            ExitKind::NoInput,
+            "repository",
+            daemon_host::ops::chain(&error),
+        )
     })?;
     let known = configured(&git, config, place, &wanted).map(|(repo, _)| repo.clone());
     let repo = known.unwrap_or_else(|| daemon_host::config::Repo {
@@ -205,7 +215,7 @@ pub(crate) fn watch_only(
     Ok(())
 }
 
-fn text(args: &Fire, answer: &Value) -> String {
+fn text(args: &FireArgs, answer: &Value) -> String {
     if answer["dry_run"] == true {
         return plan_text(&args.id, answer);
     }
@@ -214,7 +224,7 @@ fn text(args: &Fire, answer: &Value) -> String {
     }
     let activation = &answer["activation"];
     let again = if answer["duplicate"] == true {
-        "  (the same as before)"
+        "  (already fired: the same activation)"
     } else {
         ""
     };

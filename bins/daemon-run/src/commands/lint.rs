@@ -1,4 +1,4 @@
-//! `lint`: the linter, as a command.
+//! `lint`: runs the library of `daemon-lint`.
 
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::PathBuf;
@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use daemon_lint::{AutoColour, CommonArguments, Linting, StandardStreams, Surroundings};
 
 use super::suggest;
-use crate::cli::{Color, Global, Lint};
+use crate::cli::{GlobalArgs, LintArgs};
 use crate::out::Out;
 use crate::place::{Place, repository_root};
 
-/// The standard streams, for as long as one call needs them.
+/// Locks the standard streams for one call.
 macro_rules! streams {
     () => {
         StandardStreams {
@@ -22,7 +22,7 @@ macro_rules! streams {
 }
 
 /// Runs the linter and returns its exit code.
-pub(crate) async fn run(args: &Lint, global: &Global, place: &Place, out: Out) -> u8 {
+pub(crate) async fn run(args: &LintArgs, global: &GlobalArgs, place: &Place, out: Out) -> u8 {
     let is_set = |name: &str| {
         place
             .environment
@@ -48,11 +48,7 @@ pub(crate) async fn run(args: &Lint, global: &Global, place: &Place, out: Out) -
     common.quiet = global.quiet;
     common.verbose = global.verbose;
     common.no_input = global.no_input;
-    common.color = match global.color {
-        Color::Auto => daemon_lint::ColorChoice::Auto,
-        Color::Always => daemon_lint::ColorChoice::Always,
-        Color::Never => daemon_lint::ColorChoice::Never,
-    };
+    common.color = global.color;
     let linting = match Linting::begin(&args.lint, &common, &surroundings, &mut streams!()) {
         Ok(linting) => linting,
         Err(code) => return code,
@@ -73,8 +69,8 @@ pub(crate) async fn run(args: &Lint, global: &Global, place: &Place, out: Out) -
     code
 }
 
-/// The repositories around what is linted.
-fn repositories(args: &Lint, place: &Place) -> Vec<PathBuf> {
+/// Returns the repositories of the linted paths.
+fn repositories(args: &LintArgs, place: &Place) -> Vec<PathBuf> {
     let paths = args.lint.paths.iter().chain(&args.lint.stdin_path);
     let paths = paths.map(|path| repository_root(&place.directory.join(path)));
     let mut acc = vec![repository_root(&place.directory)];

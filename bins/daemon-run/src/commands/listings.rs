@@ -1,23 +1,23 @@
-//! Listings.
+//! Listings of daemons, activations, runs, events, ticks and outputs.
 
-use daemon_host::ops::Operation;
 use std::time::Duration;
 
+use daemon_host::ops::Operation;
 use daemon_host::serve::{Compose as _, NO_MODEL};
 use serde_json::{Map, Value, json};
 
-use crate::cli::Listing;
+use crate::cli::ListingArgs;
 use crate::commands::columns::{Column, table};
 use crate::compose::{Composer, Overrides};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::out::{Out, plain};
 use crate::place::Place;
-use crate::session::{Intent, Session};
+use crate::session::{CommandSession, Intent};
 
-/// How often `--follow` looks again.
+/// How often `--follow` polls.
 pub(crate) const FOLLOW: Duration = Duration::from_millis(500);
 
-/// A kind of listing: its operation, the name of its rows, and its columns for people.
+/// A kind of listing: its operation, the member with its rows, and the columns of its table.
 #[derive(Debug)]
 pub(crate) struct Kind {
     operation: Operation,
@@ -85,7 +85,7 @@ pub(crate) const EVENTS: Kind = Kind {
         column("SUBJECT", "/subject"),
         column("ACTOR", "/actor"),
         column("RECEIVED", "/received_at"),
-        column("AGAIN", "/duplicates"),
+        column("DUPLICATES", "/duplicates"),
     ],
 };
 
@@ -114,26 +114,26 @@ pub(crate) const OUTPUTS: Kind = Kind {
         column("TARGET", "/target"),
         column("STATE", "/state"),
         column("CREATED", "/created_at"),
-        column("TROUBLE", "/error"),
+        column("ERROR", "/error"),
     ],
 };
 
 /// Prints one page of a listing, or follows it.
 pub(crate) async fn list(
     kind: &Kind,
-    args: &Listing,
+    args: &ListingArgs,
     place: &Place,
     out: Out,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     if !(1..=500).contains(&args.limit) {
-        return Err(Failure::usage(format!(
-            "--limit is {}, 1 to 500 are served",
+        return Err(CommandFailure::usage(format!(
+            "--limit is {}, but must be 1 to 500",
             args.limit
         )));
     }
     let mut session = match kind.operation {
-        Operation::DaemonList => Session::of_daemons(place, out).await?,
-        _ => Session::open(place, Intent::Look).await?,
+        Operation::DaemonList => CommandSession::of_daemons(place, out).await?,
+        _ => CommandSession::open(place, Intent::Look).await?,
     };
     if args.follow {
         return follow(kind, params(args, place), &mut session, out).await;
@@ -178,13 +178,13 @@ pub(crate) async fn list(
     Ok(())
 }
 
-/// Reports whether the home's configuration names a model; of one that cannot be read nothing is said.
+/// Reports whether the home's configuration names a model. True for an invalid configuration: its own error is printed elsewhere.
 pub(super) fn has_model(place: &Place) -> bool {
     let config = Composer::new(place, Overrides::default()).load();
     config.map_or(true, |config| config.has_model())
 }
 
-/// Says beneath a list of daemons why some of them do not wake.
+/// Prints the errors of the daemons in a list that are invalid and therefore do not wake.
 fn problems(kind: &Kind, rows: &[Value], out: Out) {
     if kind.plural != DAEMONS.plural {
         return;
@@ -199,25 +199,25 @@ fn problems(kind: &Kind, rows: &[Value], out: Out) {
             .filter(|diagnostic| diagnostic["severity"] == "error")
         {
             let text = |name: &str| error[name].as_str().unwrap_or_default().to_owned();
-            let line = &error["start"]["line"];
-            let place = format!("{}:{line}", row["path"].as_str().unwrap_or_default());
-            let told = format!("{place}: error[{}]: {}", text("code"), text("message"));
-            out.note(&plain(&told));
+            let at = &error["start"]["line"];
+            let place = format!("{}:{at}", row["path"].as_str().unwrap_or_default());
+            let line = format!("{place}: error[{}]: {}", text("code"), text("message"));
+            out.note(&plain(&line));
         }
     }
 }
 
-fn params(args: &Listing, place: &Place) -> Map<String, Value> {
+fn params(args: &ListingArgs, place: &Place) -> Map<String, Value> {
     let mut map = Map::new();
     map.insert("limit".to_owned(), json!(args.limit));
-    let texts = [
+    let filters = [
         ("after", &args.after),
         ("daemon", &args.daemon),
         ("state", &args.state),
         ("since", &args.since),
         ("until", &args.until),
     ];
-    for (name, value) in texts {
+    for (name, value) in filters {
         if let Some(value) = value {
             map.insert(name.to_owned(), json!(value));
         }
@@ -228,13 +228,13 @@ fn params(args: &Listing, place: &Place) -> Map<String, Value> {
     map
 }
 
-/// Prints what is there, oldest first, then what comes, until interrupted.
+/// Prints the present rows, the oldest first, then new and changed rows, until interrupted.
 async fn follow(
     kind: &Kind,
     params: Map<String, Value>,
-    session: &mut Session,
+    session: &mut CommandSession,
     out: Out,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let mut seen: std::collections::HashMap<String, Value> = std::collections::HashMap::new();
     loop {
         let answer = session.call(kind.operation, params.clone()).await?;

@@ -1,4 +1,4 @@
-//! `new`: writes a daemon that is clean from the start.
+//! `new`: writes a daemon file without lint errors.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,12 +11,12 @@ use daemon_spec::Severity;
 use jiff::tz::TimeZone;
 use serde_json::{Map, json};
 
-use crate::cli::New;
-use crate::failure::{Exit, Failure};
+use crate::cli::NewArgs;
+use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, put};
 use crate::place::repository_root;
 
-/// What a new daemon starts from.
+/// The templates of new daemons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Template {
     /// A daemon with one routine
@@ -29,8 +29,8 @@ pub(crate) enum Template {
     BugTriage,
 }
 
-/// The parts of a template.
-struct Parts {
+/// The fields and the body of a template.
+struct TemplateText {
     purpose: &'static str,
     watch: &'static [&'static str],
     schedule: Option<&'static str>,
@@ -39,11 +39,11 @@ struct Parts {
     body: &'static str,
 }
 
-const PLAIN: Parts = Parts {
+const PLAIN: TemplateText = TemplateText {
     purpose: "Keeps every new pull request easy to review.",
     watch: &["when a pull request is opened"],
     schedule: None,
-    routines: &["comment with one question for each changed file that lacks a test"],
+    routines: &["comment with one question for each changed file without a test"],
     deny: &[
         "merge or approve pull requests",
         "push commits to branches that people work on",
@@ -53,7 +53,7 @@ const PLAIN: Parts = Parts {
            ## Output format\n\nA list with one line per file: its path, then the question.\n",
 };
 
-const PR_HELPER: Parts = Parts {
+const PR_HELPER: TemplateText = TemplateText {
     purpose: "Keeps pull requests ready to merge by removing mechanical blockers.",
     watch: &[
         "when a pull request is opened",
@@ -77,7 +77,7 @@ const PR_HELPER: Parts = Parts {
            ## Output format\n\nOne short comment that names each commit made and each blocker left.\n",
 };
 
-const LIBRARIAN: Parts = Parts {
+const LIBRARIAN: TemplateText = TemplateText {
     purpose: "Keeps the repository's documentation current and its links working.",
     watch: &["when a pull request is merged into the default branch"],
     schedule: Some("0 9 * * *"),
@@ -94,7 +94,7 @@ const LIBRARIAN: Parts = Parts {
            ## Output format\n\nThe pull request's description lists each change after the commit it belongs to.\n",
 };
 
-const BUG_TRIAGE: Parts = Parts {
+const BUG_TRIAGE: TemplateText = TemplateText {
     purpose: "Makes every bug issue complete enough to start fixing it.",
     watch: &[
         "when a Linear issue is created with the bug label",
@@ -117,8 +117,8 @@ const BUG_TRIAGE: Parts = Parts {
            ## Output format\n\nOne comment: cause, evidence, confidence and gaps.\n",
 };
 
-/// Writes the daemon and says what to do next.
-pub(crate) fn run(args: &New, directory: &Path, out: Out) -> Result<(), Failure> {
+/// Writes the daemon, and prints the next steps.
+pub(crate) fn run(args: &NewArgs, directory: &Path, out: Out) -> Result<(), CommandFailure> {
     check_id(&args.id)?;
     let root = repository_root(directory);
     let parts = parts(args);
@@ -139,15 +139,17 @@ pub(crate) fn run(args: &New, directory: &Path, out: Out) -> Result<(), Failure>
         return out.envelope(map);
     }
     out.text(&format!("wrote {shown}"))?;
-    out.note(&format!("next: edit it, then  daemon-run lint {shown}"));
     out.note(&format!(
-        "its tests go to .agents/daemon-tests/{id}/*.yml, for  daemon-run test {id}",
+        "next: edit the file, then run: daemon-run lint {shown}"
+    ));
+    out.note(&format!(
+        "put tests into .agents/daemon-tests/{id}/*.yml, and run them with: daemon-run test {id}",
         id = args.id
     ));
     Ok(())
 }
 
-fn check_id(id: &str) -> Result<(), Failure> {
+fn check_id(id: &str) -> Result<(), CommandFailure> {
     let shaped = id.len() <= 64
         && id.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
         && !id.ends_with('-')
@@ -158,12 +160,12 @@ fn check_id(id: &str) -> Result<(), Failure> {
     if shaped {
         return Ok(());
     }
-    let failure = Failure::usage(format!("`{id}` cannot be a daemon's id"));
+    let failure = CommandFailure::usage(format!("`{id}` cannot be a daemon's id"));
     Err(failure.help("lower-case words joined by `-`, at most 64 characters, such as `pr-helper`"))
 }
 
-fn parts(args: &New) -> &'static Parts {
-    // A daemon named like a template starts from it.
+fn parts(args: &NewArgs) -> &'static TemplateText {
+    // A daemon that is named like a template starts from it.
     let named = Template::from_str(&args.id, false)
         .ok()
         .filter(|_| args.template == Template::Plain);
@@ -175,7 +177,7 @@ fn parts(args: &New) -> &'static Parts {
     }
 }
 
-fn render(args: &New, parts: &Parts) -> String {
+fn render(args: &NewArgs, parts: &TemplateText) -> String {
     let is_given = !args.watch.is_empty() || args.schedule.is_some();
     let watch: Vec<&str> = match is_given {
         true => args.watch.iter().map(String::as_str).collect(),
@@ -198,8 +200,8 @@ fn render(args: &New, parts: &Parts) -> String {
     text
 }
 
-/// Refuses what the linter calls an error, and tells what it warns of.
-fn refuse_errors(args: &New, text: &str, out: Out) -> Result<(), Failure> {
+/// Fails with the first error that the linter finds, and prints its warnings.
+fn refuse_errors(args: &NewArgs, text: &str, out: Out) -> Result<(), CommandFailure> {
     let given = FileInput {
         path: format!(".agents/daemons/{}/DAEMON.md", args.id),
         directory: args.id.clone(),
@@ -212,8 +214,8 @@ fn refuse_errors(args: &New, text: &str, out: Out) -> Result<(), Failure> {
         let code = found.code.to_string();
         match found.severity {
             Severity::Error => {
-                let failure = Failure::new(Exit::Invalid, code, found.message.clone());
-                return Err(Failure {
+                let failure = CommandFailure::new(ExitKind::Invalid, code, found.message.clone());
+                return Err(CommandFailure {
                     help: found.help.clone(),
                     ..failure
                 });
@@ -247,14 +249,14 @@ fn list(text: &mut String, name: &str, entries: &[&str]) {
     }
 }
 
-/// Writes a YAML double-quoted scalar, of which JSON's strings are a part.
+/// Returns a YAML double-quoted scalar. Every JSON string is one.
 fn quoted(text: &str) -> String {
     serde_json::Value::String(text.to_owned()).to_string()
 }
 
-fn write(folder: &Path, text: &str) -> Result<PathBuf, Failure> {
+fn write(folder: &Path, text: &str) -> Result<PathBuf, CommandFailure> {
     let path = folder.join("DAEMON.md");
-    fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, &error))?;
+    fs::create_dir_all(folder).map_err(|error| CommandFailure::unwritable(folder, &error))?;
     let file = fs::OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -262,13 +264,15 @@ fn write(folder: &Path, text: &str) -> Result<PathBuf, Failure> {
     let mut file = match file {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let message = format!("`{}` is already there", path.display());
-            return Err(Failure::new(Exit::CannotWrite, "exists", message)
-                .help("choose another id, or edit the file"));
+            let message = format!("`{}` already exists", path.display());
+            return Err(
+                CommandFailure::new(ExitKind::CannotWrite, "exists", message)
+                    .help("choose another id, or edit the file"),
+            );
         }
-        Err(error) => return Err(Failure::unwritable(&path, &error)),
+        Err(error) => return Err(CommandFailure::unwritable(&path, &error)),
     };
     file.write_all(text.as_bytes())
-        .map_err(|error| Failure::unwritable(&path, &error))?;
+        .map_err(|error| CommandFailure::unwritable(&path, &error))?;
     Ok(path)
 }

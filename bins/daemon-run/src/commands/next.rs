@@ -1,4 +1,4 @@
-//! `next`: when schedules are due.
+//! `next`: the due times of schedules.
 
 use daemon_host::ops::Operation;
 use std::path::Path;
@@ -12,75 +12,75 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use super::imagined::named;
-use crate::cli::Next;
+use super::preview::named;
+use crate::cli::NextArgs;
 use crate::compose::{Composer, Overrides};
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::local;
 use crate::out::{Out, put};
 use crate::place::Place;
-use crate::session::{Intent, Session, parameter};
+use crate::session::{CommandSession, Intent, parameter};
 
-/// How many past ticks are told beside the next ones.
+/// How many past ticks are printed in addition to the next ones.
 const LAST_TICKS: u32 = 3;
-/// The most instants of one answer.
+/// The most instants of one result.
 const MAX_TIMES: u32 = 10_000;
 
-/// A schedule and what was asked about it.
-struct Answer {
+/// A schedule and its next due times.
+struct DueTimes {
     expression: String,
     schedule: Schedule,
     times: Vec<Timestamp>,
     is_never: bool,
 }
 
-/// Prints when an expression, one daemon or all of a repository are due next.
-pub(crate) async fn run(args: &Next, place: &Place, out: Out) -> Result<(), Failure> {
-    let told = Told::read(args, place)?;
-    for problem in &told.problems {
-        out.tell(problem);
+/// Prints the next due times of an expression, of one daemon or of all daemons of a repository.
+pub(crate) async fn run(args: &NextArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
+    let found = DueSchedules::read(args, place)?;
+    for problem in &found.problems {
+        out.warn(problem);
     }
     if out.is_json() {
-        return out.envelope(told.members());
+        return out.envelope(found.members());
     }
-    let texts = told.answers.iter().map(|(id, answer)| match id {
-        Some(id) if told.is_all => format!("{id}  {}", text(answer, told.from)),
-        _ => text(answer, told.from),
+    let shown = found.answers.iter().map(|(id, answer)| match id {
+        Some(id) if found.is_all => format!("{id}  {}", text(answer, found.from)),
+        _ => text(answer, found.from),
     });
-    let texts: String = texts.collect();
-    if texts.is_empty() {
+    let shown: String = shown.collect();
+    if shown.is_empty() {
         let root = local::root(place, args.repo.as_deref())?;
         out.note(&format!("no daemon in `{}` has a schedule", root.display()));
     }
-    out.text(&texts)?;
-    match &told.answers[..] {
-        [(Some(id), answer)] if !told.is_all => {
+    out.text(&shown)?;
+    match &found.answers[..] {
+        [(Some(id), answer)] if !found.is_all => {
             last_ticks(id, answer.schedule.zone(), place, out).await
         }
         _ => Ok(()),
     }
 }
 
-/// Returns the members of the object that programs get.
-pub(crate) fn answer(args: &Next, place: &Place) -> Result<Map<String, Value>, Failure> {
-    Told::read(args, place).map(|told| told.members())
+/// Returns the members of the JSON object.
+pub(crate) fn answer(args: &NextArgs, place: &Place) -> Result<Map<String, Value>, CommandFailure> {
+    DueSchedules::read(args, place).map(|found| found.members())
 }
 
-/// The schedules that were asked about.
-struct Told {
+/// The due times of the requested schedules.
+struct DueSchedules {
     from: Timestamp,
-    answers: Vec<(Option<String>, Answer)>,
-    /// Whether all schedules of a repository were asked for.
+    answers: Vec<(Option<String>, DueTimes)>,
+    /// Whether all schedules of a repository were requested.
     is_all: bool,
-    /// What is wrong with others.
+    /// Errors of schedules that are left out.
     problems: Vec<String>,
 }
 
-impl Told {
-    fn read(args: &Next, place: &Place) -> Result<Self, Failure> {
+impl DueSchedules {
+    fn read(args: &NextArgs, place: &Place) -> Result<Self, CommandFailure> {
         if args.count > MAX_TIMES {
-            return Err(Failure::usage(format!(
-                "-n is {}, at most {MAX_TIMES} are told",
+            return Err(CommandFailure::usage(format!(
+                "-n is {}, but at most {MAX_TIMES} are printed",
                 args.count
             )));
         }
@@ -88,7 +88,7 @@ impl Told {
             None => daemon_host::random::now(),
             Some(text) => instant(text)?,
         };
-        let mut told = Self {
+        let mut found = Self {
             from,
             answers: Vec::new(),
             is_all: false,
@@ -97,31 +97,46 @@ impl Told {
         if let Some(expression) = &args.cron {
             let zone = zone(args.tz.as_deref().unwrap_or("UTC"))?;
             let answer = due(expression, &zone, from, args.count)?;
-            told.answers.push((None, answer));
-            return Ok(told);
+            found.answers.push((None, answer));
+            return Ok(found);
         }
         let root = local::root(place, args.repo.as_deref())?;
-        let zones = Zones::read(args, &root, place)?;
+        let zones = ScheduleZones::read(args, &root, place)?;
         match &args.id {
-            Some(id) => told.one(id, &root, &zones, args.count)?,
-            None => told.all(&root, &zones, args.count)?,
+            Some(id) => found.one(id, &root, &zones, args.count)?,
+            None => found.all(&root, &zones, args.count)?,
         }
-        Ok(told)
+        Ok(found)
     }
 
-    fn one(&mut self, id: &str, root: &Path, zones: &Zones, count: u32) -> Result<(), Failure> {
+    fn one(
+        &mut self,
+        id: &str,
+        root: &Path,
+        zones: &ScheduleZones,
+        count: u32,
+    ) -> Result<(), CommandFailure> {
         let daemon = local::daemon(root, id)?;
         let zone = zones.of(id)?;
         let Some(expression) = daemon.schedule() else {
             let message = format!("`{id}` has no `schedule`; it wakes on events");
-            return Err(Failure::new(Exit::NoInput, "no-schedule", message));
+            return Err(CommandFailure::new(
+                ExitKind::NoInput,
+                "no-schedule",
+                message,
+            ));
         };
         let answer = due(expression, &zone, self.from, count)?;
         self.answers.push((Some(id.to_owned()), answer));
         Ok(())
     }
 
-    fn all(&mut self, root: &Path, zones: &Zones, count: u32) -> Result<(), Failure> {
+    fn all(
+        &mut self,
+        root: &Path,
+        zones: &ScheduleZones,
+        count: u32,
+    ) -> Result<(), CommandFailure> {
         self.is_all = true;
         for daemon in local::daemons(root)? {
             let Some(expression) = daemon.schedule() else {
@@ -152,8 +167,8 @@ impl Told {
     }
 }
 
-/// The zones that daemons' schedules are read in: one for all, else the configured ones.
-enum Zones {
+/// The zones of the schedules: one for all, else the configured ones.
+enum ScheduleZones {
     One(Zone),
     Configured {
         config: Box<Config>,
@@ -162,8 +177,8 @@ enum Zones {
     },
 }
 
-impl Zones {
-    fn read(args: &Next, root: &Path, place: &Place) -> Result<Self, Failure> {
+impl ScheduleZones {
+    fn read(args: &NextArgs, root: &Path, place: &Place) -> Result<Self, CommandFailure> {
         if let Some(name) = &args.tz {
             return Ok(Self::One(zone(name)?));
         }
@@ -177,7 +192,7 @@ impl Zones {
         })
     }
 
-    fn of(&self, daemon: &str) -> Result<Zone, Failure> {
+    fn of(&self, daemon: &str) -> Result<Zone, CommandFailure> {
         match self {
             Self::One(zone) => Ok(zone.clone()),
             Self::Configured {
@@ -189,8 +204,8 @@ impl Zones {
     }
 }
 
-/// Tells a person the last ticks of a daemon, where a home has recorded some.
-async fn last_ticks(id: &str, zone: &Zone, place: &Place, out: Out) -> Result<(), Failure> {
+/// Prints the last ticks of a daemon if the home has a store.
+async fn last_ticks(id: &str, zone: &Zone, place: &Place, out: Out) -> Result<(), CommandFailure> {
     let has_store = place
         .home
         .as_deref()
@@ -198,7 +213,7 @@ async fn last_ticks(id: &str, zone: &Zone, place: &Place, out: Out) -> Result<()
     if out.is_json() || !has_store {
         return Ok(());
     }
-    let mut session = Session::open(place, Intent::Look).await?;
+    let mut session = CommandSession::open(place, Intent::Look).await?;
     let mut params = parameter("daemon", id);
     params.insert("limit".to_owned(), json!(LAST_TICKS));
     let answer = session.call(Operation::TickList, params).await?;
@@ -209,13 +224,13 @@ async fn last_ticks(id: &str, zone: &Zone, place: &Place, out: Out) -> Result<()
     out.text(&text)
 }
 
-/// Tells what became of a tick, or of the ticks of a range.
+/// Formats the outcome of a tick, or of a range of ticks.
 fn last_tick(tick: &Value, zone: &Zone) -> String {
-    let told = |name: &str| tick[name].as_str().unwrap_or_default();
-    let instant = |name: &str| told(name).parse::<Timestamp>().ok();
+    let text_of = |name: &str| tick[name].as_str().unwrap_or_default();
+    let instant = |name: &str| text_of(name).parse::<Timestamp>().ok();
     let scheduled = instant("scheduled_at");
     let at = scheduled.map_or_else(String::new, |at| moment(at, zone));
-    let mut text = format!("{at}  {}", told("outcome"));
+    let mut text = format!("{at}  {}", text_of("outcome"));
     if let Some(first) = instant("first") {
         let since = first.strftime("%Y-%m-%d %H:%M UTC");
         put!(text, "  {} ticks since {since}", tick["count"]);
@@ -232,26 +247,31 @@ fn last_tick(tick: &Value, zone: &Zone) -> String {
     text
 }
 
-/// Reads an instant as the command line gives it.
-pub(crate) fn instant(text: &str) -> Result<Timestamp, Failure> {
+/// Parses an instant of the command line.
+pub(crate) fn instant(text: &str) -> Result<Timestamp, CommandFailure> {
     text.parse().map_err(|error| {
-        let failure = Failure::usage(format!("`{text}` is not an instant: {error}"));
+        let failure = CommandFailure::usage(format!("`{text}` is not an instant: {error}"));
         failure.help("RFC 3339, such as 2026-11-23T14:30:00Z")
     })
 }
 
-/// Looks a zone up.
-pub(crate) fn zone(name: &str) -> Result<Zone, Failure> {
+/// Finds a time zone by name.
+pub(crate) fn zone(name: &str) -> Result<Zone, CommandFailure> {
     match TimeZone::get(name) {
         Ok(zone) => Ok(Zone::new(zone)),
         Err(_) => {
-            let failure = Failure::usage(format!("`{name}` is not a time zone"));
+            let failure = CommandFailure::usage(format!("`{name}` is not a time zone"));
             Err(failure.help("name a zone of the IANA database, such as `Europe/Berlin`"))
         }
     }
 }
 
-fn due(expression: &str, zone: &Zone, from: Timestamp, count: u32) -> Result<Answer, Failure> {
+fn due(
+    expression: &str,
+    zone: &Zone,
+    from: Timestamp,
+    count: u32,
+) -> Result<DueTimes, CommandFailure> {
     let parsed: CronExpr = expression
         .parse()
         .map_err(|error: daemon_cron::Error| refused(expression, &error))?;
@@ -261,7 +281,7 @@ fn due(expression: &str, zone: &Zone, from: Timestamp, count: u32) -> Result<Ans
             .take(usize::try_from(count).expect("a count fits"))
             .collect();
     let is_never = schedule.next_after(from).is_none();
-    Ok(Answer {
+    Ok(DueTimes {
         expression: expression.trim().to_owned(),
         schedule,
         times,
@@ -269,15 +289,16 @@ fn due(expression: &str, zone: &Zone, from: Timestamp, count: u32) -> Result<Ans
     })
 }
 
-fn refused(expression: &str, error: &daemon_cron::Error) -> Failure {
+fn refused(expression: &str, error: &daemon_cron::Error) -> CommandFailure {
     let Some(first) = error.problems().first() else {
-        return Failure::bug(format!("`{expression}` was refused without a problem"));
+        return CommandFailure::bug(format!("`{expression}` was rejected without a problem"));
     };
     let messages: Vec<String> = error.problems().iter().map(ToString::to_string).collect();
-    Failure::new(Exit::Invalid, first.code(), messages.join("; ")).help(first.help.to_string())
+    CommandFailure::new(ExitKind::Invalid, first.code(), messages.join("; "))
+        .help(first.help.to_string())
 }
 
-fn members(answer: &Answer) -> Map<String, Value> {
+fn members(answer: &DueTimes) -> Map<String, Value> {
     let times: Vec<String> = answer.times.iter().map(ToString::to_string).collect();
     let mut map = Map::new();
     map.insert("expression".to_owned(), json!(answer.expression));
@@ -287,7 +308,7 @@ fn members(answer: &Answer) -> Map<String, Value> {
     map
 }
 
-fn text(answer: &Answer, from: Timestamp) -> String {
+fn text(answer: &DueTimes, from: Timestamp) -> String {
     let zone = answer.schedule.zone();
     let mut text = format!(
         "{}  {} ({})\n",
@@ -311,7 +332,7 @@ fn text(answer: &Answer, from: Timestamp) -> String {
     text
 }
 
-/// Writes an instant in UTC and as clocks of the zone show it.
+/// Formats an instant in UTC and in the zone.
 fn moment(at: Timestamp, zone: &Zone) -> String {
     let utc = at.strftime("%Y-%m-%d %H:%M UTC");
     if zone.name() == "UTC" {
@@ -331,7 +352,7 @@ mod tests {
     use super::last_tick;
 
     #[test]
-    fn a_past_tick_is_told_by_the_clocks_of_its_zone_with_what_became_of_it() {
+    fn a_past_tick_is_printed_in_its_zone_with_its_outcome() {
         let zone = Zone::new(TimeZone::get("America/New_York").unwrap());
         let one = json!({"scheduled_at": "2026-11-01T05:30:00Z", "recorded_at": "2026-11-01T05:30:00.4Z", "first": null,
             "count": 1, "outcome": "enqueued", "activation_id": "01M7"});

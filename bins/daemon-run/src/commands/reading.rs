@@ -1,4 +1,4 @@
-//! How conditions are read and what they say of an event, for people.
+//! Formats explanations of conditions as text.
 
 use daemon_event::Event;
 use daemon_host::explain::kind_of;
@@ -6,20 +6,23 @@ use serde_json::Value;
 
 use crate::out::{plain, put};
 
-/// Writes daemons with their conditions, and whether an event wakes them.
+/// Formats daemons with their conditions, and whether an event wakes them.
 pub(crate) fn daemons_text(daemons: &[Value], event: Option<&Event>) -> String {
     let mut text = String::new();
-    let told = event.map(|event| {
+    let description = event.map(|event| {
         let actor = event.actor.as_ref();
         let actor = actor.map(|actor| format!(" by {}", plain(&actor.name)));
         format!("{}{}", kind_of(event), actor.unwrap_or_default())
     });
     for daemon in daemons {
-        let verb = match (&told, daemon["wakes"] == true) {
+        let verb = match (&description, daemon["wakes"] == true) {
             (None, _) => String::new(),
-            (Some(told), true) => format!("  wakes on {told}"),
-            (Some(told), false) => {
-                format!("  does not wake on {told}: {}", plain(word(&daemon["why"])))
+            (Some(event), true) => format!("  wakes on {event}"),
+            (Some(event), false) => {
+                format!(
+                    "  does not wake on {event}: {}",
+                    plain(word(&daemon["why"]))
+                )
             }
         };
         put!(text, "{}{verb}\n", plain(word(&daemon["daemon_id"])));
@@ -30,7 +33,7 @@ pub(crate) fn daemons_text(daemons: &[Value], event: Option<&Event>) -> String {
     text
 }
 
-/// Writes where facts came from that no payload told, and why others are not there.
+/// Formats where facts that are not in the payload came from, and why others are missing.
 pub(crate) fn facts_text(facts: &Value) -> String {
     let mut text = String::new();
     for fact in members(facts) {
@@ -51,7 +54,7 @@ pub(crate) fn facts_text(facts: &Value) -> String {
     text
 }
 
-/// Writes how a condition is read, and its verdicts where there is an event.
+/// Formats how a condition is read, and with an event its verdicts.
 pub(crate) fn condition_text(condition: &Value, event: Option<&Event>) -> String {
     match event {
         Some(event) => decided_text(condition, event),
@@ -59,8 +62,8 @@ pub(crate) fn condition_text(condition: &Value, event: Option<&Event>) -> String
     }
 }
 
-/// One line about an event: a verdict, what was asked, the author's words, what the event has.
-struct Row {
+/// One line of an explanation: the verdict, the requirement, the author's words, the value in the event.
+struct VerdictRow {
     verdict: String,
     asked: String,
     words: String,
@@ -74,7 +77,7 @@ fn decided_text(condition: &Value, event: &Event) -> String {
     };
     let margin = " ".repeat(head.len());
     let rows = rows(condition, event);
-    let width = |of: fn(&Row) -> &String| {
+    let width = |of: fn(&VerdictRow) -> &String| {
         let widths = rows.iter().map(|row| of(row).chars().count());
         widths.max().unwrap_or(0)
     };
@@ -105,7 +108,7 @@ fn decided_text(condition: &Value, event: &Event) -> String {
     text
 }
 
-fn rows(condition: &Value, event: &Event) -> Vec<Row> {
+fn rows(condition: &Value, event: &Event) -> Vec<VerdictRow> {
     let clauses = || members(&condition["clauses"]);
     let named: Vec<&Value> = clauses()
         .filter(|clause| members(&clause["events"]).any(|pattern| is_met(pattern, event)))
@@ -124,7 +127,7 @@ fn rows(condition: &Value, event: &Event) -> Vec<Row> {
     } else {
         ("pass", kind_of(event), String::new())
     };
-    let mut rows = vec![Row {
+    let mut rows = vec![VerdictRow {
         verdict: verdict.to_owned(),
         asked,
         words: format!("\"{}\"", plain(word(&condition["condition"]))),
@@ -143,7 +146,7 @@ fn rows(condition: &Value, event: &Event) -> Vec<Row> {
     rows
 }
 
-/// Names the first few of many.
+/// Joins the first three names, with the number of the others.
 fn few(mut names: Vec<String>) -> String {
     const SHOWN: usize = 3;
     names.dedup();
@@ -163,7 +166,7 @@ fn is_met(pattern: &Value, event: &Event) -> bool {
         && (pattern["action"].is_null() || pattern["action"].as_str() == event.action.as_deref())
 }
 
-fn filter_row(filter: &Value) -> Row {
+fn filter_row(filter: &Value) -> VerdictRow {
     let got = match (filter["needs"].as_str(), filter["got"].as_str()) {
         (Some(need), _) => format!("needs {need}"),
         (None, Some(got)) if filter["verdict"] != "pass" => format!("got {}", plain(got)),
@@ -175,7 +178,7 @@ fn filter_row(filter: &Value) -> Row {
         sign(word(&filter["op"])),
         value_text(&filter["value"])
     );
-    Row {
+    VerdictRow {
         verdict: word(&filter["verdict"]).to_owned(),
         asked: asked.trim_end().to_owned(),
         words: format!("\"{}\"", plain(word(&filter["text"]))),
@@ -183,7 +186,7 @@ fn filter_row(filter: &Value) -> Row {
     }
 }
 
-/// Writes equality as a sign and other comparisons as words.
+/// Returns equality as a sign and other operators as words.
 fn sign(op: &str) -> String {
     match op {
         "is" => "=".to_owned(),
@@ -219,7 +222,7 @@ fn reading_text(condition: &Value) -> String {
         put!(text, "    on {}\n", events.join(" or "));
     }
     for filter in members(&condition["filters"]) {
-        let Row { asked, words, .. } = filter_row(filter);
+        let VerdictRow { asked, words, .. } = filter_row(filter);
         put!(text, "    if {asked}  {words}\n");
     }
     for words in members(&condition["remainder"]) {

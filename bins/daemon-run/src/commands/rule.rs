@@ -1,28 +1,32 @@
-//! `rule`: the page of a diagnostic code.
+//! `rule`: prints the page of a diagnostic code.
 
 use daemon_validate::{Profile, RuleEntry, rules};
 use serde_json::{Map, Value, json};
 
-use crate::cli::Rule;
-use crate::failure::{Exit, Failure};
+use crate::cli::RuleArgs;
+use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, put};
 
 /// Prints one page, or the table of all codes.
-pub(crate) fn run(args: &Rule, out: Out) -> Result<(), Failure> {
+pub(crate) fn run(args: &RuleArgs, out: Out) -> Result<(), CommandFailure> {
     match &args.code {
         Some(code) => one(code, out),
         None => all(out),
     }
 }
 
-fn one(code: &str, out: Out) -> Result<(), Failure> {
+fn one(code: &str, out: Out) -> Result<(), CommandFailure> {
     let wanted = code.trim().to_ascii_uppercase();
     let Some(entry) = rules()
         .iter()
         .find(|entry| entry.code().to_string() == wanted)
     else {
-        let failure = Failure::new(Exit::NoInput, "unknown-code", format!("no code `{code}`"));
-        return Err(failure.help("`daemon-run rule` lists all"));
+        let failure = CommandFailure::new(
+            ExitKind::NoInput,
+            "unknown-code",
+            format!("no code `{code}`"),
+        );
+        return Err(failure.help("`daemon-run rule` lists all codes"));
     };
     if out.is_json() {
         let mut map = object(entry);
@@ -43,7 +47,7 @@ fn object(entry: &RuleEntry) -> Map<String, Value> {
     map
 }
 
-fn all(out: Out) -> Result<(), Failure> {
+fn all(out: Out) -> Result<(), CommandFailure> {
     let objects: Vec<Value> = rules()
         .iter()
         .map(|entry| Value::Object(object(entry)))
@@ -69,6 +73,6 @@ fn all(out: Out) -> Result<(), Failure> {
         );
     }
     out.text(&text)?;
-    out.note("one of them: daemon-run rule D201");
+    out.note("for one code, run: daemon-run rule D201");
     Ok(())
 }

@@ -1,13 +1,13 @@
-//! `schema`: JSON Schemas, draft 2020-12.
+//! `schema`: prints JSON Schemas, draft 2020-12.
 
 use serde_json::{Value, json};
 
-use crate::cli::{Schema, SchemaOf};
-use crate::failure::Failure;
+use crate::cli::{SchemaArgs, SchemaOf};
+use crate::failure::CommandFailure;
 use crate::out::Out;
 
 /// Prints one schema.
-pub(crate) fn run(args: &Schema, out: Out) -> Result<(), Failure> {
+pub(crate) fn run(args: &SchemaArgs, out: Out) -> Result<(), CommandFailure> {
     let schema = match args.of {
         SchemaOf::Daemon => daemon_spec::schema(),
         SchemaOf::Output => output(),
@@ -16,17 +16,17 @@ pub(crate) fn run(args: &Schema, out: Out) -> Result<(), Failure> {
         SchemaOf::Interpretation => daemon_watch::InterpretationWire::schema(),
         SchemaOf::Protocol => daemon_host::control::protocol_schema(),
     };
-    let text =
-        serde_json::to_string_pretty(&schema).map_err(|error| Failure::bug(error.to_string()))?;
+    let text = serde_json::to_string_pretty(&schema)
+        .map_err(|error| CommandFailure::bug(error.to_string()))?;
     out.bytes(format!("{text}\n").as_bytes())
 }
 
-/// The form of a proposed output.
+/// Returns the schema of a proposed output.
 fn output() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Proposed output",
-        "description": "One line of the spool, or the `output` of a command's line.",
+        "description": "One line of the outputs file, or the `output` member of a line that a command prints.",
         "type": "object",
         "required": ["v", "verb"],
         "properties": {

@@ -1,4 +1,4 @@
-//! `serve`: the host.
+//! `serve`: runs the host.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use daemon_host::serve::{Compose as _, Ready, Signal, Start, serve};
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli::{Global, Serve};
+use crate::cli::{GlobalArgs, ServeArgs};
 use crate::compose::{Composer, Overrides, SQLITE, check_store};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::logs;
 use crate::out::Out;
 use crate::place::Place;
 use crate::session::{home_failure, own};
 
-/// Serves until told to stop.
+/// Serves until a signal stops the host.
 pub(crate) async fn run(
-    args: &Serve,
-    global: &Global,
+    args: &ServeArgs,
+    global: &GlobalArgs,
     place: &Place,
     out: Out,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     check(args)?;
-    // From here on a stop ends the host in order, whatever its start waits for.
-    let signals = Signals::new()?;
-    // Webhooks may be large, and are held only until they are stored.
+    // Install the handlers first: a signal during a slow start must stop the host in order, too.
+    let signals = HostSignals::new()?;
+    // Bodies of webhooks are large and short-lived: freed memory goes back to the system.
     daemon_process::limit_kept_memory();
     let home = Home::open(place.home()?).map_err(home_failure)?;
     let owner = own(&home)?;
@@ -43,7 +43,7 @@ pub(crate) async fn run(
     let secrets = HostSecrets::default();
     logs::begin(&config.log, global, place, secrets.clone())?;
     if config.repo.is_empty() {
-        out.note("no repository is watched: give --repo DIR, or [[repo]] in config.toml");
+        out.note("no repository is watched: use --repo DIR, or add [[repo]] to config.toml");
     }
     check_store(&config.host.store)?;
     let start = Start {
@@ -57,22 +57,22 @@ pub(crate) async fn run(
     Ok(serve(start, on_ready, || signals.next()).await?)
 }
 
-/// Refuses flags that cannot be meant; what the configuration says is refused where it is read.
-fn check(args: &Serve) -> Result<(), Failure> {
+/// Checks the values of flags, for a usage error. The same values in the configuration are checked where it is read.
+fn check(args: &ServeArgs) -> Result<(), CommandFailure> {
     if let Some(listen) = &args.listen
         && let Err(error) = listen.parse::<SocketAddr>()
     {
-        let failure = Failure::usage(format!("--listen `{listen}`: {error}"));
+        let failure = CommandFailure::usage(format!("--listen `{listen}`: {error}"));
         return Err(failure.help("an address and a port, such as 127.0.0.1:7777"));
     }
     if let Some(store) = args.store.as_ref().filter(|store| *store != SQLITE) {
-        let failure = Failure::usage(format!("--store `{store}` is not a store that is served"));
+        let failure = CommandFailure::usage(format!("--store `{store}` is not a kind of store"));
         return Err(failure.help(SQLITE));
     }
     Ok(())
 }
 
-/// The members of the line that says the host is ready, in their order.
+/// The members of the ready line, in order.
 #[derive(Serialize)]
 struct ReadyLine<'a> {
     ready: bool,
@@ -82,7 +82,7 @@ struct ReadyLine<'a> {
     login_url: &'a str,
 }
 
-/// Prints the one line that says the host is ready.
+/// Prints the ready line.
 fn announce(ready: &Ready, out: Out) -> Result<(), OpError> {
     let line = ReadyLine {
         ready: true,
@@ -91,22 +91,23 @@ fn announce(ready: &Ready, out: Out) -> Result<(), OpError> {
         pid: std::process::id(),
         login_url: &ready.login_url,
     };
-    out.note(&format!("log in once: {}", ready.login_url));
+    out.note(&format!("one-time login link: {}", ready.login_url));
     out.envelope(line)
         .map_err(|failure| OpError::new(OpErrorKind::Internal, "stdout", failure.message))
 }
 
-/// The signals that a host listens to.
-pub(crate) struct Signals {
+/// The signals that a host handles.
+pub(crate) struct HostSignals {
     streams: tokio::sync::Mutex<[tokio::signal::unix::Signal; 3]>,
 }
 
-impl Signals {
-    /// Begins to listen.
-    pub(crate) fn new() -> Result<Self, Failure> {
+impl HostSignals {
+    /// Installs the handlers.
+    pub(crate) fn new() -> Result<Self, CommandFailure> {
         let listen = |kind| {
-            signal(kind)
-                .map_err(|error| Failure::bug(format!("signals cannot be received: {error}")))
+            signal(kind).map_err(|error| {
+                CommandFailure::bug(format!("signals cannot be received: {error}"))
+            })
         };
         let streams = [
             listen(SignalKind::terminate())?,
@@ -118,7 +119,7 @@ impl Signals {
         })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     pub(crate) async fn next(&self) -> Signal {
         let mut streams = self.streams.lock().await;
         let [terminate, interrupt, hangup] = &mut *streams;

@@ -1,19 +1,19 @@
-//! Commands that show one thing: a daemon, a run.
+//! Commands that show one daemon, one run, or the timeline of a run.
 
 use daemon_host::ops::Operation;
 use daemon_host::wire::state_word;
 use serde_json::{Value, json};
 
-use crate::cli::{Logs, RunShow, Show};
+use crate::cli::{LogsArgs, RunShowArgs, ShowArgs};
 use crate::commands::listings::FOLLOW;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::out::{Out, plain, put};
 use crate::place::Place;
-use crate::session::{Intent, Session, parameter};
+use crate::session::{CommandSession, Intent, parameter};
 
 /// Shows one daemon.
-pub(crate) async fn daemon(args: &Show, place: &Place, out: Out) -> Result<(), Failure> {
-    let mut session = Session::of_daemons(place, out).await?;
+pub(crate) async fn daemon(args: &ShowArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
+    let mut session = CommandSession::of_daemons(place, out).await?;
     let mut params = parameter("id", &args.id);
     if let Some(repo) = &args.repo {
         params.insert("repo".to_owned(), json!(super::repo_name(place, repo)));
@@ -52,8 +52,8 @@ pub(crate) async fn daemon(args: &Show, place: &Place, out: Out) -> Result<(), F
 }
 
 /// Shows one run.
-pub(crate) async fn run(args: &RunShow, place: &Place, out: Out) -> Result<(), Failure> {
-    let mut session = Session::open(place, Intent::Look).await?;
+pub(crate) async fn run(args: &RunShowArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
+    let mut session = CommandSession::open(place, Intent::Look).await?;
     let answer = session
         .call(Operation::RunGet, parameter("id", &args.id))
         .await?;
@@ -71,7 +71,7 @@ pub(crate) async fn run(args: &RunShow, place: &Place, out: Out) -> Result<(), F
     out.text(&text)
 }
 
-/// Writes what is known of a run, one fact a line; what is not known is left out.
+/// Formats the fields of a run, one per line, without those that are `null`.
 fn facts(run: &Value) -> String {
     let mut text = format!("{}  {}\n", shown(&run["id"]), plain(state_word(run)));
     let elapsed = run["elapsed_s"].as_f64().unwrap_or_default();
@@ -108,7 +108,7 @@ fn facts(run: &Value) -> String {
     text
 }
 
-/// Writes a value on one line; nothing of it steers the terminal.
+/// Formats a value as one line that is safe for a terminal.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -117,9 +117,9 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Prints the timeline of a run, and follows it.
-pub(crate) async fn logs(args: &Logs, place: &Place, out: Out) -> Result<(), Failure> {
-    let mut session = Session::open(place, Intent::Look).await?;
+/// Prints the timeline of a run, and with `--follow` new lines until the run ends.
+pub(crate) async fn logs(args: &LogsArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
+    let mut session = CommandSession::open(place, Intent::Look).await?;
     let mut place = [("after", json!(0)), ("output_after", Value::Null)];
     loop {
         let mut params = parameter("id", &args.run);
@@ -134,7 +134,7 @@ pub(crate) async fn logs(args: &Logs, place: &Place, out: Out) -> Result<(), Fai
         ];
         let is_read = next == place;
         place = next;
-        // The state was read before the lines: what has ended by then has said all it had to say.
+        // The host reads the state before the lines, so the lines of a run that had ended are complete.
         match (is_read, answer["state"] == "running") {
             (false, _) => {}
             (true, true) if args.follow => tokio::time::sleep(FOLLOW).await,
@@ -143,7 +143,7 @@ pub(crate) async fn logs(args: &Logs, place: &Place, out: Out) -> Result<(), Fai
     }
 }
 
-fn print(lines: Vec<Value>, out: Out) -> Result<(), Failure> {
+fn print(lines: Vec<Value>, out: Out) -> Result<(), CommandFailure> {
     if !out.is_json() {
         let text: String = lines.iter().map(timeline_line).collect();
         return out.text(&text);

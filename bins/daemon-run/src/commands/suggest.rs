@@ -1,10 +1,10 @@
-//! `lint --suggest`: asks the configured provider for other wordings of conditions that are not clear.
+//! `lint --suggest`: asks the configured provider to reword conditions that are not understood.
 //!
-//! What comes back is anybody's text. It becomes a suggestion only as a `Wording`: one plain, short line that this
-//! interpreter reads as `mapped`. No file is changed, and nothing that is asked here decides how a condition is read.
+//! The reply is untrusted text. It becomes a suggestion only as a `Wording`: one plain, short line that this interpreter reads
+//! as `mapped`. No file is changed, and no reply decides how a condition is read.
 
-mod answer;
 mod prompt;
+mod reply;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -23,18 +23,18 @@ use daemon_provider::{
 };
 
 use crate::compose::{self, Composer, Overrides, Reach};
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::out::Out;
 use crate::place::Place;
 
 /// How long a provider may take for one condition.
-const PATIENCE: Duration = Duration::from_secs(120);
-/// How long a provider that took too long may take to stop.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// How long a provider may take to stop after it was cancelled.
 const GRACE: Duration = Duration::from_secs(10);
-/// About how many conditions a provider is asked at most: each costs a run.
+/// The most conditions of one command: each costs a run.
 const MOST_ASKED: usize = 20;
 
-/// Asks about each condition; what kept the provider from an answer is told beside what it gave.
+/// Asks for wordings of each condition. If the provider fails, the result has its failure and the suggestions until then.
 pub(crate) async fn suggestions(
     unclear: Vec<UnclearCondition>,
     repositories: Vec<PathBuf>,
@@ -44,51 +44,51 @@ pub(crate) async fn suggestions(
     if unclear.is_empty() {
         return Suggestions::default();
     }
-    let room = match Room::new(place, repositories) {
-        Ok(room) => room,
+    let workspace = match ProviderWorkspace::new(place, repositories) {
+        Ok(workspace) => workspace,
         Err(failure) => return refused(failure),
     };
     if unclear.len() > MOST_ASKED {
         out.note(&format!(
-            "{} conditions are not clear; asking about the first {MOST_ASKED}",
+            "{} conditions are not understood; asking for the first {MOST_ASKED}",
             unclear.len()
         ));
     }
     out.note(&format!(
         "asking `{}` for other wordings",
-        room.provider.name()
+        workspace.provider.name()
     ));
-    ask_all(&room, unclear, PATIENCE).await
+    ask_all(&workspace, unclear, TIMEOUT).await
 }
 
-fn refused(failure: Failure) -> Suggestions {
+fn refused(failure: CommandFailure) -> Suggestions {
     Suggestions {
         given: Vec::new(),
-        failure: Some(told(failure)),
+        failure: Some(suggestion_failure(failure)),
     }
 }
 
-fn told(failure: Failure) -> SuggestionFailure {
+fn suggestion_failure(failure: CommandFailure) -> SuggestionFailure {
     SuggestionFailure {
         exit: failure.exit as u8,
         code: failure.code,
-        message: answer::plain(&failure.message),
+        message: reply::plain(&failure.message),
         help: failure.help,
     }
 }
 
-/// Where a provider works when it is asked: an empty directory of its own, away from every repository.
-struct Room {
+/// A provider with an empty directory to work in, outside of every repository.
+struct ProviderWorkspace {
     provider: Arc<dyn Provider>,
     directory: tempfile::TempDir,
     environment: BTreeMap<OsString, OsString>,
 }
 
-impl Room {
-    /// Composes the configured provider, and makes it an empty place to work in.
-    fn new(place: &Place, repositories: Vec<PathBuf>) -> Result<Self, Failure> {
+impl ProviderWorkspace {
+    /// Composes the default provider, and creates its directory.
+    fn new(place: &Place, repositories: Vec<PathBuf>) -> Result<Self, CommandFailure> {
         let overrides = Overrides {
-            // No program is taken from what is linted.
+            // Programs must not come from a repository that is linted.
             repos: repositories,
             ..Overrides::default()
         };
@@ -102,13 +102,13 @@ impl Room {
         if level < config.policy.sandbox_min {
             let wanted = config.policy.sandbox_min;
             let message = format!("policy.sandbox_min is {wanted}, and this host reaches {level}");
-            return Err(Failure::new(Exit::Refused, "sandbox", message).help(detail));
+            return Err(CommandFailure::new(ExitKind::Refused, "sandbox", message).help(detail));
         }
         if let Some(reason) = RunPolicy::general(&config, None).sandbox_refusal(&(level, detail)) {
-            return Err(Failure::new(Exit::Refused, "sandbox", reason));
+            return Err(CommandFailure::new(ExitKind::Refused, "sandbox", reason));
         }
         let directory = tempfile::tempdir()
-            .map_err(|error| Failure::unwritable(&std::env::temp_dir(), &error))?;
+            .map_err(|error| CommandFailure::unwritable(&std::env::temp_dir(), &error))?;
         Ok(Self {
             environment: environment(&config, place, directory.path()),
             provider,
@@ -119,8 +119,8 @@ impl Room {
     fn request(
         &self,
         unclear: &UnclearCondition,
-        patience: Duration,
-    ) -> Result<RunRequest, Failure> {
+        timeout: Duration,
+    ) -> Result<RunRequest, CommandFailure> {
         let stamp = random::now().strftime("%Y%m%d-%H%M%S");
         let id = format!("em-1-{stamp}-{}", random::hex(3));
         let id: RunId = id.parse().expect("it has the form of a run's id");
@@ -128,7 +128,7 @@ impl Room {
         for name in ["work", "home"] {
             let directory = work.join(name);
             std::fs::create_dir_all(&directory)
-                .map_err(|error| Failure::unwritable(&directory, &error))?;
+                .map_err(|error| CommandFailure::unwritable(&directory, &error))?;
         }
         Ok(RunRequest {
             task: "Reword one watch condition.".to_owned(),
@@ -136,7 +136,7 @@ impl Room {
             home: work.join("home"),
             environment: self.environment.clone(),
             limits: Limits {
-                wall: patience,
+                wall: timeout,
                 idle: None,
                 max_turns: Some(1),
                 budget: None,
@@ -147,20 +147,20 @@ impl Room {
     }
 }
 
-fn no_provider(place: &Place) -> Failure {
+fn no_provider(place: &Place) -> CommandFailure {
     let message =
-        "`--suggest` asks a provider, and `provider.default` is `builtin`, which runs no model";
+        "`--suggest` needs a provider, but `provider.default` is `builtin`, which runs no model";
     let config = match &place.home {
         Some(home) => home.join("config.toml").display().to_string(),
         None => "config.toml of the home (--home DIR)".to_owned(),
     };
-    Failure::new(Exit::Config, "no-provider", message).help(format!(
-        "in {config}, name a program that reads a prompt and prints an answer: \
+    CommandFailure::new(ExitKind::Config, "no-provider", message).help(format!(
+        "in {config}, name a program that reads a prompt and prints a reply: \
          `[provider] default = \"mine\"` and `[provider.mine] command = \"/path/to/program\"`"
     ))
 }
 
-/// What the program finds in its environment: no more than an activation's, without a daemon's context.
+/// Returns the environment of the program: the variables of an activation, without those about a daemon.
 fn environment(config: &Config, place: &Place, temporary: &Path) -> BTreeMap<OsString, OsString> {
     let mut acc: BTreeMap<OsString, OsString> = BTreeMap::new();
     let named = config.provider.named.get(&config.provider.default);
@@ -175,18 +175,22 @@ fn environment(config: &Config, place: &Place, temporary: &Path) -> BTreeMap<OsS
     acc
 }
 
-/// Asks about each condition in turn, until the provider fails.
-async fn ask_all(room: &Room, unclear: Vec<UnclearCondition>, patience: Duration) -> Suggestions {
+/// Asks for each condition in turn, until the provider fails.
+async fn ask_all(
+    workspace: &ProviderWorkspace,
+    unclear: Vec<UnclearCondition>,
+    timeout: Duration,
+) -> Suggestions {
     let mut acc = Suggestions::default();
     for unclear in unclear.into_iter().take(MOST_ASKED) {
-        match ask(room, &unclear, patience).await {
-            Ok(answer) => {
-                let offered = answer::offered(&answer);
+        match ask(workspace, &unclear, timeout).await {
+            Ok(text) => {
+                let offered = reply::offered(&text);
                 let offered = offered.iter().map(String::as_str);
                 acc.given.push(Suggestion::new(unclear, offered));
             }
             Err(failure) => {
-                acc.failure = Some(told(failure));
+                acc.failure = Some(suggestion_failure(failure));
                 break;
             }
         }
@@ -194,51 +198,54 @@ async fn ask_all(room: &Room, unclear: Vec<UnclearCondition>, patience: Duration
     acc
 }
 
-/// Asks about one condition and waits for the last word.
+/// Starts a run for one condition, and returns its final text.
 async fn ask(
-    room: &Room,
+    workspace: &ProviderWorkspace,
     unclear: &UnclearCondition,
-    patience: Duration,
-) -> Result<String, Failure> {
-    let request = room.request(unclear, patience)?;
-    let started = room.provider.start(request).await;
-    let mut run = started.map_err(|error| failed(&room.provider, &chain(&error)))?;
-    match tokio::time::timeout(patience, last_word(&mut *run)).await {
+    timeout: Duration,
+) -> Result<String, CommandFailure> {
+    let request = workspace.request(unclear, timeout)?;
+    let started = workspace.provider.start(request).await;
+    let mut run = started.map_err(|error| failed(&workspace.provider, &chain(&error)))?;
+    match tokio::time::timeout(timeout, final_text(&mut *run)).await {
         Ok(Ok((Outcome::Done, text))) => Ok(text),
-        Ok(Ok((Outcome::Failed(failure), _))) => Err(failed(&room.provider, &failure.to_string())),
-        Ok(Ok((Outcome::Stopped(why), _))) => {
-            Err(failed(&room.provider, &format!("it was stopped: {why}")))
+        Ok(Ok((Outcome::Failed(failure), _))) => {
+            Err(failed(&workspace.provider, &failure.to_string()))
         }
-        Ok(Err(message)) => Err(failed(&room.provider, &message)),
+        Ok(Ok((Outcome::Stopped(why), _))) => Err(failed(
+            &workspace.provider,
+            &format!("it was stopped: {why}"),
+        )),
+        Ok(Err(message)) => Err(failed(&workspace.provider, &message)),
         Err(_elapsed) => {
             if run.cancel(StopReason::Timeout).await.is_ok() {
-                // Dropping the run ends what it left behind, whether it told its end or not.
-                let _told = tokio::time::timeout(GRACE, last_word(&mut *run)).await;
+                // Dropping the run kills its processes, so the result of this wait does not matter.
+                let _ended = tokio::time::timeout(GRACE, final_text(&mut *run)).await;
             }
-            let seconds = patience.as_secs();
+            let seconds = timeout.as_secs();
             Err(failed(
-                &room.provider,
-                &format!("no answer within {seconds} s"),
+                &workspace.provider,
+                &format!("no reply within {seconds} s"),
             ))
         }
     }
 }
 
-async fn last_word(run: &mut dyn Run) -> Result<(Outcome, String), String> {
+async fn final_text(run: &mut dyn Run) -> Result<(Outcome, String), String> {
     loop {
         match run.next().await {
             Ok(Some(RunEvent::Terminal { outcome, text })) => return Ok((outcome, text)),
             Ok(Some(_)) => {}
-            Ok(None) => return Err("it ended without a word".to_owned()),
+            Ok(None) => return Err("it ended without a result".to_owned()),
             Err(error) => return Err(chain(&error)),
         }
     }
 }
 
-fn failed(provider: &Arc<dyn Provider>, why: &str) -> Failure {
+fn failed(provider: &Arc<dyn Provider>, why: &str) -> CommandFailure {
     let message = format!("the provider `{}` gave no wordings: {why}", provider.name());
-    Failure::new(Exit::Unavailable, "provider-failed", message)
-        .help("daemon-run doctor examines the configured providers")
+    CommandFailure::new(ExitKind::Unavailable, "provider-failed", message)
+        .help("`daemon-run doctor` checks the configured providers")
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! `test`: what an author expects of events and ticks, checked offline.
+//! `test`: checks offline what an author expects of events and schedules.
 
 mod case;
 mod file;
 mod json;
-mod judge;
+mod outcome;
 mod report;
 mod rewrite;
 pub(crate) mod schema;
@@ -15,67 +15,67 @@ use daemon_spec::SourceText;
 use serde_json::{Map, json};
 
 use self::case::Case;
-use self::file::{Folder, Problem};
-use self::judge::Outcome;
-use crate::cli::Test;
-use crate::failure::{Exit, Failure};
+use self::file::{TestFileProblem, TestFolder};
+use self::outcome::CaseOutcome;
+use crate::cli::TestArgs;
+use crate::failure::{CommandFailure, ExitKind};
 use crate::local::{self, LocalDaemon};
 use crate::out::Out;
 use crate::place::Place;
 
-/// Where tests lie in a repository, outside the daemons' directories so that those stay portable.
+/// The directory of tests in a repository. It is outside of the daemons' directories, so that those stay portable.
 const FOLDER: &str = ".agents/daemon-tests";
 
-/// A daemon of the working tree, with what the linter says of it.
+/// A daemon of the working tree, with the result of the linter.
 type Subject = (LocalDaemon, Checked);
 
-/// One test file, read.
+/// One parsed test file.
 struct TestFile {
-    /// Its path in the repository.
+    /// The path in the repository, for messages.
     shown: String,
     path: PathBuf,
     source: SourceText,
     cases: Vec<Case>,
 }
 
-/// One case and what came of it.
-struct Ran {
+/// One case and its outcome.
+struct FinishedCase {
     file: String,
     line: usize,
     name: String,
     daemon_id: String,
-    outcome: Outcome,
+    outcome: CaseOutcome,
 }
 
-/// What came of all cases.
-struct Report {
-    ran: Vec<Ran>,
+/// The outcomes of all cases.
+struct TestReport {
+    ran: Vec<FinishedCase>,
     n_updated: usize,
 }
 
 /// Runs the tests of one daemon or of all, and returns whether they pass.
-pub(crate) fn run(args: &Test, place: &Place, out: Out) -> Result<bool, Failure> {
+pub(crate) fn run(args: &TestArgs, place: &Place, out: Out) -> Result<bool, CommandFailure> {
     let root = local::root(place, args.repo.as_deref())?;
     let root = root
         .canonicalize()
-        .map_err(|error| Failure::unreadable(&root, &error))?;
+        .map_err(|error| CommandFailure::unreadable(&root, &error))?;
     let daemons = local::judged(&root, &|_| "UTC".to_owned())?;
     let folders = folders(&root, &daemons, args.id.as_deref(), out)?;
-    let mut report = Report {
+    let mut report = TestReport {
         ran: Vec::new(),
         n_updated: 0,
     };
-    let mut problems: Vec<(String, SourceText, Problem)> = Vec::new();
+    let mut problems: Vec<(String, SourceText, TestFileProblem)> = Vec::new();
     for (folder, subject) in &folders {
         for path in folder.files(out)? {
             match read(folder, path) {
                 Ok(file) => {
-                    let asked = if args.update {
-                        Wish::Update
+                    let mode = if args.update {
+                        FailingCases::Update
                     } else {
-                        Wish::Check
+                        FailingCases::Check
                     };
-                    report.add(file, folder, (subject, asked), out)?;
+                    report.add(file, folder, (subject, mode), out)?;
                 }
                 Err(found) => problems.extend(found),
             }
@@ -88,36 +88,36 @@ pub(crate) fn run(args: &Test, place: &Place, out: Out) -> Result<bool, Failure>
     print(&report, n_failed, out)?;
     if report.ran.is_empty() {
         out.note(&format!(
-            "no tests: write some in {FOLDER}/<id>/<name>.yml; `daemon-run schema fixture` says how"
+            "no tests: write them to {FOLDER}/<id>/<name>.yml; `daemon-run schema fixture` prints the format"
         ));
     }
     Ok(n_failed == 0)
 }
 
-/// Finds the directories of tests and the daemons that they are about.
+/// Finds the directories with tests, and the daemon that each tests.
 fn folders<'a>(
     root: &Path,
     daemons: &'a [Subject],
     id: Option<&str>,
     out: Out,
-) -> Result<Vec<(Folder, &'a Subject)>, Failure> {
+) -> Result<Vec<(TestFolder, &'a Subject)>, CommandFailure> {
     let mut found = Vec::new();
     if let Some(id) = id {
         let subject = local::find(root, daemons, id)?;
-        found.extend(Folder::open(root, subject.0.id())?.map(|folder| (folder, subject)));
+        found.extend(TestFolder::open(root, subject.0.id())?.map(|folder| (folder, subject)));
         return Ok(found);
     }
-    for name in Folder::names(root, out)? {
-        let Some(folder) = Folder::open(root, &name)? else {
+    for name in TestFolder::names(root, out)? {
+        let Some(folder) = TestFolder::open(root, &name)? else {
             continue;
         };
-        // A directory without test files holds payloads that several share.
+        // A directory without test files contains payloads that several daemons' tests share.
         if folder.files(out)?.is_empty() {
             continue;
         }
-        let subject = local::find(root, daemons, &name).map_err(|failure| Failure {
+        let subject = local::find(root, daemons, &name).map_err(|failure| CommandFailure {
             message: format!(
-                "{FOLDER}/{name} tests a daemon that is not there: {}",
+                "{FOLDER}/{name} tests a daemon that does not exist: {}",
                 failure.message
             ),
             ..failure
@@ -127,12 +127,15 @@ fn folders<'a>(
     Ok(found)
 }
 
-fn read(folder: &Folder, path: PathBuf) -> Result<TestFile, Vec<(String, SourceText, Problem)>> {
+fn read(
+    folder: &TestFolder,
+    path: PathBuf,
+) -> Result<TestFile, Vec<(String, SourceText, TestFileProblem)>> {
     let shown = folder.shown(&path);
     let bytes = match daemon_lint::read_daemon_file(&path) {
         Ok(bytes) => bytes,
         Err(error) => {
-            let problem = Problem::unreadable(error.to_string());
+            let problem = TestFileProblem::unreadable(error.to_string());
             return Err(vec![(shown, SourceText::new(Vec::new()), problem)]);
         }
     };
@@ -151,25 +154,25 @@ fn read(folder: &Folder, path: PathBuf) -> Result<TestFile, Vec<(String, SourceT
     }
 }
 
-/// Whether failing cases are only told, or made to expect what there is.
+/// Whether failing cases are only reported, or rewritten to expect the actual result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wish {
+enum FailingCases {
     Check,
     Update,
 }
 
-impl Report {
-    /// Judges the cases of a file, and rewrites what failing ones expect where that is asked.
+impl TestReport {
+    /// Runs the cases of a file, and rewrites the expectations of failing ones with `FailingCases::Update`.
     fn add(
         &mut self,
         file: TestFile,
-        folder: &Folder,
-        (subject, wish): (&Subject, Wish),
+        folder: &TestFolder,
+        (subject, mode): (&Subject, FailingCases),
         out: Out,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         let before = outcomes(&file.cases, subject);
         let n_failing = count_failing(&before);
-        let (file, outcomes) = if wish == Wish::Update && n_failing > 0 {
+        let (file, outcomes) = if mode == FailingCases::Update && n_failing > 0 {
             match update(&file, &before, folder)? {
                 Ok(updated) => {
                     let after = outcomes(&updated.cases, subject);
@@ -177,7 +180,7 @@ impl Report {
                     (updated, after)
                 }
                 Err(reason) => {
-                    out.tell(&format!("{}: not rewritten: {reason}", file.shown));
+                    out.warn(&format!("{}: not rewritten: {reason}", file.shown));
                     (file, before)
                 }
             }
@@ -185,7 +188,7 @@ impl Report {
             (file, before)
         };
         for (case, outcome) in file.cases.iter().zip(outcomes) {
-            self.ran.push(Ran {
+            self.ran.push(FinishedCase {
                 file: file.shown.clone(),
                 line: file.source.position(case.span.start).line,
                 name: case.name.clone(),
@@ -197,21 +200,21 @@ impl Report {
     }
 }
 
-fn outcomes(cases: &[Case], subject: &Subject) -> Vec<Outcome> {
-    let judged = cases.iter().map(|case| judge::judge(case, subject));
-    judged.collect()
+fn outcomes(cases: &[Case], subject: &Subject) -> Vec<CaseOutcome> {
+    let outcomes = cases.iter().map(|case| outcome::of_case(case, subject));
+    outcomes.collect()
 }
 
-fn count_failing(outcomes: &[Outcome]) -> usize {
+fn count_failing(outcomes: &[CaseOutcome]) -> usize {
     outcomes.iter().filter(|outcome| !outcome.ok).count()
 }
 
-/// Rewrites a file and reads it again; says why where it cannot be rewritten.
+/// Rewrites a file and reads it again; the inner error is the reason why it cannot be rewritten.
 fn update(
     file: &TestFile,
-    outcomes: &[Outcome],
-    folder: &Folder,
-) -> Result<Result<TestFile, String>, Failure> {
+    outcomes: &[CaseOutcome],
+    folder: &TestFolder,
+) -> Result<Result<TestFile, String>, CommandFailure> {
     let text = file.source.text().unwrap_or_default();
     let text = match rewrite::rewritten(text, &file.cases, outcomes) {
         Ok(text) => text,
@@ -222,7 +225,7 @@ fn update(
         return Ok(Err("the result could not be read".to_owned()));
     };
     daemon_lint::replace(&file.path, file.source.as_bytes(), source.as_bytes())
-        .map_err(|error| Failure::unwritable(&file.path, &error))?;
+        .map_err(|error| CommandFailure::unwritable(&file.path, &error))?;
     Ok(Ok(TestFile {
         shown: file.shown.clone(),
         path: file.path.clone(),
@@ -231,7 +234,7 @@ fn update(
     }))
 }
 
-fn print(report: &Report, n_failed: usize, out: Out) -> Result<(), Failure> {
+fn print(report: &TestReport, n_failed: usize, out: Out) -> Result<(), CommandFailure> {
     if !out.is_json() {
         return out.text(&report::text(report, n_failed));
     }
@@ -256,7 +259,7 @@ fn print(report: &Report, n_failed: usize, out: Out) -> Result<(), Failure> {
     out.envelope(map)
 }
 
-/// Says that the tests could not be read.
-fn invalid(message: String) -> Failure {
-    Failure::new(Exit::Invalid, "invalid-test", message)
+/// Returns the failure of invalid test files.
+fn invalid(message: String) -> CommandFailure {
+    CommandFailure::new(ExitKind::Invalid, "invalid-test", message)
 }

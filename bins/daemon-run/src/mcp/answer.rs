@@ -1,24 +1,24 @@
-//! Answers of tools: the objects that the command line prints.
+//! Results of tools: the objects that the command line prints with `--json`.
 
 use daemon_host::wire::{Envelope, FailureObject};
 use daemon_mcp::ToolResult;
 use serde_json::{Map, Value};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
-/// Answers as the command of the same name does under `--json`.
-pub(super) fn of(told: Result<Map<String, Value>, Failure>) -> ToolResult {
-    match told {
+/// Wraps the result of a command in the envelope of `--json`.
+pub(super) fn of(result: Result<Map<String, Value>, CommandFailure>) -> ToolResult {
+    match result {
         Ok(members) => ToolResult::done(object(&Envelope::new(members))),
         Err(failure) => {
-            let Failure {
+            let CommandFailure {
                 code,
                 message,
                 help,
                 ..
             } = &failure;
-            let told = FailureObject::new(code, message, help.as_deref());
-            ToolResult::failed(object(&Envelope::new(told)))
+            let object_members = FailureObject::new(code, message, help.as_deref());
+            ToolResult::failed(object(&Envelope::new(object_members)))
         }
     }
 }

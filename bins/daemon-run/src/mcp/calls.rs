@@ -1,4 +1,4 @@
-//! What the tools do: what the commands of the same names do.
+//! Calls of tools: each runs the command of the same name.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,39 +10,43 @@ use daemon_lint::{
 };
 use serde_json::{Map, Value};
 
-use super::table::{Does, Tool};
-use crate::cli::{EventArgs, Explain, Fire, Next, Occasion};
+use super::table::{ToolAction, ToolRow};
+use crate::cli::{EventArgs, ExplainArgs, FireArgs, NextArgs, OccasionArgs};
 use crate::commands::{explain, fire, next, repo_name};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::place::Place;
-use crate::session::{Intent, Session};
+use crate::session::{CommandSession, Intent};
 
 type Members = Map<String, Value>;
 
-/// How long `fire` waits for an end: less than clients wait for an answer.
-const PATIENCE: Duration = Duration::from_secs(45);
-/// How many instants `next` tells where nothing else is asked.
+/// How long `fire` waits for the end of the activation: less than the usual timeout of clients, which is 60 seconds.
+const TIMEOUT: Duration = Duration::from_secs(45);
+/// How many instants `next` returns by default.
 const INSTANTS: u32 = 5;
 
-/// Does what a tool does, and returns the members of its answer.
-pub(super) async fn call(tool: &Tool, given: Members, place: &Place) -> Result<Members, Failure> {
-    match tool.does {
-        Does::Operation(wanted) => operation(wanted, given, place).await,
-        Does::Lint => lint(Params::new(given), place),
-        Does::Explain => {
+/// Runs a tool, and returns the members of its result.
+pub(super) async fn call(
+    tool: &ToolRow,
+    given: Members,
+    place: &Place,
+) -> Result<Members, CommandFailure> {
+    match tool.action {
+        ToolAction::Operation(wanted) => operation(wanted, given, place).await,
+        ToolAction::Lint => lint(Params::new(given), place),
+        ToolAction::Explain => {
             let args = explain_args(Params::new(given))?;
             let answer = Box::pin(explain::answer(&args, place)).await?;
             Ok(answer.members)
         }
-        Does::Next => next::answer(&next_args(Params::new(given))?, place),
-        Does::Fire => {
+        ToolAction::Next => next::answer(&next_args(Params::new(given))?, place),
+        ToolAction::Fire => {
             let args = fire_args(Params::new(given))?;
-            match Box::pin(fire::answer(&args, place, PATIENCE)).await? {
+            match Box::pin(fire::answer(&args, place, TIMEOUT)).await? {
                 Value::Object(members) => Ok(members),
-                _ => Err(Failure::bug("an answer is not an object")),
+                _ => Err(CommandFailure::bug("an answer is not an object")),
             }
         }
-        Does::Daemon => Err(Failure::bug("`daemon` has answers of its own")),
+        ToolAction::Daemon => Err(CommandFailure::bug("`daemon` is called elsewhere")),
     }
 }
 
@@ -50,18 +54,18 @@ async fn operation(
     wanted: Operation,
     mut given: Members,
     place: &Place,
-) -> Result<Members, Failure> {
+) -> Result<Members, CommandFailure> {
     if let Some(Value::String(repo)) = given.get("repo") {
         let name = repo_name(place, repo);
         given.insert("repo".to_owned(), Value::String(name));
     }
-    let mut session = Session::open(place, Intent::Look).await?;
+    let mut session = CommandSession::open(place, Intent::Look).await?;
     session.call(wanted, given).await
 }
 
-fn lint(mut given: Params, place: &Place) -> Result<Members, Failure> {
+fn lint(mut given: Params, place: &Place) -> Result<Members, CommandFailure> {
     let mut lint = LintArguments::default();
-    lint.paths = texts(&mut given, "paths")?
+    lint.paths = strings(&mut given, "paths")?
         .into_iter()
         .map(PathBuf::from)
         .collect();
@@ -73,16 +77,16 @@ fn lint(mut given: Params, place: &Place) -> Result<Members, Failure> {
     lint.profile = match given.text("profile")?.as_deref() {
         None | Some("spec") => daemon_lint::ProfileName::Spec,
         Some("strict") => daemon_lint::ProfileName::Strict,
-        Some(_) => return Err(Failure::usage("`profile` is `spec` or `strict`")),
+        Some(_) => return Err(CommandFailure::usage("`profile` is `spec` or `strict`")),
     };
     given.finish()?;
     if lint.stdin && !lint.paths.is_empty() || !lint.stdin && lint.stdin_path.is_some() {
-        return Err(Failure::usage(
+        return Err(CommandFailure::usage(
             "`paths` excludes `text`, and `path` belongs to `text`",
         ));
     }
     if lint.paths.iter().any(|path| path.as_os_str() == "-") {
-        return Err(Failure::usage("give a file as `text`"));
+        return Err(CommandFailure::usage("give a file as `text`"));
     }
     let surroundings = Surroundings {
         directory: place.directory.clone(),
@@ -99,19 +103,19 @@ fn lint(mut given: Params, place: &Place) -> Result<Members, Failure> {
         output: &mut output,
         notes: &mut notes,
     };
-    // A failure is on the same stream, as an object of its own.
+    // On failure, the linter has written an object with the error to the same stream.
     if let Ok(linting) = Linting::begin(&lint, &common, &surroundings, &mut streams) {
         linting.print(&mut streams);
     }
     let mut members: Members = serde_json::from_slice(&output)
-        .map_err(|error| Failure::bug(format!("the linter told no object: {error}")))?;
-    // The envelope bears the same version.
+        .map_err(|error| CommandFailure::bug(format!("the linter printed no object: {error}")))?;
+    // The envelope of the result has the same member.
     members.remove("schema_version");
     Ok(members)
 }
 
-fn explain_args(mut given: Params) -> Result<Explain, Failure> {
-    let args = Explain {
+fn explain_args(mut given: Params) -> Result<ExplainArgs, CommandFailure> {
+    let args = ExplainArgs {
         id: given.text("id")?,
         condition: given.text("condition")?,
         event: event_args(&mut given)?,
@@ -124,17 +128,19 @@ fn explain_args(mut given: Params) -> Result<Explain, Failure> {
     };
     given.finish()?;
     if args.condition.is_some() && args.id.is_some() {
-        return Err(Failure::usage("`condition` and `id` exclude each other"));
+        return Err(CommandFailure::usage(
+            "`condition` and `id` exclude each other",
+        ));
     }
     Ok(args)
 }
 
-fn next_args(mut given: Params) -> Result<Next, Failure> {
+fn next_args(mut given: Params) -> Result<NextArgs, CommandFailure> {
     let count = match given.number("n")? {
         None => INSTANTS,
         Some(n) => u32::try_from(n).unwrap_or(u32::MAX),
     };
-    let args = Next {
+    let args = NextArgs {
         id: given.text("id")?,
         cron: given.text("cron")?,
         tz: given.text("tz")?,
@@ -144,16 +150,16 @@ fn next_args(mut given: Params) -> Result<Next, Failure> {
     };
     given.finish()?;
     if args.cron.is_some() && args.id.is_some() {
-        return Err(Failure::usage("`cron` and `id` exclude each other"));
+        return Err(CommandFailure::usage("`cron` and `id` exclude each other"));
     }
     Ok(args)
 }
 
-fn fire_args(mut given: Params) -> Result<Fire, Failure> {
-    let args = Fire {
+fn fire_args(mut given: Params) -> Result<FireArgs, CommandFailure> {
+    let args = FireArgs {
         id: given.required("id")?,
         repo: path(&mut given, "repo")?,
-        occasion: Occasion {
+        occasion: OccasionArgs {
             event: event_args(&mut given)?,
             tick: given.text("tick")?,
         },
@@ -163,45 +169,47 @@ fn fire_args(mut given: Params) -> Result<Fire, Failure> {
     given.finish()?;
     let has_event = args.occasion.event.event.is_some() || args.occasion.event.payload.is_some();
     if has_event && args.occasion.tick.is_some() {
-        return Err(Failure::usage("`event` and `tick` exclude each other"));
+        return Err(CommandFailure::usage(
+            "`event` and `tick` exclude each other",
+        ));
     }
     Ok(args)
 }
 
-fn event_args(given: &mut Params) -> Result<EventArgs, Failure> {
+fn event_args(given: &mut Params) -> Result<EventArgs, CommandFailure> {
     let (event, payload) = match given.value("event") {
         None => (None, None),
-        // Standard input is the client's.
+        // Standard input carries the protocol.
         Some(Value::String(path)) if path == "-" => {
-            return Err(Failure::usage("give the payload as an object"));
+            return Err(CommandFailure::usage("give the payload as an object"));
         }
         Some(Value::String(path)) => (Some(PathBuf::from(path)), None),
         Some(payload @ Value::Object(_)) => (None, Some(payload.to_string().into_bytes())),
-        Some(_) => return Err(Failure::usage("`event` is an object or a path")),
+        Some(_) => return Err(CommandFailure::usage("`event` is an object or a path")),
     };
     Ok(EventArgs {
         event,
         payload,
         source: given.text("source")?,
         kind: given.text("kind")?,
-        changed_files: texts(given, "changed_files")?,
+        changed_files: strings(given, "changed_files")?,
     })
 }
 
-fn path(given: &mut Params, name: &str) -> Result<Option<PathBuf>, Failure> {
+fn path(given: &mut Params, name: &str) -> Result<Option<PathBuf>, CommandFailure> {
     Ok(given.text(name)?.map(PathBuf::from))
 }
 
-fn texts(given: &mut Params, name: &str) -> Result<Vec<String>, Failure> {
-    let refused = || Failure::usage(format!("`{name}` must be a list of texts"));
+fn strings(given: &mut Params, name: &str) -> Result<Vec<String>, CommandFailure> {
+    let refused = || CommandFailure::usage(format!("`{name}` must be a list of strings"));
     match given.value(name) {
         None => Ok(Vec::new()),
         Some(Value::Array(values)) => {
-            let texts = values.into_iter().map(|value| match value {
+            let strings = values.into_iter().map(|value| match value {
                 Value::String(text) => Ok(text),
                 _ => Err(refused()),
             });
-            texts.collect()
+            strings.collect()
         }
         Some(_) => Err(refused()),
     }

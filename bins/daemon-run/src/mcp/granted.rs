@@ -1,4 +1,4 @@
-//! The host's own server for a run: its daemon's state, what it proposes, and the tools of servers that it is granted.
+//! The MCP server that a host gives a run: the state of its daemon, proposals of outputs, and the tools of granted servers.
 
 use std::path::{Path, PathBuf};
 
@@ -8,30 +8,30 @@ use daemon_mcp::{CallStatus, Effect, ToolCall, ToolDescription, ToolResult, Tool
 use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, OnceCell};
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::place::Place;
 use crate::session;
 
-/// The variable that holds the token of the run.
+/// The variable with the token of the run.
 pub(super) const TOKEN: &str = "DAEMON_RUN_TOKEN";
 
-/// The tools of one run, which the host answers for as long as the run goes on.
-pub(super) struct Granted {
-    /// The host's socket, or the directory of the run's own pipes.
+/// The tools of one run. The host executes them as long as the run has not ended.
+pub(super) struct RunTools {
+    /// The host's socket, or the directory with the pipes of the run.
     way: PathBuf,
     token: String,
-    /// Connected at the first call: a program that starts servers early must not wait for the host.
+    /// Connected at the first call: an agent that starts its servers early must not wait for the host.
     host: Mutex<Option<Client>>,
-    /// The tools of granted servers, asked for when the client asks for tools.
+    /// The tools of granted servers, fetched when the client lists its tools.
     of_servers: OnceCell<Vec<ToolDescription>>,
 }
 
-impl Granted {
-    /// Takes the run's token from the environment.
-    pub(super) fn read(way: &Path, place: &Place) -> Result<Self, Failure> {
+impl RunTools {
+    /// Reads the token of the run from the environment.
+    pub(super) fn read(way: &Path, place: &Place) -> Result<Self, CommandFailure> {
         let token = place.environment.get(TOKEN).cloned().ok_or_else(|| {
             let message = format!("`{TOKEN}` is not set: only a run of a host has one");
-            Failure::new(Exit::Usage, "no-token", message)
+            CommandFailure::new(ExitKind::Usage, "no-token", message)
         })?;
         Ok(Self {
             way: way.to_owned(),
@@ -41,14 +41,18 @@ impl Granted {
         })
     }
 
-    async fn ask(&self, method: &str, params: Map<String, Value>) -> Result<Value, Failure> {
+    async fn call_host(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> Result<Value, CommandFailure> {
         let mut host = self.host.lock().await;
         if self.way.is_dir() {
-            // Others of the run use the same pipes, so they are let go after each question.
+            // Other processes of the run use the same pipes, so the connection is closed after each call.
             let client = Client::connect_over_pipes(&self.way, &self.token).await;
             let mut client = client.map_err(session::call_failure)?;
-            let asked = client.request(method, params).await;
-            return asked.map(Value::Object).map_err(session::call_failure);
+            let reply = client.request(method, params).await;
+            return reply.map(Value::Object).map_err(session::call_failure);
         }
         let client = match host.take() {
             Some(client) => client,
@@ -56,39 +60,39 @@ impl Granted {
                 .await
                 .map_err(session::call_failure)?,
         };
-        let asked = host.insert(client).request(method, params).await;
-        asked.map(Value::Object).map_err(session::call_failure)
+        let reply = host.insert(client).request(method, params).await;
+        reply.map(Value::Object).map_err(session::call_failure)
     }
 }
 
-impl Granted {
-    /// Asks on a connection of its own, so that one slow answer delays no other.
-    async fn ask_apart(
+impl RunTools {
+    /// Calls the host on a new connection, so that a slow call does not delay others.
+    async fn call_apart(
         &self,
         method: &str,
         params: Map<String, Value>,
-    ) -> Result<Map<String, Value>, Failure> {
+    ) -> Result<Map<String, Value>, CommandFailure> {
         let client = if self.way.is_dir() {
             Client::connect_over_pipes(&self.way, &self.token).await
         } else {
             Client::connect_as_run(&self.way, &self.token).await
         };
         let mut client = client.map_err(session::call_failure)?;
-        let asked = client.request(method, params).await;
-        asked.map_err(session::call_failure)
+        let reply = client.request(method, params).await;
+        reply.map_err(session::call_failure)
     }
 
-    /// Returns the tools of granted servers; a host that does not answer is asked again the next time.
+    /// Returns the tools of granted servers. A failure is not cached: the next listing asks the host again.
     async fn of_servers(&self) -> &[ToolDescription] {
-        let asking = async {
-            let mut answer = self.ask_apart("grant/tools", Map::new()).await?;
+        let fetch = async {
+            let mut answer = self.call_apart("grant/tools", Map::new()).await?;
             let tools = match answer.remove("tools") {
                 Some(Value::Array(tools)) => tools,
                 _ => Vec::new(),
             };
-            Ok::<_, Failure>(tools.iter().map(described).collect())
+            Ok::<_, CommandFailure>(tools.iter().map(described).collect())
         };
-        match self.of_servers.get_or_try_init(|| asking).await {
+        match self.of_servers.get_or_try_init(|| fetch).await {
             Ok(tools) => tools,
             Err(_) => &[],
         }
@@ -97,7 +101,7 @@ impl Granted {
     async fn call_server(&self, call: ToolCall) -> ToolResult {
         let mut params = session::parameter("name", &call.tool);
         params.insert("arguments".to_owned(), Value::Object(call.arguments));
-        match self.ask_apart("grant/call", params).await {
+        match self.call_apart("grant/call", params).await {
             Ok(mut answer) => ToolResult {
                 status: if answer.get("status") == Some(&json!("ok")) {
                     CallStatus::Done
@@ -111,7 +115,7 @@ impl Granted {
         }
     }
 
-    /// Returns the tools that every run has.
+    /// Returns the tools of every run.
     fn own() -> Vec<ToolDescription> {
         let tool = |name: &str, description: &str, properties: Value, effect| {
             let needed: Vec<&String> = properties
@@ -126,19 +130,19 @@ impl Granted {
         vec![
             tool(
                 "state_get",
-                "Reads one value of the daemon's state; null if there is none.",
+                "Returns one value of the daemon's state, or null.",
                 json!({"key": key}),
                 Effect::Reads,
             ),
             tool(
                 "state_set",
-                "Sets one value of the daemon's state, kept if the run ends well.",
+                "Sets one value of the daemon's state. It is kept if the run succeeds.",
                 json!({"key": key, "value": {}}),
                 Effect::Changes,
             ),
             tool(
                 "propose_output",
-                "Proposes one output, in the form of a line of the outputs file; answers whether it is accepted.",
+                "Proposes one output, in the format of a line of the outputs file. Returns whether it is accepted.",
                 json!({"output": {"type": "object"}}),
                 Effect::Changes,
             ),
@@ -147,7 +151,7 @@ impl Granted {
 }
 
 #[async_trait]
-impl ToolTable for Granted {
+impl ToolTable for RunTools {
     async fn tools(&self) -> Vec<ToolDescription> {
         let mut acc = Self::own();
         acc.extend(self.of_servers().await.iter().cloned());
@@ -161,18 +165,18 @@ impl ToolTable for Granted {
             "propose_output" => "grant/propose",
             _ => return self.call_server(call).await,
         };
-        match self.ask(method, call.arguments).await {
+        match self.call_host(method, call.arguments).await {
             Ok(answer) => ToolResult::done(answer),
             Err(failure) => refused(&failure),
         }
     }
 }
 
-fn refused(failure: &Failure) -> ToolResult {
+fn refused(failure: &CommandFailure) -> ToolResult {
     ToolResult::failed(json!({"status": "error", "message": failure.message}))
 }
 
-/// Reads a tool as the host describes it.
+/// Reads the description of a tool from the host.
 fn described(tool: &Value) -> ToolDescription {
     ToolDescription::new(
         &text(tool.get("name")),

@@ -1,37 +1,37 @@
-//! The manual of one-off runs, as resources: a short router, and references to read when they are needed.
+//! The manual of one-off runs as MCP resources: a short overview, and references to read when they are needed.
 
 use daemon_mcp::Resource;
 
-/// Name, when to read it, text.
+/// The name, the description and the text of each page.
 const PAGES: [(&str, &str, &str); 5] = [
     (
         "SKILL.md",
-        "Where to look when a one-off run is slow, failed or in the way: which reference to read.",
+        "Start here when a one-off run is slow, has failed or must be stopped: which reference to read.",
         include_str!("manual/SKILL.md"),
     ),
     (
         "reference/forensics/SKILL.md",
-        "What a run's folder holds, which field answers which question, and what exit code 143 means.",
+        "The files in a run's folder, which field answers which question, and what exit code 143 means.",
         include_str!("manual/reference/forensics.md"),
     ),
     (
         "reference/checking/SKILL.md",
-        "When to check a run and how often, and how to tell a stall from work.",
+        "When and how often to check a run, and how to distinguish a stall from work.",
         include_str!("manual/reference/checking.md"),
     ),
     (
         "reference/backends/SKILL.md",
-        "What each backend shows while it works, what it is given, and how it is asked again.",
+        "What each backend reports while it works, its environment, and how to send it another message.",
         include_str!("manual/reference/backends.md"),
     ),
     (
         "reference/cleanup/SKILL.md",
-        "What reclaim ends and what it leaves, and how old folders go.",
+        "What reclaim stops and what it keeps, and how old folders are removed.",
         include_str!("manual/reference/cleanup.md"),
     ),
 ];
 
-/// Returns the pages.
+/// Returns the pages as resources.
 pub(super) fn resources() -> Vec<Resource> {
     let pages = PAGES.iter().map(|(path, description, text)| Resource {
         uri: format!("skill://daemon-manual/{path}"),

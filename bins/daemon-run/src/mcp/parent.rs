@@ -1,13 +1,13 @@
-//! Who the runs belong to that a client dispatches.
+//! The address of a client as the parent of the runs that it dispatches.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
-/// The longest part of an address that a client chooses.
+/// The most characters of a client's name in its address.
 const MAX_CLIENT: usize = 64;
-/// The shortest token that a client may keep.
+/// The fewest characters of a token: short ones can be guessed.
 const MIN_TOKEN: usize = 16;
 
-/// What tells one client from another of the same name: its connection, or a token that it keeps.
+/// Distinguishes clients of the same name: by their connection, or by a token that a client keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Parent {
     /// 8 hexadecimal digits.
@@ -15,23 +15,22 @@ pub(super) struct Parent {
 }
 
 impl Parent {
-    /// Draws one for this connection.
+    /// Creates a random parent for this connection.
     pub(super) fn drawn() -> Self {
         Self {
             connection: daemon_host::random::hex(4),
         }
     }
 
-    /// Derives the one of a token, which the address does not show.
+    /// Derives the parent from a token by a hash, since the address appears in listings.
     ///
     /// # Errors
-    /// The token is short enough to be guessed.
-    pub(super) fn of_token(token: &str) -> Result<Self, Failure> {
+    /// The token is too short.
+    pub(super) fn of_token(token: &str) -> Result<Self, CommandFailure> {
         if token.chars().count() < MIN_TOKEN {
             let message = format!("the token of `--parent` has fewer than {MIN_TOKEN} characters");
-            return Err(
-                Failure::usage(message).help("draw one, for example by `openssl rand -hex 16`")
-            );
+            return Err(CommandFailure::usage(message)
+                .help("create one, for example with `openssl rand -hex 16`"));
         }
         let digest = daemon_run_folder::sha256(token.as_bytes());
         Ok(Self {
@@ -39,7 +38,7 @@ impl Parent {
         })
     }
 
-    /// Names the parent after what its client calls itself, in characters that stand in no path or pattern.
+    /// Returns the address. Characters of the client's name that have a meaning in paths or patterns become `-`.
     pub(super) fn address(&self, client: &str) -> String {
         let plain = client.trim().chars().take(MAX_CLIENT).map(|c| {
             let is_plain = c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');

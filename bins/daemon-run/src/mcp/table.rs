@@ -1,4 +1,4 @@
-//! The table of tools, and what each takes.
+//! The table of tools with their parameters.
 
 use daemon_host::ops::{Operation, Scope};
 use daemon_mcp::{Effect, ToolDescription};
@@ -7,27 +7,27 @@ use serde_json::{Map, Value, json};
 use super::{Served, daemon};
 
 /// One tool.
-pub(super) struct Tool {
-    /// Its name: that of the command.
+pub(super) struct ToolRow {
+    /// The name of the tool and of the command that it runs.
     pub(super) name: &'static str,
     description: &'static str,
-    /// What it does.
-    pub(super) does: Does,
+    /// How it is executed.
+    pub(super) action: ToolAction,
     parameters: &'static [Parameter],
 }
 
-/// What a tool does.
+/// How a tool is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Does {
+pub(super) enum ToolAction {
     /// An operation of the host.
     Operation(Operation),
-    /// What the command does with the working tree.
+    /// The command `lint` on the working tree.
     Lint,
-    /// Likewise.
+    /// The command `explain` on the working tree.
     Explain,
-    /// Likewise.
+    /// The command `next` on the working tree.
     Next,
-    /// Wakes a daemon.
+    /// The command `fire`, through a running host.
     Fire,
     /// The five actions about one-off runs.
     Daemon,
@@ -36,13 +36,13 @@ pub(super) enum Does {
 /// One parameter of a tool.
 pub(super) struct Parameter {
     name: &'static str,
-    kind: Kind,
-    need: Need,
+    kind: ParameterKind,
+    need: Requirement,
     description: &'static str,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum ParameterKind {
     Text,
     Texts,
     Number,
@@ -52,15 +52,15 @@ enum Kind {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Need {
-    Needed,
+enum Requirement {
+    Required,
     Optional,
 }
 
 const fn parameter(
     name: &'static str,
-    kind: Kind,
-    need: Need,
+    kind: ParameterKind,
+    need: Requirement,
     description: &'static str,
 ) -> Parameter {
     Parameter {
@@ -71,114 +71,139 @@ const fn parameter(
     }
 }
 
-const fn may(name: &'static str, kind: Kind, description: &'static str) -> Parameter {
-    parameter(name, kind, Need::Optional, description)
+const fn may(name: &'static str, kind: ParameterKind, description: &'static str) -> Parameter {
+    parameter(name, kind, Requirement::Optional, description)
 }
 
 const fn must(name: &'static str, description: &'static str) -> Parameter {
-    parameter(name, Kind::Text, Need::Needed, description)
+    parameter(
+        name,
+        ParameterKind::Text,
+        Requirement::Required,
+        description,
+    )
 }
 
 const REPO: Parameter = may(
     "repo",
-    Kind::Text,
-    "The repository, by its directory or name, where two share the id.",
+    ParameterKind::Text,
+    "The repository, by its directory or name; needed if two share the id.",
 );
 const TREE: Parameter = may(
     "repo",
-    Kind::Text,
+    ParameterKind::Text,
     "The repository's directory; by default the one around the working directory.",
 );
 
 const LISTING: &[Parameter] = &[
     may(
         "limit",
-        Kind::Number,
-        "At most so many rows, 1 to 500; 50 by default.",
+        ParameterKind::Number,
+        "The most rows, 1 to 500; 50 by default.",
     ),
-    may("after", Kind::Text, "The `next` of the page before."),
-    may("daemon", Kind::Text, "Only of this daemon."),
+    may(
+        "after",
+        ParameterKind::Text,
+        "Continues after a page: its `next`.",
+    ),
+    may("daemon", ParameterKind::Text, "Only rows of this daemon."),
     may(
         "repo",
-        Kind::Text,
-        "Only of this repository, by its directory or name.",
+        ParameterKind::Text,
+        "Only rows of this repository, by its directory or name.",
     ),
-    may("state", Kind::Text, "Only in this state."),
+    may("state", ParameterKind::Text, "Only rows in this state."),
     may(
         "since",
-        Kind::Text,
-        "Only since this instant (RFC 3339), or this long ago (`2h`).",
+        ParameterKind::Text,
+        "Only rows since this instant (RFC 3339) or this long ago (`2h`).",
     ),
     may(
         "until",
-        Kind::Text,
-        "Only until this instant, or this long ago.",
+        ParameterKind::Text,
+        "Only rows until this instant or this long ago.",
     ),
 ];
 
 const PAYLOAD: Parameter = may(
     "event",
-    Kind::Event,
+    ParameterKind::Event,
     "An event: the payload as an object (a raw body, which needs `source` and `kind`, or an envelope), or the path of its file.",
 );
 const SOURCE: Parameter = may(
     "source",
-    Kind::Text,
-    "Where it comes from: github, linear, slack, sentry or git.",
+    ParameterKind::Text,
+    "The source of the event: github, linear, slack, sentry or git.",
 );
 const KIND: Parameter = may(
     "kind",
-    Kind::Text,
-    "The source's name for it, such as pull_request.",
+    ParameterKind::Text,
+    "The source's name for the event, such as pull_request.",
 );
-const FILES: Parameter = may("changed_files", Kind::Texts, "Files that it changed.");
+const FILES: Parameter = may(
+    "changed_files",
+    ParameterKind::Texts,
+    "The files that the event changed.",
+);
 
-/// Every tool.
-pub(super) const TOOLS: &[Tool] = &[
-    Tool {
+/// All tools.
+pub(super) const TOOLS: &[ToolRow] = &[
+    ToolRow {
         name: "lint",
-        description: "Checks DAEMON.md files of the working tree, or one given as text, and returns every diagnostic with its place, its help and its fix.",
-        does: Does::Lint,
+        description: "Checks DAEMON.md files of the working tree, or one file given as text, and returns every diagnostic with its position, help and fix.",
+        action: ToolAction::Lint,
         parameters: &[
             may(
                 "paths",
-                Kind::Texts,
+                ParameterKind::Texts,
                 "Files, repositories or daemon directories; by default the enclosing repository.",
             ),
-            may("text", Kind::Text, "The text of one file instead."),
+            may(
+                "text",
+                ParameterKind::Text,
+                "The text of one file, instead of `paths`.",
+            ),
             may(
                 "path",
-                Kind::Text,
-                "Where that text belongs, such as .agents/daemons/x/DAEMON.md.",
+                ParameterKind::Text,
+                "The path of the file in `text`, such as .agents/daemons/x/DAEMON.md.",
             ),
-            may("profile", Kind::Text, "`spec` (the default) or `strict`."),
-            may("deny_warnings", Kind::Flag, "Lets warnings fail too."),
+            may(
+                "profile",
+                ParameterKind::Text,
+                "`spec` (the default) or `strict`.",
+            ),
+            may(
+                "deny_warnings",
+                ParameterKind::Flag,
+                "Treats warnings as errors.",
+            ),
             may(
                 "tz",
-                Kind::Text,
-                "The zone in which schedules are read; UTC by default.",
+                ParameterKind::Text,
+                "The time zone of schedules; UTC by default.",
             ),
         ],
     },
-    Tool {
+    ToolRow {
         name: "explain",
-        description: "Says how watch conditions are read, which words were not understood, and whether an event wakes: of one condition, of one daemon of the working tree, or of all of them.",
-        does: Does::Explain,
+        description: "Explains how watch conditions are read, which words were not understood, and whether an event wakes: for one condition, one daemon of the working tree, or all of them.",
+        action: ToolAction::Explain,
         parameters: &[
             may(
                 "id",
-                Kind::Text,
-                "The daemon; all of the repository without one.",
+                ParameterKind::Text,
+                "The id of the daemon; by default all of the repository.",
             ),
             may(
                 "condition",
-                Kind::Text,
-                "One condition instead of a daemon.",
+                ParameterKind::Text,
+                "One condition, instead of `id`.",
             ),
             may(
                 "all_daemons",
-                Kind::Flag,
-                "Also says why every other daemon does not wake.",
+                ParameterKind::Flag,
+                "Explains also why each of the other daemons does not wake.",
             ),
             PAYLOAD,
             SOURCE,
@@ -187,158 +212,166 @@ pub(super) const TOOLS: &[Tool] = &[
             TREE,
         ],
     },
-    Tool {
+    ToolRow {
         name: "next",
-        description: "Says when a cron expression, a daemon of the working tree or all of them are due next, in UTC.",
-        does: Does::Next,
+        description: "Returns the next due times of a cron expression, of a daemon of the working tree or of all of them, in UTC.",
+        action: ToolAction::Next,
         parameters: &[
             may(
                 "id",
-                Kind::Text,
-                "The daemon; all with a schedule without one.",
+                ParameterKind::Text,
+                "The id of the daemon; by default all with a schedule.",
             ),
             may(
                 "cron",
-                Kind::Text,
-                "A five-field expression instead of a daemon.",
+                ParameterKind::Text,
+                "A five-field cron expression, instead of `id`.",
             ),
-            may("tz", Kind::Text, "The zone it is read in."),
+            may(
+                "tz",
+                ParameterKind::Text,
+                "The time zone of the expression.",
+            ),
             may(
                 "from",
-                Kind::Text,
-                "Strictly after this instant (RFC 3339); now by default.",
+                ParameterKind::Text,
+                "Returns times strictly after this instant (RFC 3339); now by default.",
             ),
-            may("n", Kind::Number, "How many instants; 5 by default."),
+            may("n", ParameterKind::Number, "How many times; 5 by default."),
             TREE,
         ],
     },
-    Tool {
+    ToolRow {
         name: "fire",
-        description: "Wakes a daemon of the default branch now, for a person, a tick or an event, under the host's own policy, and waits up to 45 seconds for the end; the activation goes on afterwards. With dry_run it starts nothing and says what would happen.",
-        does: Does::Fire,
+        description: "Wakes a daemon of the default branch now, for a person, a tick or an event, under the host's own policy, and waits up to 45 seconds for the end; after that the activation continues in the host. With dry_run it starts nothing and returns what would happen.",
+        action: ToolAction::Fire,
         parameters: &[
-            must("id", "The daemon."),
+            must("id", "The id of the daemon."),
             PAYLOAD,
             SOURCE,
             KIND,
             FILES,
             may(
                 "tick",
-                Kind::Text,
-                "A tick of its schedule (RFC 3339) instead of an event.",
+                ParameterKind::Text,
+                "A due time of the schedule (RFC 3339), instead of an event.",
             ),
             may(
                 "dry_run",
-                Kind::Flag,
-                "Shows what would happen in the working tree; changes nothing.",
+                ParameterKind::Flag,
+                "Returns what would happen for the daemon of the working tree; changes nothing.",
             ),
             TREE,
         ],
     },
-    Tool {
+    ToolRow {
         name: "list",
         description: "Lists registered daemons: whether they are valid, their gate, next tick and last activation.",
-        does: Does::Operation(Operation::DaemonList),
+        action: ToolAction::Operation(Operation::DaemonList),
         parameters: LISTING,
     },
-    Tool {
+    ToolRow {
         name: "show",
-        description: "Shows one registered daemon with the readings of its conditions and its support tree.",
-        does: Does::Operation(Operation::DaemonGet),
-        parameters: &[must("id", "The daemon."), REPO],
+        description: "Returns one registered daemon with the readings of its conditions and its support tree.",
+        action: ToolAction::Operation(Operation::DaemonGet),
+        parameters: &[must("id", "The id of the daemon."), REPO],
     },
-    Tool {
+    ToolRow {
         name: "activations",
-        description: "Lists activations, the newest first: what woke, why, and how it ended.",
-        does: Does::Operation(Operation::ActivationList),
+        description: "Lists activations, the newest first, with their triggers and results.",
+        action: ToolAction::Operation(Operation::ActivationList),
         parameters: LISTING,
     },
-    Tool {
+    ToolRow {
         name: "activation",
-        description: "Shows one activation.",
-        does: Does::Operation(Operation::ActivationGet),
-        parameters: &[must("id", "The activation.")],
+        description: "Returns one activation.",
+        action: ToolAction::Operation(Operation::ActivationGet),
+        parameters: &[must("id", "The id of the activation.")],
     },
-    Tool {
+    ToolRow {
         name: "runs",
         description: "Lists runs, the newest first.",
-        does: Does::Operation(Operation::RunList),
+        action: ToolAction::Operation(Operation::RunList),
         parameters: LISTING,
     },
-    Tool {
+    ToolRow {
         name: "run",
-        description: "Shows one run with its timeline and the files of its folder.",
-        does: Does::Operation(Operation::RunGet),
-        parameters: &[must("id", "The run.")],
+        description: "Returns one run with its timeline and the files of its folder.",
+        action: ToolAction::Operation(Operation::RunGet),
+        parameters: &[must("id", "The id of the run.")],
     },
-    Tool {
+    ToolRow {
         name: "logs",
         description: "Returns lines of a run's timeline.",
-        does: Does::Operation(Operation::RunLog),
+        action: ToolAction::Operation(Operation::RunLog),
         parameters: &[
-            must("id", "The run."),
-            may("after", Kind::Number, "The `next` of the answer before."),
+            must("id", "The id of the run."),
+            may(
+                "after",
+                ParameterKind::Number,
+                "Continues after a result: its `next`.",
+            ),
             may(
                 "output_after",
-                Kind::Text,
-                "The `next_output` of the answer before.",
+                ParameterKind::Text,
+                "Continues after a result: its `next_output`.",
             ),
         ],
     },
-    Tool {
+    ToolRow {
         name: "events",
         description: "Lists events, the newest first.",
-        does: Does::Operation(Operation::EventList),
+        action: ToolAction::Operation(Operation::EventList),
         parameters: LISTING,
     },
-    Tool {
+    ToolRow {
         name: "event",
-        description: "Shows one event with its payload, what is known beside it, and every daemon's verdict.",
-        does: Does::Operation(Operation::EventGet),
-        parameters: &[must("id", "The event.")],
+        description: "Returns one event with its payload and enrichment, and whether it wakes each daemon.",
+        action: ToolAction::Operation(Operation::EventGet),
+        parameters: &[must("id", "The id of the event.")],
     },
-    Tool {
+    ToolRow {
         name: "ticks",
-        description: "Lists what became of ticks.",
-        does: Does::Operation(Operation::TickList),
+        description: "Lists the ticks of schedules with their outcomes.",
+        action: ToolAction::Operation(Operation::TickList),
         parameters: LISTING,
     },
-    Tool {
+    ToolRow {
         name: "outputs",
-        description: "Lists outputs: what daemons wanted to land, where, and whether it did.",
-        does: Does::Operation(Operation::OutputList),
+        description: "Lists outputs with their surface, target and state.",
+        action: ToolAction::Operation(Operation::OutputList),
         parameters: LISTING,
     },
-    Tool {
+    ToolRow {
         name: "daemon",
         description: daemon::DESCRIPTION,
-        does: Does::Daemon,
+        action: ToolAction::Daemon,
         parameters: &[],
     },
 ];
 
-impl Tool {
-    /// Returns whether it changes something: an operation as its scope says.
+impl ToolRow {
+    /// Returns the effect of the tool; that of an operation follows from its scope.
     pub(super) fn effect(&self) -> Effect {
-        match self.does {
-            Does::Operation(operation) => match operation.scope() {
+        match self.action {
+            ToolAction::Operation(operation) => match operation.scope() {
                 Scope::Read => Effect::Reads,
                 Scope::Operate | Scope::Admin => Effect::Changes,
             },
-            Does::Lint | Does::Explain | Does::Next => Effect::Reads,
-            Does::Fire | Does::Daemon => Effect::Changes,
+            ToolAction::Lint | ToolAction::Explain | ToolAction::Next => Effect::Reads,
+            ToolAction::Fire | ToolAction::Daemon => Effect::Changes,
         }
     }
 
-    /// Describes it to a client.
+    /// Returns the description for clients.
     pub(super) fn spec(&self, served: Served) -> ToolDescription {
-        match (self.does, served) {
-            (Does::Daemon, Served::All) => {
+        match (self.action, served) {
+            (ToolAction::Daemon, Served::All) => {
                 let schema = daemon::schema(&daemon::ACTIONS);
                 ToolDescription::new(self.name, self.description, schema, Effect::Changes)
             }
-            (Does::Daemon, Served::Reading) => {
-                let schema = daemon::schema(&daemon::READING);
+            (ToolAction::Daemon, Served::ReadOnly) => {
+                let schema = daemon::schema(&daemon::READ_ONLY);
                 ToolDescription::new(self.name, self.description, schema, Effect::Reads)
             }
             _ => ToolDescription::new(self.name, self.description, self.schema(), self.effect()),
@@ -353,7 +386,7 @@ impl Tool {
         });
         let properties: Map<String, Value> = properties.collect();
         let needed = self.parameters.iter();
-        let needed = needed.filter(|parameter| parameter.need == Need::Needed);
+        let needed = needed.filter(|parameter| parameter.need == Requirement::Required);
         let needed: Vec<&str> = needed.map(|parameter| parameter.name).collect();
         json!({
             "type": "object",
@@ -364,7 +397,7 @@ impl Tool {
     }
 }
 
-impl Kind {
+impl ParameterKind {
     fn schema(self) -> Value {
         match self {
             Self::Text => json!({"type": "string"}),
@@ -386,7 +419,7 @@ mod tests {
             let mut tools = TOOLS.iter();
             // These commands read the working tree, so that their tools do too.
             matches!(operation, Operation::DaemonNext | Operation::DaemonExplain)
-                || tools.any(|tool| tool.does == Does::Operation(operation))
+                || tools.any(|tool| tool.action == ToolAction::Operation(operation))
         };
         let reading = Operation::ALL.iter().copied().filter(|operation| {
             operation.scope() == Scope::Read && !operation.method().starts_with("host/")

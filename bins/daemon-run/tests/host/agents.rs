@@ -92,37 +92,35 @@ fn the_doctor_proves_that_an_agent_knows_its_flags() {
         (status.as_str().expect("text").to_owned(), detail)
     };
     let told = |status: &str, detail: &str| (status.to_owned(), detail.to_owned());
-    let knows = "knows every flag it is given and may do what its run may";
+    let knows = "supports every flag, and its permissions are those of the run";
     assert_eq!(
         of(&good, ""),
         told(
             "ok",
-            &format!("claude 2.1.9 {knows}; it is given no login and no variable")
+            &format!("claude 2.1.9 {knows}; it has no login and no variable")
         )
     );
     assert_eq!(
         of(&good, "env = [\"PATH\"]"),
-        told("ok", &format!("claude 2.1.9 {knows}; it is given PATH"))
+        told("ok", &format!("claude 2.1.9 {knows}; it gets PATH"))
     );
     assert_eq!(
         of(&good, "env = [\"PATH\", \"NO_SUCH_KEY\"]"),
         told(
             "warn",
-            &format!("claude 2.1.9 {knows}; it is given PATH; NO_SUCH_KEY not set")
+            &format!("claude 2.1.9 {knows}; it gets PATH; not set: NO_SUCH_KEY")
         )
     );
     assert_eq!(
         of(&good.replace("2.1.9", "2.10.0"), ""),
         told(
             "ok",
-            &format!(
-                "claude 2.10.0 (tried with 2.1) {knows}; it is given no login and no variable"
-            )
+            &format!("claude 2.10.0 (tried with 2.1) {knows}; it has no login and no variable")
         )
     );
     assert_eq!(
         of(&good.replace("--setting-sources", ""), ""),
-        told("fail", "claude 2.1.9 does not know --setting-sources")
+        told("fail", "claude 2.1.9 does not support --setting-sources")
     );
     let (status, detail) = of(&good, "permissions = \"bypass\"");
     assert_eq!(status, "warn");
@@ -166,7 +164,7 @@ fn a_wrongly_configured_agent_is_refused_by_its_key() {
         ("permissions = \"all\"", "permissions"),
         (
             "args = [\"--dangerously-skip-permissions\"]",
-            "`args` holds `--dangerously-skip-permissions`",
+            "`args` contains `--dangerously-skip-permissions`",
         ),
         ("auth = \"token\"", "auth"),
         ("input = \"json\"", "input"),

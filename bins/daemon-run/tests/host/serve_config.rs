@@ -18,7 +18,7 @@ fn a_configuration_that_is_a_link_to_nothing_is_refused() {
     symlink("../mount/late.toml", &config).expect("a link");
     let message = world.refusal("config-unreadable");
     assert!(
-        message.ends_with("config.toml` is a link to `../mount/late.toml`, which is not there"),
+        message.ends_with("config.toml` is a link to `../mount/late.toml`, which does not exist"),
         "{message}"
     );
     let (_, found) = world.json(&["doctor"]);
@@ -42,7 +42,7 @@ fn a_reload_without_the_file_that_the_host_began_with_changes_nothing() {
     let config = world.home.join("config.toml");
     let beside = world.beside("config.bak");
     fs::rename(&config, &beside).expect("a move");
-    for (what, said) in [("gone", "is not there any more"), ("empty", "is empty")] {
+    for (what, said) in [("gone", "does not exist any more"), ("empty", "is empty")] {
         let (code, answer) = world.json(&["reload"]);
         let error = &answer["error"];
         assert_eq!(

@@ -215,7 +215,7 @@ fn what_cannot_be_rewritten_is_said_and_left_alone() {
         (ran.code, ran.notes.as_str()),
         (
             1,
-            ".agents/daemon-tests/tidy/basics.yml: not rewritten: `a leap day` expects more ticks than there are: remove the last ones\n"
+            ".agents/daemon-tests/tidy/basics.yml: not rewritten: `a leap day` expects more ticks than the schedule has: remove the last ones\n"
         )
     );
     assert_eq!(world.tree(), before);
@@ -283,7 +283,7 @@ fn a_file_that_makes_no_sense_is_told_with_its_places() {
         ),
         (
             "- name: x\n  event: {payload: opened.json, source: github, kind: pull_request}\n  expect: {condition: -1}\n",
-            "3:23: `-1` is no place in `watch`",
+            "3:23: `-1` is not an index in `watch`",
         ),
         (
             "- name: x\n  name: y\n  event: {payload: opened.json, source: github, kind: pull_request}\n  expect: {}\n",
@@ -353,7 +353,7 @@ fn tests_of_a_daemon_that_is_not_there_are_an_error() {
     assert_eq!(ran.failure(), (66, "unknown-daemon".to_owned()));
     let message = ran.json()["error"]["message"].as_str().unwrap().to_owned();
     assert!(
-        message.starts_with(".agents/daemon-tests/gone tests a daemon that is not there"),
+        message.starts_with(".agents/daemon-tests/gone tests a daemon that does not exist"),
         "{message}"
     );
 }
@@ -398,7 +398,7 @@ fn a_repository_without_tests_has_none_that_fail() {
     );
     assert_eq!(
         world.run(&["test"]).notes,
-        "no tests: write some in .agents/daemon-tests/<id>/<name>.yml; `daemon-run schema fixture` says how\n"
+        "no tests: write them to .agents/daemon-tests/<id>/<name>.yml; `daemon-run schema fixture` prints the format\n"
     );
 }
 

@@ -18,8 +18,8 @@ fn every_template_is_clean_even_under_the_strict_profile() {
                 0,
                 format!("wrote {path}\n").as_str(),
                 format!(
-                    "next: edit it, then  daemon-run lint {path}\nits tests go to \
-                     .agents/daemon-tests/my-{template}/*.yml, for  daemon-run test my-{template}\n"
+                    "next: edit the file, then run: daemon-run lint {path}\nput tests into \
+                     .agents/daemon-tests/my-{template}/*.yml, and run them with: daemon-run test my-{template}\n"
                 )
                 .as_str()
             )

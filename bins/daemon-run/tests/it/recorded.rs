@@ -279,6 +279,8 @@ fn an_event_is_shown_to_people_with_its_payload() {
     );
     assert_eq!(
         ran.notes,
-        format!("next: daemon-run explain --event {id}, for why the others did not wake\n")
+        format!(
+            "next: daemon-run explain --event {id}, which explains why the other daemons did not wake\n"
+        )
     );
 }

@@ -201,10 +201,7 @@ fn the_home_is_found_by_flag_then_environment_then_state_directory() {
         home_of(&[("HOME", "/x/u")], &[]),
         missing("/x/u/.local/state/daemon-run")
     );
-    assert_eq!(
-        home_of(&[], &[]),
-        (78, "there is no place for the home".to_owned())
-    );
+    assert_eq!(home_of(&[], &[]), (78, "no home is set".to_owned()));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The scratch repository of the tour: real files, real commits.
+//! The scratch repository of the tour, with real files and commits.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use daemon_process::{ByteCount, Tool};
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::place::Place;
 
 const LINK_JANITOR: &str = include_str!("link-janitor.md");
@@ -42,28 +42,33 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes the directory and its repository with a first commit.
-    pub(crate) fn make(place: &Place) -> Result<Self, Failure> {
+    /// Creates the directory and its repository with a first commit.
+    pub(crate) fn make(place: &Place) -> Result<Self, CommandFailure> {
         let dir = tempfile::Builder::new()
             .prefix("daemon-demo-")
             .tempdir()
             .map_err(|error| {
-                Failure::new(
-                    Exit::CannotWrite,
+                CommandFailure::new(
+                    ExitKind::CannotWrite,
                     "scratch",
-                    format!("cannot make a scratch directory: {error}"),
+                    format!("cannot create a scratch directory: {error}"),
                 )
             })?;
         let git = daemon_repo::Git::find(&place.path).map_err(|error| {
-            Failure::new(Exit::Unavailable, "no-git", daemon_host::ops::chain(&error))
-                .help("install git")
+            CommandFailure::new(
+                ExitKind::Unavailable,
+                "no-git",
+                daemon_host::ops::chain(&error),
+            )
+            .help("install git")
         })?;
         let repository = dir.path().join("lantern");
         let scratch = Self {
             git: tool(&git, &repository),
             dir,
         };
-        fs::create_dir(&repository).map_err(|error| Failure::unwritable(&repository, &error))?;
+        fs::create_dir(&repository)
+            .map_err(|error| CommandFailure::unwritable(&repository, &error))?;
         for (path, text) in DOCUMENTS {
             scratch.write(path, text)?;
         }
@@ -72,75 +77,79 @@ impl Scratch {
         scratch.git(["init", "--quiet", "--initial-branch=main"])?;
         scratch.commit("Light the lantern")?;
         let home = scratch.home();
-        fs::create_dir(&home).map_err(|error| Failure::unwritable(&home, &error))?;
+        fs::create_dir(&home).map_err(|error| CommandFailure::unwritable(&home, &error))?;
         let config = home.join("config.toml");
         fs::write(&config, "[provider.builtin]\nrepair = true\n")
-            .map_err(|error| Failure::unwritable(&config, &error))?;
+            .map_err(|error| CommandFailure::unwritable(&config, &error))?;
         Ok(scratch)
     }
 
-    /// Moves one document that others link to and drops another, and commits that.
-    pub(crate) fn move_setup(&self) -> Result<String, Failure> {
+    /// Commits the move of one document that others link to and the removal of another. One broken link can be repaired, the
+    /// other is left for a human.
+    pub(crate) fn move_setup(&self) -> Result<String, CommandFailure> {
         let docs = self.repository().join("docs");
         let moved = fs::create_dir(docs.join("start"))
             .and_then(|()| fs::rename(docs.join("setup.md"), docs.join("start/setup.md")))
             .and_then(|()| fs::remove_file(docs.join("wiring.md")));
-        moved.map_err(|error| Failure::unwritable(&docs, &error))?;
+        moved.map_err(|error| CommandFailure::unwritable(&docs, &error))?;
         self.commit("Move the setup into its own folder, drop the wiring plan")
     }
 
-    fn commit(&self, message: &str) -> Result<String, Failure> {
+    fn commit(&self, message: &str) -> Result<String, CommandFailure> {
         self.git(["add", "--all"])?;
         self.git(["commit", "--quiet", "--message", message])?;
         self.git(["rev-parse", "HEAD"])
     }
 
-    /// Asks git something about the repository.
-    pub(crate) fn git<const N: usize>(&self, args: [&str; N]) -> Result<String, Failure> {
+    /// Runs git in the repository and returns its trimmed output.
+    pub(crate) fn git<const N: usize>(&self, args: [&str; N]) -> Result<String, CommandFailure> {
         let ran = self
             .git
             .clone()
             .args(args)
             .run(Duration::from_secs(20), ByteCount(1 << 20))
             .map_err(|error| {
-                Failure::bug(format!(
+                CommandFailure::bug(format!(
                     "git {}: {}",
                     args.join(" "),
                     daemon_host::ops::chain(&error)
                 ))
             })?;
         if !ran.status.is_success() {
-            let told = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
-            return Err(Failure::bug(format!("git {}: {told}", args.join(" "))));
+            let stderr = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
+            return Err(CommandFailure::bug(format!(
+                "git {}: {stderr}",
+                args.join(" ")
+            )));
         }
         Ok(String::from_utf8_lossy(&ran.stdout).trim().to_owned())
     }
 
-    fn write(&self, path: &str, text: &str) -> Result<(), Failure> {
+    fn write(&self, path: &str, text: &str) -> Result<(), CommandFailure> {
         let path = self.repository().join(path);
         let written = path
             .parent()
             .map_or(Ok(()), fs::create_dir_all)
             .and_then(|()| fs::write(&path, text));
-        written.map_err(|error| Failure::unwritable(&path, &error))
+        written.map_err(|error| CommandFailure::unwritable(&path, &error))
     }
 
-    /// Returns the directory.
+    /// Returns the temporary directory, with the repository and the home in it.
     pub(crate) fn dir(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Returns the repository.
+    /// Returns the path of the repository.
     pub(crate) fn repository(&self) -> PathBuf {
         self.dir.path().join("lantern")
     }
 
-    /// Returns the home.
+    /// Returns the path of the home.
     pub(crate) fn home(&self) -> PathBuf {
         self.dir.path().join("home")
     }
 
-    /// Returns the place of a command that works here.
+    /// Returns the surroundings of a command that works in the scratch repository.
     pub(crate) fn place(&self, place: &Place) -> Place {
         Place {
             directory: self.repository(),
@@ -152,13 +161,13 @@ impl Scratch {
         }
     }
 
-    /// Keeps the directory.
+    /// Keeps the directory, and returns its path.
     pub(crate) fn keep(self) -> PathBuf {
         self.dir.keep()
     }
 }
 
-/// Prepares git with an author of its own and nobody's configuration.
+/// Prepares git with a fixed author and without the user's configuration, which could sign commits or run hooks.
 fn tool(git: &daemon_repo::Git, repository: &Path) -> Tool {
     let identity = ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Lamplighter"));
     let address = ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"]

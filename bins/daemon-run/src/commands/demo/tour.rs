@@ -12,20 +12,20 @@ use daemon_host::serve::Compose as _;
 use daemon_store::{Freshness, Query, Store};
 use serde_json::{Value, json};
 
-use super::Step;
+use super::TourStep;
 use super::scratch::Scratch;
-use crate::alone::Alone;
 use crate::compose::{Composer, Overrides};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
+use crate::offline::OfflineHost;
 use crate::out::Out;
 use crate::place::Place;
 
 /// The daemon that wakes.
 const DAEMON: &str = "link-janitor";
 
-/// Collects steps, and shows each to a person as it comes.
+/// Collects the steps, and prints each as it ends.
 struct Tour {
-    steps: Vec<Step>,
+    steps: Vec<TourStep>,
     out: Out,
 }
 
@@ -36,12 +36,12 @@ impl Tour {
         is_ok: bool,
         detail: String,
         ids: Value,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         if !self.out.is_json() {
             let mark = if is_ok { "" } else { "FAILED  " };
             self.out.text(&format!("{name:<13} {mark}{detail}"))?;
         }
-        self.steps.push(Step {
+        self.steps.push(TourStep {
             name,
             is_ok,
             detail,
@@ -51,8 +51,12 @@ impl Tour {
     }
 }
 
-/// Walks through the tour.
-pub(crate) async fn walk(scratch: &Scratch, place: &Place, out: Out) -> Result<Vec<Step>, Failure> {
+/// Runs the steps in order.
+pub(crate) async fn walk(
+    scratch: &Scratch,
+    place: &Place,
+    out: Out,
+) -> Result<Vec<TourStep>, CommandFailure> {
     let mut tour = Tour {
         steps: Vec::new(),
         out,
@@ -64,8 +68,9 @@ pub(crate) async fn walk(scratch: &Scratch, place: &Place, out: Out) -> Result<V
     };
     let composer = Composer::new(&place, overrides);
     let config = composer.load()?;
-    let alone = Alone::begin(&place, &composer, config).await?;
+    let alone = OfflineHost::begin(&place, &composer, config).await?;
     let (inner, store) = (&alone.inner, &*alone.store);
+    // The daemons must be registered before the commit, so that its event is matched against them.
     inner.first_sight().await.map_err(OpError::from)?;
 
     repository(&mut tour, inner)?;
@@ -86,7 +91,7 @@ pub(crate) async fn walk(scratch: &Scratch, place: &Place, out: Out) -> Result<V
     Ok(tour.steps)
 }
 
-fn repository(tour: &mut Tour, inner: &Inner) -> Result<(), Failure> {
+fn repository(tour: &mut Tour, inner: &Inner) -> Result<(), CommandFailure> {
     let registry = inner.registry().get();
     let daemons: Vec<String> = registry
         .iter()
@@ -104,18 +109,18 @@ fn repository(tour: &mut Tour, inner: &Inner) -> Result<(), Failure> {
     )
 }
 
-/// Reports whether the linter says more of a file than advice.
-fn is_wanting(diagnostics: &str) -> bool {
+/// Reports whether the linter found an error or a warning in a file.
+fn has_findings(diagnostics: &str) -> bool {
     let found: Vec<Value> = serde_json::from_str(diagnostics).unwrap_or_default();
     found.iter().any(|one| one["severity"] != "advice")
 }
 
-fn lint(tour: &mut Tour, inner: &Inner) -> Result<(), Failure> {
+fn lint(tour: &mut Tour, inner: &Inner) -> Result<(), CommandFailure> {
     let registry = inner.registry().get();
     let files = registry.iter().count();
     let dirty: Vec<String> = registry
         .iter()
-        .filter(|daemon| is_wanting(&daemon.row.diagnostics))
+        .filter(|daemon| has_findings(&daemon.row.diagnostics))
         .map(|daemon| daemon.row.path.clone())
         .collect();
     let detail = match dirty.len() {
@@ -129,7 +134,7 @@ async fn event(
     tour: &mut Tour,
     store: &dyn Store,
     commit: &str,
-) -> Result<Option<EventId>, Failure> {
+) -> Result<Option<EventId>, CommandFailure> {
     let page = store
         .events(&Query {
             limit: 10,
@@ -152,7 +157,7 @@ async fn explain(
     inner: &Inner,
     store: &dyn Store,
     event: Option<&EventId>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let Some(id) = event else {
         return tour.step("explain", false, "there is no event".to_owned(), json!({}));
     };
@@ -175,12 +180,12 @@ async fn explain(
     )
 }
 
-/// Matches, claims and runs; returns the activation's objects.
+/// Matches the event, claims the activation and runs it. Returns its activation, runs and outputs.
 async fn activate(
     tour: &mut Tour,
     inner: &Arc<Inner>,
     operations: &Operations,
-) -> Result<Option<(Value, Value, Value)>, Failure> {
+) -> Result<Option<(Value, Value, Value)>, CommandFailure> {
     let begun = Instant::now();
     inner.match_events().await.map_err(OpError::from)?;
     let waiting = inner
@@ -192,7 +197,12 @@ async fn activate(
         .await
         .map_err(OpError::from)?;
     let Some(activation) = waiting.rows.first() else {
-        tour.step("activation", false, "none was made".to_owned(), json!({}))?;
+        tour.step(
+            "activation",
+            false,
+            "no activation was created".to_owned(),
+            json!({}),
+        )?;
         return Ok(None);
     };
     run_one(inner, &activation.id, None).await?;
@@ -218,9 +228,9 @@ fn output(
     tour: &mut Tour,
     scratch: &Scratch,
     whole: Option<&(Value, Value, Value)>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let Some((_, runs, outputs)) = whole else {
-        return tour.step("output", false, "there is none".to_owned(), json!({}));
+        return tour.step("output", false, "there is no output".to_owned(), json!({}));
     };
     let target = outputs[0]["target"].as_str().unwrap_or_default().to_owned();
     let branch = target
@@ -253,7 +263,7 @@ fn output(
     )
 }
 
-/// Reads, in the result of the run, what was repaired and what nobody could repair.
+/// Returns the line of the run's result about links that it could not repair.
 fn counted(runs: &Value) -> String {
     let path = runs[0]["result_path"].as_str().unwrap_or_default();
     let result = std::fs::read_to_string(path).unwrap_or_default();
@@ -263,13 +273,13 @@ fn counted(runs: &Value) -> String {
     line.map_or_else(|| "see the run".to_owned(), |line| line.trim().to_owned())
 }
 
-/// Tells the same event again.
+/// Delivers the same event again, with a new id but the same delivery id.
 async fn again(
     tour: &mut Tour,
     inner: &Arc<Inner>,
     store: &dyn Store,
     event: Option<&EventId>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let before = counts(store).await?;
     let Some(row) = (match event {
         Some(id) => store.event(id).await.map_err(OpError::from)?,
@@ -290,14 +300,15 @@ async fn again(
             daemon_store::Matching::Due,
         )])
         .await
-        .map_err(|error| Failure::bug(chain(&error)))?;
+        .map_err(|error| CommandFailure::bug(chain(&error)))?;
+    // A duplicate that was accepted as new would create an activation here.
     inner.match_events().await.map_err(OpError::from)?;
     let is_duplicate = accepted.iter().all(|one| one.freshness != Freshness::New);
     let is_ok = is_duplicate && counts(store).await? == before;
     let detail = if is_ok {
         "duplicate: no activation, no output"
     } else {
-        "it was taken for a new one"
+        "it was accepted as a new event"
     };
     tour.step(
         "same event",
@@ -307,7 +318,7 @@ async fn again(
     )
 }
 
-async fn counts(store: &dyn Store) -> Result<(usize, usize), Failure> {
+async fn counts(store: &dyn Store) -> Result<(usize, usize), CommandFailure> {
     let all = Query {
         limit: 500,
         ..Query::default()

@@ -1,4 +1,4 @@
-//! `events record`: stored events as envelopes, for tests and for other hosts.
+//! `events record`: writes stored events as envelopes, for tests and other hosts.
 
 use daemon_host::ops::Operation;
 use std::collections::BTreeSet;
@@ -9,16 +9,16 @@ use daemon_event::Source;
 use daemon_validate::without_secrets;
 use serde_json::{Map, Value, json};
 
-use crate::cli::Record;
-use crate::failure::Failure;
+use crate::cli::RecordArgs;
+use crate::failure::CommandFailure;
 use crate::out::plain;
 use crate::out::{Out, put};
 use crate::place::Place;
-use crate::session::{Intent, Session, parameter};
+use crate::session::{CommandSession, Intent, parameter};
 
-/// The longest name of a file, without its ending.
+/// The most bytes of a file name without its extension.
 const LONGEST_NAME: usize = 120;
-/// Members whose text is a secret by their name alone.
+/// Names of members whose strings are removed as secrets.
 const SECRET_NAMES: [&str; 13] = [
     "token",
     "access_token",
@@ -35,7 +35,7 @@ const SECRET_NAMES: [&str; 13] = [
     "authorization",
 ];
 
-/// One event that was written.
+/// One event that was written to a file.
 struct Recorded {
     event_id: String,
     delivery_id: String,
@@ -44,22 +44,25 @@ struct Recorded {
     file: String,
 }
 
-/// Writes the newest events into a directory.
-pub(super) async fn run(args: &Record, place: &Place, out: Out) -> Result<(), Failure> {
+/// Writes the newest events to a directory.
+pub(super) async fn run(args: &RecordArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
     if args.count == 0 {
-        return Err(Failure::usage("-n is 0, at least 1 event is recorded"));
+        return Err(CommandFailure::usage(
+            "-n is 0, but at least 1 event is recorded",
+        ));
     }
     let source = match &args.source {
         None => None,
         Some(text) => Some(
             text.parse::<Source>()
-                .map_err(|error| Failure::usage(error.to_string()))?,
+                .map_err(|error| CommandFailure::usage(error.to_string()))?,
         ),
     };
-    let mut session = Session::open(place, Intent::Look).await?;
+    let mut session = CommandSession::open(place, Intent::Look).await?;
     let ids = newest(&mut session, source, args.count).await?;
     let directory = place.directory.join(&args.out);
-    std::fs::create_dir_all(&directory).map_err(|error| Failure::unwritable(&directory, &error))?;
+    std::fs::create_dir_all(&directory)
+        .map_err(|error| CommandFailure::unwritable(&directory, &error))?;
     let mut recorded: Vec<Recorded> = Vec::new();
     let mut skipped: Vec<String> = Vec::new();
     let mut names = BTreeSet::new();
@@ -80,7 +83,7 @@ pub(super) async fn run(args: &Record, place: &Place, out: Out) -> Result<(), Fa
         }
         let file = format!("{name}.json");
         let text = serde_json::to_string_pretty(&envelope(&event))
-            .map_err(|error| Failure::bug(error.to_string()))?;
+            .map_err(|error| CommandFailure::bug(error.to_string()))?;
         write(&directory, &file, &text)?;
         recorded.push(Recorded {
             event_id: id,
@@ -93,12 +96,12 @@ pub(super) async fn run(args: &Record, place: &Place, out: Out) -> Result<(), Fa
     print(&directory, &recorded, &skipped, out)
 }
 
-/// Lists the ids of the newest events of a source.
+/// Returns the ids of the newest events of a source, or of all.
 async fn newest(
-    session: &mut Session,
+    session: &mut CommandSession,
     source: Option<Source>,
     count: u32,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, CommandFailure> {
     let count = usize::try_from(count).expect("a count fits");
     let mut ids = Vec::new();
     let mut after: Option<String> = None;
@@ -124,7 +127,7 @@ async fn newest(
     Ok(ids)
 }
 
-/// Writes the envelope of an event, without what may not leave the host.
+/// Returns the envelope of an event, without secrets.
 fn envelope(event: &Value) -> Value {
     json!({
         "id": event["delivery_id"],
@@ -136,7 +139,7 @@ fn envelope(event: &Value) -> Value {
     })
 }
 
-/// Writes the headers that name the kind and the delivery; a signature is stored nowhere.
+/// Returns the headers with the kind and the delivery. Signatures are never stored.
 fn headers(event: &Value) -> Value {
     let (kind, delivery) = (&event["kind"], &event["delivery_id"]);
     match event["source"].as_str().and_then(|name| name.parse().ok()) {
@@ -147,7 +150,7 @@ fn headers(event: &Value) -> Value {
     }
 }
 
-/// Leaves out what is not known.
+/// Removes members that are `null`.
 fn known(enrichment: &Value) -> Value {
     let members = enrichment.as_object().into_iter().flatten();
     let members = members.filter(|(_, value)| !value.is_null());
@@ -158,7 +161,7 @@ fn known(enrichment: &Value) -> Value {
     )
 }
 
-/// Takes out of JSON what looks like a secret, and what is named like one.
+/// Replaces strings that look like a secret or whose name is one of [`SECRET_NAMES`].
 fn cleaned(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(without_secrets(text).unwrap_or_else(|| text.clone())),
@@ -181,7 +184,8 @@ fn cleaned(value: &Value) -> Value {
     }
 }
 
-/// Names a file after a delivery: what no plain name has is percent-encoded, so that it names no other directory.
+/// Returns the file name for a delivery. Characters other than letters, digits, `-`, `_` and inner dots are percent-encoded:
+/// a sender chooses the id, and it must not name another directory.
 fn file_name(delivery: &str) -> String {
     let mut name = String::new();
     for (index, byte) in delivery.bytes().enumerate() {
@@ -199,8 +203,8 @@ fn file_name(delivery: &str) -> String {
     name
 }
 
-/// Puts a file in its place at once: whoever looks sees all of it, or what was there before.
-fn write(directory: &Path, file: &str, text: &str) -> Result<(), Failure> {
+/// Writes a file atomically, so that no reader sees a part of it.
+fn write(directory: &Path, file: &str, text: &str) -> Result<(), CommandFailure> {
     let path = directory.join(file);
     let written = || -> std::io::Result<()> {
         let mut new = tempfile::Builder::new()
@@ -211,7 +215,7 @@ fn write(directory: &Path, file: &str, text: &str) -> Result<(), Failure> {
         new.persist(&path).map_err(|error| error.error)?;
         Ok(())
     };
-    written().map_err(|error| Failure::unwritable(&path, &error))
+    written().map_err(|error| CommandFailure::unwritable(&path, &error))
 }
 
 fn print(
@@ -219,7 +223,7 @@ fn print(
     recorded: &[Recorded],
     skipped: &[String],
     out: Out,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let shown = directory.display().to_string();
     if out.is_json() {
         let rows = recorded.iter().map(|one| {
@@ -251,15 +255,13 @@ fn print(
     }
     out.text(&text)?;
     for id in skipped {
-        out.note(&format!(
-            "{id} is left out: its payload is not kept any more"
-        ));
+        out.note(&format!("{id} is skipped: its payload has expired"));
     }
     if recorded.is_empty() {
         out.note("no events to record");
     } else {
         out.note(&format!(
-            "next: read what is in `{shown}` before you publish it: names and texts are as they came"
+            "next: review `{shown}` before you publish it: names and messages are unchanged"
         ));
     }
     Ok(())
@@ -293,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_secret_by_its_looks_or_its_name_is_removed_at_any_depth() {
+    fn strings_that_look_like_or_are_named_like_secrets_are_removed_at_any_depth() {
         let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
         let body = json!({"token": "XXYYZZ", "token_count": "7", "event": [{"text": format!("use {token}!"), "Secret": "x",
             "secret": {"note": "kept"}, "n": 1, "gone": null}]});

@@ -1,17 +1,17 @@
-//! `events replay`: events come once more, from the store or from envelopes.
+//! `events replay`: delivers stored events or envelopes again.
 
 use daemon_event::EventId;
 use daemon_host::ops::Operation;
 use daemon_watch::corpus;
 use serde_json::{Map, Value, json};
 
-use crate::cli::Replay;
+use crate::cli::ReplayArgs;
 use crate::commands::columns::{Column, table};
 use crate::event_input;
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::out::Out;
 use crate::place::Place;
-use crate::session::{Intent, Session, parameter};
+use crate::session::{CommandSession, Intent, parameter};
 
 const COLUMNS: &[Column] = &[
     Column {
@@ -44,8 +44,8 @@ const COLUMNS: &[Column] = &[
     },
 ];
 
-/// Replays every event that is named, after all of them were read.
-pub(super) async fn run(args: &Replay, place: &Place, out: Out) -> Result<(), Failure> {
+/// Replays events. All are read first, so that an invalid file stops the command before anything is delivered.
+pub(super) async fn run(args: &ReplayArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
     let mut requests = Vec::new();
     for name in &args.events {
         let mut params = request(name, place)?;
@@ -58,7 +58,7 @@ pub(super) async fn run(args: &Replay, place: &Place, out: Out) -> Result<(), Fa
     } else {
         Intent::Change
     };
-    let mut session = Session::open(place, intent).await?;
+    let mut session = CommandSession::open(place, intent).await?;
     let mut events = Vec::new();
     for params in requests {
         events.push(Value::Object(
@@ -80,42 +80,42 @@ pub(super) async fn run(args: &Replay, place: &Place, out: Out) -> Result<(), Fa
         return Ok(());
     }
     if events.iter().all(|event| event["duplicate"] == true) {
-        out.note("all were known already, and wake nothing; --as-new makes them other deliveries");
-    } else if matches!(session, Session::Store { .. }) {
-        out.note("no host runs: they are matched when one serves this home");
+        out.note("all are duplicates and wake nothing; use --as-new to give them new delivery ids");
+    } else if matches!(session, CommandSession::Store { .. }) {
+        out.note("no host is running: the events are matched when one is started for this home");
     }
     Ok(())
 }
 
-/// Says whom an event would wake.
+/// Describes which daemons an event would wake.
 fn woken(event: &Value) -> String {
     let verdicts = event["verdicts"].as_array().into_iter().flatten();
     let woken = verdicts.filter(|verdict| verdict["wakes"] == true);
-    let told: Vec<String> = woken
+    let daemons: Vec<String> = woken
         .map(|verdict| {
             let daemon = verdict["daemon_id"].as_str().unwrap_or_default();
             format!("{daemon} (watch[{}])", verdict["condition"])
         })
         .collect();
     let id = event["id"].as_str().unwrap_or_default();
-    match (event["duplicate"] == true, told.is_empty()) {
+    match (event["duplicate"] == true, daemons.is_empty()) {
         (true, _) => format!("{id} would be counted as a duplicate"),
         (false, true) => format!("{id} would wake nothing"),
-        (false, false) => format!("{id} would wake {}", told.join(", ")),
+        (false, false) => format!("{id} would wake {}", daemons.join(", ")),
     }
 }
 
-/// Reads what is to be replayed: an id of the store, else an envelope.
-fn request(name: &str, place: &Place) -> Result<Map<String, Value>, Failure> {
+/// Returns the parameters of a replay: the id of a stored event, else the event in an envelope.
+fn request(name: &str, place: &Place) -> Result<Map<String, Value>, CommandFailure> {
     let path = place.directory.join(name);
     if name.parse::<EventId>().is_ok() && !path.exists() {
         return Ok(parameter("id", name));
     }
     let bytes = event_input::bytes(name.as_ref(), place)?;
     let invalid = |reason: String| {
-        let message = format!("`{name}` is no envelope: {reason}");
-        Failure::new(Exit::Invalid, "invalid-event", message)
-            .help("`daemon-run events record` writes them; `daemon-run schema fixture` says what they are")
+        let message = format!("`{name}` is not an envelope: {reason}");
+        CommandFailure::new(ExitKind::Invalid, "invalid-event", message)
+            .help("`daemon-run events record` writes envelopes; `daemon-run schema fixture` prints their schema")
     };
     let text = std::str::from_utf8(&bytes).map_err(|error| invalid(error.to_string()))?;
     let envelope =

@@ -1,4 +1,4 @@
-//! `fire --dry-run`: what would happen.
+//! `fire --dry-run`: previews an activation.
 
 use std::path::Path;
 
@@ -8,24 +8,24 @@ use daemon_host::wire::ActivationObject;
 use serde_json::{Value, json};
 
 use super::{empty, unknown_provider};
-use crate::cli::Fire;
+use crate::cli::FireArgs;
 use crate::commands::context::measured;
-use crate::commands::imagined::{Candidate, Why};
+use crate::commands::preview::{PreviewDaemon, WakeCause};
 use crate::compose::{Composer, Overrides, Reach, sandbox};
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::place::Place;
 
 /// Parses, matches, builds the context and resolves policy; starts and writes nothing.
 pub(super) fn dry_run(
-    args: &Fire,
+    args: &FireArgs,
     root: &Path,
-    why: &Why,
+    cause: &WakeCause,
     place: &Place,
-) -> Result<Value, Failure> {
+) -> Result<Value, CommandFailure> {
     let config = Composer::new(place, Overrides::default()).load()?;
-    let candidate = Candidate::read(root, &args.id, &config, place)?;
-    let imagined = candidate.imagine(why, args.provider.as_deref(), random::now())?;
-    let policy = &imagined.policy;
+    let candidate = PreviewDaemon::read(root, &args.id, &config, place)?;
+    let preview = candidate.preview(cause, args.provider.as_deref(), random::now())?;
+    let policy = &preview.policy;
     let is_known =
         policy.provider == "builtin" || config.provider.named.contains_key(&policy.provider);
     if !is_known {
@@ -33,21 +33,21 @@ pub(super) fn dry_run(
     }
     let sandbox = sandbox(&config, Reach::of(&config, &policy.provider));
     if let Some(reason) = policy.sandbox_refusal(&sandbox) {
-        return Err(Failure::new(Exit::Refused, "sandbox", reason));
+        return Err(CommandFailure::new(ExitKind::Refused, "sandbox", reason));
     }
-    let trigger = ActivationObject::new(&imagined.activation, &[]).trigger;
+    let trigger = ActivationObject::new(&preview.activation, &[]).trigger;
     let mut answer = empty(true);
-    answer["wakes"] = json!(imagined.wakes);
+    answer["wakes"] = json!(preview.wakes);
     answer["plan"] = json!({
         "daemon_id": args.id,
-        "rev": imagined.activation.rev,
+        "rev": preview.activation.rev,
         "trigger": trigger,
         "conditions": trigger.conditions,
         "provider": policy.provider,
         "capability": policy.capability.as_str(),
         "sandbox": sandbox.0,
         "budget": {"activation_usd": config.budget.activation_usd},
-        "context": measured(&imagined.built),
+        "context": measured(&preview.built),
     });
     Ok(answer)
 }

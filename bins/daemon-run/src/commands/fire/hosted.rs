@@ -1,6 +1,5 @@
-//! `fire` through a live host.
+//! `fire` through a running host.
 
-use daemon_host::ops::Operation;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,30 +7,32 @@ use daemon_engine::{ActivationState, Missing};
 use daemon_event::{Enrichment, PullRequestFact};
 use daemon_host::control::Client;
 use daemon_host::fire::FiredEvent;
+use daemon_host::ops::Operation;
 use serde_json::{Map, Value, json};
 
 use super::{uncommitted, who};
-use crate::cli::Fire;
-use crate::commands::imagined::Why;
+use crate::cli::FireArgs;
+use crate::commands::preview::WakeCause;
 use crate::commands::repo_name;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::place::Place;
 use crate::session::{call_failure, parameter};
 
-/// How often a live host is asked whether the activation has ended.
+/// How often the host is polled for the end of the activation.
 const POLL: Duration = Duration::from_millis(200);
 
-/// Asks the live host, and waits for the end: as long as it takes, or for a while.
+/// Fires through the host, and waits until the activation has finished or `timeout` has passed.
 pub(super) async fn through_host(
-    args: &Fire,
+    args: &FireArgs,
     root: &Path,
-    why: &Why,
+    cause: &WakeCause,
     place: &Place,
-    (mut client, patience): (Client, Option<Duration>),
-) -> Result<Value, Failure> {
+    (mut client, timeout): (Client, Option<Duration>),
+) -> Result<Value, CommandFailure> {
     if args.provider.is_some() {
-        let failure =
-            Failure::usage("a live host runs this home: its configuration names the provider");
+        let failure = CommandFailure::usage(
+            "--provider cannot be used with a running host: its configuration names the provider",
+        );
         return Err(failure.help("set policy.daemon.<id>.provider"));
     }
     let mut params = parameter("id", &args.id);
@@ -41,10 +42,10 @@ pub(super) async fn through_host(
             json!(repo_name(place, &root.display().to_string())),
         );
     }
-    match why {
-        Why::Person => {}
-        Why::Tick(at) => drop(params.insert("tick".to_owned(), json!(at.to_string()))),
-        Why::Event(event) => drop(params.insert("event".to_owned(), event_params(event))),
+    match cause {
+        WakeCause::Person => {}
+        WakeCause::Tick(at) => drop(params.insert("tick".to_owned(), json!(at.to_string()))),
+        WakeCause::Event(event) => drop(params.insert("event".to_owned(), event_params(event))),
     }
     params.insert("by".to_owned(), json!(who(place)));
     let fired = client
@@ -55,7 +56,7 @@ pub(super) async fn through_host(
     let Some(id) = answer["activation"]["id"].as_str().map(str::to_owned) else {
         return Ok(answer);
     };
-    let activation = ended(&mut client, &id, patience).await?;
+    let activation = wait_for_end(&mut client, &id, timeout).await?;
     answer["activation"] = Value::Object(activation);
     for (operation, plural) in [
         (Operation::RunList, "runs"),
@@ -66,13 +67,13 @@ pub(super) async fn through_host(
     Ok(answer)
 }
 
-/// Lists the rows of a daemon that belong to one of its activations.
+/// Returns the rows of a listing that belong to one activation. Listings have no such filter, so it is applied here.
 async fn of_activation(
     client: &mut Client,
     operation: Operation,
     plural: &str,
     (daemon, activation): (&str, &str),
-) -> Result<Value, Failure> {
+) -> Result<Value, CommandFailure> {
     let mut params = parameter("daemon", daemon);
     params.insert("limit".to_owned(), json!(500));
     let listed = client.call(operation, params).await.map_err(call_failure)?;
@@ -84,13 +85,13 @@ async fn of_activation(
     Ok(own.cloned().collect())
 }
 
-/// Waits until an activation has ended, or for a while, and returns it as it then is.
-async fn ended(
+/// Waits until an activation has ended or `timeout` has passed, and returns its state then.
+async fn wait_for_end(
     client: &mut Client,
     id: &str,
-    patience: Option<Duration>,
-) -> Result<Map<String, Value>, Failure> {
-    let until = patience.map(|patience| tokio::time::Instant::now() + patience);
+    timeout: Option<Duration>,
+) -> Result<Map<String, Value>, CommandFailure> {
+    let until = timeout.map(|timeout| tokio::time::Instant::now() + timeout);
     loop {
         let activation = activation(client, id).await?;
         let is_over = until.is_some_and(|until| tokio::time::Instant::now() >= until);
@@ -101,7 +102,7 @@ async fn ended(
     }
 }
 
-async fn activation(client: &mut Client, id: &str) -> Result<Map<String, Value>, Failure> {
+async fn activation(client: &mut Client, id: &str) -> Result<Map<String, Value>, CommandFailure> {
     let asked = client
         .call(Operation::ActivationGet, parameter("id", id))
         .await;
@@ -113,7 +114,7 @@ fn has_ended(activation: &Map<String, Value>) -> bool {
         .as_str()
         .and_then(|state| state.parse().ok());
     let missing = activation["reason"].as_str().and_then(Missing::of_reason);
-    // What is missing may take a day to come; the host looks for it meanwhile.
+    // A missing secret, program or commit may be missing for a day. The host keeps checking; the command must not wait.
     let is_missing = state == Some(ActivationState::Pending) && missing.is_some();
     is_missing || state.is_none_or(ActivationState::is_final)
 }

@@ -1,4 +1,4 @@
-//! The directories of tests, and what is wrong with what they hold.
+//! Directories of tests, and problems in their files.
 
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
@@ -6,32 +6,32 @@ use std::path::{Component, Path, PathBuf};
 use daemon_spec::{SourceText, Span};
 
 use super::{FOLDER, invalid};
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::out::Out;
 
-/// The most bytes of a payload.
+/// The most bytes of a payload; GitHub sends at most as many.
 const MAX_PAYLOAD: u64 = 25 * 1024 * 1024;
 
-/// Something that keeps a test file from being read.
+/// A problem in a test file, at its span.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(super) struct TestFileProblem {
     pub(super) span: Span,
     pub(super) message: String,
     pub(super) help: Option<String>,
     pub(super) kind: ProblemKind,
 }
 
-/// Whether the text is wrong, or a file could not be read.
+/// The kinds of problems, which have exit codes of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ProblemKind {
-    /// The text makes no sense.
+    /// The content of the file is invalid.
     Invalid,
     /// A file cannot be read.
     Unreadable,
 }
 
-impl Problem {
-    /// Says that the text makes no sense.
+impl TestFileProblem {
+    /// Creates a problem of invalid content.
     pub(super) fn new(span: Span, message: impl Into<String>) -> Self {
         Self {
             span,
@@ -41,7 +41,7 @@ impl Problem {
         }
     }
 
-    /// Says that a test file cannot be read.
+    /// Creates a problem of a file that cannot be read.
     pub(super) fn unreadable(message: impl Into<String>) -> Self {
         Self {
             kind: ProblemKind::Unreadable,
@@ -49,7 +49,7 @@ impl Problem {
         }
     }
 
-    /// Adds what to do about it.
+    /// Adds a remedy.
     pub(super) fn help(self, help: impl Into<String>) -> Self {
         Self {
             help: Some(help.into()),
@@ -58,54 +58,58 @@ impl Problem {
     }
 }
 
-/// Puts all problems into one failure, each with its place.
-pub(super) fn failure(problems: &[(String, SourceText, Problem)]) -> Option<Failure> {
+/// Returns all problems as one failure, each with its file, line and column.
+pub(super) fn failure(
+    problems: &[(String, SourceText, TestFileProblem)],
+) -> Option<CommandFailure> {
     let worst = problems.iter().map(|(_, _, problem)| problem.kind).max()?;
-    let told = problems.iter().map(|(file, source, problem)| {
+    let lines = problems.iter().map(|(file, source, problem)| {
         let place = source.position(problem.span.start);
         format!(
             "{file}:{}:{}: {}",
             place.line, place.column, problem.message
         )
     });
-    let told: Vec<String> = told.collect();
+    let lines: Vec<String> = lines.collect();
     let failure = match worst {
-        ProblemKind::Invalid => invalid(told.join("\n")),
-        ProblemKind::Unreadable => Failure::new(Exit::NoInput, "unreadable", told.join("\n")),
+        ProblemKind::Invalid => invalid(lines.join("\n")),
+        ProblemKind::Unreadable => {
+            CommandFailure::new(ExitKind::NoInput, "unreadable", lines.join("\n"))
+        }
     };
     let help = problems
         .iter()
         .find_map(|(_, _, problem)| problem.help.clone());
-    Some(Failure { help, ..failure })
+    Some(CommandFailure { help, ..failure })
 }
 
-/// The directory of one daemon's tests.
+/// The directory with the tests of one daemon.
 #[derive(Debug)]
-pub(super) struct Folder {
-    /// The repository.
+pub(super) struct TestFolder {
+    /// The root of the repository.
     root: PathBuf,
-    /// The directory, without a link in its path.
+    /// The directory; its path has no symbolic link.
     path: PathBuf,
 }
 
-impl Folder {
-    /// Lists the names of directories of tests.
-    pub(super) fn names(root: &Path, out: Out) -> Result<Vec<String>, Failure> {
+impl TestFolder {
+    /// Lists the names of the directories with tests.
+    pub(super) fn names(root: &Path, out: Out) -> Result<Vec<String>, CommandFailure> {
         let base = root.join(FOLDER);
         let entries = match base.read_dir() {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Failure::unreadable(&base, &error)),
+            Err(error) => return Err(CommandFailure::unreadable(&base, &error)),
         };
         let mut names = Vec::new();
         for entry in entries {
-            let entry = entry.map_err(|error| Failure::unreadable(&base, &error))?;
+            let entry = entry.map_err(|error| CommandFailure::unreadable(&base, &error))?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if entry.path().is_dir() {
                 names.push(name);
             } else if name.ends_with(".yml") {
-                out.tell(&format!(
-                    "{FOLDER}/{name} is not read: tests lie in {FOLDER}/<id>/"
+                out.warn(&format!(
+                    "{FOLDER}/{name} is not read: move it into {FOLDER}/<id>/"
                 ));
             }
         }
@@ -113,18 +117,20 @@ impl Folder {
         Ok(names)
     }
 
-    /// Opens the directory of one daemon's tests; none where it has none.
-    pub(super) fn open(root: &Path, id: &str) -> Result<Option<Self>, Failure> {
+    /// Opens the directory with the tests of one daemon; returns `None` if it does not exist.
+    pub(super) fn open(root: &Path, id: &str) -> Result<Option<Self>, CommandFailure> {
         let path = root.join(FOLDER).join(id);
         let found = match path.canonicalize() {
             Ok(found) => found,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Failure::unreadable(&path, &error)),
+            Err(error) => return Err(CommandFailure::unreadable(&path, &error)),
         };
         if found != path {
-            let message = format!("{FOLDER}/{id} is reached over a symbolic link");
-            return Err(Failure::new(Exit::NoInput, "unreadable", message)
-                .help("put the tests into the repository itself"));
+            let message = format!("{FOLDER}/{id} is behind a symbolic link");
+            return Err(
+                CommandFailure::new(ExitKind::NoInput, "unreadable", message)
+                    .help("replace the link by a directory of the repository"),
+            );
         }
         Ok(Some(Self {
             root: root.to_owned(),
@@ -132,9 +138,9 @@ impl Folder {
         }))
     }
 
-    /// Lists its test files, ordered by name.
-    pub(super) fn files(&self, out: Out) -> Result<Vec<PathBuf>, Failure> {
-        let unreadable = |error| Failure::unreadable(&self.path, &error);
+    /// Lists the test files, sorted by name.
+    pub(super) fn files(&self, out: Out) -> Result<Vec<PathBuf>, CommandFailure> {
+        let unreadable = |error| CommandFailure::unreadable(&self.path, &error);
         let mut files = Vec::new();
         for entry in self.path.read_dir().map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
@@ -151,35 +157,37 @@ impl Folder {
         Ok(files)
     }
 
-    /// Names a file as it stands in the repository.
+    /// Returns the path of a file relative to the repository.
     pub(super) fn shown(&self, path: &Path) -> String {
         let inside = path.strip_prefix(&self.root).unwrap_or(path);
         inside.display().to_string()
     }
 
-    /// Reads a payload that a test names.
-    pub(super) fn payload(&self, name: &str, span: Span) -> Result<Vec<u8>, Problem> {
+    /// Reads the payload file of a test.
+    pub(super) fn payload(&self, name: &str, span: Span) -> Result<Vec<u8>, TestFileProblem> {
         let relative = Path::new(name);
         let is_plain = !name.is_empty()
             && relative
                 .components()
                 .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if !is_plain {
-            let problem = Problem::new(span, format!("`{name}` leaves the tests directory"));
+            let problem =
+                TestFileProblem::new(span, format!("`{name}` leaves the tests directory"));
             return Err(problem.help("a path below the test file, such as `payloads/opened.json`"));
         }
-        let unreadable = |reason: String| Problem {
+        let unreadable = |reason: String| TestFileProblem {
             kind: ProblemKind::Unreadable,
-            ..Problem::new(span, format!("cannot read `{name}`: {reason}"))
+            ..TestFileProblem::new(span, format!("cannot read `{name}`: {reason}"))
         };
         let found = self
             .path
             .join(relative)
             .canonicalize()
             .map_err(|error| unreadable(error.to_string()))?;
+        // The repository may be untrusted: a link must not make the test read a file outside of it.
         if !found.starts_with(&self.path) {
             let message = format!("a symbolic link in `{name}` leaves the tests directory");
-            return Err(Problem::new(span, message));
+            return Err(TestFileProblem::new(span, message));
         }
         if !found.is_file() {
             return Err(unreadable("it is not a regular file".to_owned()));
@@ -189,7 +197,10 @@ impl Folder {
             .and_then(|file| file.take(MAX_PAYLOAD + 1).read_to_end(&mut bytes))
             .map_err(|error| unreadable(error.to_string()))?;
         if u64::try_from(bytes.len()).expect("a length fits") > MAX_PAYLOAD {
-            return Err(Problem::new(span, format!("`{name}` has more than 25 MiB")));
+            return Err(TestFileProblem::new(
+                span,
+                format!("`{name}` has more than 25 MiB"),
+            ));
         }
         Ok(bytes)
     }

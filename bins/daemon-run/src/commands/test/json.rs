@@ -1,12 +1,12 @@
-//! A payload written in YAML, as the JSON that a source would have sent.
+//! Converts a payload written in YAML to the JSON that a source would have sent.
 
 use daemon_spec::{DocumentNode, NodeValue, Shape};
 use serde_json::{Map, Number, Value};
 
-use super::file::Problem;
+use super::file::TestFileProblem;
 
-/// Turns YAML into JSON; what readers of YAML take for different things is refused.
-pub(super) fn to_json(node: DocumentNode<'_>) -> Result<Value, Problem> {
+/// Converts YAML to JSON. Scalars that YAML readers interpret differently, such as `yes`, are rejected.
+pub(super) fn to_json(node: DocumentNode<'_>) -> Result<Value, TestFileProblem> {
     match node.value() {
         NodeValue::Scalar { text, shape } => scalar(node, text, shape),
         NodeValue::List(entries) => entries.into_iter().map(to_json).collect(),
@@ -14,10 +14,16 @@ pub(super) fn to_json(node: DocumentNode<'_>) -> Result<Value, Problem> {
             let mut map = Map::new();
             for (key, value) in pairs {
                 let NodeValue::Scalar { text, .. } = key.value() else {
-                    return Err(Problem::new(key.span(), "a key of JSON is text"));
+                    return Err(TestFileProblem::new(
+                        key.span(),
+                        "a key of JSON is a string",
+                    ));
                 };
                 if map.insert(text.to_owned(), to_json(value)?).is_some() {
-                    return Err(Problem::new(key.span(), format!("`{text}` is given twice")));
+                    return Err(TestFileProblem::new(
+                        key.span(),
+                        format!("`{text}` is given twice"),
+                    ));
                 }
             }
             Ok(Value::Object(map))
@@ -25,10 +31,10 @@ pub(super) fn to_json(node: DocumentNode<'_>) -> Result<Value, Problem> {
     }
 }
 
-fn scalar(node: DocumentNode<'_>, text: &str, shape: Shape) -> Result<Value, Problem> {
+fn scalar(node: DocumentNode<'_>, text: &str, shape: Shape) -> Result<Value, TestFileProblem> {
     let unclear = |what: &str| {
-        let problem = Problem::new(node.span(), format!("`{text}` is {what}"));
-        Err(problem.help("quote it if it is text"))
+        let problem = TestFileProblem::new(node.span(), format!("`{text}` is {what}"));
+        Err(problem.help("quote it if it is a string"))
     };
     match shape {
         Shape::Null => Ok(Value::Null),
@@ -48,7 +54,7 @@ fn scalar(node: DocumentNode<'_>, text: &str, shape: Shape) -> Result<Value, Pro
     }
 }
 
-/// Reads a number as JSON writes it, else refuses it: `0x1f`, `1_000` and `.inf` are none.
+/// Reads a number in the syntax of JSON, which excludes `0x1f`, `1_000` and `.inf`.
 fn number(text: &str) -> Option<Number> {
     let unsigned = text.strip_prefix('+').unwrap_or(text);
     serde_json::from_str(unsigned).ok()

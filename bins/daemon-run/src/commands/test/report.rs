@@ -1,6 +1,6 @@
-//! What came of tests, for people.
+//! Formats the outcomes of tests as text.
 
-use super::{Ran, Report};
+use super::{FinishedCase, TestReport};
 use crate::out::plain;
 use crate::out::put;
 
@@ -8,10 +8,10 @@ const GREEN: &str = "\u{1b}[32m";
 const RED: &str = "\u{1b}[1;31m";
 const RESET: &str = "\u{1b}[0m";
 
-/// Writes one line a case, and below a failing one what differs and what decided it.
+/// Formats one line per case; a failing one is followed by its differences and the reason.
 ///
-/// Colours are taken out again where the stream is no terminal.
-pub(super) fn text(report: &Report, n_failed: usize) -> String {
+/// The text is always coloured. [`crate::out::Out::text`] removes the colours if the stream is not a terminal.
+pub(super) fn text(report: &TestReport, n_failed: usize) -> String {
     let width = report
         .ran
         .iter()
@@ -40,7 +40,7 @@ pub(super) fn text(report: &Report, n_failed: usize) -> String {
     text
 }
 
-fn below(ran: &Ran) -> impl Iterator<Item = String> {
+fn below(ran: &FinishedCase) -> impl Iterator<Item = String> {
     let place = format!("{}:{}", ran.file, ran.line);
     let differences = ran.outcome.differences.iter().cloned();
     std::iter::once(place)

@@ -1,31 +1,33 @@
-//! Making failing cases expect what there is, without touching anything else of their file.
+//! Rewrites the expectations of failing cases, and leaves the rest of the file unchanged.
 
 use daemon_spec::{Span, quoted};
 use jiff::Timestamp;
 
-use super::case::{At, Case, Named, TimesExpected, WakeExpected, What};
-use super::judge::{Found, Outcome};
+use super::case::{Case, CaseInput, ConditionRef, Spanned, TimesExpected, WakeExpected};
+use super::outcome::{ActualResult, CaseOutcome};
 
-/// A replacement of what stands at a place.
-type Change = (Span, String);
+/// The replacement of a span.
+type Replacement = (Span, String);
 
 /// Returns a file's text with the expectations of its failing cases replaced.
 ///
 /// # Errors
-/// Says why it cannot be done; then nothing is to be written.
+/// The reason why a case cannot be rewritten; then the file must not be written.
 pub(super) fn rewritten(
     text: &str,
     cases: &[Case],
-    outcomes: &[Outcome],
+    outcomes: &[CaseOutcome],
 ) -> Result<String, String> {
-    let mut changes: Vec<Change> = Vec::new();
+    let mut changes: Vec<Replacement> = Vec::new();
     for (case, outcome) in cases.iter().zip(outcomes).filter(|(_, one)| !one.ok) {
-        let found = match (&case.what, &outcome.found) {
-            (What::Event(_, expected), Some(found)) => wake_changes(expected, found),
-            (What::Ticks(_, expected), Some(Found::Times(times))) => {
+        let found = match (&case.input, &outcome.found) {
+            (CaseInput::Event(_, expected), Some(found)) => wake_changes(expected, found),
+            (CaseInput::Ticks(_, expected), Some(ActualResult::Times(times))) => {
                 times_changes(text, expected, times)
             }
-            (What::Event(..) | What::Ticks(..), _) => Err("is about a file that has errors"),
+            (CaseInput::Event(..) | CaseInput::Ticks(..), _) => {
+                Err("is about a file that has errors")
+            }
         };
         changes.extend(found.map_err(|reason| format!("`{}` {reason}", case.name))?);
     }
@@ -41,14 +43,17 @@ pub(super) fn rewritten(
     Ok(acc)
 }
 
-fn wake_changes(expected: &WakeExpected, found: &Found) -> Result<Vec<Change>, &'static str> {
-    let Found::Wake {
+fn wake_changes(
+    expected: &WakeExpected,
+    found: &ActualResult,
+) -> Result<Vec<Replacement>, &'static str> {
+    let ActualResult::Wake {
         wakes,
         condition,
         status,
     } = found
     else {
-        return Err("is about an event and got ticks");
+        return Err("is about an event but got ticks");
     };
     let mut changes = Vec::new();
     change(
@@ -72,16 +77,16 @@ fn wake_changes(expected: &WakeExpected, found: &Found) -> Result<Vec<Change>, &
     Ok(changes)
 }
 
-/// Replaces one expected value by what there is, unless they are the same.
+/// Replaces one expected value by the actual one, unless they are equal.
 fn change<T: PartialEq>(
-    changes: &mut Vec<Change>,
-    expected: Option<&At<T>>,
+    changes: &mut Vec<Replacement>,
+    expected: Option<&Spanned<T>>,
     found: Option<&T>,
     write: impl Fn(&T) -> String,
 ) -> Result<(), &'static str> {
     match (expected, found) {
         (None, _) => Ok(()),
-        (Some(_), None) => Err("names a condition, and the daemon has none"),
+        (Some(_), None) => Err("names a condition, but the daemon has none"),
         (Some(at), Some(found)) => {
             if at.value != *found {
                 changes.push((at.span, write(found)));
@@ -91,10 +96,10 @@ fn change<T: PartialEq>(
     }
 }
 
-fn written(named: &Named) -> String {
+fn written(named: &ConditionRef) -> String {
     match named {
-        Named::Index(index) => index.to_string(),
-        Named::Line(line) => quoted(line),
+        ConditionRef::Index(index) => index.to_string(),
+        ConditionRef::Line(line) => quoted(line),
     }
 }
 
@@ -102,13 +107,13 @@ fn times_changes(
     text: &str,
     expected: &TimesExpected,
     times: &[Timestamp],
-) -> Result<Vec<Change>, &'static str> {
+) -> Result<Vec<Replacement>, &'static str> {
     if expected.is_flow {
         let list: Vec<String> = times.iter().map(ToString::to_string).collect();
         return Ok(vec![(expected.span, format!("[{}]", list.join(", ")))]);
     }
     if times.len() != expected.times.len() {
-        return Err("expects more ticks than there are: remove the last ones");
+        return Err("expects more ticks than the schedule has: remove the last ones");
     }
     let changed = expected.times.iter().zip(times);
     let changed = changed.filter(|(at, found)| at.value != **found);

@@ -2,59 +2,18 @@
 
 use serde_json::{Value, json};
 
-/// Writes the schema: a document is a test file or an envelope.
+/// Returns the schema. A document is a test file or an envelope.
 pub(crate) fn schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Test file or payload envelope",
-        "description": "A test file (`.agents/daemon-tests/<id>/*.yml`) is a list of cases; an envelope is a payload with what was known beside it.",
+        "description": "A test file (`.agents/daemon-tests/<id>/*.yml`) is a list of cases; an envelope is a payload with its enrichment.",
         "anyOf": [{"$ref": "#/$defs/tests"}, {"$ref": "#/$defs/envelope"}],
         "$defs": {
             "tests": {"type": "array", "items": {"$ref": "#/$defs/case"}},
-            "case": {
-                "type": "object",
-                "required": ["name", "expect"],
-                "properties": {
-                    "name": {"$ref": "#/$defs/text", "description": "What the case shows."},
-                    "event": {"$ref": "#/$defs/event"},
-                    "from": {"$ref": "#/$defs/instant", "description": "The schedule is asked for its ticks after this instant, in UTC."},
-                    "expect": true
-                },
-                "additionalProperties": false,
-                "oneOf": [
-                    {"required": ["event"], "not": {"required": ["from"]}, "properties": {"expect": {"$ref": "#/$defs/wake"}}},
-                    {"required": ["from"], "not": {"required": ["event"]}, "properties": {"expect": {"$ref": "#/$defs/times"}}}
-                ]
-            },
-            "event": {
-                "type": "object",
-                "required": ["payload"],
-                "properties": {
-                    "source": {"$ref": "#/$defs/source"},
-                    "kind": {"$ref": "#/$defs/text", "description": "The source's name for the event, such as `pull_request`."},
-                    "payload": {
-                        "description": "The body itself, which needs `source` and `kind`; or the path of a file below the test file, which holds a body or an envelope.",
-                        "anyOf": [{"type": "object"}, {"$ref": "#/$defs/text"}]
-                    },
-                    "changed_files": {"type": "array", "items": {"$ref": "#/$defs/text"}}
-                },
-                "if": {"properties": {"payload": {"type": "object"}}},
-                "then": {"required": ["source", "kind"]},
-                "additionalProperties": false
-            },
-            "wake": {
-                "type": "object",
-                "minProperties": 1,
-                "properties": {
-                    "wakes": {"type": "boolean", "description": "Whether the daemon wakes; with `condition`, whether that condition wakes it."},
-                    "condition": {
-                        "description": "The place of a condition in `watch`, from 0, or its words.",
-                        "anyOf": [{"type": "integer", "minimum": 0}, {"$ref": "#/$defs/text"}]
-                    },
-                    "status": {"enum": statuses()}
-                },
-                "additionalProperties": false
-            },
+            "case": case(),
+            "event": event(),
+            "wake": wake(),
             "times": {
                 "type": "object",
                 "required": ["times"],
@@ -69,18 +28,71 @@ pub(crate) fn schema() -> Value {
     })
 }
 
+fn case() -> Value {
+    json!({
+        "type": "object",
+        "required": ["name", "expect"],
+        "properties": {
+            "name": {"$ref": "#/$defs/text", "description": "A sentence about the behaviour that the case checks."},
+            "event": {"$ref": "#/$defs/event"},
+            "from": {"$ref": "#/$defs/instant", "description": "The case checks the ticks of the schedule after this instant, in UTC."},
+            "expect": true
+        },
+        "additionalProperties": false,
+        "oneOf": [
+            {"required": ["event"], "not": {"required": ["from"]}, "properties": {"expect": {"$ref": "#/$defs/wake"}}},
+            {"required": ["from"], "not": {"required": ["event"]}, "properties": {"expect": {"$ref": "#/$defs/times"}}}
+        ]
+    })
+}
+
+fn event() -> Value {
+    json!({
+        "type": "object",
+        "required": ["payload"],
+        "properties": {
+            "source": {"$ref": "#/$defs/source"},
+            "kind": {"$ref": "#/$defs/text", "description": "The source's name for the event, such as `pull_request`."},
+            "payload": {
+                "description": "The body itself, which needs `source` and `kind`; or the path of a file below the test file, which contains a body or an envelope.",
+                "anyOf": [{"type": "object"}, {"$ref": "#/$defs/text"}]
+            },
+            "changed_files": {"type": "array", "items": {"$ref": "#/$defs/text"}}
+        },
+        "if": {"properties": {"payload": {"type": "object"}}},
+        "then": {"required": ["source", "kind"]},
+        "additionalProperties": false
+    })
+}
+
+fn wake() -> Value {
+    json!({
+        "type": "object",
+        "minProperties": 1,
+        "properties": {
+            "wakes": {"type": "boolean", "description": "Whether the daemon wakes; with `condition`, whether that condition wakes it."},
+            "condition": {
+                "description": "The index of a condition in `watch`, from 0, or its text.",
+                "anyOf": [{"type": "integer", "minimum": 0}, {"$ref": "#/$defs/text"}]
+            },
+            "status": {"enum": statuses()}
+        },
+        "additionalProperties": false
+    })
+}
+
 fn envelope() -> Value {
     json!({
         "type": "object",
         "required": ["source", "event", "body"],
         "properties": {
-            "id": {"type": "string", "description": "The sender's id of the delivery."},
+            "id": {"type": "string", "description": "The delivery id of the sender."},
             "source": {"$ref": "#/$defs/source"},
             "event": {"type": "string", "description": "The source's name for the kind."},
             "headers": {"type": "object", "additionalProperties": {"type": "string"}},
             "enrichment": {
                 "type": "object",
-                "description": "What a host found out beside the body.",
+                "description": "Facts that a host found in addition to the body.",
                 "properties": {
                     "changed_files": {"type": ["array", "null"], "items": {"type": "string"}},
                     "channel_name": {"type": ["string", "null"]},
@@ -108,7 +120,7 @@ fn envelope() -> Value {
                     }
                 }
             },
-            "body": {"type": "object", "description": "What was sent."}
+            "body": {"type": "object", "description": "The body of the webhook."}
         }
     })
 }

@@ -1,4 +1,5 @@
-//! A server over standard input and output that passes everything on to one over HTTP, whose address its own client must not see.
+//! An MCP server on standard input and output that forwards to a server over HTTP. A run uses it where the address and the
+//! headers of that server must stay hidden from the agent.
 
 use std::time::Duration;
 
@@ -6,45 +7,45 @@ use async_trait::async_trait;
 use daemon_mcp::{Endpoint, ToolCall, ToolClient, ToolDescription, ToolResult, ToolTable};
 use serde_json::json;
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::place::Place;
 
-/// The variable that holds the address.
+/// The variable with the address.
 const URL: &str = "DAEMON_MCP_URL";
-/// The variable that holds the headers, as a JSON object.
+/// The variable with the headers, as a JSON object.
 const HEADERS: &str = "DAEMON_MCP_HEADERS";
-/// How long the server may take to begin; the client of this one has begun to wait too.
-const BEGIN: Duration = Duration::from_secs(20);
-/// How long it may take to answer: longer than clients wait, which give a call up themselves.
-const ANSWER: Duration = Duration::from_secs(600);
+/// How long connecting may take. The client waits for this server to start meanwhile, so it is less than its usual timeout.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long a call may take: longer than the timeouts of clients, so that they decide.
+const CALL_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The tools of the server behind.
-pub(super) struct Through(ToolClient);
+/// Forwards calls to the server over HTTP.
+pub(super) struct HttpProxy(ToolClient);
 
-impl Through {
+impl HttpProxy {
     /// Connects to the server that the environment names.
-    pub(super) async fn connect(place: &Place) -> Result<Self, Failure> {
-        let wrong = |message: String| Failure::new(Exit::Usage, "no-server", message);
+    pub(super) async fn connect(place: &Place) -> Result<Self, CommandFailure> {
+        let wrong = |message: String| CommandFailure::new(ExitKind::Usage, "no-server", message);
         let url = place.environment.get(URL).cloned();
         let url = url.ok_or_else(|| wrong(format!("`{URL}` is not set")))?;
         let headers = place.environment.get(HEADERS);
         let headers = serde_json::from_str(headers.map_or("{}", String::as_str));
         let headers = headers.map_err(|error| wrong(format!("`{HEADERS}`: {error}")))?;
-        let client = ToolClient::connect(&Endpoint { url, headers }, BEGIN).await;
-        // A cause could name the address.
+        let client = ToolClient::connect(&Endpoint { url, headers }, CONNECT_TIMEOUT).await;
+        // Only the error itself, not its causes: they could contain the address.
         let client = client.map_err(|error| {
-            Failure::new(
-                Exit::Unavailable,
+            CommandFailure::new(
+                ExitKind::Unavailable,
                 "no-server",
                 format!("the server {error}"),
             )
         })?;
-        Ok(Self(client.with_timeout(ANSWER)))
+        Ok(Self(client.with_timeout(CALL_TIMEOUT)))
     }
 }
 
 #[async_trait]
-impl ToolTable for Through {
+impl ToolTable for HttpProxy {
     async fn tools(&self) -> Vec<ToolDescription> {
         self.0.tools().to_vec()
     }

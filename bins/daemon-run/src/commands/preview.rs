@@ -1,4 +1,4 @@
-//! Activations that are only imagined: what would happen if the daemon of the working tree woke.
+//! Previews of activations: what would happen if a daemon of the working tree woke.
 
 use std::path::Path;
 
@@ -15,28 +15,32 @@ use daemon_repo::{Content, Git, Repository};
 use daemon_store::{EventRow, Matching};
 use jiff::Timestamp;
 
-use crate::cli::Occasion;
+use crate::cli::OccasionArgs;
 use crate::event_input;
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::known::KnownEvent;
 use crate::local;
 use crate::place::Place;
 
-/// Why a daemon would wake, as the command line says it.
-pub(crate) enum Why {
-    /// A person asks.
+/// WakeCause a daemon would wake, as given on the command line.
+pub(crate) enum WakeCause {
+    /// A person fires it.
     Person,
     /// Its schedule is due.
     Tick(Timestamp),
-    /// An event came.
+    /// An event arrived.
     Event(Box<FiredEvent>),
 }
 
-impl Why {
-    /// Reads the flags that say why.
+impl WakeCause {
+    /// Reads the flags of the cause.
     ///
-    /// What the body of an event lacks is looked up in the repository at `root`.
-    pub(crate) fn read(occasion: &Occasion, root: &Path, place: &Place) -> Result<Self, Failure> {
+    /// If the body of an event does not list the changed files, the repository at `root` is asked for them.
+    pub(crate) fn read(
+        occasion: &OccasionArgs,
+        root: &Path,
+        place: &Place,
+    ) -> Result<Self, CommandFailure> {
         let event = event_input::read(&occasion.event, place)?;
         match (event, occasion.tick.as_deref()) {
             (Some(mut event), _) => {
@@ -53,32 +57,33 @@ impl Why {
     }
 }
 
-/// A daemon of the working tree, as a host would register it, and what policy says of its runs.
-pub(crate) struct Candidate<'a> {
+/// A daemon of the working tree, registered as a host would, and the configuration of its runs.
+pub(crate) struct PreviewDaemon<'a> {
     daemon: Registered,
     config: &'a Config,
 }
 
-/// An activation that is only imagined, with what would be told of it.
-pub(crate) struct Imagined {
-    /// What policy says of it.
+/// The preview of an activation.
+pub(crate) struct Preview {
     pub(crate) policy: RunPolicy,
-    /// The activation.
     pub(crate) activation: Activation,
-    /// The context.
+    /// The context that the provider would receive.
     pub(crate) built: Built,
     /// Whether the event meets a condition; true without an event.
     pub(crate) wakes: bool,
 }
 
-impl<'a> Candidate<'a> {
-    /// Reads a daemon of a working tree; one that a host would not register is refused.
+impl<'a> PreviewDaemon<'a> {
+    /// Reads a daemon of a working tree.
+    ///
+    /// # Errors
+    /// The daemon is unknown, or a host would not register it.
     pub(crate) fn read(
         root: &Path,
         id: &str,
         config: &'a Config,
         place: &Place,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandFailure> {
         let (repo, zone) = named(root, config, place);
         let zone_of = |id: &str| config.zone_of(&repo, id, zone).to_owned();
         let all = local::judged(root, &zone_of)?;
@@ -93,28 +98,28 @@ impl<'a> Candidate<'a> {
         };
         let row = registration::row(source, checked.clone(), reading).ok_or_else(|| {
             let message = format!("`{}` cannot be a daemon's id", source.dir.as_str());
-            Failure::new(Exit::Invalid, "invalid-daemon", message)
+            CommandFailure::new(ExitKind::Invalid, "invalid-daemon", message)
         })?;
         let daemon = Registered::new(row).with_source(source.clone());
         Ok(Self { daemon, config })
     }
 
-    /// Imagines an activation and builds its context; nothing is written.
-    pub(crate) fn imagine(
+    /// Creates an activation and its context in memory; writes nothing.
+    pub(crate) fn preview(
         &self,
-        why: &Why,
+        cause: &WakeCause,
         provider: Option<&str>,
         now: Timestamp,
-    ) -> Result<Imagined, Failure> {
+    ) -> Result<Preview, CommandFailure> {
         let mut events = Vec::new();
         let mut conditions = Vec::new();
-        let key = match why {
-            Why::Person => TriggerKey::Person("dry-run".into()),
-            Why::Tick(at) => {
+        let key = match cause {
+            WakeCause::Person => TriggerKey::Person("dry-run".into()),
+            WakeCause::Tick(at) => {
                 has_schedule(&self.daemon)?;
                 TriggerKey::Tick(*at)
             }
-            Why::Event(fired) => {
+            WakeCause::Event(fired) => {
                 let event = fired.event(now)?;
                 conditions = self.daemon.met_by(&event);
                 let key = TriggerKey::Event(event.id.clone());
@@ -141,7 +146,7 @@ impl<'a> Candidate<'a> {
         let activation = self.activation(trigger, &events, now);
         let policy = RunPolicy::of(self.config, &self.daemon.row.key, provider);
         let built = self.build(&activation, &events, &policy, now)?;
-        Ok(Imagined {
+        Ok(Preview {
             policy,
             activation,
             built,
@@ -181,10 +186,10 @@ impl<'a> Candidate<'a> {
         events: &[EventRow],
         policy: &RunPolicy,
         now: Timestamp,
-    ) -> Result<Built, Failure> {
+    ) -> Result<Built, CommandFailure> {
         let source = self.daemon.source.as_ref().map(|source| &source.content);
         let Some(Content::Text(file)) = source else {
-            return Err(Failure::bug("a daemon without a file was imagined"));
+            return Err(CommandFailure::bug("the previewed daemon has no file"));
         };
         build(&Ingredients {
             daemon: &self.daemon,
@@ -198,11 +203,13 @@ impl<'a> Candidate<'a> {
             cap: policy.context_bytes,
             now,
         })
-        .map_err(|error| Failure::new(Exit::Refused, "context-too-large", error.to_string()))
+        .map_err(|error| {
+            CommandFailure::new(ExitKind::Refused, "context-too-large", error.to_string())
+        })
     }
 }
 
-/// Names the repository of a working tree as a host would, and the zone that is configured for it.
+/// Returns the name that a host would give the repository of a working tree, and its configured zone.
 pub(super) fn named<'a>(
     root: &Path,
     config: &'a Config,

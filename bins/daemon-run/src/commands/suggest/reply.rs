@@ -1,13 +1,14 @@
-//! What a provider answered, as lines that may be wordings.
+//! Splits the reply of a provider into lines that may be wordings.
 
 use serde_json::Value;
 
-/// Most bytes of an answer that are looked at.
+/// The most bytes of a reply that are read.
 const LONGEST: usize = 64 * 1024;
-/// Most lines that are tried.
+/// The most lines that are tried.
 const MOST: usize = 100;
 
-/// Takes an answer apart: the strings of JSON, else its lines without marks of a list or quotes around them.
+/// Returns the strings of JSON in the reply, and its lines without list markers and quotes. Models use either form,
+/// although the prompt asks for lines.
 pub(super) fn offered(answer: &str) -> Vec<String> {
     let mut end = answer.len().min(LONGEST);
     while !answer.is_char_boundary(end) {
@@ -38,7 +39,7 @@ fn strings(value: &Value, acc: &mut Vec<String>) {
     }
 }
 
-/// Takes the mark of a list and quotes around the whole off a line.
+/// Removes a list marker and the quotes around a line.
 fn bare(line: &str) -> &str {
     let line = line.trim();
     let unmarked = line
@@ -62,7 +63,7 @@ fn bare(line: &str) -> &str {
     unmarked
 }
 
-/// Makes somebody's words fit for one line of a terminal.
+/// Makes an error message of a provider safe for a terminal, and short.
 pub(super) fn plain(text: &str) -> String {
     let mut chars = text.chars();
     let shown: String = chars.by_ref().take(400).collect();

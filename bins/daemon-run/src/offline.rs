@@ -1,4 +1,4 @@
-//! A host's parts without its loops, for a command that does by itself what a host would do.
+//! The parts of a host without its loops, for a command that does a host's work in its own process.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,21 +17,24 @@ use daemon_store_sqlite::SqliteStore;
 
 use crate::commands::fire::watch_only;
 use crate::compose::{Composer, Overrides, open_store};
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitKind};
 use crate::local;
 use crate::out::{Out, plain};
 use crate::place::Place;
 use crate::session::{Offline, home_failure, own};
 
-/// How long git may take to open a repository: longer than any of its commands may take.
+/// How long git may take to open a repository; longer than the limit of any git command.
 const GIT: Duration = Duration::from_secs(300);
 
-/// Registers the daemons of the default branch of the enclosing repository in memory, and notes those that are in the
-/// working tree only; `None` outside of a repository. Nothing is written.
+/// Registers the daemons of the enclosing repository's default branch in a store in memory, and prints a note for each
+/// daemon that is only in the working tree. Returns `None` outside of a repository. Writes nothing.
 ///
 /// # Errors
-/// If the configuration cannot be used, or the repository has no such branch.
-pub(crate) async fn unregistered(place: &Place, out: Out) -> Result<Option<Operations>, Failure> {
+/// The configuration cannot be used, or the repository has no default branch.
+pub(crate) async fn unregistered(
+    place: &Place,
+    out: Out,
+) -> Result<Option<Operations>, CommandFailure> {
     let composer = Composer::new(place, Overrides::default());
     let root = local::root(place, None)?;
     if Repository::enclosing(&composer.git()?, &root).is_err() {
@@ -40,7 +43,7 @@ pub(crate) async fn unregistered(place: &Place, out: Out) -> Result<Option<Opera
     let mut config = composer.load()?;
     watch_only(&mut config, &composer, place, &root)?;
     for repo in &mut config.repo {
-        // Looking fetches nothing.
+        // A listing must not wait for a network.
         repo.remote = None;
     }
     let parts = composer.parts(&config, Instant::now() + GIT, OpenFailure::Refuse)?;
@@ -65,7 +68,11 @@ pub(crate) async fn unregistered(place: &Place, out: Out) -> Result<Option<Opera
     inner.read_repos().await.map_err(OpError::from)?;
     let mut states = inner.repo_states().into_values();
     if let Some(problem) = states.find_map(|state| state.problem) {
-        return Err(Failure::new(Exit::NoInput, "repository", problem));
+        return Err(CommandFailure::new(
+            ExitKind::NoInput,
+            "repository",
+            problem,
+        ));
     }
     let registered = store.daemons().await.map_err(OpError::from)?;
     for daemon in local::daemons(&root)? {
@@ -83,28 +90,31 @@ pub(crate) async fn unregistered(place: &Place, out: Out) -> Result<Option<Opera
     Ok(Some(Operations::new(store, inner.registry().clone(), live)))
 }
 
-/// The owner of a home for as long as one command takes.
-pub(crate) struct Alone {
-    /// What is driven.
+/// A host for the duration of one command. It owns the home, so no other process can change the store meanwhile.
+pub(crate) struct OfflineHost {
     pub(crate) inner: Arc<Inner>,
-    /// What can be asked.
     pub(crate) operations: Operations,
-    /// The store of both.
+    /// The store of `inner` and `operations`.
     pub(crate) store: Arc<dyn Store>,
     _owner: Ownership,
 }
 
-impl Alone {
-    /// Composes the parts, then becomes the home's owner and opens its store.
+impl OfflineHost {
+    /// Composes the parts, takes ownership of the home and opens its store.
     pub(crate) async fn begin(
         place: &Place,
         composer: &Composer,
         config: Config,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandFailure> {
+        // Parts first: a configuration that cannot be used must not create the home.
         let parts = composer.parts(&config, Instant::now() + GIT, OpenFailure::Refuse)?;
         if let Some(repo) = parts.unopened.first() {
             let message = format!("git did not open `{}` in time", repo.name);
-            return Err(Failure::new(Exit::NoInput, "repository", message));
+            return Err(CommandFailure::new(
+                ExitKind::NoInput,
+                "repository",
+                message,
+            ));
         }
         let home = Home::open(place.home()?).map_err(home_failure)?;
         let mut owner = own(&home)?;

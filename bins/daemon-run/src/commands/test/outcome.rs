@@ -1,4 +1,4 @@
-//! Whether a daemon does what a case expects.
+//! The outcome of a case: compares what a daemon does with the expectation.
 
 use daemon_cron::{CronExpr, Schedule, Zone};
 use daemon_event::Event;
@@ -8,48 +8,48 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::Subject;
-use super::case::{Case, Named, TimesExpected, WakeExpected, What};
+use super::case::{Case, CaseInput, ConditionRef, TimesExpected, WakeExpected};
 
-/// What came of one case.
+/// The outcome of one case.
 #[derive(Clone, Debug)]
-pub(super) struct Outcome {
+pub(super) struct CaseOutcome {
     pub(super) ok: bool,
-    /// What was expected, with `null` for what was not said.
+    /// The expectation; `null` for what the case does not check.
     pub(super) expected: Value,
-    /// What there is; `null` where the daemon's file has errors.
+    /// The actual result; `null` if the daemon's file has errors.
     pub(super) got: Value,
-    /// What differs.
+    /// One line for each difference.
     pub(super) differences: Vec<String>,
-    /// What decided it.
+    /// The reason for the result.
     pub(super) why: String,
-    /// What would make the case pass.
-    pub(super) found: Option<Found>,
+    /// The expectation that would make the case pass; `None` if the daemon's file has errors.
+    pub(super) found: Option<ActualResult>,
 }
 
-/// What a daemon does, as a case may say it.
+/// CaseInput a daemon does, in the terms of an expectation.
 #[derive(Clone, Debug)]
-pub(super) enum Found {
-    /// On an event.
+pub(super) enum ActualResult {
+    /// The result of an event.
     Wake {
         wakes: bool,
-        condition: Option<Named>,
+        condition: Option<ConditionRef>,
         status: Option<Status>,
     },
-    /// By its schedule.
+    /// The ticks of the schedule.
     Times(Vec<Timestamp>),
 }
 
-/// Judges one case.
-pub(super) fn judge(case: &Case, (daemon, checked): &Subject) -> Outcome {
+/// Runs one case.
+pub(super) fn of_case(case: &Case, (daemon, checked): &Subject) -> CaseOutcome {
     let path = daemon.source.path();
     let standing = Standing {
         id: daemon.id(),
         path: &path,
         is_valid: checked.is_registrable,
     };
-    let mut outcome = match &case.what {
-        What::Event(event, expected) => on_event(event, expected, &checked.watch, standing),
-        What::Ticks(from, expected) => on_ticks(*from, expected, checked.schedule.as_deref()),
+    let mut outcome = match &case.input {
+        CaseInput::Event(event, expected) => on_event(event, expected, &checked.watch, standing),
+        CaseInput::Ticks(from, expected) => on_ticks(*from, expected, checked.schedule.as_deref()),
     };
     if !checked.is_registrable {
         outcome.ok = false;
@@ -61,21 +61,21 @@ pub(super) fn judge(case: &Case, (daemon, checked): &Subject) -> Outcome {
     outcome
 }
 
-/// What there is to say of an event, about the condition that a case speaks of.
-struct Seen {
-    /// The place of the condition that the case names, where there is such a one.
+/// CaseInput an event does, seen from the condition that the case names.
+struct EventResult {
+    /// The index of the condition that the case names, if it exists.
     named: Option<usize>,
     wakes: bool,
-    condition: Option<Named>,
+    condition: Option<ConditionRef>,
     status: Option<Status>,
 }
 
-impl Seen {
+impl EventResult {
     fn new(expected: &WakeExpected, decided: &[Decided<'_>], watch: &[String]) -> Self {
         let asked = expected.condition.as_ref().map(|named| &named.value);
         let named = asked.and_then(|named| match named {
-            Named::Index(index) => Some(*index),
-            Named::Line(line) => watch.iter().position(|known| known.trim() == line.trim()),
+            ConditionRef::Index(index) => Some(*index),
+            ConditionRef::Line(line) => watch.iter().position(|known| known.trim() == line.trim()),
         });
         let named = named.filter(|index| *index < decided.len());
         let about = named
@@ -86,8 +86,8 @@ impl Seen {
             None => decided.iter().any(Decided::wakes),
         };
         let condition = about.map(|index| match (asked, watch.get(index)) {
-            (Some(Named::Line(_)), Some(line)) => Named::Line(line.trim().to_owned()),
-            _ => Named::Index(index),
+            (Some(ConditionRef::Line(_)), Some(line)) => ConditionRef::Line(line.trim().to_owned()),
+            _ => ConditionRef::Index(index),
         });
         let one = about.and_then(|index| decided.get(index));
         Self {
@@ -104,9 +104,9 @@ fn on_event(
     expected: &WakeExpected,
     watch: &[String],
     standing: Standing<'_>,
-) -> Outcome {
+) -> CaseOutcome {
     let decided = Decided::all(watch, Some(event));
-    let seen = Seen::new(expected, &decided, watch);
+    let seen = EventResult::new(expected, &decided, watch);
     let got = json!({
         "wakes": seen.wakes,
         "condition": seen.condition.as_ref().map(condition_json),
@@ -122,13 +122,13 @@ fn on_event(
         .filter(|name| !wanted[**name].is_null() && wanted[**name] != got[**name])
         .map(|name| format!("{name:<9} expected {}, got {}", wanted[*name], got[*name]))
         .collect();
-    Outcome {
+    CaseOutcome {
         ok: differences.is_empty(),
         expected: wanted,
         got,
         differences,
         why: decisive(standing, &decided, seen.named, event),
-        found: Some(Found::Wake {
+        found: Some(ActualResult::Wake {
             wakes: seen.wakes,
             condition: seen.condition,
             status: seen.status,
@@ -136,7 +136,7 @@ fn on_event(
     }
 }
 
-/// Says what decided the case: of the condition that it names, else of the whole daemon.
+/// Explains the result: by the condition that the case names, else by the whole daemon.
 fn decisive(
     standing: Standing<'_>,
     decided: &[Decided<'_>],
@@ -164,20 +164,20 @@ fn decisive(
     }
 }
 
-fn condition_json(named: &Named) -> Value {
+fn condition_json(named: &ConditionRef) -> Value {
     match named {
-        Named::Index(index) => json!(index),
-        Named::Line(line) => json!(line.trim()),
+        ConditionRef::Index(index) => json!(index),
+        ConditionRef::Line(line) => json!(line.trim()),
     }
 }
 
-fn on_ticks(from: Timestamp, expected: &TimesExpected, schedule: Option<&str>) -> Outcome {
+fn on_ticks(from: Timestamp, expected: &TimesExpected, schedule: Option<&str>) -> CaseOutcome {
     let schedule: Option<CronExpr> = schedule.and_then(|text| text.parse().ok());
     let why = match &schedule {
         Some(expression) => format!("`{expression}` is due {}, in UTC", expression.describe()),
         None => "it has no schedule".to_owned(),
     };
-    // Whoever expects none would learn of the first.
+    // For a case that expects no tick, the first one is the difference to report.
     let n_asked = expected.times.len().max(1);
     let found: Vec<Timestamp> = schedule.map_or_else(Vec::new, |expression| {
         let schedule = Schedule::new(expression, Zone::utc());
@@ -186,7 +186,7 @@ fn on_ticks(from: Timestamp, expected: &TimesExpected, schedule: Option<&str>) -
             .collect()
     });
     let wanted: Vec<Timestamp> = expected.times.iter().map(|at| at.value).collect();
-    let texts =
+    let strings =
         |times: &[Timestamp]| -> Vec<String> { times.iter().map(ToString::to_string).collect() };
     let n_places = wanted.len().max(found.len());
     let place = |times: &[Timestamp], index: usize| {
@@ -200,12 +200,12 @@ fn on_ticks(from: Timestamp, expected: &TimesExpected, schedule: Option<&str>) -
             let (wanted, found) = (place(&wanted, index), place(&found, index));
             format!("times[{index}]  expected {wanted}, got {found}")
         });
-    Outcome {
+    CaseOutcome {
         ok: wanted == found,
-        expected: json!({"times": texts(&wanted)}),
-        got: json!({"times": texts(&found)}),
+        expected: json!({"times": strings(&wanted)}),
+        got: json!({"times": strings(&found)}),
         differences: differences.collect(),
         why,
-        found: Some(Found::Times(found)),
+        found: Some(ActualResult::Times(found)),
     }
 }
