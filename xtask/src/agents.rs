@@ -1,10 +1,9 @@
-//! The real agents against a model API on loopback.
+//! Tests of the real agents against a model API on loopback.
 //!
-//! Each agent is installed from npm into a folder of `target`, and driven by the real `daemon-run`: what `doctor` says of it,
-//! activations that change files and use the host's own tools, emanations with a server of tools that holds a secret, inside
-//! and outside their bounds, a follow-up that resumes a session, and a run that is stopped in the middle. A proxy that lets
-//! nobody out stands between an agent and everything but loopback, and an agent sees neither a key nor the home of whoever
-//! runs this.
+//! Each agent is installed from npm into a folder of `target`, and driven by the real `daemon-run`: the check of `doctor`,
+//! activations that change files and use the host's own tools, emanations with an MCP server that has a secret, inside and
+//! outside their sandbox, a follow-up that resumes a session, and a run that is stopped in the middle. A proxy refuses every
+//! connection of an agent except to loopback, and an agent sees neither a key nor the home of the user who runs this task.
 
 mod agent;
 mod gate;
@@ -21,7 +20,7 @@ use anyhow::Result;
 
 use crate::shell;
 
-/// One row of the table: what was tried, and what came of it.
+/// One row of the table: a step and its result.
 struct Row {
     agent: &'static str,
     version: String,
@@ -30,7 +29,7 @@ struct Row {
 }
 
 impl Row {
-    /// Prints the row, as soon as it is known.
+    /// Prints the row; called as soon as the step has ended.
     fn print(&self) {
         let (word, detail) = match &self.outcome {
             Ok(detail) => ("ok", detail.clone()),
@@ -41,7 +40,7 @@ impl Row {
     }
 }
 
-/// Drives the named agents, or all, and prints a row for each step; fails when a step did.
+/// Drives the named agents, or all, and prints a row for each step. Fails if a step failed.
 pub(crate) fn run(root: &Path, names: &[String]) -> Result<ExitCode> {
     let chosen = agent::choose(names)?;
     let programs = install::install(&root.join("target/agents"), &chosen)?;

@@ -1,4 +1,4 @@
-//! Measures the rows of the performance page.
+//! Runs the benchmarks and writes the performance page.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::shell;
 
 const PAGE: &str = "docs/PERFORMANCE.md";
 
-/// What `daemon-bench --json` prints.
+/// The output of `daemon-bench --json`.
 #[derive(Debug, Deserialize)]
 struct Report {
     date: String,
@@ -92,7 +92,7 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Result<ExitCode> {
     let table = table(&report);
     println!("{table}");
     if !status.success() {
-        // What it could not measure it has said; the page is of all rows or stays as it is.
+        // The benchmark has printed which row failed. A page with some rows missing would look like a full one.
         return Ok(ExitCode::FAILURE);
     }
     if names.is_empty() {
@@ -106,11 +106,11 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Result<ExitCode> {
 fn page(report: &Report, table: &str) -> String {
     format!(
         "# Performance\n\n\
-         Ours beside what a user would pick instead and beside the limit of the machine, measured in turns in the same\n\
-         process on the same input. `cargo xtask bench` writes this page. The times belong to this machine; the ratios\n\
-         travel better. Medians of repeated batches, in the processor time of the thread where nothing is waited\n\
-         for; the spread is half of the middle half of the batches.\n\
-         Everything is built with cargo's own release settings, as it is for who embeds a library.\n\n\
+         Ours compared with the alternatives that a user has and with the limit of the machine, measured in turns in the same\n\
+         process on the same input. `cargo xtask bench` writes this page. The times are of this machine; the ratios\n\
+         hold on others, too. Medians of repeated batches, in the processor time of the thread where it waits for\n\
+         nothing; the spread is half of the interquartile range of the batches.\n\
+         Everything is built with cargo's default release settings, as for a program that embeds a library.\n\n\
          {}, {} cores, {}, {}; {}.\n\n{table}",
         report.machine.cpu,
         report.machine.cores,
@@ -126,7 +126,7 @@ fn table(report: &Report) -> String {
     );
     for row in &report.rows {
         let peers = row.peers.iter().chain(&row.limit);
-        let beside = join(
+        let compared = join(
             peers
                 .clone()
                 .map(|peer| format!("{} {}", peer.name, peer.measured.median)),
@@ -138,7 +138,7 @@ fn table(report: &Report) -> String {
         line(
             &mut acc,
             &format!(
-                "| `{name}` | {} ± {} | {beside} | {ratios} | {musts} | {marks} |",
+                "| `{name}` | {} ± {} | {compared} | {ratios} | {musts} | {marks} |",
                 ours.median, ours.spread
             ),
         );

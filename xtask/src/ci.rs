@@ -1,4 +1,4 @@
-//! Everything a change must pass, the cheap checks first.
+//! All checks of a change, the cheap ones first.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::cli::Tier;
 use crate::{shell, test, tidy};
 
-/// Runs formatting, tidy, lints and tests; stops at the first that fails.
+/// Runs formatting, tidy, lints and tests; stops at the first failure.
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     shell::run(&mut shell::cargo(root, &["fmt", "--all", "--check"]))?;
     let code = tidy::run(root, tidy::Mode::Check)?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::tidy::Mode;
 
-/// The text of `cargo xtask help`.
+/// The output of `cargo xtask help`.
 pub(crate) const HELP: &str = "\
 usage: cargo xtask TASK
 
@@ -20,28 +20,28 @@ usage: cargo xtask TASK
   test [--tier TIER]   run every test, documentation example and example program
                        TIER is change (default), merge or night; a later tier tries
                        more cases of each property test
-  bench [NAME...]      measure the rows of docs/PERFORMANCE.md beside their peers;
-                       without a NAME all of them, and the page is written again
+  bench [NAME...]      measure rows of docs/PERFORMANCE.md and compare them with peers;
+                       without a NAME, measure all and write the page
   agents [NAME[@VERSION]...]
-                       install the real claude, codex and opencode from npm and drive
-                       whole activations, tools, bounds, a follow-up and a stop through
-                       each, against a model API on loopback; opt-in, since it downloads
-                       a gigabyte
-  docs                 write the parts of documents that come from code
+                       install the real claude, codex and opencode from npm and test
+                       activations, tools, sandbox, follow-up and stop with each,
+                       against a model API on loopback; downloads a gigabyte, so it is
+                       not a part of ci
+  docs                 write the parts of documents that are generated from code
   simulate [--seeds N] [--seed S] [--days D] [--threads T]
-                       live N virtual lives of schedules under faults beside an oracle
+                       simulate N seeds of schedules with faults, checked by an oracle
   simulate --seed S [--day D]
-                       live one seed again and tell what led to its first violation,
-                       or what happened on a day of it
+                       simulate one seed and print what led to its first violation, or
+                       the events of a day
   simulate --replays N
-                       live N seeds twice and compare their traces
+                       simulate N seeds twice and compare their traces
   simulate --calendar N
                        compare N next occurrences with a slow calendar in every zone
-  inspector            let MCP clients from npm list and call the tools of
-                       `daemon-run mcp`; skipped where there is no npm
-  kills                kill a real host 20 times under long runs and 200 times under
-                       load, and say what was left behind; about ten minutes
-  ci                   formatting, lints, tidy and tests, the cheap ones first
+  inspector            list and call the tools of `daemon-run mcp` with MCP clients from
+                       npm; skipped without npm
+  kills                kill a real host 20 times during long runs and 200 times under
+                       load, and report what was left behind; about ten minutes
+  ci                   formatting, tidy, lints and tests, the cheap ones first
   help                 this text";
 
 /// Prints the help.
@@ -52,7 +52,7 @@ pub(crate) fn print_help() -> ExitCode {
 
 /// One task with its arguments.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Task {
+pub(crate) enum TaskCommand {
     /// Print the help.
     Help,
     /// Check the shape of the repository.
@@ -65,19 +65,19 @@ pub(crate) enum Task {
     Bench(Vec<String>),
     /// Drive the named agents, or all.
     Agents(Vec<String>),
-    /// Write the documents that come from code.
+    /// Write the generated parts of documents.
     Docs,
-    /// Live seeds of the simulator with these arguments.
+    /// Run the simulator with these arguments.
     Simulate(Vec<String>),
     /// Kill a host hundreds of times.
     Kills,
-    /// Let clients that are not ours use the tools.
+    /// Test the MCP server with clients from npm.
     Inspector,
-    /// Everything a change must pass.
+    /// Run all checks of a change.
     Ci,
 }
 
-/// How hard the tests try.
+/// How many cases the tests try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tier {
     /// Every change.
@@ -99,9 +99,9 @@ impl Tier {
     }
 }
 
-impl Task {
-    /// Reads the arguments after the program's name.
-    pub(crate) fn parse(args: &[String]) -> Result<Self, Usage> {
+impl TaskCommand {
+    /// Parses the arguments after the program's name.
+    pub(crate) fn parse(args: &[String]) -> Result<Self, UsageError> {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         match args.as_slice() {
             [] | ["help" | "-h" | "--help"] => Ok(Self::Help),
@@ -126,12 +126,12 @@ impl Task {
             ["simulate", flags @ ..] if are_flags(flags) => Ok(Self::Simulate(
                 flags.iter().map(|&flag| flag.to_owned()).collect(),
             )),
-            _ => Err(Usage::Unknown(args.join(" "))),
+            _ => Err(UsageError::Unknown(args.join(" "))),
         }
     }
 }
 
-/// Reports whether arguments are flags of the simulator, each with a number.
+/// Reports whether arguments are flags of the simulator, each followed by a number.
 fn are_flags(args: &[&str]) -> bool {
     const FLAGS: [&str; 7] = [
         "--seeds",
@@ -149,32 +149,32 @@ fn are_flags(args: &[&str]) -> bool {
     args.chunks(2).all(is_pair)
 }
 
-fn parse_seed(seed: &str) -> Result<u64, Usage> {
+fn parse_seed(seed: &str) -> Result<u64, UsageError> {
     seed.parse()
-        .map_err(|_not_a_number| Usage::Seed(seed.to_owned()))
+        .map_err(|_not_a_number| UsageError::Seed(seed.to_owned()))
 }
 
-fn parse_tier(tier: &str) -> Result<Tier, Usage> {
+fn parse_tier(tier: &str) -> Result<Tier, UsageError> {
     match tier {
         "change" => Ok(Tier::Change),
         "merge" => Ok(Tier::Merge),
         "night" => Ok(Tier::Night),
-        _ => Err(Usage::Tier(tier.to_owned())),
+        _ => Err(UsageError::Tier(tier.to_owned())),
     }
 }
 
-/// Why the arguments were refused.
+/// Why the arguments were rejected.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Usage {
-    /// No task reads like this.
+pub(crate) enum UsageError {
+    /// There is no such task.
     Unknown(String),
-    /// No tier has this name.
+    /// There is no such tier.
     Tier(String),
     /// A seed is a number of 64 bits.
     Seed(String),
 }
 
-impl fmt::Display for Usage {
+impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown(args) => write!(f, "no task `{args}`"),
@@ -188,34 +188,43 @@ impl fmt::Display for Usage {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Task, Usage> {
+    fn parse(line: &str) -> Result<TaskCommand, UsageError> {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        Task::parse(&args)
+        TaskCommand::parse(&args)
     }
 
     #[test]
     fn every_task_is_read_from_its_words() {
-        assert_eq!(parse(""), Ok(Task::Help));
-        assert_eq!(parse("tidy"), Ok(Task::Tidy(Mode::Check)));
-        assert_eq!(parse("tidy --lower"), Ok(Task::Tidy(Mode::Lower)));
-        assert_eq!(parse("samples"), Ok(Task::Samples(0)));
-        assert_eq!(parse("samples --seed 7"), Ok(Task::Samples(7)));
-        assert_eq!(parse("test"), Ok(Task::Test(Tier::Change)));
-        assert_eq!(parse("test --tier night"), Ok(Task::Test(Tier::Night)));
+        assert_eq!(parse(""), Ok(TaskCommand::Help));
+        assert_eq!(parse("tidy"), Ok(TaskCommand::Tidy(Mode::Check)));
+        assert_eq!(parse("tidy --lower"), Ok(TaskCommand::Tidy(Mode::Lower)));
+        assert_eq!(parse("samples"), Ok(TaskCommand::Samples(0)));
+        assert_eq!(parse("samples --seed 7"), Ok(TaskCommand::Samples(7)));
+        assert_eq!(parse("test"), Ok(TaskCommand::Test(Tier::Change)));
+        assert_eq!(
+            parse("test --tier night"),
+            Ok(TaskCommand::Test(Tier::Night))
+        );
         assert_eq!(
             parse("bench parse cron"),
-            Ok(Task::Bench(vec!["parse".to_owned(), "cron".to_owned()]))
+            Ok(TaskCommand::Bench(vec![
+                "parse".to_owned(),
+                "cron".to_owned()
+            ]))
         );
         assert_eq!(
             parse("agents codex"),
-            Ok(Task::Agents(vec!["codex".to_owned()]))
+            Ok(TaskCommand::Agents(vec!["codex".to_owned()]))
         );
-        assert_eq!(parse("docs"), Ok(Task::Docs));
-        assert_eq!(parse("ci"), Ok(Task::Ci));
-        assert_eq!(parse("kills"), Ok(Task::Kills));
+        assert_eq!(parse("docs"), Ok(TaskCommand::Docs));
+        assert_eq!(parse("ci"), Ok(TaskCommand::Ci));
+        assert_eq!(parse("kills"), Ok(TaskCommand::Kills));
         assert_eq!(
             parse("simulate --seeds 7"),
-            Ok(Task::Simulate(vec!["--seeds".to_owned(), "7".to_owned()]))
+            Ok(TaskCommand::Simulate(vec![
+                "--seeds".to_owned(),
+                "7".to_owned()
+            ]))
         );
     }
 
@@ -223,23 +232,23 @@ mod tests {
     fn anything_else_is_a_usage_error_that_names_it() {
         assert_eq!(
             parse("test --tier weekly"),
-            Err(Usage::Tier("weekly".to_owned()))
+            Err(UsageError::Tier("weekly".to_owned()))
         );
         assert_eq!(
             parse("tidy now"),
-            Err(Usage::Unknown("tidy now".to_owned()))
+            Err(UsageError::Unknown("tidy now".to_owned()))
         );
         assert_eq!(
             parse("samples --seed -1"),
-            Err(Usage::Seed("-1".to_owned()))
+            Err(UsageError::Seed("-1".to_owned()))
         );
         assert_eq!(
             parse("simulate --seeds many"),
-            Err(Usage::Unknown("simulate --seeds many".to_owned()))
+            Err(UsageError::Unknown("simulate --seeds many".to_owned()))
         );
         assert_eq!(
             parse("bench --fast"),
-            Err(Usage::Unknown("bench --fast".to_owned()))
+            Err(UsageError::Unknown("bench --fast".to_owned()))
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Writes the parts of documents that come from code.
+//! Writes the parts of documents that are generated from code.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,13 +7,13 @@ use anyhow::Result;
 
 use crate::shell;
 
-/// Tests that hold a document against the code, and write it where `UPDATE_EXPECT` is set: package, name.
+/// Tests that compare a document with the code, and write it if `UPDATE_EXPECT` is set: package, name.
 const WRITERS: [(&str, &str); 1] = [(
     "daemon-watch",
     "page::the_page_of_conditions_holds_the_readings_and_the_vocabulary",
 )];
 
-/// Writes every document again; what changed shows in `git diff`.
+/// Writes every document; `git diff` shows the changes.
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     for (package, name) in WRITERS {
         let arguments = ["test", "--locked", "-p", package, "--test", "it", name];

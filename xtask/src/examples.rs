@@ -1,4 +1,4 @@
-//! Example programs: each must run to its end by itself.
+//! Builds and runs the example programs; each must end with success and without input.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,11 +8,11 @@ use anyhow::{Context as _, Result};
 use serde::Deserialize;
 
 use crate::shell;
-use crate::tally::Tally;
+use crate::tally::TestCounts;
 
-/// An example that takes longer waits for something it should not wait for.
+/// The longest run of an example: they do little, so a longer one waits for input or a network.
 const LIMIT: Duration = Duration::from_secs(60);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Deserialize)]
 struct Message {
@@ -27,7 +27,7 @@ struct Target {
 }
 
 /// Builds and runs every example of the workspace.
-pub(crate) fn run(root: &Path) -> Result<Tally> {
+pub(crate) fn run(root: &Path) -> Result<TestCounts> {
     let args = [
         "build",
         "--workspace",
@@ -37,7 +37,7 @@ pub(crate) fn run(root: &Path) -> Result<Tally> {
         "json-render-diagnostics",
     ];
     let messages = shell::capture(&mut shell::cargo(root, &args))?;
-    let mut tally = Tally::default();
+    let mut tally = TestCounts::default();
     for line in messages.lines() {
         let message: Message =
             serde_json::from_str(line).context("failed to read cargo's messages")?;
@@ -59,7 +59,7 @@ pub(crate) fn run(root: &Path) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Returns what went wrong, if anything did.
+/// Runs one example, and returns the problem if it failed.
 fn run_one(root: &Path, program: &Path) -> Result<Option<String>> {
     let mut child = Command::new(program)
         .current_dir(root)
@@ -77,6 +77,6 @@ fn run_one(root: &Path, program: &Path) -> Result<Option<String>> {
             child.wait()?;
             return Ok(Some(format!("still ran after {} s", LIMIT.as_secs())));
         }
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }

@@ -1,4 +1,4 @@
-//! Clients that are not ours, from npm, against the server of tools: the inspector's command line and the TypeScript SDK.
+//! Tests the MCP server with clients from npm: the command line of the inspector and the TypeScript SDK.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -10,18 +10,16 @@ use serde_json::Value;
 
 use crate::shell;
 
-/// The packages, of the newest version there is: what an editor or agent of today speaks.
+/// The packages, in their newest version, since that is what editors and agents use.
 const PACKAGES: [&str; 2] = [
     "@modelcontextprotocol/inspector",
     "@modelcontextprotocol/sdk",
 ];
 
-/// Installs the clients into a scratch folder and lets them list and call the tools of a live host.
+/// Installs the clients into a scratch folder, and lists and calls the tools of a running host with them.
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     if !shell::is_present("npm", "--version") {
-        println!(
-            "SKIPPED: no `npm` here, so that nobody but ourselves has spoken to `daemon-run mcp`"
-        );
+        println!("SKIPPED: no `npm`, so `daemon-run mcp` was not tested with other clients");
         return Ok(ExitCode::SUCCESS);
     }
     shell::run(&mut shell::cargo(
@@ -30,16 +28,16 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     ))?;
     let scratch = Scratch::new(root)?;
     install(&scratch.path)?;
-    let host = Host::start(root, &scratch.path)?;
+    let host = HostProcess::start(root, &scratch.path)?;
     inspect(&host, &scratch.path)?;
-    speak(&host, &scratch.path)?;
+    run_sdk(&host, &scratch.path)?;
     println!("inspector: both clients listed, called and read everything");
     Ok(ExitCode::SUCCESS)
 }
 
 /// Installs the clients, and prints their versions.
 fn install(scratch: &Path) -> Result<()> {
-    println!("fetching {} from npm", PACKAGES.join(" and "));
+    println!("downloading {} from npm", PACKAGES.join(" and "));
     let mut install = npm(scratch, "npm");
     install.args([
         "install",
@@ -50,7 +48,7 @@ fn install(scratch: &Path) -> Result<()> {
         "--prefix",
     ]);
     shell::run(install.arg(scratch).args(PACKAGES)).context(
-        "the clients could not be fetched: see what npm says above; `npm ping` tells whether its registry can be reached",
+        "the clients could not be downloaded: see the output of npm above; `npm ping` checks whether the registry can be reached",
     )?;
     for package in PACKAGES {
         println!("{package} {}", version(scratch, package)?);
@@ -58,8 +56,8 @@ fn install(scratch: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Lets the SDK speak to our server, and to flawed ones, which it must refuse.
-fn speak(host: &Host, scratch: &Path) -> Result<()> {
+/// Runs the SDK against our server, and against flawed ones, which it must refuse.
+fn run_sdk(host: &HostProcess, scratch: &Path) -> Result<()> {
     let client = scratch.join("client.mjs");
     fs::write(&client, include_str!("inspector/client.mjs"))?;
     let to = |program: &Path| {
@@ -70,13 +68,13 @@ fn speak(host: &Host, scratch: &Path) -> Result<()> {
             .arg(&host.repository);
         sdk
     };
-    let told = shell::capture(&mut to(&host.program))?;
-    println!("the TypeScript SDK:\n{told}");
+    let printed = shell::capture(&mut to(&host.program))?;
+    println!("the TypeScript SDK:\n{printed}");
     for (what, edit) in FLAWS {
         let flawed = flawed(host, scratch, edit)?;
         let output = to(&flawed).output().context("`node` does not start")?;
         if output.status.success() {
-            bail!("the SDK is content with a server whose {what}");
+            bail!("the SDK accepts a server whose {what}");
         }
         let complaints = String::from_utf8_lossy(&output.stderr);
         let names_it = |line: &&str| {
@@ -86,27 +84,27 @@ fn speak(host: &Host, scratch: &Path) -> Result<()> {
         let complaint = complaints.lines().find(names_it);
         println!(
             "a server whose {what} is refused: {}",
-            complaint.unwrap_or("without a word").trim()
+            complaint.unwrap_or("without an error message").trim()
         );
     }
     Ok(())
 }
 
-/// Breaches of the protocol, each as an edit of every line that a server writes: they prove that the client would see one.
+/// Breaches of the protocol, each as an edit of every line that a server writes. They prove that the client detects them.
 const FLAWS: [(&str, &str); 3] = [
     (
-        "version of JSON-RPC is none",
+        "version of JSON-RPC is wrong",
         r#"s/"jsonrpc":"2.0"/"jsonrpc":"7"/"#,
     ),
     ("tools have no schemas", r#"s/"inputSchema":/"schema":/g"#),
     (
-        "answers are not those to the questions",
+        "responses have the ids of other requests",
         r#"s/"id":2,/"id":12,/"#,
     ),
 ];
 
-/// Writes a server that says what ours says, with this edit.
-fn flawed(host: &Host, scratch: &Path, edit: &str) -> Result<PathBuf> {
+/// Writes a server that forwards to ours and applies an edit to its output.
+fn flawed(host: &HostProcess, scratch: &Path, edit: &str) -> Result<PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;
     let path = scratch.join("flawed");
     let program = host.program.display();
@@ -132,7 +130,7 @@ fn version(scratch: &Path, package: &str) -> Result<String> {
 }
 
 /// Lets the inspector list and call tools, and list and read resources.
-fn inspect(host: &Host, scratch: &Path) -> Result<()> {
+fn inspect(host: &HostProcess, scratch: &Path) -> Result<()> {
     let ask = |more: &[&str]| -> Result<Value> {
         let mut inspector = npm(scratch, "node_modules/.bin/mcp-inspector");
         inspector
@@ -142,8 +140,8 @@ fn inspect(host: &Host, scratch: &Path) -> Result<()> {
             .arg(&host.home)
             .arg("mcp")
             .args(more);
-        let told = shell::capture(&mut inspector)?;
-        serde_json::from_str(&told).context("the inspector told no JSON")
+        let printed = shell::capture(&mut inspector)?;
+        serde_json::from_str(&printed).context("the inspector printed no JSON")
     };
     let listed = ask(&["--method", "tools/list"])?;
     let tools = listed["tools"]
@@ -162,13 +160,13 @@ fn inspect(host: &Host, scratch: &Path) -> Result<()> {
     );
     let call = "--method tools/call --tool-name daemon --tool-arg action=list";
     let called = ask(&call.split(' ').collect::<Vec<_>>())?;
-    let told = &called["structuredContent"];
-    if called["isError"] == true || told["index"] != "daemon_run_dirs" {
+    let result = &called["structuredContent"];
+    if called["isError"] == true || result["index"] != "daemon_run_dirs" {
         bail!("the inspector's call failed: {called}");
     }
     println!(
         "the inspector calls daemon(action=list): {} of {} runs",
-        told["showing"], told["max_emanations"]
+        result["showing"], result["max_emanations"]
     );
     let listed = ask(&["--method", "resources/list"])?;
     let resources = listed["resources"].as_array();
@@ -180,7 +178,7 @@ fn inspect(host: &Host, scratch: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes a command of npm's whose home and cache are the scratch folder's.
+/// Returns a command with the scratch folder as its home, so that npm's cache is there, too.
 fn npm(scratch: &Path, program: &str) -> Command {
     let mut command = Command::new(program);
     command
@@ -190,7 +188,7 @@ fn npm(scratch: &Path, program: &str) -> Command {
     command
 }
 
-/// A folder that goes with its owner.
+/// A folder that is removed on drop.
 struct Scratch {
     path: PathBuf,
 }
@@ -235,12 +233,12 @@ fn commit(repository: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Programs as providers: one that is done at once and can be asked again, and one that never is.
-const CONFIG: &str = r#"[provider.teller]
+/// Two providers: a command that ends at once and can be resumed, and one that never ends.
+const CONFIG: &str = r#"[provider.echo]
 kind = "command"
 command = "/bin/sh"
-args = ["-c", 'cat > /dev/null; echo "{\"daemon\":\"session\",\"id\":\"s-1\"}"; echo told']
-resume = ["-c", 'cat > /dev/null; echo "told again in {session}"']
+args = ["-c", 'cat > /dev/null; echo "{\"daemon\":\"session\",\"id\":\"s-1\"}"; echo first']
+resume = ["-c", 'cat > /dev/null; echo "again in {session}"']
 
 [provider.waiter]
 kind = "command"
@@ -248,15 +246,15 @@ command = "/bin/sh"
 args = ["-c", "exec sleep 100000"]
 "#;
 
-/// A host over an empty repository.
-struct Host {
+/// A host with a repository without daemons.
+struct HostProcess {
     child: Child,
     program: PathBuf,
     home: PathBuf,
     repository: PathBuf,
 }
 
-impl Host {
+impl HostProcess {
     fn start(root: &Path, scratch: &Path) -> Result<Self> {
         let (home, repository) = (scratch.join("home"), scratch.join("repository"));
         fs::create_dir_all(&repository)?;
@@ -289,15 +287,15 @@ impl Host {
         let mut ready = String::new();
         BufReader::new(output).read_line(&mut ready)?;
         if ready.is_empty() {
-            bail!("the host ended before it was ready");
+            bail!("the host exited before it was ready");
         }
         Ok(host)
     }
 }
 
-impl Drop for Host {
+impl Drop for HostProcess {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // An error means that it has exited already.
         self.child.kill().unwrap_or_default();
         self.child.wait().map(drop).unwrap_or_default();
     }

@@ -1,4 +1,4 @@
-//! A real host that is killed hundreds of times.
+//! Kills a real host hundreds of times.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::shell;
 
-/// What the scenarios are told: 20 kills, 15 s apart, under runs of 10 s, and 200 under load.
+/// The settings of the scenarios: 20 kills, 15 s apart, during runs of 10 s, and 200 under load.
 pub(crate) const FULL: [(&str, &str); 4] = [
     ("DAEMON_TEST_PACED_KILLS", "20"),
     ("DAEMON_TEST_PACE_MS", "15000"),
@@ -15,7 +15,7 @@ pub(crate) const FULL: [(&str, &str); 4] = [
     ("DAEMON_TEST_STORM_KILLS", "200"),
 ];
 
-/// Runs the scenarios one after the other, and prints what each left behind; fails where anything is left.
+/// Runs the scenarios one after the other, and prints what each left behind. Fails if anything is left.
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     let mut command = shell::cargo(
         root,

@@ -23,11 +23,11 @@ use std::{path::Path, process::ExitCode};
 
 use anyhow::{Context as _, Result};
 
-use crate::cli::Task;
+use crate::cli::TaskCommand;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let task = match Task::parse(&args) {
+    let task = match TaskCommand::parse(&args) {
         Ok(task) => task,
         Err(usage) => {
             eprintln!("xtask: {usage}\n\n{}", cli::HELP);
@@ -40,21 +40,21 @@ fn main() -> ExitCode {
     })
 }
 
-fn run(task: Task) -> Result<ExitCode> {
+fn run(task: TaskCommand) -> Result<ExitCode> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .context("the folder of xtask has no parent")?;
     match task {
-        Task::Help => Ok(cli::print_help()),
-        Task::Tidy(mode) => tidy::run(root, mode),
-        Task::Samples(seed) => tidy::samples(root, seed),
-        Task::Test(tier) => test::run(root, tier),
-        Task::Bench(names) => bench::run(root, &names),
-        Task::Agents(names) => agents::run(root, &names),
-        Task::Docs => docs::run(root),
-        Task::Simulate(args) => simulate::run(root, &args),
-        Task::Inspector => inspector::run(root),
-        Task::Kills => kills::run(root),
-        Task::Ci => ci::run(root),
+        TaskCommand::Help => Ok(cli::print_help()),
+        TaskCommand::Tidy(mode) => tidy::run(root, mode),
+        TaskCommand::Samples(seed) => tidy::samples(root, seed),
+        TaskCommand::Test(tier) => test::run(root, tier),
+        TaskCommand::Bench(names) => bench::run(root, &names),
+        TaskCommand::Agents(names) => agents::run(root, &names),
+        TaskCommand::Docs => docs::run(root),
+        TaskCommand::Simulate(args) => simulate::run(root, &args),
+        TaskCommand::Inspector => inspector::run(root),
+        TaskCommand::Kills => kills::run(root),
+        TaskCommand::Ci => ci::run(root),
     }
 }

@@ -1,4 +1,4 @@
-//! Child processes of the tasks.
+//! Runs child processes.
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::path::Path;
@@ -15,10 +15,10 @@ pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Runs `command` with its output on ours.
+/// Runs `command`, which inherits the output streams.
 ///
 /// # Errors
-/// When it cannot start or does not exit with 0.
+/// The command cannot be started or does not exit with 0.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     eprintln!("$ {}", line(command));
     let status = command
@@ -30,10 +30,10 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs `command` and returns its standard output; its standard error stays on ours.
+/// Runs `command` and returns its standard output; it inherits standard error.
 ///
 /// # Errors
-/// When it cannot start, does not exit with 0 or prints something other than UTF-8.
+/// The command cannot be started, does not exit with 0 or prints something other than UTF-8.
 pub(crate) fn capture(command: &mut Command) -> Result<String> {
     let (status, text) = output(command)?;
     if !status.success() {
@@ -42,10 +42,10 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
     Ok(text)
 }
 
-/// Does the same for a command whose output counts however it exits.
+/// Runs `command` and returns its exit status and standard output.
 ///
 /// # Errors
-/// When it cannot start or prints something other than UTF-8.
+/// The command cannot be started or prints something other than UTF-8.
 pub(crate) fn output(command: &mut Command) -> Result<(ExitStatus, String)> {
     let output = command
         .stderr(Stdio::inherit())
@@ -56,10 +56,10 @@ pub(crate) fn output(command: &mut Command) -> Result<(ExitStatus, String)> {
     Ok((output.status, text))
 }
 
-/// Runs `command`, passing both its streams on line by line, and returns all it printed.
+/// Runs `command`, copies its streams to ours line by line, and returns everything it printed.
 ///
 /// # Errors
-/// When it cannot start or a stream breaks.
+/// The command cannot be started, or a stream fails.
 pub(crate) fn tee(command: &mut Command) -> Result<(ExitStatus, String)> {
     eprintln!("$ {}", line(command));
     let mut child = command

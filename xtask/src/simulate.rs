@@ -1,4 +1,4 @@
-//! Lives seeds of the simulator, optimised.
+//! Runs the simulator in an optimised build.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,14 +7,14 @@ use anyhow::Result;
 
 use crate::shell;
 
-/// The lives and the comparisons of a night.
+/// The simulator's part of the night tier.
 const NIGHT: [&[&str]; 3] = [
     &["--seeds", "10000"],
     &["--replays", "1000"],
     &["--calendar", "1000000"],
 ];
 
-/// Runs the simulator with its own arguments and returns its verdict.
+/// Runs the simulator with its own arguments, and returns its exit code.
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<ExitCode> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     Ok(if is_green(root, &args)? {
@@ -24,7 +24,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<ExitCode> {
     })
 }
 
-/// Runs what belongs to a night, and says whether all of it passed.
+/// Runs the night tier, and returns whether all of it passed.
 pub(crate) fn night(root: &Path) -> Result<bool> {
     let mut is_all_green = true;
     for args in NIGHT {

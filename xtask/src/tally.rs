@@ -1,19 +1,19 @@
-//! Counts read from what the test runners print.
+//! CountedPlaces of tests, read from the output of the test runners.
 
 use std::ops::AddAssign;
 
 /// How many tests passed, failed and were skipped.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tally {
-    /// Ran and passed.
+pub(crate) struct TestCounts {
+    /// Tests that ran and passed.
     pub(crate) passed: u64,
-    /// Ran and failed.
+    /// Tests that ran and failed, or timed out.
     pub(crate) failed: u64,
-    /// Did not run.
+    /// Tests that were ignored, or printed that they could not run.
     pub(crate) skipped: u64,
 }
 
-impl AddAssign for Tally {
+impl AddAssign for TestCounts {
     fn add_assign(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
@@ -21,13 +21,13 @@ impl AddAssign for Tally {
     }
 }
 
-impl Tally {
-    /// Adds up every summary line of `cargo nextest run` and `cargo test` in the text.
+impl TestCounts {
+    /// Adds up every summary line of `cargo nextest run` and `cargo test` in the output.
     pub(crate) fn read(printed: &str) -> Self {
         let mut acc = Self::default();
         for line in printed.lines() {
             let line = without_colour(line);
-            // Nextest repeats what a failed test printed, indented, with a summary of that one test.
+            // Nextest repeats the output of a failed test, indented, including the summary of that one test.
             if let Some(counts) = line.strip_prefix("test result: ") {
                 acc += Self::of_counts(counts.split(['.', ';']));
             } else if line.trim_start().starts_with("Summary [") {
@@ -55,14 +55,14 @@ impl Tally {
         acc
     }
 
-    /// Moves tests that passed only because they could not run to the skipped ones.
+    /// CountedPlaces tests that passed only because they could not run as skipped.
     pub(crate) fn set_aside(&mut self, n_skipped: u64) {
         let n_skipped = n_skipped.min(self.passed);
         self.passed -= n_skipped;
         self.skipped += n_skipped;
     }
 
-    /// Returns the closing line.
+    /// Returns the last line of the output.
     pub(crate) fn line(self) -> String {
         format!(
             "{} passed, {} failed, {} skipped",
@@ -71,7 +71,7 @@ impl Tally {
     }
 }
 
-/// Drops terminal escape sequences, which a runner prints when it is told to.
+/// Removes terminal escape sequences, which a runner prints if `CARGO_TERM_COLOR` is `always`.
 fn without_colour(line: &str) -> String {
     let mut acc = String::with_capacity(line.len());
     let mut chars = line.chars();
@@ -85,7 +85,7 @@ fn without_colour(line: &str) -> String {
     acc
 }
 
-/// Drops details such as `(2 slow, 1 flaky)`, which are counted already.
+/// Removes details such as `(2 slow, 1 flaky)`: those tests are counted as passed.
 fn without_parentheses(text: &str) -> String {
     let mut acc = String::with_capacity(text.len());
     let mut depth = 0_usize;
@@ -100,19 +100,19 @@ fn without_parentheses(text: &str) -> String {
     acc
 }
 
-/// One test that found it cannot run here, and why.
+/// A test that could not run on this machine.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Skip {
-    /// The test's name.
+    /// The full name of the test.
     pub(crate) test: String,
-    /// What is missing.
+    /// The missing program or capability, as the test printed it.
     pub(crate) reason: String,
 }
 
-/// What a test prints when the machine lacks what it needs, followed by the reason.
+/// Printed by a test that cannot run on this machine, followed by the reason.
 const SKIPPED: &str = "skipped: ";
 
-/// Finds tests that printed `skipped: REASON` in the report that nextest writes.
+/// Finds tests that printed `skipped: REASON` in the JUnit report of nextest.
 pub(crate) fn skips_of_report(xml: &str) -> Vec<Skip> {
     let mut test = "";
     let mut acc: Vec<Skip> = Vec::new();
@@ -160,8 +160,8 @@ fn push_skip(acc: &mut Vec<Skip>, test: &str, line: &str) {
 mod tests {
     use super::*;
 
-    fn tally(passed: u64, failed: u64, skipped: u64) -> Tally {
-        Tally {
+    fn tally(passed: u64, failed: u64, skipped: u64) -> TestCounts {
+        TestCounts {
             passed,
             failed,
             skipped,
@@ -173,29 +173,29 @@ mod tests {
         let printed = "running 3 tests\ntest result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 4 filtered out; \
                        finished in 0.00s\n\ntest result: FAILED. 1 passed; 3 failed; 0 ignored; 0 measured; \
                        0 filtered out; finished in 0.01s\n";
-        assert_eq!(Tally::read(printed), tally(3, 3, 1));
+        assert_eq!(TestCounts::read(printed), tally(3, 3, 1));
     }
 
     #[test]
     fn the_summary_of_nextest_counts_every_way_to_fail_once() {
         let printed = "     Summary [   1.204s] 14 tests run: 9 passed (2 slow, 1 flaky), 3 failed, 1 timed out, \
                        1 exec failed, 6 skipped\n";
-        assert_eq!(Tally::read(printed), tally(9, 5, 6));
+        assert_eq!(TestCounts::read(printed), tally(9, 5, 6));
         let cancelled = "\u{1b}[32m     Summary\u{1b}[0m [   0.1s] 3/14 tests run: 2 passed, 1 failed, 0 skipped";
-        assert_eq!(Tally::read(cancelled), tally(2, 1, 0));
+        assert_eq!(TestCounts::read(cancelled), tally(2, 1, 0));
     }
 
     #[test]
     fn the_summary_inside_a_failed_tests_output_is_not_counted_again() {
         let printed = "        FAIL [ 0.1s] a::it b\n  stdout ---\n    test result: FAILED. 0 passed; 1 failed; 0 ignored\n\
                        \x20    Summary [ 0.1s] 2 tests run: 1 passed, 1 failed, 0 skipped\n";
-        assert_eq!(Tally::read(printed), tally(1, 1, 0));
+        assert_eq!(TestCounts::read(printed), tally(1, 1, 0));
     }
 
     #[test]
     fn text_that_looks_like_a_count_but_is_no_summary_is_not_counted() {
         assert_eq!(
-            Tally::read("5 passed, 0 failed, 0 skipped\n12 tests run: 12 passed"),
+            TestCounts::read("5 passed, 0 failed, 0 skipped\n12 tests run: 12 passed"),
             tally(0, 0, 0)
         );
     }

@@ -1,4 +1,4 @@
-//! Runs every test of the workspace and counts what happened.
+//! Runs every test of the workspace and counts the results.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,17 +6,17 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 use crate::cli::Tier;
-use crate::tally::{self, Skip, Tally};
+use crate::tally::{self, Skip, TestCounts};
 use crate::{examples, kills, shell, simulate};
 
-/// Crates whose tests make real repositories.
+/// Crates whose tests create real repositories.
 const NEED_GIT: [&str; 4] = ["daemon-repo", "daemon-surface", "daemon-host", "daemon-run"];
 const NEXTEST_REPORT: &str = "target/nextest/default/junit.xml";
 
 /// Runs the tests, the documentation examples and the example programs, and prints the counts last.
 pub(crate) fn run(root: &Path, tier: Tier) -> Result<ExitCode> {
     require_compiler()?;
-    let mut tally = Tally::default();
+    let mut tally = TestCounts::default();
     let excluded = if obtain("git", "--version", &["git"]) {
         &[][..]
     } else {
@@ -28,7 +28,7 @@ pub(crate) fn run(root: &Path, tier: Tier) -> Result<ExitCode> {
         println!("skipped: {n_tests} tests of {package}: no `git`");
         tally.skipped += n_tests;
     }
-    // Without a browser, the tests that open pages say that they were skipped.
+    // Without a browser, the tests of pages print that they were skipped.
     for program in ["chromium", "chromedriver"] {
         obtain(program, "--version", &["chromium", "chromium-driver"]);
     }
@@ -52,10 +52,10 @@ fn require_compiler() -> Result<()> {
     if obtain("cc", "--version", &["gcc", "libc6-dev"]) {
         return Ok(());
     }
-    bail!("no C compiler `cc`: SQLite and the linker need one, and without it nothing builds")
+    bail!("no C compiler `cc`: it compiles SQLite and links every program")
 }
 
-/// Reports whether a program is there, installing it first where that is possible.
+/// Reports whether a program is installed; installs it first if `apt-get` exists.
 fn obtain(program: &str, argument: &str, packages: &[&str]) -> bool {
     if shell::is_present(program, argument) {
         return true;
@@ -87,7 +87,7 @@ fn obtain(program: &str, argument: &str, packages: &[&str]) -> bool {
     }
 }
 
-fn unit(root: &Path, tier: Tier, excluded: &[&str], tally: &mut Tally) -> Result<bool> {
+fn unit(root: &Path, tier: Tier, excluded: &[&str], tally: &mut TestCounts) -> Result<bool> {
     let has_nextest = shell::is_present("cargo-nextest", "--version");
     let mut args: Vec<&str> = if has_nextest {
         vec!["nextest", "run"]
@@ -120,7 +120,7 @@ fn unit(root: &Path, tier: Tier, excluded: &[&str], tally: &mut Tally) -> Result
         command.env("PROPTEST_CASES", n_cases.to_string());
     }
     let (status, printed) = shell::tee(&mut command)?;
-    let mut counts = Tally::read(&printed);
+    let mut counts = TestCounts::read(&printed);
     let skips = if has_nextest {
         report(root)?
     } else {
@@ -136,11 +136,11 @@ fn unit(root: &Path, tier: Tier, excluded: &[&str], tally: &mut Tally) -> Result
     Ok(status.success())
 }
 
-fn documentation(root: &Path, excluded: &[&str], tally: &mut Tally) -> Result<bool> {
+fn documentation(root: &Path, excluded: &[&str], tally: &mut TestCounts) -> Result<bool> {
     let mut args = vec!["test", "--doc", "--workspace", "--locked", "--no-fail-fast"];
     args.extend(excluded.iter().flat_map(|package| ["--exclude", package]));
     let (status, printed) = shell::tee(&mut shell::cargo(root, &args))?;
-    let mut counts = Tally::read(&printed);
+    let mut counts = TestCounts::read(&printed);
     if !status.success() && counts.failed == 0 {
         counts.failed = 1;
     }
@@ -167,7 +167,7 @@ fn announce(skips: &[Skip]) {
     }
 }
 
-/// Counts the test functions below a folder by their attributes.
+/// CountedPlaces the test functions below a folder by their attributes.
 fn count_tests(folder: &Path) -> Result<u64> {
     let mut acc = 0;
     if !folder.is_dir() {

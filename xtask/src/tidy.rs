@@ -23,11 +23,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 
-use ceilings::{Ceilings, Counts, Measure};
+use ceilings::{Ceilings, CountedPlaces, Measure};
 use layers::Package;
-use rates::Rates;
-use survey::Survey;
-use tree::{Problem, Tree};
+use rates::ProseRates;
+use survey::RustFiles;
+use tree::{RepositoryFiles, TidyFinding};
 use words::Prose;
 
 /// What tidy does in addition to its checks.
@@ -45,9 +45,9 @@ pub(crate) enum Mode {
 
 /// Runs every check, prints all findings at once and fails when one of them is an error.
 pub(crate) fn run(root: &Path, mode: Mode) -> Result<ExitCode> {
-    let tree = Tree::read(root)?;
+    let tree = RepositoryFiles::read(root)?;
     let packages = layers::packages(root)?;
-    let survey = Survey::read(&tree, &packages);
+    let survey = RustFiles::read(&tree, &packages);
     let prose = words::read(&words::Table::read(&tree)?, &tree, &survey, &packages);
     let counts = counts(&survey, &prose);
     let ceilings = Ceilings::read(&tree)?;
@@ -85,13 +85,16 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Result<ExitCode> {
 
 /// Prints comments drawn at random.
 pub(crate) fn samples(root: &Path, seed: u64) -> Result<ExitCode> {
-    let tree = Tree::read(root)?;
+    let tree = RepositoryFiles::read(root)?;
     let packages = layers::packages(root)?;
-    print!("{}", samples::draw(&Survey::read(&tree, &packages), seed));
+    print!(
+        "{}",
+        samples::draw(&RustFiles::read(&tree, &packages), seed)
+    );
     Ok(ExitCode::SUCCESS)
 }
 
-fn of_files(tree: &Tree) -> Vec<Problem> {
+fn of_files(tree: &RepositoryFiles) -> Vec<TidyFinding> {
     [sizes::lengths, sizes::mains, sizes::names]
         .into_iter()
         .chain([pages::crate_pages, pages::roots])
@@ -105,7 +108,11 @@ fn of_files(tree: &Tree) -> Vec<Problem> {
         .collect()
 }
 
-fn of_crates(tree: &Tree, packages: &[Package], survey: &Survey<'_>) -> Result<Vec<Problem>> {
+fn of_crates(
+    tree: &RepositoryFiles,
+    packages: &[Package],
+    survey: &RustFiles<'_>,
+) -> Result<Vec<TidyFinding>> {
     let mut acc = layers::check(packages);
     acc.extend(layers::sizes(packages, &survey.code_lines()));
     acc.extend(references::check(tree, survey, packages));
@@ -114,9 +121,9 @@ fn of_crates(tree: &Tree, packages: &[Package], survey: &Survey<'_>) -> Result<V
     Ok(acc)
 }
 
-/// Counts what has ceilings.
-fn counts<'a>(survey: &Survey<'a>, prose: &BTreeMap<&'a str, Prose>) -> Counts<'a> {
-    let mut acc = Counts::new();
+/// CountedPlaces what has ceilings.
+fn counts<'a>(survey: &RustFiles<'a>, prose: &BTreeMap<&'a str, Prose>) -> CountedPlaces<'a> {
+    let mut acc = CountedPlaces::new();
     for (unit, prose) in prose {
         acc.insert((Measure::Words, *unit), prose.hits.clone());
     }
@@ -127,8 +134,8 @@ fn counts<'a>(survey: &Survey<'a>, prose: &BTreeMap<&'a str, Prose>) -> Counts<'
     acc
 }
 
-fn print_rates(rates: &BTreeMap<&str, Rates>, mode: Mode) {
-    let mut all = Rates::default();
+fn print_rates(rates: &BTreeMap<&str, ProseRates>, mode: Mode) {
+    let mut all = ProseRates::default();
     for (unit, rates) in rates {
         all += *rates;
         if mode == Mode::Rates {

@@ -1,4 +1,4 @@
-//! The agents: where they come from, and how they are pointed at the model API.
+//! The agents: their packages, and how they are configured to use the model API on loopback.
 
 use std::path::Path;
 
@@ -8,37 +8,37 @@ use serde_json::{Value, json};
 
 /// An agent that is driven.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Agent {
-    /// Its name, which is that of its program.
+pub(crate) struct DrivenAgent {
+    /// The name of the agent and of its program.
     pub(crate) name: &'static str,
-    /// Its package.
+    /// The package in the npm registry.
     pub(crate) package: &'static str,
-    /// The version that is installed.
+    /// The version to install.
     pub(crate) version: String,
-    /// The script of the package that puts its program in place, where it has one.
+    /// The install script of the package, if it has one. Scripts are not run by npm but by name, one per package.
     pub(crate) installer: Option<&'static str>,
-    /// The flag that switches its own checks off.
+    /// The flag that switches the agent's own permission checks off.
     pub(crate) bypass: &'static str,
 }
 
-/// Returns every agent, in the version that everything was tried with.
-fn all() -> [Agent; 3] {
+/// Returns every agent, in the version that `daemon-provider-cli` was written for.
+fn all() -> [DrivenAgent; 3] {
     [
-        Agent {
+        DrivenAgent {
             name: "claude",
             package: "@anthropic-ai/claude-code",
             version: "2.1.197".to_owned(),
             installer: Some("install.cjs"),
             bypass: "--dangerously-skip-permissions",
         },
-        Agent {
+        DrivenAgent {
             name: "codex",
             package: "@openai/codex",
             version: "0.169.0".to_owned(),
             installer: None,
             bypass: "--dangerously-bypass-approvals-and-sandbox",
         },
-        Agent {
+        DrivenAgent {
             name: "opencode",
             package: "opencode-ai",
             version: "1.18.33".to_owned(),
@@ -48,11 +48,11 @@ fn all() -> [Agent; 3] {
     ]
 }
 
-/// Returns the agents of these names, `NAME` or `NAME@VERSION`; all of them for no name.
+/// Returns the agents of these names, `NAME` or `NAME@VERSION`; all agents if there are no names.
 ///
 /// # Errors
 /// No agent has one of the names.
-pub(crate) fn choose(names: &[String]) -> Result<Vec<Agent>> {
+pub(crate) fn choose(names: &[String]) -> Result<Vec<DrivenAgent>> {
     if names.is_empty() {
         return Ok(all().into());
     }
@@ -63,7 +63,7 @@ pub(crate) fn choose(names: &[String]) -> Result<Vec<Agent>> {
         };
         let found = all().into_iter().find(|agent| agent.name == name);
         let Some(mut agent) = found else {
-            bail!("no agent is named `{name}`; there are claude, codex and opencode");
+            bail!("no agent is named `{name}`; the agents are claude, codex and opencode");
         };
         if let Some(version) = version {
             version.clone_into(&mut agent.version);
@@ -73,15 +73,15 @@ pub(crate) fn choose(names: &[String]) -> Result<Vec<Agent>> {
     names.iter().map(choose).collect()
 }
 
-impl Agent {
-    /// Returns the variables that `daemon-run` is given for it.
+impl DrivenAgent {
+    /// Returns the environment variables with which `daemon-run` starts the agent.
     pub(crate) fn environment(&self, api: &ModelApi) -> Vec<(&'static str, String)> {
         match self.name {
             "claude" => vec![
                 ("ANTHROPIC_BASE_URL", format!("http://{}", api.address())),
                 ("ANTHROPIC_API_KEY", "sk-ant-loopback".to_owned()),
                 ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
-                // Whoever runs this as root is taken to do so in a container: it refuses to run without its checks otherwise.
+                // Claude refuses to run as root without its checks unless this variable says that it is in a container.
                 ("IS_SANDBOX", "1".to_owned()),
             ],
             "codex" => vec![("LOOPBACK_KEY", "loopback".to_owned())],
@@ -89,7 +89,7 @@ impl Agent {
         }
     }
 
-    /// Writes the provider's section of the configuration, and that of the same provider without its checks.
+    /// Returns the sections of the configuration: the provider, and the same provider without its checks.
     pub(crate) fn sections(
         &self,
         programs: &Path,
@@ -141,16 +141,16 @@ mod tests {
     fn an_agent_is_chosen_by_its_name_and_its_version() {
         let names =
             |names: &[&str]| -> Vec<String> { names.iter().map(|&name| name.to_owned()).collect() };
-        let chosen = choose(&names(&["codex@0.170.1", "claude"])).expect("they are there");
+        let chosen = choose(&names(&["codex@0.170.1", "claude"])).expect("both exist");
         let shown: Vec<(&str, &str)> = chosen
             .iter()
             .map(|agent| (agent.name, agent.version.as_str()))
             .collect();
         assert_eq!(shown, [("codex", "0.170.1"), ("claude", "2.1.197")]);
-        let error = choose(&names(&["copilot"])).expect_err("it is no agent");
+        let error = choose(&names(&["copilot"])).expect_err("copilot is not an agent");
         assert_eq!(
             error.to_string(),
-            "no agent is named `copilot`; there are claude, codex and opencode"
+            "no agent is named `copilot`; the agents are claude, codex and opencode"
         );
     }
 }

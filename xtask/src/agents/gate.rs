@@ -1,4 +1,4 @@
-//! A proxy that lets nobody out, and remembers who wanted to go where.
+//! A proxy that refuses every request, and records the targets.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -9,13 +9,13 @@ use std::thread;
 use anyhow::{Context as _, Result};
 
 /// A proxy on a port of loopback that refuses every request.
-pub(crate) struct Gate {
+pub(crate) struct RefusingProxy {
     address: SocketAddr,
     asked: Arc<Mutex<BTreeSet<String>>>,
 }
 
-impl Gate {
-    /// Opens the port; it stays open until this process ends.
+impl RefusingProxy {
+    /// Binds the port; it stays open until this process ends.
     pub(crate) fn open() -> Result<Self> {
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port of loopback")?;
@@ -26,7 +26,7 @@ impl Gate {
         let asked = Arc::clone(&gate.asked);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // Who leaves before it was refused has not been let out either.
+                // A client that disconnects before the reply has not connected to its target either.
                 if let Ok(Some(target)) = refuse(stream) {
                     asked.lock().expect("no holder panics").insert(target);
                 }
@@ -35,7 +35,7 @@ impl Gate {
         Ok(gate)
     }
 
-    /// Returns the variables that lead everything but loopback to this proxy.
+    /// Returns the variables that send all traffic except to loopback to this proxy. Programs read either case.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         let proxy = format!("http://{}", self.address);
         let loopback = "127.0.0.1,localhost";
@@ -49,14 +49,14 @@ impl Gate {
         ]
     }
 
-    /// Returns where somebody wanted to go, each place once.
+    /// Returns the targets of the refused requests, each once.
     pub(crate) fn asked(&self) -> Vec<String> {
         let asked = self.asked.lock().expect("no holder panics");
         asked.iter().cloned().collect()
     }
 }
 
-/// Answers one request, and returns what it was for.
+/// Refuses one request, and returns its target.
 fn refuse(mut stream: TcpStream) -> std::io::Result<Option<String>> {
     let mut line = String::new();
     BufReader::new(stream.try_clone()?).read_line(&mut line)?;

@@ -1,4 +1,4 @@
-//! Installing the agents from npm.
+//! Installs the agents from npm.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use super::agent::Agent;
+use super::agent::DrivenAgent;
 use crate::shell;
 
-/// Installs the agents into a folder unless their versions are there, and returns the folder of their programs.
-pub(crate) fn install(folder: &Path, agents: &[Agent]) -> Result<PathBuf> {
+/// Installs the agents into a folder unless it has their versions, and returns the folder of their programs.
+pub(crate) fn install(folder: &Path, agents: &[DrivenAgent]) -> Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let modules = folder.join("node_modules");
     for agent in agents {
@@ -22,17 +22,17 @@ pub(crate) fn install(folder: &Path, agents: &[Agent]) -> Result<PathBuf> {
             continue;
         }
         require_npm()?;
-        println!("{what}: fetching it from npm, some hundred megabytes");
+        println!("{what}: downloading from npm, several hundred megabytes");
         let began = Instant::now();
         fetch(folder, agent)?;
         let package = modules.join(agent.package);
-        // Not every version has the script.
+        // Older versions of a package have no such script.
         let installer = agent
             .installer
             .filter(|script| package.join(script).exists());
         if let Some(script) = installer {
             shell::run(Command::new("node").arg(script).current_dir(&package))
-                .with_context(|| format!("{what} could not put its program in place"))?;
+                .with_context(|| format!("the install script of {what} failed"))?;
         }
         println!("{what}: installed in {} s", began.elapsed().as_secs());
     }
@@ -44,12 +44,12 @@ fn require_npm() -> Result<()> {
         return Ok(());
     }
     bail!(
-        "the agents come from npm, and there is no `npm` here: install Node.js 20 or newer, then try again"
+        "`npm` is missing, and the agents are npm packages: install Node.js 20 or newer, then try again"
     )
 }
 
-/// Lets npm fetch a package, and keep the others that are there.
-fn fetch(folder: &Path, agent: &Agent) -> Result<()> {
+/// Installs one package with npm, and keeps those that are installed.
+fn fetch(folder: &Path, agent: &DrivenAgent) -> Result<()> {
     let mut npm = Command::new("npm");
     npm.args([
         "install",
@@ -65,14 +65,14 @@ fn fetch(folder: &Path, agent: &Agent) -> Result<()> {
         .current_dir(folder);
     shell::run(&mut npm).with_context(|| {
         format!(
-            "{} {} could not be fetched: see what npm says above; `npm ping` tells whether its registry can be reached",
+            "{} {} could not be downloaded: see the output of npm above; `npm ping` checks whether the registry can be reached",
             agent.package, agent.version
         )
     })
 }
 
-/// Returns the version of an agent that is there.
-fn installed(modules: &Path, agent: &Agent) -> Option<String> {
+/// Returns the installed version of an agent.
+fn installed(modules: &Path, agent: &DrivenAgent) -> Option<String> {
     let text = fs::read_to_string(modules.join(agent.package).join("package.json")).ok()?;
     let package: Value = serde_json::from_str(&text).ok()?;
     package["version"].as_str().map(str::to_owned)

@@ -1,30 +1,30 @@
-//! What the model says, by the words of its task.
+//! The script of the model: its replies, selected by key words in the task.
 
 use daemon_fakes::{Message, Received, Reply};
 use serde_json::{Value, json};
 
-/// The word of a task that is never answered.
+/// In a task to which the model never replies.
 pub(crate) const HOLD: &str = "HOLD-STILL";
-/// The word of a message that is answered without a tool.
+/// In a message to which the model replies without a tool.
 pub(crate) const AGAIN: &str = "SAY-IT-AGAIN";
-/// The word of a task for the host's own tools.
+/// In a task that uses the host's own tools.
 pub(crate) const KEEP: &str = "KEEP-COUNT";
-/// The word of a task for the tool of a server that its caller brings.
+/// In a task that uses the tool of an MCP server given with the task.
 pub(crate) const RING: &str = "RING-THE-BELL";
-/// The word of a task that leaves its directory.
+/// In a task that writes outside of its directory.
 pub(crate) const REACH: &str = "REACH-OUTSIDE";
-/// What the model says when its tools have worked.
+/// The final text after the tools succeeded.
 pub(crate) const NOTED: &str = "Noted in NOTE.md.";
-/// What the model says to a follow-up.
+/// The reply to a follow-up.
 pub(crate) const SAID_AGAIN: &str = "As I said: noted.";
-/// What the model proposes as the message of its commit.
+/// The commit message that the model proposes.
 pub(crate) const MESSAGE: &str = "count what was seen";
 
-/// Decides what the model answers.
+/// Returns the reply of the model to one request.
 pub(crate) fn reply(received: &Received) -> Reply {
     let tools = received.tools();
     if tools.is_empty() {
-        // A title, or another question beside the work.
+        // Agents request titles and summaries without tools, in addition to the work.
         return Reply::text("A note");
     }
     let body = received.body.to_string();
@@ -59,18 +59,18 @@ pub(crate) fn reply(received: &Received) -> Reply {
     }
 }
 
-/// One use of a tool.
+/// One tool call.
 enum Use {
-    /// Of a tool that writes a file.
+    /// Writes a file, with a tool for files or else with a command.
     Note,
-    /// Of a tool that runs a command, whether it is offered or not.
+    /// Runs a command, also if the agent does not offer such a tool: it must refuse the call then.
     Shell(&'static str),
-    /// Of a tool of a server.
+    /// Calls a tool of an MCP server.
     Of(&'static str, Value),
 }
 
 impl Use {
-    /// Uses the tool by the name that the agent gives it.
+    /// Returns the call, by the name under which the agent offers the tool.
     fn with(&self, tools: &[String]) -> Reply {
         let is_offered = |name: &str| tools.iter().any(|tool| tool == name);
         match self {

@@ -1,4 +1,4 @@
-//! What each agent goes through.
+//! The steps through which each agent is driven.
 
 use std::fs;
 use std::path::Path;
@@ -7,14 +7,14 @@ use anyhow::{Context as _, Result, ensure};
 use daemon_fakes::ModelApi;
 use serde_json::{Value, json};
 
-use super::agent::{Agent, UNCHECKED};
-use super::gate::Gate;
+use super::agent::{DrivenAgent, UNCHECKED};
+use super::gate::RefusingProxy;
 use super::play::{self, AGAIN, HOLD, NOTED, SAID_AGAIN};
-use super::world::{World, eventually, processes_of};
+use super::world::{AgentSetup, eventually, processes_of};
 use super::{Row, tools};
 
-/// Drives one agent through every step; a step that needs one that failed is not tried.
-pub(crate) fn drive(agent: &Agent, binary: &Path, programs: &Path) -> Vec<Row> {
+/// Drives one agent through the steps. A step is skipped if a step that it needs has failed.
+pub(crate) fn drive(agent: &DrivenAgent, binary: &Path, programs: &Path) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut note = |step, outcome: Result<String>| {
         let row = Row {
@@ -36,40 +36,44 @@ pub(crate) fn drive(agent: &Agent, binary: &Path, programs: &Path) -> Vec<Row> {
     let examined = doctor(agent, &world);
     let is_fit = examined.is_ok();
     note("doctor", examined);
-    // Every run of one that is not fit would fail for the reason that is told.
+    // If `doctor` fails, every run would fail for the same reason.
     if is_fit {
         note("activation", activation(agent, &world));
         note("sandbox", sandboxed(&world));
         match world.serve() {
             Err(error) => note("host", Err(error)),
-            Ok(_host) => beside_host(agent, &world, &api, &mut note),
+            Ok(_host) => with_host(agent, &world, &api, &mut note),
         }
     }
     for place in gate.asked() {
         println!(
-            "{:<9} wanted to reach {place}, and was not let out",
+            "{:<9} tried to connect to {place}, which was refused",
             agent.name
         );
     }
     rows
 }
 
-/// Makes what stands around an agent.
-fn surround(agent: &Agent, binary: &Path, programs: &Path) -> Result<(World, ModelApi, Gate)> {
+/// Creates the surroundings of an agent: repository, home, model API and proxy.
+fn surround(
+    agent: &DrivenAgent,
+    binary: &Path,
+    programs: &Path,
+) -> Result<(AgentSetup, ModelApi, RefusingProxy)> {
     let api = ModelApi::scripted(play::reply).context("no port of loopback")?;
-    let gate = Gate::open()?;
+    let gate = RefusingProxy::open()?;
     let mut environment = agent.environment(&api);
     environment.extend(gate.environment());
     let sections = agent.sections(programs, &environment, &api);
     let root = programs.join("../../world").join(agent.name);
-    let world = World::new(agent, binary, &root, environment, &sections)?;
+    let world = AgentSetup::new(agent, binary, &root, environment, &sections)?;
     Ok((world, api, gate))
 }
 
-/// Goes through the steps that need a live host.
-fn beside_host(
-    agent: &Agent,
-    world: &World,
+/// Drives the steps that need a running host.
+fn with_host(
+    agent: &DrivenAgent,
+    world: &AgentSetup,
     api: &ModelApi,
     note: &mut dyn FnMut(&'static str, Result<String>),
 ) {
@@ -86,8 +90,8 @@ fn beside_host(
     note("cancel", cancel(world, api));
 }
 
-/// The agent is of its version, knows every flag that it is given, and the switch that takes its checks away is told.
-fn doctor(agent: &Agent, world: &World) -> Result<String> {
+/// `doctor` reports the version of the agent and that it supports every flag, and warns of the provider without checks.
+fn doctor(agent: &DrivenAgent, world: &AgentSetup) -> Result<String> {
     let report = world.json(&["doctor"])?;
     let checks = report["checks"].as_array().context("no checks")?;
     let of = |provider: &str| {
@@ -100,7 +104,7 @@ fn doctor(agent: &Agent, world: &World) -> Result<String> {
     let (status, detail) = of(agent.name)?;
     ensure!(status == "ok", "{detail}");
     ensure!(detail.contains(&agent.version), "{detail}");
-    ensure!(detail.contains("knows every flag it is given"), "{detail}");
+    ensure!(detail.contains("supports every flag"), "{detail}");
     let (status, unchecked) = of(UNCHECKED)?;
     ensure!(status == "warn", "{unchecked}");
     ensure!(unchecked.contains("switched off"), "{unchecked}");
@@ -108,8 +112,8 @@ fn doctor(agent: &Agent, world: &World) -> Result<String> {
     Ok(after_path.to_owned())
 }
 
-/// A whole activation: it starts, uses a tool, tells its result, and its change becomes a branch.
-fn activation(agent: &Agent, world: &World) -> Result<String> {
+/// A whole activation: it starts, calls a tool, reports its result, and its change becomes a branch.
+fn activation(agent: &DrivenAgent, world: &AgentSetup) -> Result<String> {
     let repo = world.path("repo").display().to_string();
     let fired = world.json(&["fire", "noter", "--repo", &repo])?;
     let run = &fired["runs"][0];
@@ -124,17 +128,17 @@ fn activation(agent: &Agent, world: &World) -> Result<String> {
     ensure!(tokens["input"].as_u64() > Some(0), "{tokens}");
     let branch = world.branch("noter")?;
     let note = world.git(&["show", &format!("{branch}:NOTE.md")])?;
-    ensure!(note == "note\n", "NOTE.md holds {note:?}");
+    ensure!(note == "note\n", "NOTE.md contains {note:?}");
     Ok(format!(
         "1 tool, session {session}, {} tokens read, 1 branch",
         tokens["input"]
     ))
 }
 
-/// The agent starts, speaks to its model and ends inside every level of the sandbox that this machine reaches.
+/// The agent starts, calls its model and ends at every sandbox level that this machine supports.
 ///
-/// Whether its tools work there is not asked: codex brings a sandbox of its own, which cannot be set up inside ours.
-fn sandboxed(world: &World) -> Result<String> {
+/// Whether its tools work there is not checked: codex has a sandbox of its own, which cannot be set up inside ours.
+fn sandboxed(world: &AgentSetup) -> Result<String> {
     let report = world.json(&["doctor"])?;
     let checks = report["checks"].as_array().context("no checks")?;
     let found = checks.iter().find(|check| check["name"] == "sandbox");
@@ -149,12 +153,12 @@ fn sandboxed(world: &World) -> Result<String> {
         fs::write(&config, policy)?;
         confined(world, level)
     });
-    // The steps that follow run without it, whether it worked or not.
+    // Restore the configuration on failure, too: the next steps run without this policy.
     fs::write(&config, open)?;
     each.map(|()| format!("starts and ends up to level {highest}"))
 }
 
-fn confined(world: &World, level: u32) -> Result<()> {
+fn confined(world: &AgentSetup, level: u32) -> Result<()> {
     let repo = world.path("repo").display().to_string();
     let fired = world.json(&["fire", "noter", "--repo", &repo])?;
     let run = &fired["runs"][0];
@@ -165,7 +169,7 @@ fn confined(world: &World, level: u32) -> Result<()> {
 }
 
 /// Dispatches one run, and returns its id.
-pub(super) fn emanate(world: &World, backend: Option<&str>, task: Value) -> Result<String> {
+pub(super) fn emanate(world: &AgentSetup, backend: Option<&str>, task: Value) -> Result<String> {
     let call_file = world.path("call.json");
     let mut call = json!({"action": "emanate", "tasks": [task]});
     if let Some(backend) = backend {
@@ -178,20 +182,20 @@ pub(super) fn emanate(world: &World, backend: Option<&str>, task: Value) -> Resu
     Ok(run.with_context(|| answer.to_string())?.to_owned())
 }
 
-fn check(world: &World, run: &str) -> Result<Value> {
+fn check(world: &AgentSetup, run: &str) -> Result<Value> {
     world.json(&["emanate", "check", run])
 }
 
-/// Waits until a run has ended, and returns what is told of it.
-pub(super) fn ended(world: &World, run: &str) -> Result<Value> {
+/// Waits until a run has ended, and returns its entry.
+pub(super) fn ended(world: &AgentSetup, run: &str) -> Result<Value> {
     eventually("the run has ended", || {
         let entry = check(world, run)?;
         Ok((entry["status"] != "running").then_some(entry))
     })
 }
 
-/// An emanation comes to its end.
-fn emanation(world: &World) -> Result<String> {
+/// An emanation ends with its result.
+fn emanation(world: &AgentSetup) -> Result<String> {
     let run = emanate(world, None, json!({"task": "Write a note."}))?;
     let ended = ended(world, &run)?;
     ensure!(ended["status"] == "done", "{ended}");
@@ -200,7 +204,7 @@ fn emanation(world: &World) -> Result<String> {
 }
 
 /// A follow-up resumes its session.
-fn resume(world: &World, run: &str) -> Result<String> {
+fn resume(world: &AgentSetup, run: &str) -> Result<String> {
     let sent = world.json(&["emanate", "ask", run, AGAIN])?;
     ensure!(sent["status"] == "sent", "{sent}");
     let followup = eventually("the follow-up has ended", || {
@@ -212,12 +216,12 @@ fn resume(world: &World, run: &str) -> Result<String> {
     ensure!(followup["state"] == "done", "{followup}");
     let path = followup["result_path"].as_str().context("no result")?;
     let said = fs::read_to_string(path)?;
-    ensure!(said.trim() == SAID_AGAIN, "it said {said:?}");
-    Ok(format!("follow-up 1 answered: {}", said.trim()))
+    ensure!(said.trim() == SAID_AGAIN, "the follow-up returned {said:?}");
+    Ok(format!("result of follow-up 1: {}", said.trim()))
 }
 
-/// A run that waits for its model is reclaimed, and nothing of it is left.
-fn cancel(world: &World, api: &ModelApi) -> Result<String> {
+/// A run that waits for its model is reclaimed, and no process of it is left.
+fn cancel(world: &AgentSetup, api: &ModelApi) -> Result<String> {
     let run = emanate(world, None, json!({"task": format!("{HOLD} and wait.")}))?;
     eventually("the model was asked", || {
         let asked = api.received().iter().any(|received| {
@@ -228,7 +232,7 @@ fn cancel(world: &World, api: &ModelApi) -> Result<String> {
         Ok(asked.then_some(()))
     })?;
     let n_before = processes_of(&run).len();
-    ensure!(n_before > 0, "no process of {run} is there to be ended");
+    ensure!(n_before > 0, "{run} has no process");
     let reclaimed = world.json(&["emanate", "reclaim", &run])?;
     ensure!(reclaimed["cancelled"] == 1, "{reclaimed}");
     let entry = check(world, &run)?;

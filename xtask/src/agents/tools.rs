@@ -6,22 +6,22 @@ use anyhow::{Context as _, Result, ensure};
 use daemon_fakes::ModelApi;
 use serde_json::{Value, json};
 
-use super::agent::{Agent, UNCHECKED};
+use super::agent::{DrivenAgent, UNCHECKED};
 use super::play::{MESSAGE, NOTED, REACH, RING};
 use super::steps::{emanate, ended};
-use super::world::World;
+use super::world::AgentSetup;
 
-/// The secret of the server that a caller brings.
+/// The secret of the MCP server given with a task.
 const SECRET: &str = "canary-of-the-desk-7f3a";
-/// Its parts of whole groups in base64, at each of the three offsets.
+/// The parts of the secret that are whole base64 groups, at each of the three offsets.
 const SECRET_BASE64: [&str; 3] = [
     "Y2FuYXJ5LW9mLXRoZS1kZXNrLTdm",
     "YW5hcnktb2YtdGhlLWRlc2stN2Yz",
     "bmFyeS1vZi10aGUtZGVzay03ZjNh",
 ];
 
-/// An activation sets state and proposes through the host's own server, and both are kept.
-pub(super) fn of_host(world: &World) -> Result<String> {
+/// An activation sets state and proposes outputs through the host's own server; both are stored.
+pub(super) fn of_host(world: &AgentSetup) -> Result<String> {
     let fired = world.json(&["fire", "keeper"])?;
     let run = &fired["runs"][0];
     ensure!(fired["activation"]["state"] == "succeeded", "{fired}");
@@ -41,7 +41,10 @@ pub(super) fn of_host(world: &World) -> Result<String> {
 
     let branch = world.branch("keeper")?;
     let message = world.git(&["log", "-1", "--format=%s", &branch])?;
-    ensure!(message.trim() == MESSAGE, "the commit says {message:?}");
+    ensure!(
+        message.trim() == MESSAGE,
+        "the commit message is {message:?}"
+    );
     let listed = world.json(&["outputs", "--daemon", "keeper"])?;
     let outputs = listed["outputs"].as_array().context("no outputs")?;
     let ends: Vec<[&Value; 3]> = outputs
@@ -52,7 +55,7 @@ pub(super) fn of_host(world: &World) -> Result<String> {
     let expected = json!([["none", "refused", reason], ["git", "confirmed", null]]);
     ensure!(json!(ends) == expected, "{listed}");
 
-    // What one activation has set, the next one finds.
+    // The next activation reads the state that this one has set.
     let again = world.json(&["fire", "keeper"])?;
     let folder = again["runs"][0]["folder"].as_str().context("no folder")?;
     let state: Value =
@@ -61,11 +64,11 @@ pub(super) fn of_host(world: &World) -> Result<String> {
     Ok("state set and read back, 1 output confirmed, 1 refused with its reason".to_owned())
 }
 
-/// A run uses the tool of a server that its caller brings; the server's secret reaches that server and nothing else.
-pub(super) fn of_caller(world: &World, api: &ModelApi) -> Result<String> {
+/// A run calls the tool of a server given with its task. The secret of the server reaches only that server.
+pub(super) fn of_caller(world: &AgentSetup, api: &ModelApi) -> Result<String> {
     let program = world.path("server.mjs");
     fs::write(&program, include_str!("server.mjs"))?;
-    // Outside the home, so that it is not found where the secret must not be.
+    // Outside of the home, which is searched for the secret below.
     let rung = world.path("rung");
     let server = json!({"name": "desk", "command": "node", "args": [program, rung], "env": {"DESK_SECRET": SECRET}});
     let run = emanate(
@@ -75,16 +78,23 @@ pub(super) fn of_caller(world: &World, api: &ModelApi) -> Result<String> {
     )?;
     let ended = ended(world, &run)?;
     ensure!(ended["status"] == "done", "{ended}");
-    let reached = fs::read_to_string(&rung).with_context(|| format!("it did not ring: {ended}"))?;
-    ensure!(reached == SECRET, "the server was given {reached:?}");
+    let reached =
+        fs::read_to_string(&rung).with_context(|| format!("the tool was not called: {ended}"))?;
+    ensure!(reached == SECRET, "the server received {reached:?}");
 
     let holds = |text: &str| {
         let mut forms = SECRET_BASE64.iter().chain([&SECRET]);
         forms.any(|form| text.contains(form))
     };
-    ensure!(!holds(&ended.to_string()), "`check` tells it: {ended}");
+    ensure!(
+        !holds(&ended.to_string()),
+        "`check` shows the secret: {ended}"
+    );
     for received in api.received() {
-        ensure!(!holds(&received.body.to_string()), "the model was told it");
+        ensure!(
+            !holds(&received.body.to_string()),
+            "the secret was sent to the model"
+        );
     }
     let mut n_files = 0;
     let mut places = vec![world.path("home"), world.path("serve.log")];
@@ -98,33 +108,36 @@ pub(super) fn of_caller(world: &World, api: &ModelApi) -> Result<String> {
             let text = fs::read(&place)?;
             ensure!(
                 !holds(&String::from_utf8_lossy(&text)),
-                "it stands in {}",
+                "the secret is in {}",
                 place.display()
             );
         }
     }
     Ok(format!(
-        "it rang; the secret stands in none of {n_files} files and no request"
+        "called; the secret is in none of {n_files} files and in no request"
     ))
 }
 
-/// A run that leaves its directory with a command is not let out.
-pub(super) fn inside_bounds(world: &World) -> Result<String> {
+/// A command that writes outside of the run's directory is denied.
+pub(super) fn inside_bounds(world: &AgentSetup) -> Result<String> {
     let outside = world.path("outside");
     let run = emanate(world, None, json!({"task": format!("{REACH}.")}))?;
     let ended = ended(world, &run)?;
     ensure!(ended["status"] == "done", "{ended}");
-    ensure!(!outside.exists(), "it wrote outside: {ended}");
-    Ok("a command that writes outside its directory is not let out".to_owned())
+    ensure!(!outside.exists(), "the file outside was written: {ended}");
+    Ok("a command that writes outside of its directory is denied".to_owned())
 }
 
-/// The same command is let out where the configuration switches the agent's checks off, with the one flag that does so.
-pub(super) fn without_bounds(agent: &Agent, world: &World) -> Result<String> {
+/// The same command is permitted if the configuration switches the agent's checks off, and only by the flag for that.
+pub(super) fn without_bounds(agent: &DrivenAgent, world: &AgentSetup) -> Result<String> {
     let outside = world.path("outside");
     let run = emanate(world, Some(UNCHECKED), json!({"task": format!("{REACH}.")}))?;
     let ended = ended(world, &run)?;
     ensure!(ended["status"] == "done", "{ended}");
-    ensure!(outside.exists(), "it was not let out: {ended}");
+    ensure!(
+        outside.exists(),
+        "the file outside was not written: {ended}"
+    );
     let document = world.document(&ended["path"])?;
     let argv: Vec<String> = serde_json::from_value(document["backend_argv"].clone())?;
     ensure!(argv.contains(&agent.bypass.to_owned()), "{argv:?}");
@@ -138,5 +151,8 @@ pub(super) fn without_bounds(agent: &Agent, world: &World) -> Result<String> {
         !argv.iter().any(|word| bounds.contains(&word.as_str())),
         "{argv:?}"
     );
-    Ok(format!("{} is accepted, and lets it out", agent.bypass))
+    Ok(format!(
+        "{} is accepted, and permits the command",
+        agent.bypass
+    ))
 }

@@ -1,4 +1,4 @@
-//! A repository with a daemon, a home, and a host that serves them.
+//! The surroundings of a driven agent: a repository with two daemons, a home, and a host.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
-use super::agent::Agent;
+use super::agent::DrivenAgent;
 use super::play::KEEP;
 
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long each wait may take.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Writes the file of a daemon with one routine.
 fn daemon(id: &str, routine: &str) -> String {
@@ -23,17 +23,17 @@ fn daemon(id: &str, routine: &str) -> String {
     )
 }
 
-/// Where one agent is driven.
-pub(crate) struct World {
+/// A directory with everything that one agent needs.
+pub(crate) struct AgentSetup {
     binary: PathBuf,
     root: PathBuf,
     environment: Vec<(&'static str, String)>,
 }
 
-impl World {
-    /// Makes an empty world at `root`, with two daemons, whose providers are configured by `sections` and see `environment`.
+impl AgentSetup {
+    /// Creates the directory `root` with two daemons. `sections` configures the providers, which see `environment`.
     pub(crate) fn new(
-        agent: &Agent,
+        agent: &DrivenAgent,
         binary: &Path,
         root: &Path,
         mut environment: Vec<(&'static str, String)>,
@@ -46,7 +46,7 @@ impl World {
             fs::create_dir_all(root.join(name))?;
         }
         let root = root.canonicalize()?;
-        let path = std::env::var("PATH").context("there is no PATH")?;
+        let path = std::env::var("PATH").context("`PATH` is not set")?;
         environment.push(("PATH", path));
         environment.push(("HOME", root.join("user").display().to_string()));
         let world = Self {
@@ -63,7 +63,7 @@ impl World {
             fs::create_dir_all(&folder)?;
             fs::write(folder.join("DAEMON.md"), daemon(id, &routine))?;
         }
-        // Where a dispatched run works: a repository of its own, so that no agent looks around in the one above.
+        // Dispatched runs work in a repository of their own: agents search upwards for one, and would find this workspace.
         world.git(&["init", "--quiet", "../cwd"])?;
         world.git(&["init", "--quiet", "--initial-branch=main"])?;
         world.git(&["add", "--all"])?;
@@ -78,7 +78,7 @@ impl World {
         Ok(world)
     }
 
-    /// Returns a path of the world.
+    /// Returns a path in the directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
@@ -118,7 +118,7 @@ impl World {
         command
     }
 
-    /// Runs `daemon-run` to its end and returns its object.
+    /// Runs `daemon-run --json` and returns its object.
     pub(crate) fn json(&self, args: &[&str]) -> Result<Value> {
         let output = self.command(args).output()?;
         let shown = || {
@@ -129,20 +129,20 @@ impl World {
         serde_json::from_slice(&output.stdout).with_context(shown)
     }
 
-    /// Returns the document in a run's folder, as a command names it.
+    /// Returns the `daemon.json` of a run's folder.
     pub(crate) fn document(&self, folder: &Value) -> Result<Value> {
         let folder = folder.as_str().context("no folder")?;
         let text = fs::read_to_string(format!("{folder}/daemon.json"))?;
         Ok(serde_json::from_str(&text)?)
     }
 
-    /// Returns the events of a run, one a line.
+    /// Returns the events of a run, one per line.
     pub(crate) fn events(&self, folder: &Value) -> Result<String> {
         let folder = folder.as_str().context("no folder")?;
         Ok(fs::read_to_string(format!("{folder}/logs/events.jsonl"))?)
     }
 
-    /// Returns how each use of a tool went in a run.
+    /// Returns the status of each tool call of a run.
     pub(crate) fn tool_results(&self, folder: &Value) -> Result<Vec<String>> {
         let mut acc = Vec::new();
         for line in self.events(folder)?.lines() {
@@ -154,7 +154,7 @@ impl World {
         Ok(acc)
     }
 
-    /// Returns the one branch of a daemon.
+    /// Returns the first branch of a daemon.
     pub(crate) fn branch(&self, daemon: &str) -> Result<String> {
         let pattern = format!("refs/heads/daemon/{daemon}");
         let branches = self.git(&["for-each-ref", "--format=%(refname:short)", &pattern])?;
@@ -165,7 +165,7 @@ impl World {
     }
 
     /// Starts the host, and waits until it is ready.
-    pub(crate) fn serve(&self) -> Result<Host> {
+    pub(crate) fn serve(&self) -> Result<ServedHost> {
         let log = fs::File::create(self.path("serve.log"))?;
         let mut child = self
             .command(&["serve"])
@@ -173,7 +173,7 @@ impl World {
             .stderr(log)
             .spawn()?;
         let stdout = child.stdout.take().context("standard output was piped")?;
-        let host = Host { child };
+        let host = ServedHost { child };
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
         ensure!(
@@ -184,13 +184,14 @@ impl World {
     }
 }
 
-/// A host that is stopped when it is dropped.
-pub(crate) struct Host {
+/// A host that is stopped on drop.
+pub(crate) struct ServedHost {
     child: Child,
 }
 
-impl Drop for Host {
+impl Drop for ServedHost {
     fn drop(&mut self) {
+        // SIGTERM first, so that the host stops its runs.
         let stopped = Command::new("kill")
             .arg(self.child.id().to_string())
             .status();
@@ -201,21 +202,21 @@ impl Drop for Host {
     }
 }
 
-/// Asks until there is an answer.
+/// Polls until `ask` returns a value.
 pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Result<Option<T>>) -> Result<T> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         if let Some(found) = ask()? {
             return Ok(found);
         }
         if Instant::now() > deadline {
-            bail!("waited in vain until {what}");
+            bail!("timed out waiting until {what}");
         }
         std::thread::sleep(Duration::from_millis(100));
     }
 }
 
-/// Returns the processes whose environment holds the marker of a run, or of a part of it.
+/// Returns the ids of the processes whose environment has the marker of a run or of one of its follow-ups.
 pub(crate) fn processes_of(run: &str) -> Vec<String> {
     let marker = format!("DAEMON_RUN_ID={run}");
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();

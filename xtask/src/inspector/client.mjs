@@ -1,4 +1,4 @@
-// Speaks to `daemon-run mcp` with the TypeScript SDK: lists, calls and reads everything once, and prints what it saw.
+// Tests `daemon-run mcp` with the TypeScript SDK: lists, calls and reads everything once, and prints the results.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import Ajv from "ajv";
@@ -12,10 +12,10 @@ const transport = new StdioClientTransport({
   env: { PATH: process.env.PATH, HOME: home },
 });
 const client = new Client({ name: "typescript-sdk", version: "1" });
-const patience = { timeout: 20_000 };
-await client.connect(transport, patience);
+const options = { timeout: 20_000 };
+await client.connect(transport, options);
 
-const { tools } = await client.listTools({}, patience);
+const { tools } = await client.listTools({}, options);
 const ajv = new Ajv({ strict: false });
 for (const { name, inputSchema } of tools) {
   assert.equal(inputSchema.type, "object", name);
@@ -25,22 +25,22 @@ console.log(`tools: ${tools.length}, every schema compiles: ${tools.map((tool) =
 assert(tools.some((tool) => tool.name === "daemon"));
 
 const call = async (name, args) => {
-  const result = await client.callTool({ name, arguments: args }, undefined, patience);
+  const result = await client.callTool({ name, arguments: args }, undefined, options);
   assert.notEqual(result.isError, true, JSON.stringify(result.content));
   return result.structuredContent;
 };
 const refused = async (name, args) => {
-  const result = await client.callTool({ name, arguments: args }, undefined, patience);
+  const result = await client.callTool({ name, arguments: args }, undefined, options);
   assert.equal(result.isError, true, JSON.stringify(result.content));
   return result.structuredContent.message;
 };
 const until = async (ask, isOver) => {
-  for (let looks = 0; looks < 200; looks++) {
+  for (let attempt = 0; attempt < 200; attempt++) {
     const seen = await ask();
     if (isOver(seen)) return seen;
     await new Promise((wake) => setTimeout(wake, 100));
   }
-  assert.fail("waited in vain");
+  assert.fail("timed out");
 };
 
 const next = await call("next", { cron: "0 9 * * 1-5", from: "2026-11-21T00:00:00Z", n: 1 });
@@ -53,7 +53,7 @@ const emanate = async (backend) => {
 };
 const check = (id) => call("daemon", { action: "check", id });
 
-const id = await emanate("teller");
+const id = await emanate("echo");
 const done = await until(() => check(id), (entry) => entry.status !== "running");
 assert.equal(done.status, "done", JSON.stringify(done));
 console.log(`emanate, check: ${done.status}, ${done.events_total} events, "${done.result_preview}"`);
@@ -64,7 +64,7 @@ const asked = await until(() => check(id), (entry) => entry.followups?.[0]?.fini
 const [followup] = asked.followups;
 assert.equal(followup.state, "done", JSON.stringify(followup));
 const reply = readFileSync(followup.result_path, "utf8").trim();
-assert.equal(reply, "told again in s-1");
+assert.equal(reply, "again in s-1");
 console.log(`ask: ${followup.state}, "${reply}"`);
 
 const waiting = await emanate("waiter");
@@ -87,9 +87,9 @@ for (const [args, message] of [
 }
 console.log("refused, each with its reason: no tasks, an unknown id");
 
-const { resources } = await client.listResources({}, patience);
+const { resources } = await client.listResources({}, options);
 for (const { uri } of resources) {
-  const { contents } = await client.readResource({ uri }, patience);
+  const { contents } = await client.readResource({ uri }, options);
   assert(contents[0].text.startsWith("---\n"), uri);
 }
 assert(resources.length > 0);

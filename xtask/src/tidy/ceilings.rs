@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 
-use super::tree::{Problem, Tree};
+use super::tree::{RepositoryFiles, TidyFinding};
 
 pub(crate) const FILE: &str = "xtask/tidy/ceilings.toml";
 
@@ -36,14 +36,14 @@ pub(crate) struct Ceilings {
 }
 
 /// What was counted: the places by measure and by crate, folder or document.
-pub(crate) type Counts<'a> = BTreeMap<(Measure, &'a str), Vec<Problem>>;
+pub(crate) type CountedPlaces<'a> = BTreeMap<(Measure, &'a str), Vec<TidyFinding>>;
 
 impl Ceilings {
     /// Reads the ceilings of the repository.
     ///
     /// # Errors
     /// When the file is missing or is no table of tables of numbers.
-    pub(crate) fn read(tree: &Tree) -> Result<Self> {
+    pub(crate) fn read(tree: &RepositoryFiles) -> Result<Self> {
         let text = tree
             .text(FILE)
             .with_context(|| format!("`{FILE}` is missing"))?;
@@ -60,7 +60,7 @@ impl Ceilings {
     }
 
     /// Fails for each unit that is over its ceiling, and for each that is under one: a ceiling follows what was reached.
-    pub(crate) fn check(&self, counts: &Counts<'_>) -> Vec<Problem> {
+    pub(crate) fn check(&self, counts: &CountedPlaces<'_>) -> Vec<TidyFinding> {
         let mut acc = Vec::new();
         for (&(measure, unit), places) in counts {
             let (n_places, ceiling, key) = (places.len(), self.of(measure, unit), measure.key());
@@ -71,7 +71,7 @@ impl Ceilings {
                         "`{unit}` has {n_places} {key}, its ceiling is {ceiling}: correct what you added (all places are listed \
                          here), or move the ceiling along with what moved here from another crate"
                     );
-                    acc.push(Problem::new(FILE, 1, message));
+                    acc.push(TidyFinding::new(FILE, 1, message));
                 }
             }
         }
@@ -81,8 +81,8 @@ impl Ceilings {
                 .find(|measure| measure.key() == key)
                 .map(|&measure| counts.get(&(measure, unit)).map_or(0, Vec::len));
             match n_places {
-                None => acc.push(Problem::new(FILE, 1, format!("`{key}` of `{unit}` is not a measure"))),
-                Some(n_places) if n_places < ceiling => acc.push(Problem::new(
+                None => acc.push(TidyFinding::new(FILE, 1, format!("`{key}` of `{unit}` is not a measure"))),
+                Some(n_places) if n_places < ceiling => acc.push(TidyFinding::new(
                     FILE,
                     1,
                     format!(
@@ -105,7 +105,7 @@ impl Ceilings {
     }
 
     /// Returns the ceilings lowered to what was counted; none is raised.
-    pub(crate) fn lowered(&self, counts: &Counts<'_>) -> Self {
+    pub(crate) fn lowered(&self, counts: &CountedPlaces<'_>) -> Self {
         let mut by_unit: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
         for (&(measure, unit), places) in counts {
             let ceiling = self.of(measure, unit).min(places.len());
@@ -140,13 +140,13 @@ mod tests {
     use super::*;
 
     fn ceilings(text: &str) -> Ceilings {
-        Ceilings::read(&Tree::from([(FILE, text)])).unwrap()
+        Ceilings::read(&RepositoryFiles::from([(FILE, text)])).unwrap()
     }
 
-    fn counts(of: &[(Measure, &'static str, usize)]) -> Counts<'static> {
+    fn counts(of: &[(Measure, &'static str, usize)]) -> CountedPlaces<'static> {
         let places = |n_places| {
             (1..=n_places)
-                .map(|line| Problem::new("a.rs", line, "bad"))
+                .map(|line| TidyFinding::new("a.rs", line, "bad"))
                 .collect()
         };
         of.iter()
@@ -154,7 +154,7 @@ mod tests {
             .collect()
     }
 
-    fn shown(problems: Vec<Problem>) -> Vec<String> {
+    fn shown(problems: Vec<TidyFinding>) -> Vec<String> {
         problems.into_iter().map(|it| it.to_string()).collect()
     }
 
@@ -222,7 +222,7 @@ mod tests {
             "{text}"
         );
         assert_eq!(
-            Ceilings::read(&Tree::from([(FILE, text.as_str())])).unwrap(),
+            Ceilings::read(&RepositoryFiles::from([(FILE, text.as_str())])).unwrap(),
             lowered
         );
     }

@@ -1,11 +1,11 @@
-//! Documents that must stand beside the code.
+//! Checks of documents: required files, error pages, the crate table, dependencies and links.
 
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result};
 
 use super::layers::Package;
-use super::tree::{Problem, Tree};
+use super::tree::{RepositoryFiles, TidyFinding};
 
 const REQUIRED: [&str; 7] = [
     "CHANGELOG.md",
@@ -22,16 +22,16 @@ const CODE_TABLE: &str = "crates/daemon-validate/src/table.rs";
 const ERROR_PAGES: &str = "docs/errors/";
 
 /// Checks that the documents of the repository exist.
-pub(crate) fn presence(tree: &Tree) -> Vec<Problem> {
+pub(crate) fn presence(tree: &RepositoryFiles) -> Vec<TidyFinding> {
     REQUIRED
         .iter()
         .filter(|path| tree.text(path).is_none_or(|text| text.trim().is_empty()))
-        .map(|path| Problem::new(path, 1, "missing or empty"))
+        .map(|path| TidyFinding::new(path, 1, "missing or empty"))
         .collect()
 }
 
 /// Checks that every diagnostic code has a page and every page a code.
-pub(crate) fn error_pages(tree: &Tree) -> Vec<Problem> {
+pub(crate) fn error_pages(tree: &RepositoryFiles) -> Vec<TidyFinding> {
     let lines = tree
         .text(CODE_TABLE)
         .unwrap_or_default()
@@ -41,10 +41,10 @@ pub(crate) fn error_pages(tree: &Tree) -> Vec<Problem> {
         .filter_map(|(at, line)| Some((at + 1, code_of_row(line)?)))
         .collect();
     if codes.is_empty() {
-        return vec![Problem::new(
+        return vec![TidyFinding::new(
             CODE_TABLE,
             1,
-            "holds no row such as `201 \"field-count\"`",
+            "contains no row such as `201 \"field-count\"`",
         )];
     }
     let pages: BTreeSet<&str> = tree
@@ -57,7 +57,7 @@ pub(crate) fn error_pages(tree: &Tree) -> Vec<Problem> {
         .iter()
         .filter(|(_, code)| !pages.contains(code.as_str()))
     {
-        acc.push(Problem::new(
+        acc.push(TidyFinding::new(
             CODE_TABLE,
             *line,
             format!("`{code}` has no page `{ERROR_PAGES}{code}.md`"),
@@ -67,7 +67,7 @@ pub(crate) fn error_pages(tree: &Tree) -> Vec<Problem> {
         .into_iter()
         .filter(|page| codes.iter().all(|(_, code)| code != page))
     {
-        acc.push(Problem::new(
+        acc.push(TidyFinding::new(
             &format!("{ERROR_PAGES}{page}.md"),
             1,
             "no rule has this code",
@@ -76,7 +76,7 @@ pub(crate) fn error_pages(tree: &Tree) -> Vec<Problem> {
     acc
 }
 
-/// Reads `D006` out of a row that begins with `6 "`.
+/// Returns `D006` for a row that begins with `6 "`.
 fn code_of_row(line: &str) -> Option<String> {
     let (number, _) = line.trim_start().split_once(" \"")?;
     let number: u16 = number.parse().ok()?;
@@ -88,15 +88,15 @@ fn is_code(word: &str) -> bool {
     number.is_some_and(|number| number.len() == 3 && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Checks that the page of the architecture names every crate.
-pub(crate) fn architecture(tree: &Tree, packages: &[Package]) -> Vec<Problem> {
+/// Checks that `docs/ARCHITECTURE.md` names every crate.
+pub(crate) fn architecture(tree: &RepositoryFiles, packages: &[Package]) -> Vec<TidyFinding> {
     let path = "docs/ARCHITECTURE.md";
     let text = tree.text(path).unwrap_or_default();
     packages
         .iter()
         .filter(|package| !text.contains(&format!("`{}`", package.name)))
         .map(|package| {
-            Problem::new(
+            TidyFinding::new(
                 path,
                 1,
                 format!("does not name the crate `{}`", package.name),
@@ -105,11 +105,15 @@ pub(crate) fn architecture(tree: &Tree, packages: &[Package]) -> Vec<Problem> {
         .collect()
 }
 
-/// Checks that every dependency has its reason and every reason its dependency, and that none is idle.
+/// Checks that every dependency has a reason in `docs/DECISIONS.md` and every reason a dependency, and that each dependency of
+/// the workspace is used.
 ///
 /// # Errors
-/// When the root manifest is not TOML.
-pub(crate) fn dependencies(tree: &Tree, packages: &[Package]) -> Result<Vec<Problem>> {
+/// The root manifest is not TOML.
+pub(crate) fn dependencies(
+    tree: &RepositoryFiles,
+    packages: &[Package],
+) -> Result<Vec<TidyFinding>> {
     let path = "docs/DECISIONS.md";
     let manifest: toml::Table = tree
         .text("Cargo.toml")
@@ -139,10 +143,10 @@ pub(crate) fn dependencies(tree: &Tree, packages: &[Package]) -> Result<Vec<Prob
 
     let reasons = reasons(tree.text(path).unwrap_or_default());
     let explained: BTreeSet<&str> = reasons.iter().map(|(_, name)| *name).collect();
-    let mut acc: Vec<Problem> = used
+    let mut acc: Vec<TidyFinding> = used
         .difference(&explained)
         .map(|name| {
-            Problem::new(
+            TidyFinding::new(
                 path,
                 1,
                 format!("give `{name}` its line under \"## Dependencies\""),
@@ -150,11 +154,13 @@ pub(crate) fn dependencies(tree: &Tree, packages: &[Package]) -> Result<Vec<Prob
         })
         .collect();
     let gone = reasons.iter().filter(|(_, name)| !used.contains(name));
-    acc.extend(
-        gone.map(|(line, name)| Problem::new(path, *line, format!("`{name}` is not a dependency"))),
-    );
+    acc.extend(gone.map(|(line, name)| {
+        TidyFinding::new(path, *line, format!("`{name}` is not a dependency"))
+    }));
     let idle = shared.difference(&used);
-    acc.extend(idle.map(|name| Problem::new("Cargo.toml", 1, format!("no crate uses `{name}`"))));
+    acc.extend(
+        idle.map(|name| TidyFinding::new("Cargo.toml", 1, format!("no crate uses `{name}`"))),
+    );
     Ok(acc)
 }
 
@@ -174,7 +180,7 @@ fn reasons(text: &str) -> Vec<(usize, &str)> {
     acc
 }
 
-/// Returns the names in backticks that open a text: two of "`a`, `b`: why, unlike `c`".
+/// Returns the names in backticks at the start: `a` and `b` of "`a`, `b`: why, unlike `c`".
 fn leading_names(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -184,17 +190,17 @@ fn leading_names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Checks that links between documents lead somewhere.
-pub(crate) fn links(tree: &Tree) -> Vec<Problem> {
+/// Checks that the targets of links between documents exist.
+pub(crate) fn links(tree: &RepositoryFiles) -> Vec<TidyFinding> {
     let mut acc = Vec::new();
     let is_document = |path: &str| path.ends_with(".md") && !path.starts_with("fixtures/");
     for (path, text) in tree.texts().filter(|(path, _)| is_document(path)) {
         for (at, line) in text.lines().enumerate() {
             for target in targets(line).filter(|target| !resolves(tree, path, target)) {
-                acc.push(Problem::new(
+                acc.push(TidyFinding::new(
                     path,
                     at + 1,
-                    format!("`{target}` leads nowhere"),
+                    format!("`{target}` does not exist"),
                 ));
             }
         }
@@ -210,7 +216,7 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn resolves(tree: &Tree, from: &str, target: &str) -> bool {
+fn resolves(tree: &RepositoryFiles, from: &str, target: &str) -> bool {
     let target = target.split('#').next().unwrap_or(target);
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -232,7 +238,7 @@ fn resolves(tree: &Tree, from: &str, target: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn shown(problems: Vec<Problem>) -> Vec<String> {
+    fn shown(problems: Vec<TidyFinding>) -> Vec<String> {
         problems
             .into_iter()
             .map(|problem| problem.to_string())
@@ -252,19 +258,19 @@ mod tests {
     #[test]
     fn a_missing_or_empty_document_fails() {
         let mut files = REQUIRED.map(|path| (path, "text"));
-        assert_eq!(presence(&Tree::from(files)), []);
+        assert_eq!(presence(&RepositoryFiles::from(files)), []);
         files[0].1 = "\n";
         assert_eq!(
-            shown(presence(&Tree::from(files))),
+            shown(presence(&RepositoryFiles::from(files))),
             ["CHANGELOG.md:1: error: missing or empty"]
         );
-        assert_eq!(presence(&Tree::default()).len(), REQUIRED.len());
+        assert_eq!(presence(&RepositoryFiles::default()).len(), REQUIRED.len());
     }
 
     #[test]
     fn codes_and_pages_match_both_ways() {
         let table = "//! Rules.\ntable! {\n    6 \"mark\" Advice\n    201 \"field-count\" Error\n        => \"not 2 \";\n    202 \"macro\" Error\n}\n";
-        let tree = Tree::from([
+        let tree = RepositoryFiles::from([
             (CODE_TABLE, table),
             ("docs/errors/D006.md", ""),
             ("docs/errors/D201.md", ""),
@@ -278,12 +284,13 @@ mod tests {
                 "docs/errors/D203.md:1: error: no rule has this code",
             ]
         );
-        assert_eq!(error_pages(&Tree::default()).len(), 1);
+        assert_eq!(error_pages(&RepositoryFiles::default()).len(), 1);
     }
 
     #[test]
     fn the_architecture_names_every_crate() {
-        let tree = Tree::from([("docs/ARCHITECTURE.md", "`daemon-spec` and daemon-cron")]);
+        let tree =
+            RepositoryFiles::from([("docs/ARCHITECTURE.md", "`daemon-spec` and daemon-cron")]);
         assert_eq!(
             shown(architecture(
                 &tree,
@@ -297,7 +304,8 @@ mod tests {
     fn dependencies_and_reasons_match_both_ways() {
         let manifest = "[workspace.dependencies]\na = \"1\"\nb = { version = \"1\" }\nours = { path = \"x\" }\n";
         let decisions = "## Design\n- `c`: no.\n## Dependencies\n- `a`, `d` with `x`: not `y`, `z`.\n- `gone`: why.\n";
-        let tree = Tree::from([("Cargo.toml", manifest), ("docs/DECISIONS.md", decisions)]);
+        let tree =
+            RepositoryFiles::from([("Cargo.toml", manifest), ("docs/DECISIONS.md", decisions)]);
         let packages = [
             package("ours", &["a", "d", "e"]),
             package("other", &["ours"]),
@@ -313,8 +321,8 @@ mod tests {
     }
 
     #[test]
-    fn a_link_must_lead_to_a_file_or_a_folder() {
-        let tree = Tree::from([
+    fn the_target_of_a_link_must_be_a_file_or_a_folder() {
+        let tree = RepositoryFiles::from([
             (
                 "README.md",
                 "[a](docs/A.md#part) [b](https://example.com/x) [c](#here) [d](docs) [e](docs/B.md)",
@@ -324,8 +332,8 @@ mod tests {
         assert_eq!(
             shown(links(&tree)),
             [
-                "README.md:1: error: `docs/B.md` leads nowhere",
-                "docs/A.md:1: error: `../../README.md` leads nowhere",
+                "README.md:1: error: `docs/B.md` does not exist",
+                "docs/A.md:1: error: `../../README.md` does not exist",
             ]
         );
     }

@@ -1,13 +1,13 @@
 //! How long a function may be.
 
-use super::rust::{self, Source};
+use super::rust::{self, RustSource};
 use super::survey::File;
-use super::tree::Problem;
+use super::tree::TidyFinding;
 
 const MAX_LINES: usize = 60;
 
 /// Returns the functions of a file that are too long, tests included.
-pub(crate) fn too_long(file: &File<'_>) -> Vec<Problem> {
+pub(crate) fn too_long(file: &File<'_>) -> Vec<TidyFinding> {
     let long = lengths(&file.source)
         .into_iter()
         .filter(|function| function.n_lines > MAX_LINES);
@@ -19,7 +19,7 @@ pub(crate) fn too_long(file: &File<'_>) -> Vec<Problem> {
          }| {
             let message =
                 format!("`{name}` has {n_lines} lines, the limit is {MAX_LINES}; split it by idea");
-            Problem::new(file.path, line, message)
+            TidyFinding::new(file.path, line, message)
         },
     )
     .collect()
@@ -33,7 +33,7 @@ struct Function {
     n_lines: usize,
 }
 
-fn lengths(source: &Source) -> Vec<Function> {
+fn lengths(source: &RustSource) -> Vec<Function> {
     let code = &source.code;
     let is_start = |at: &usize| *at == 0 || !rust::is_word(code.as_bytes()[at - 1]);
     let starts = code.match_indices("fn ").map(|(at, _)| at).filter(is_start);
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<(usize, String, usize)> {
-        let functions = lengths(&Source::read(text)).into_iter();
+        let functions = lengths(&RustSource::read(text)).into_iter();
         functions.map(|it| (it.line, it.name, it.n_lines)).collect()
     }
 
@@ -88,13 +88,13 @@ mod tests {
             too_long(&File {
                 path: "a/tests/it/main.rs",
                 package: "a",
-                source: Source::read(text),
+                source: RustSource::read(text),
             })
         };
         assert_eq!(read(&fits), []);
         assert_eq!(
             read(&over),
-            [Problem::new(
+            [TidyFinding::new(
                 "a/tests/it/main.rs",
                 2,
                 "`b` has 61 lines, the limit is 60; split it by idea"

@@ -1,4 +1,4 @@
-//! Which crate may use which.
+//! Checks of crates: layers, dependencies and sizes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
 
-use super::tree::Problem;
+use super::tree::TidyFinding;
 use crate::shell;
 
 /// Below this layer a crate is pure.
 const FIRST_IMPURE_LAYER: u8 = 3;
 
-/// What a pure crate may not use: runtimes, HTTP, SQL and git.
+/// Dependencies that a pure crate may not have: runtimes, HTTP, SQL and git.
 const IMPURE: [&str; 16] = [
     "async-std",
     "axum",
@@ -32,11 +32,11 @@ const IMPURE: [&str; 16] = [
     "tower",
 ];
 
-/// Adapters stand behind a seam; only the composing layer names them.
+/// Crates that implement a seam; only the composing layer may depend on them.
 const ADAPTERS: [&str; 3] = ["daemon-store-", "daemon-provider-", "daemon-surface"];
 const COMPOSING_LAYER: u8 = 6;
 
-/// The linter and all of ours that it may link.
+/// The linter, and the crates of the workspace that it may link: it must build in seconds.
 const LINTER: &str = "daemon-lint";
 const LINTER_LINKS: [&str; 5] = [
     "daemon-cron",
@@ -49,15 +49,14 @@ const LINTER_LINKS: [&str; 5] = [
 /// One crate of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Package {
-    /// Its name.
     pub(crate) name: String,
-    /// Its manifest, from the root.
+    /// The path of the manifest from the root.
     pub(crate) manifest: String,
-    /// Its layer, when the manifest says one.
+    /// The layer in the manifest, if there is one.
     pub(crate) layer: Option<u8>,
-    /// The names of what it links or builds with.
+    /// The names of its dependencies and build dependencies.
     pub(crate) links: BTreeSet<String>,
-    /// The names of what only its tests use.
+    /// The names of its dev-dependencies.
     pub(crate) tests_with: BTreeSet<String>,
 }
 
@@ -80,7 +79,7 @@ struct MetadataDependency {
     kind: Option<String>,
 }
 
-/// Asks cargo for the crates of the workspace.
+/// Returns the crates of the workspace from `cargo metadata`.
 pub(crate) fn packages(root: &Path) -> Result<Vec<Package>> {
     let args = [
         "metadata",
@@ -104,7 +103,7 @@ impl Package {
         let manifest = package
             .manifest_path
             .strip_prefix(root)
-            .with_context(|| format!("`{}` lies outside the workspace", package.name))?;
+            .with_context(|| format!("`{}` is outside of the workspace", package.name))?;
         let layer = package
             .metadata
             .as_ref()
@@ -129,7 +128,7 @@ impl Package {
 }
 
 /// Checks every crate against the layers.
-pub(crate) fn check(packages: &[Package]) -> Vec<Problem> {
+pub(crate) fn check(packages: &[Package]) -> Vec<TidyFinding> {
     let by_name: BTreeMap<&str, &Package> = packages
         .iter()
         .map(|package| (package.name.as_str(), package))
@@ -139,7 +138,7 @@ pub(crate) fn check(packages: &[Package]) -> Vec<Problem> {
         let Some(layer) = package.layer else {
             acc.push(problem(
                 package,
-                "say `layer = N` under `[package.metadata.daemon]`",
+                "set `layer = N` under `[package.metadata.daemon]`",
             ));
             continue;
         };
@@ -155,7 +154,7 @@ fn strictly_lower(
     package: &Package,
     layer: u8,
     by_name: &BTreeMap<&str, &Package>,
-    acc: &mut Vec<Problem>,
+    acc: &mut Vec<TidyFinding>,
 ) {
     for link in &package.links {
         let Some(lower) = by_name.get(link.as_str()).and_then(|used| used.layer) else {
@@ -170,7 +169,7 @@ fn strictly_lower(
     }
 }
 
-fn purity(package: &Package, layer: u8, acc: &mut Vec<Problem>) {
+fn purity(package: &Package, layer: u8, acc: &mut Vec<TidyFinding>) {
     if layer >= FIRST_IMPURE_LAYER && package.name != LINTER {
         return;
     }
@@ -186,7 +185,7 @@ fn purity(package: &Package, layer: u8, acc: &mut Vec<Problem>) {
     }
 }
 
-fn adapters(package: &Package, layer: u8, acc: &mut Vec<Problem>) {
+fn adapters(package: &Package, layer: u8, acc: &mut Vec<TidyFinding>) {
     if layer >= COMPOSING_LAYER {
         return;
     }
@@ -194,12 +193,12 @@ fn adapters(package: &Package, layer: u8, acc: &mut Vec<Problem>) {
     for link in package.links.iter().filter(|link| is_adapter(link)) {
         acc.push(problem(
             package,
-            format!("may not name the adapter `{link}`; take its trait instead"),
+            format!("may not name the adapter `{link}`; use its trait instead"),
         ));
     }
 }
 
-fn linter(by_name: &BTreeMap<&str, &Package>, acc: &mut Vec<Problem>) {
+fn linter(by_name: &BTreeMap<&str, &Package>, acc: &mut Vec<TidyFinding>) {
     let Some(linter) = by_name.get(LINTER) else {
         return;
     };
@@ -237,7 +236,7 @@ const MAX_CODE_LINES: usize = 16_000;
 const LARGER: [(&str, usize); 2] = [("daemon-host", 23_000), ("daemon-watch", 29_500)];
 
 /// Checks that no crate has more code than one person can know.
-pub(crate) fn sizes(packages: &[Package], code_lines: &BTreeMap<&str, usize>) -> Vec<Problem> {
+pub(crate) fn sizes(packages: &[Package], code_lines: &BTreeMap<&str, usize>) -> Vec<TidyFinding> {
     let mut acc = Vec::new();
     for package in packages {
         let n_lines = code_lines.get(package.name.as_str()).copied().unwrap_or(0);
@@ -274,8 +273,8 @@ pub(crate) fn table(packages: &[Package], code_lines: &BTreeMap<&str, usize>) ->
     lines.collect()
 }
 
-fn problem(package: &Package, message: impl Into<String>) -> Problem {
-    Problem::new(&package.manifest, 1, message)
+fn problem(package: &Package, message: impl Into<String>) -> TidyFinding {
+    TidyFinding::new(&package.manifest, 1, message)
 }
 
 #[cfg(test)]
@@ -334,10 +333,10 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_says_its_layer() {
+    fn a_crate_without_a_layer_fails() {
         assert_eq!(
             messages(&[package("a", None, &[])]),
-            ["say `layer = N` under `[package.metadata.daemon]`"]
+            ["set `layer = N` under `[package.metadata.daemon]`"]
         );
     }
 
@@ -358,7 +357,7 @@ mod tests {
                 package("daemon-host", 5, &["daemon-store-sqlite"]),
                 package("daemon-run", 6, &["daemon-store-sqlite"]),
             ]),
-            ["may not name the adapter `daemon-store-sqlite`; take its trait instead"]
+            ["may not name the adapter `daemon-store-sqlite`; use its trait instead"]
         );
     }
 

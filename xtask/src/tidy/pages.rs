@@ -1,33 +1,33 @@
-//! Crate pages, and what may stand in a `lib.rs` or `mod.rs`.
+//! Checks of crate pages, and of the items in `lib.rs` and `mod.rs`.
 
-use super::tree::{Problem, Tree};
+use super::tree::{RepositoryFiles, TidyFinding};
 
 const HEADINGS: [&str; 2] = ["# What this crate does not do", "# Guarantees"];
 
-/// Checks that every library opens with a page that has an asserting example and the agreed headings.
-pub(crate) fn crate_pages(tree: &Tree) -> Vec<Problem> {
+/// Checks that every library starts with a page that has an asserting example and the required headings.
+pub(crate) fn crate_pages(tree: &RepositoryFiles) -> Vec<TidyFinding> {
     tree.sources()
         .filter(|(path, _)| path.ends_with("src/lib.rs"))
         .flat_map(|(path, text)| crate_page(path, text))
         .collect()
 }
 
-fn crate_page(path: &str, text: &str) -> Vec<Problem> {
+fn crate_page(path: &str, text: &str) -> Vec<TidyFinding> {
     let page: Vec<&str> = text
         .lines()
         .map_while(|line| line.strip_prefix("//!"))
         .map(|line| line.strip_prefix(' ').unwrap_or(line))
         .collect();
     if page.is_empty() {
-        return vec![Problem::new(
+        return vec![TidyFinding::new(
             path,
             1,
-            "a library opens with its page (`//!`)",
+            "a library starts with its page (`//!`)",
         )];
     }
     let mut acc = Vec::new();
     if !has_asserting_example(&page) {
-        acc.push(Problem::new(
+        acc.push(TidyFinding::new(
             path,
             1,
             "the crate page needs a checked example that asserts something",
@@ -35,7 +35,7 @@ fn crate_page(path: &str, text: &str) -> Vec<Problem> {
     }
     for heading in HEADINGS {
         if !page.contains(&heading) {
-            acc.push(Problem::new(
+            acc.push(TidyFinding::new(
                 path,
                 1,
                 format!("the crate page needs the part `{heading}`"),
@@ -59,16 +59,16 @@ fn has_asserting_example(page: &[&str]) -> bool {
     false
 }
 
-/// Checks that `lib.rs` and `mod.rs` hold only documentation, modules and re-exports.
-pub(crate) fn roots(tree: &Tree) -> Vec<Problem> {
+/// Checks that `lib.rs` and `mod.rs` contain only documentation, modules and re-exports.
+pub(crate) fn roots(tree: &RepositoryFiles) -> Vec<TidyFinding> {
     tree.sources()
         .filter(|(path, _)| path.ends_with("/lib.rs") || path.ends_with("/mod.rs"))
         .filter_map(|(path, text)| {
             let line = first_other_item(text)?;
-            Some(Problem::new(
+            Some(TidyFinding::new(
                 path,
                 line,
-                "holds more than documentation, `mod` and `use`; move it to a module",
+                "contains more than documentation, `mod` and `use`; move it to a module",
             ))
         })
         .collect()
@@ -145,7 +145,7 @@ mod tests {
                         //! # What this crate does not do\n//! Much.\n//!\n//! # Guarantees\n//! Some.\n";
 
     fn messages(page: &str) -> Vec<String> {
-        let tree = Tree::from([("crates/a/src/lib.rs", page)]);
+        let tree = RepositoryFiles::from([("crates/a/src/lib.rs", page)]);
         crate_pages(&tree)
             .into_iter()
             .map(|problem| problem.message)
@@ -176,7 +176,7 @@ mod tests {
         );
         assert_eq!(
             messages("pub fn a() {}\n"),
-            ["a library opens with its page (`//!`)"]
+            ["a library starts with its page (`//!`)"]
         );
     }
 
@@ -194,8 +194,8 @@ mod tests {
     }
 
     #[test]
-    fn only_roots_are_held_to_the_rule() {
-        let tree = Tree::from([
+    fn only_lib_rs_and_mod_rs_are_checked() {
+        let tree = RepositoryFiles::from([
             ("a/src/lib.rs", "fn a() {}\n"),
             ("a/src/b/mod.rs", "struct B;"),
             ("a/src/c.rs", "struct C;"),

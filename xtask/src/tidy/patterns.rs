@@ -1,14 +1,14 @@
-//! Text that may not stand in the repository.
+//! Checks for forbidden code, words of unfinished work and paths of one machine.
 
-use super::tree::{Problem, Tree};
+use super::tree::{RepositoryFiles, TidyFinding};
 
-/// A text and why it may not stand where it is looked for.
+/// A forbidden string with the reason.
 struct Pattern {
     text: &'static str,
     why: &'static str,
 }
 
-/// Refused in Rust sources. Each is written in two parts, so that this table does not match itself.
+/// Forbidden in Rust sources. Each is written in two parts, so that this table does not match itself.
 const IN_SOURCES: [Pattern; 8] = [
     Pattern {
         text: concat!("to", "do!("),
@@ -44,23 +44,23 @@ const IN_SOURCES: [Pattern; 8] = [
     },
 ];
 
-/// Refused as words in sources and documents.
+/// Forbidden as words in sources and documents.
 const WORDS: [Pattern; 3] = [
     Pattern {
         text: concat!("for ", "now"),
-        why: "finish it, or say what it does",
+        why: "finish it, or describe what it does",
     },
     Pattern {
         text: concat!("FIX", "ME"),
-        why: "mend it, or file it with its number",
+        why: "correct it, or open an issue and name its number",
     },
     Pattern {
         text: concat!("HA", "CK:"),
-        why: "say the constraint that forces it",
+        why: "name the constraint that forces it",
     },
 ];
 
-/// Folders that belong to one person or machine.
+/// Folders that exist on one machine only.
 const HOMES: [&str; 4] = [
     concat!("/ho", "me/"),
     concat!("/Us", "ers/"),
@@ -68,7 +68,7 @@ const HOMES: [&str; 4] = [
     concat!("/wo", "rk/"),
 ];
 
-/// Where such folders are the subject: the rule against them, its page and its samples.
+/// Files about such folders: the rule against them, its page and its samples.
 const ABOUT_HOMES: [&str; 4] = [
     "crates/daemon-validate/",
     "docs/errors/",
@@ -76,8 +76,8 @@ const ABOUT_HOMES: [&str; 4] = [
     "bins/daemon-lint/tests/",
 ];
 
-/// Checks the sources for code that is banned.
-pub(crate) fn code(tree: &Tree) -> Vec<Problem> {
+/// Checks the sources for forbidden code.
+pub(crate) fn code(tree: &RepositoryFiles) -> Vec<TidyFinding> {
     let mut acc = Vec::new();
     for (path, text) in tree.sources() {
         for (number, line) in numbered(text) {
@@ -92,7 +92,7 @@ pub(crate) fn code(tree: &Tree) -> Vec<Problem> {
 }
 
 /// Checks sources and documents for words of unfinished work.
-pub(crate) fn words(tree: &Tree) -> Vec<Problem> {
+pub(crate) fn words(tree: &RepositoryFiles) -> Vec<TidyFinding> {
     let mut acc = Vec::new();
     for (path, text) in tree
         .texts()
@@ -110,7 +110,7 @@ pub(crate) fn words(tree: &Tree) -> Vec<Problem> {
 }
 
 /// Checks that no file names a folder of one machine.
-pub(crate) fn machine_paths(tree: &Tree) -> Vec<Problem> {
+pub(crate) fn machine_paths(tree: &RepositoryFiles) -> Vec<TidyFinding> {
     let mut acc = Vec::new();
     let is_subject = |path: &str| ABOUT_HOMES.iter().any(|folder| path.starts_with(folder));
     for (path, text) in tree.texts().filter(|(path, _)| !is_subject(path)) {
@@ -128,8 +128,8 @@ pub(crate) fn machine_paths(tree: &Tree) -> Vec<Problem> {
     acc
 }
 
-fn found(path: &str, line: usize, text: &str, why: &str) -> Problem {
-    Problem::new(path, line, format!("`{text}`: {why}"))
+fn found(path: &str, line: usize, text: &str, why: &str) -> TidyFinding {
+    TidyFinding::new(path, line, format!("`{text}`: {why}"))
 }
 
 fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -154,7 +154,7 @@ fn holds_word(line: &str, word: &str) -> bool {
     })
 }
 
-/// A bare prefix is a pattern or a mount point; a name behind it is somebody's folder.
+/// A bare prefix is a pattern or a mount point; with a name behind it, it is the folder of a person.
 fn names_folder_below(line: &str, home: &str) -> bool {
     line.match_indices(home).any(|(at, _)| {
         let before = line.get(..at).and_then(|text| text.chars().next_back());
@@ -170,7 +170,7 @@ fn names_folder_below(line: &str, home: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn places(problems: &[Problem]) -> Vec<(&str, usize)> {
+    fn places(problems: &[TidyFinding]) -> Vec<(&str, usize)> {
         problems
             .iter()
             .map(|problem| (problem.path.as_str(), problem.line))
@@ -181,7 +181,10 @@ mod tests {
     fn each_banned_piece_of_code_is_found_at_its_line() {
         for pattern in &IN_SOURCES {
             let text = format!("fn a() {{\n    {}\n}}\n", pattern.text);
-            let tree = Tree::from([("a/src/a.rs", text.as_str()), ("README.md", text.as_str())]);
+            let tree = RepositoryFiles::from([
+                ("a/src/a.rs", text.as_str()),
+                ("README.md", text.as_str()),
+            ]);
             assert_eq!(
                 places(&code(&tree)),
                 [("a/src/a.rs", 2)],
@@ -196,7 +199,7 @@ mod tests {
         for pattern in &WORDS {
             let text = format!("// {} it works\n", pattern.text);
             let joined = format!("// x{}\n", pattern.text);
-            let tree = Tree::from([
+            let tree = RepositoryFiles::from([
                 ("a/src/a.rs", text.as_str()),
                 ("a/src/joined.rs", joined.as_str()),
                 ("docs/a.md", text.as_str()),
@@ -216,7 +219,7 @@ mod tests {
         for home in HOMES {
             let named = format!("see {home}ada/x\n");
             let below = format!("docs{home}ada and {home} alone\n");
-            let tree = Tree::from([
+            let tree = RepositoryFiles::from([
                 ("README.md", named.as_str()),
                 ("docs/errors/D600.md", named.as_str()),
                 ("docs/a.md", below.as_str()),

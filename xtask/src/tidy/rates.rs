@@ -5,19 +5,19 @@ use std::fmt;
 use std::ops::AddAssign;
 
 use super::rust::CommentKind;
-use super::survey::{File, Survey};
+use super::survey::{File, RustFiles};
 use super::words::Prose;
 
 /// What is counted in a crate, a folder or a document.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rates {
+pub(crate) struct ProseRates {
     n_words: usize,
     n_hits: usize,
     n_code_lines: usize,
     n_reasons: usize,
 }
 
-impl AddAssign for Rates {
+impl AddAssign for ProseRates {
     fn add_assign(&mut self, other: Self) {
         self.n_words += other.n_words;
         self.n_hits += other.n_hits;
@@ -26,7 +26,7 @@ impl AddAssign for Rates {
     }
 }
 
-impl fmt::Display for Rates {
+impl fmt::Display for ProseRates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -47,35 +47,35 @@ fn rate(count: usize, per: usize, of: usize) -> String {
     format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
-/// Counts for each crate, folder and document.
+/// CountedPlaces for each crate, folder and document.
 pub(crate) fn read<'a>(
-    survey: &Survey<'a>,
+    survey: &RustFiles<'a>,
     prose: &BTreeMap<&'a str, Prose>,
-) -> BTreeMap<&'a str, Rates> {
-    let mut acc: BTreeMap<&str, Rates> = BTreeMap::new();
+) -> BTreeMap<&'a str, ProseRates> {
+    let mut acc: BTreeMap<&str, ProseRates> = BTreeMap::new();
     for (unit, prose) in prose {
-        *acc.entry(unit).or_default() += Rates {
+        *acc.entry(unit).or_default() += ProseRates {
             n_words: prose.n_words,
             n_hits: prose.hits.len(),
-            ..Rates::default()
+            ..ProseRates::default()
         };
     }
     for (package, n_code_lines) in survey.code_lines() {
-        *acc.entry(package).or_default() += Rates {
+        *acc.entry(package).or_default() += ProseRates {
             n_code_lines,
-            ..Rates::default()
+            ..ProseRates::default()
         };
     }
     for file in survey.files.iter().filter(|file| !file.is_test()) {
-        *acc.entry(file.package).or_default() += Rates {
+        *acc.entry(file.package).or_default() += ProseRates {
             n_reasons: n_reasons(file),
-            ..Rates::default()
+            ..ProseRates::default()
         };
     }
     acc
 }
 
-/// Counts the comments that are no documentation; lines that follow each other are one.
+/// CountedPlaces the comments that are no documentation; lines that follow each other are one.
 fn n_reasons(file: &File<'_>) -> usize {
     let blocks = file.comment_blocks().into_iter();
     blocks
@@ -85,12 +85,12 @@ fn n_reasons(file: &File<'_>) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rust::Source;
+    use super::super::rust::RustSource;
     use super::*;
 
     #[test]
     fn a_rate_has_two_places_and_nothing_is_divided_by_zero() {
-        let rates = Rates {
+        let rates = ProseRates {
             n_words: 3_000,
             n_hits: 7,
             n_code_lines: 0,
@@ -108,7 +108,7 @@ mod tests {
         let file = File {
             path: "crates/a/src/a.rs",
             package: "a",
-            source: Source::read(text),
+            source: RustSource::read(text),
         };
         assert_eq!(n_reasons(&file), 3);
     }
@@ -118,9 +118,9 @@ mod tests {
         let file = |path| File {
             path,
             package: "a",
-            source: Source::read("// Why.\nfn a() {}\n"),
+            source: RustSource::read("// Why.\nfn a() {}\n"),
         };
-        let survey = Survey {
+        let survey = RustFiles {
             files: vec![file("crates/a/src/a.rs"), file("crates/a/src/a/tests.rs")],
         };
         let prose = Prose {
@@ -130,7 +130,7 @@ mod tests {
         let rates = read(&survey, &BTreeMap::from([("a", prose)]));
         assert_eq!(
             rates["a"],
-            Rates {
+            ProseRates {
                 n_words: 2,
                 n_hits: 0,
                 n_code_lines: 1,

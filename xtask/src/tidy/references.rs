@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::layers::Package;
 use super::rust;
-use super::survey::Survey;
-use super::tree::{Problem, Tree};
+use super::survey::RustFiles;
+use super::tree::{RepositoryFiles, TidyFinding};
 
 /// Words after which a declaration has its name.
 const DECLARES: [&str; 12] = [
@@ -24,7 +24,11 @@ const DECLARES: [&str; 12] = [
 ];
 
 /// Checks that each path of our crates in comments, reasons of lints, documents and TOML exists, as far as its first item.
-pub(crate) fn check(tree: &Tree, survey: &Survey<'_>, packages: &[Package]) -> Vec<Problem> {
+pub(crate) fn check(
+    tree: &RepositoryFiles,
+    survey: &RustFiles<'_>,
+    packages: &[Package],
+) -> Vec<TidyFinding> {
     let names = declared_names(survey, packages);
     let mut acc = Vec::new();
     for file in &survey.files {
@@ -55,7 +59,7 @@ fn is_read(path: &str) -> bool {
 
 /// Returns the names that each crate declares or re-exports, by the crate's name in Rust.
 fn declared_names<'a>(
-    survey: &'a Survey<'_>,
+    survey: &'a RustFiles<'_>,
     packages: &'a [Package],
 ) -> BTreeMap<String, BTreeSet<&'a str>> {
     let rust_name = |package: &str| package.replace('-', "_");
@@ -94,7 +98,7 @@ fn dangling(
     path: &str,
     line: usize,
     text: &str,
-) -> Vec<Problem> {
+) -> Vec<TidyFinding> {
     let mut acc = Vec::new();
     for (at, _) in text.match_indices("daemon_") {
         let starts = at == 0 || !rust::is_word(text.as_bytes()[at - 1]);
@@ -109,7 +113,7 @@ fn dangling(
             }
             Some(_) => continue,
         };
-        acc.push(Problem::new(path, line, message));
+        acc.push(TidyFinding::new(path, line, message));
     }
     acc
 }
@@ -125,12 +129,12 @@ mod tests {
     const SOURCE: &str = "mod clock;\npub use clock::{Clock, Time as Instant};\npub fn now<T>() {}\npub struct Tick(u8);\n";
 
     fn problems(path: &str, text: &str) -> Vec<String> {
-        let tree = Tree::from([("crates/daemon-a/src/lib.rs", SOURCE), (path, text)]);
+        let tree = RepositoryFiles::from([("crates/daemon-a/src/lib.rs", SOURCE), (path, text)]);
         let packages = [
             Package::named("daemon-a", "crates/daemon-a/Cargo.toml"),
             Package::named("daemon-b", "crates/daemon-b/Cargo.toml"),
         ];
-        let survey = Survey::read(&tree, &packages);
+        let survey = RustFiles::read(&tree, &packages);
         check(&tree, &survey, &packages)
             .into_iter()
             .map(|it| it.to_string())

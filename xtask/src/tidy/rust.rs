@@ -2,7 +2,7 @@
 
 /// A Rust source whose comments and literals are taken apart from its code.
 #[derive(Debug, Default)]
-pub(crate) struct Source {
+pub(crate) struct RustSource {
     /// The code, as long as the text: comments are spaces, the contents of literals are underscores.
     pub(crate) code: String,
     /// Every line of every comment.
@@ -42,8 +42,8 @@ pub(crate) struct Literal {
     pub(crate) text: String,
 }
 
-impl Source {
-    /// Reads a text that the compiler accepts.
+impl RustSource {
+    /// Splits a source that the compiler accepts.
     pub(crate) fn read(text: &str) -> Self {
         let mut lexer = Lexer {
             text,
@@ -85,7 +85,7 @@ struct Lexer<'a> {
     at: usize,
     line: usize,
     code: Vec<u8>,
-    source: Source,
+    source: RustSource,
 }
 
 impl Lexer<'_> {
@@ -260,12 +260,12 @@ mod tests {
     use super::*;
 
     fn comments(text: &str) -> Vec<(usize, CommentKind, String)> {
-        let comments = Source::read(text).comments.into_iter();
+        let comments = RustSource::read(text).comments.into_iter();
         comments.map(|it| (it.line, it.kind, it.text)).collect()
     }
 
     #[test]
-    fn comments_are_told_apart_by_kind_and_line() {
+    fn comments_have_their_kind_and_line() {
         let text = "//! Page.\n\n/// Doc.\nfn a() {\n    // Why.\n    b(); // After.\n}\n//// Rule.\n/* One\n * two */\n";
         let expected = [
             (1, CommentKind::Doc, "Page."),
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn strings_and_characters_hide_what_looks_like_code() {
         let text = "let a = \"// {\\\" }\"; let b = r#\"fn \"x\" {\"#; let c = '{'; let d = '\\''; let e: &'a str = b\"}\"; // {\nlet f = '\\u{7b}';";
-        let source = Source::read(text);
+        let source = RustSource::read(text);
         assert_eq!(
             source.code,
             "let a = \"__ ___ _\"; let b = r#\"__ ___ _\"#; let c = '_'; let d = '__'; let e: &'a str = b\"_\";     \nlet f = '______';"
@@ -297,13 +297,13 @@ mod tests {
 
     #[test]
     fn nested_comments_end_where_the_outer_one_does() {
-        let source = Source::read("/* a /* b */ c */ fn d() {}");
+        let source = RustSource::read("/* a /* b */ c */ fn d() {}");
         assert_eq!(source.code.trim(), "fn d() {}");
     }
 
     #[test]
     fn lines_of_code_leave_out_comments_and_blank_lines() {
-        let source = Source::read("// a\n\nfn b() { // c\n    \"x\n\n  y\"\n}\n");
+        let source = RustSource::read("// a\n\nfn b() { // c\n    \"x\n\n  y\"\n}\n");
         assert_eq!(source.code_lines(), 4);
         assert_eq!(source.line_of(source.code.find('}').unwrap()), 7);
     }

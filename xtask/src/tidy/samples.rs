@@ -1,16 +1,16 @@
-//! Comments drawn at random for a reader to judge the prose of the workspace.
+//! Draws comments at random, for reviews of the prose of the workspace.
 
 use std::collections::BTreeMap;
 
 use super::rust::CommentKind;
-use super::survey::{Block, File, Survey};
+use super::survey::{Block, File, RustFiles};
 
 const N_CRATES: usize = 10;
 const N_DOCS_OF_A_CRATE: usize = 10;
 const N_REASONS: usize = 50;
 
 /// Draws ten doc comments from each of ten crates and 50 reasons from all; the same tree and seed draw the same ones.
-pub(crate) fn draw(survey: &Survey<'_>, seed: u64) -> String {
+pub(crate) fn draw(survey: &RustFiles<'_>, seed: u64) -> String {
     let mut random = Random(seed);
     let mut docs: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut reasons = Vec::new();
@@ -75,7 +75,7 @@ impl Random {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rust::Source;
+    use super::super::rust::RustSource;
     use super::*;
 
     #[test]
@@ -109,10 +109,10 @@ mod tests {
         let files = names.iter().map(|name| File {
             path: "src/a.rs",
             package: name,
-            source: Source::read(&text),
+            source: RustSource::read(&text),
         });
         let sample = draw(
-            &Survey {
+            &RustFiles {
                 files: files.collect(),
             },
             3,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::layers::Package;
-use super::rust::{CommentKind, Source};
-use super::tree::Tree;
+use super::rust::{CommentKind, RustSource};
+use super::tree::RepositoryFiles;
 
 /// One Rust source of the repository.
 #[derive(Debug)]
@@ -12,23 +12,23 @@ pub(crate) struct File<'a> {
     pub(crate) path: &'a str,
     /// The crate it belongs to.
     pub(crate) package: &'a str,
-    pub(crate) source: Source,
+    pub(crate) source: RustSource,
 }
 
 /// Every Rust source, in the order of the paths.
 #[derive(Debug, Default)]
-pub(crate) struct Survey<'a> {
+pub(crate) struct RustFiles<'a> {
     pub(crate) files: Vec<File<'a>>,
 }
 
-impl<'a> Survey<'a> {
+impl<'a> RustFiles<'a> {
     /// Reads the sources of the crates; files outside of crates are left out.
-    pub(crate) fn read(tree: &'a Tree, packages: &'a [Package]) -> Self {
+    pub(crate) fn read(tree: &'a RepositoryFiles, packages: &'a [Package]) -> Self {
         let read = |(path, text): (&'a str, &'a str)| {
             Some(File {
                 path,
                 package: package_of(path, packages)?,
-                source: Source::read(text),
+                source: RustSource::read(text),
             })
         };
         Self {

@@ -1,4 +1,4 @@
-//! The tracked text of the repository, and what can be wrong with it.
+//! The files of the repository, and findings in them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,12 +11,12 @@ use crate::shell;
 
 /// The repository's text files by their path from the root, with `/` between parts.
 #[derive(Debug, Default)]
-pub(crate) struct Tree {
+pub(crate) struct RepositoryFiles {
     files: BTreeMap<String, String>,
     binaries: Vec<String>,
 }
 
-impl Tree {
+impl RepositoryFiles {
     /// Reads every file that git tracks or would add.
     pub(crate) fn read(root: &Path) -> Result<Self> {
         let mut git = Command::new("git");
@@ -50,7 +50,7 @@ impl Tree {
         self.files.get(path).map(String::as_str)
     }
 
-    /// Reports whether the path names a file or a folder of the repository.
+    /// Reports whether a file or a folder of this path exists.
     pub(crate) fn holds(&self, path: &str) -> bool {
         let folder = format!("{path}/");
         self.files.contains_key(path)
@@ -79,7 +79,7 @@ impl Tree {
 }
 
 #[cfg(test)]
-impl<const N: usize> From<[(&str, &str); N]> for Tree {
+impl<const N: usize> From<[(&str, &str); N]> for RepositoryFiles {
     fn from(files: [(&str, &str); N]) -> Self {
         let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
         Self {
@@ -91,16 +91,16 @@ impl<const N: usize> From<[(&str, &str); N]> for Tree {
 
 /// One finding at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub(crate) struct TidyFinding {
     /// The file, from the root.
     pub(crate) path: String,
     /// The line, from 1.
     pub(crate) line: usize,
-    /// What is wrong and what to do.
+    /// The problem and the remedy.
     pub(crate) message: String,
 }
 
-impl Problem {
+impl TidyFinding {
     /// Creates a finding.
     pub(crate) fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
         Self {
@@ -111,7 +111,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for TidyFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: error: {}", self.path, self.line, self.message)
     }
@@ -122,8 +122,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_held_when_a_file_lies_in_it() {
-        let tree = Tree::from([("docs/errors/D000.md", "")]);
+    fn a_folder_exists_if_a_file_is_in_it() {
+        let tree = RepositoryFiles::from([("docs/errors/D000.md", "")]);
         assert!(tree.holds("docs/errors"));
         assert!(tree.holds("docs/errors/D000.md"));
         assert!(!tree.holds("docs/err"));

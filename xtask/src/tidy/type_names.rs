@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
 
-use super::survey::{File, Survey};
-use super::tree::{Problem, Tree};
+use super::survey::{File, RustFiles};
+use super::tree::{RepositoryFiles, TidyFinding};
 
 pub(crate) const FILE: &str = "xtask/tidy/type-names.toml";
 
@@ -32,7 +32,7 @@ impl Allowed {
     ///
     /// # Errors
     /// When the file is missing or does not name crates and a reason for each name.
-    pub(crate) fn read(tree: &Tree) -> Result<Self> {
+    pub(crate) fn read(tree: &RepositoryFiles) -> Result<Self> {
         let text = tree
             .text(FILE)
             .with_context(|| format!("`{FILE}` is missing"))?;
@@ -41,7 +41,7 @@ impl Allowed {
     }
 
     /// Fails for a name that several crates declare, and for an entry that is not used.
-    pub(crate) fn check(&self, survey: &Survey<'_>) -> Vec<Problem> {
+    pub(crate) fn check(&self, survey: &RustFiles<'_>) -> Vec<TidyFinding> {
         let declarations = shared(survey);
         let mut acc = Vec::new();
         for (name, places) in &declarations {
@@ -61,7 +61,7 @@ impl Allowed {
                     "`{name}` is also declared in {}: rename one, so that a name means one thing, or give the reason in `{FILE}`",
                     others(package)
                 );
-                acc.push(Problem::new(path, *line, message));
+                acc.push(TidyFinding::new(path, *line, message));
             }
         }
         for (name, entry) in &self.by_name {
@@ -77,14 +77,14 @@ impl Allowed {
                      or run `cargo xtask tidy --lower`",
                     unused.join(", ")
                 );
-                acc.push(Problem::new(FILE, 1, message));
+                acc.push(TidyFinding::new(FILE, 1, message));
             }
         }
         acc
     }
 
     /// Returns the entries that are used.
-    pub(crate) fn lowered(&self, survey: &Survey<'_>) -> Self {
+    pub(crate) fn lowered(&self, survey: &RustFiles<'_>) -> Self {
         let declarations = shared(survey);
         let mut by_name = self.by_name.clone();
         for (name, entry) in &mut by_name {
@@ -114,7 +114,7 @@ impl Allowed {
 }
 
 /// Returns the names that more than one crate declares.
-fn shared<'a>(survey: &Survey<'a>) -> Declarations<'a> {
+fn shared<'a>(survey: &RustFiles<'a>) -> Declarations<'a> {
     let mut acc = Declarations::new();
     for file in survey.files.iter().filter(|file| !file.is_test()) {
         for (name, line) in declared(file) {
@@ -161,11 +161,11 @@ mod tests {
     }
 
     fn read(allowed: &str, files: [(&str, &str); 3]) -> (Vec<String>, String) {
-        let tree = Tree::from(files);
+        let tree = RepositoryFiles::from(files);
         let packages =
             ["a", "b", "c"].map(|name| Package::named(name, &format!("crates/{name}/Cargo.toml")));
-        let survey = Survey::read(&tree, &packages);
-        let allowed = Allowed::read(&Tree::from([(FILE, allowed)])).unwrap();
+        let survey = RustFiles::read(&tree, &packages);
+        let allowed = Allowed::read(&RepositoryFiles::from([(FILE, allowed)])).unwrap();
         let problems = allowed.check(&survey).into_iter().map(|it| it.to_string());
         (problems.collect(), allowed.lowered(&survey).to_toml())
     }

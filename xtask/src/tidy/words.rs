@@ -1,4 +1,4 @@
-//! Words that prose does not use: comments, documents, help and error texts.
+//! Checks of words in prose: comments, documents, help and error messages.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,8 +8,8 @@ use serde::Deserialize;
 use super::layers::Package;
 use super::prose::{self, Word};
 use super::rust::Literal;
-use super::survey::{self, File, Survey};
-use super::tree::{Problem, Tree};
+use super::survey::{self, File, RustFiles};
+use super::tree::{RepositoryFiles, TidyFinding};
 
 const TABLE: &str = "xtask/tidy/words.toml";
 
@@ -41,7 +41,7 @@ impl Table {
     ///
     /// # Errors
     /// When the file is missing or not such a table.
-    pub(crate) fn read(tree: &Tree) -> Result<Self> {
+    pub(crate) fn read(tree: &RepositoryFiles) -> Result<Self> {
         let text = tree
             .text(TABLE)
             .with_context(|| format!("`{TABLE}` is missing"))?;
@@ -65,7 +65,7 @@ impl Table {
     }
 
     /// Returns the phrases in a paragraph.
-    fn hits(&self, path: &str, words: &[Word]) -> Vec<Problem> {
+    fn hits(&self, path: &str, words: &[Word]) -> Vec<TidyFinding> {
         let starts_here = |at: usize, phrase: &Phrase| {
             let rest = words.get(at..at + phrase.words.len());
             rest.is_some_and(|rest| {
@@ -82,7 +82,7 @@ impl Table {
             let phrases = self.phrases.get(&word.word).into_iter().flatten();
             for phrase in phrases.filter(|phrase| starts_here(at, phrase)) {
                 let message = format!("\"{}\": write {}", phrase.words.join(" "), phrase.instead);
-                acc.push(Problem::new(path, word.line, message));
+                acc.push(TidyFinding::new(path, word.line, message));
             }
         }
         acc
@@ -93,7 +93,7 @@ impl Table {
 #[derive(Debug, Default)]
 pub(crate) struct Prose {
     pub(crate) n_words: usize,
-    pub(crate) hits: Vec<Problem>,
+    pub(crate) hits: Vec<TidyFinding>,
 }
 
 impl Prose {
@@ -107,8 +107,8 @@ impl Prose {
 /// Reads all prose of the repository, by crate, and by folder or document for what is in no crate.
 pub(crate) fn read<'a>(
     table: &Table,
-    tree: &'a Tree,
-    survey: &Survey<'a>,
+    tree: &'a RepositoryFiles,
+    survey: &RustFiles<'a>,
     packages: &'a [Package],
 ) -> BTreeMap<&'a str, Prose> {
     let mut acc: BTreeMap<&str, Prose> = BTreeMap::new();
@@ -179,12 +179,12 @@ mod tests {
     const WORDS: &str = "[[words]]\nfind = [\"tells\", \"goes on\"]\nwrite = \"returns\"\n";
 
     fn hits(path: &str, text: &str) -> Vec<String> {
-        let tree = Tree::from([(path, text)]);
+        let tree = RepositoryFiles::from([(path, text)]);
         let packages = [
             Package::named("a", "bins/a/Cargo.toml"),
             Package::named("b", "crates/b/Cargo.toml"),
         ];
-        let survey = Survey::read(&tree, &packages);
+        let survey = RustFiles::read(&tree, &packages);
         let prose = read(&Table::parse(WORDS).unwrap(), &tree, &survey, &packages);
         let hits = prose
             .into_iter()
