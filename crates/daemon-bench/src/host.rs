@@ -1,4 +1,4 @@
-//! The real host: a home, the repositories that it watches, and its process.
+//! The real host: its home, its repositories and its process.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, Permissions};
@@ -16,20 +16,20 @@ use tempfile::TempDir;
 use crate::fixtures;
 use crate::repositories::{SEARCH, find_git, write};
 
-/// A provider that ends as soon as it has begun.
+/// A provider that succeeds at once.
 const AGENT: &str = "#!/bin/sh\necho '{\"daemon\":\"result\",\"ok\":true,\"text\":\"done\"}'\n";
-/// How long a host may take to end when it is told to.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How many activations may begin in an hour: more than any measurement starts.
+// Longer than `host.drain`, within which a host stops its runs.
+const STOP_TIMEOUT: Duration = Duration::from_secs(60);
+// More activations per hour than any measurement starts, so that no rate limit is measured.
 const RATE: u32 = 1_000_000;
 
-/// A home and repositories of one hundred daemons each; the files are copies of `fixtures/daemons`.
-pub(crate) struct World {
+/// A temporary home and repositories with one hundred daemons each, copies of `fixtures/daemons`.
+pub(crate) struct BenchHome {
     scratch: TempDir,
 }
 
-impl World {
-    /// Makes a world without repositories, whose one provider is a script.
+impl BenchHome {
+    /// Creates a home without repositories, whose one provider is a script.
     pub(crate) fn bare(agent: &str) -> Result<Self> {
         let world = Self {
             scratch: tempfile::tempdir()?,
@@ -38,14 +38,14 @@ impl World {
         Ok(world)
     }
 
-    /// Makes a world of one repository, `bench/one`, with one daemon file, whose one provider is a script.
+    /// Creates a home with one repository, `bench/one`, with one daemon file, whose one provider is a script.
     ///
-    /// `more` stands in its configuration behind the repository.
+    /// `more` is appended to the configuration.
     pub(crate) fn of_one(file: &str, agent: &str, more: &str) -> Result<Self> {
         let world = Self {
             scratch: tempfile::tempdir()?,
         };
-        let path = world.beside("repository");
+        let path = world.path("repository");
         let daemon = ("one".to_owned(), file.as_bytes().to_vec());
         write(&find_git()?, &path, [daemon])?;
         let config = format!("[[repo]]\npath = {path:?}\nname = \"bench/one\"\n\n{more}\n");
@@ -53,7 +53,7 @@ impl World {
         Ok(world)
     }
 
-    /// Makes a world whose daemons all have one schedule.
+    /// Creates a home whose daemons all have the same schedule.
     pub(crate) fn new(n_repositories: usize, schedule: &str) -> Result<Self> {
         let world = Self {
             scratch: tempfile::tempdir()?,
@@ -62,7 +62,7 @@ impl World {
         let files = fixtures::daemon_files()?;
         let mut config = String::new();
         for repository in 0..n_repositories {
-            let path = world.beside(&format!("repository-{repository:03}"));
+            let path = world.path(&format!("repository-{repository:03}"));
             let mut daemons = Vec::with_capacity(100);
             for (n, file) in files.iter().cycle().take(100).enumerate() {
                 let id = format!("daemon-{repository:03}-{n:03}");
@@ -79,9 +79,9 @@ impl World {
         Ok(world)
     }
 
-    /// Makes the home, and the script that its runs are executed by.
+    /// Writes the configuration and the script of the provider.
     fn furnish(&self, agent: &str, mut config: String) -> Result<()> {
-        let script = self.beside("agent.sh");
+        let script = self.path("agent.sh");
         fs::write(&script, agent)?;
         fs::set_permissions(&script, Permissions::from_mode(0o755))?;
         write!(
@@ -90,24 +90,24 @@ impl World {
              [provider]\ndefault = \"sh\"\n\n[provider.sh]\ncommand = {script:?}\n"
         )?;
         fs::create_dir(self.home())?;
-        fs::create_dir(self.desk())?;
+        fs::create_dir(self.working_directory())?;
         fs::write(self.home().join("config.toml"), config)?;
         Ok(())
     }
 
-    /// Returns a path beside the home.
-    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+    /// Returns a path in the temporary directory, outside of the home.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
 
-    /// Returns the directory that commands are given in; programs in it are never executed by a run.
-    fn desk(&self) -> PathBuf {
-        self.beside("desk")
+    /// Returns the working directory of commands, which is not a repository.
+    fn working_directory(&self) -> PathBuf {
+        self.path("desk")
     }
 
     /// Returns the home.
     pub(crate) fn home(&self) -> PathBuf {
-        self.beside("home")
+        self.path("home")
     }
 
     /// Returns the directory of run folders.
@@ -115,9 +115,9 @@ impl World {
         self.home().join("daemons")
     }
 
-    /// Makes a home that no host serves, with the same run folders, and returns it.
+    /// Creates a home without a host that has the same run folders, and returns it.
     pub(crate) fn unserved(&self) -> Result<PathBuf> {
-        let home = self.beside("unserved");
+        let home = self.path("unserved");
         fs::create_dir(&home)?;
         fs::copy(self.home().join("config.toml"), home.join("config.toml"))?;
         std::os::unix::fs::symlink(self.runs(), home.join("daemons"))?;
@@ -127,7 +127,7 @@ impl World {
     /// Dispatches one run for each task, and returns their ids.
     pub(crate) fn emanate(&self, tasks: &[&str]) -> Result<Vec<String>> {
         let tasks: Vec<Value> = tasks.iter().map(|task| json!({"task": task})).collect();
-        let call = self.beside("call.json");
+        let call = self.path("call.json");
         fs::write(&call, json!({"tasks": tasks}).to_string())?;
         let call = call.to_str().context("a scratch path is text")?;
         let reply = self.ask(&self.home(), &["emanate", "--call", call])?;
@@ -136,12 +136,12 @@ impl World {
         Ok(ids.collect())
     }
 
-    /// Asks the host with the command line, and returns the reply.
+    /// Runs a command on the host's home, and returns its object.
     pub(crate) fn call(&self, arguments: &[&str]) -> Result<Value> {
         self.ask(&self.home(), arguments)
     }
 
-    /// Runs the command line on a home to its end, and returns what it replies.
+    /// Runs a command on a home, and returns its object.
     pub(crate) fn ask(&self, home: &Path, arguments: &[&str]) -> Result<Value> {
         let output = Command::new(program()?)
             .args(arguments)
@@ -149,7 +149,7 @@ impl World {
             .arg(home)
             .env_clear()
             .env("PATH", SEARCH)
-            .current_dir(self.desk())
+            .current_dir(self.working_directory())
             .stdin(Stdio::null())
             .output()?;
         ensure!(
@@ -162,7 +162,7 @@ impl World {
         serde_json::from_slice(&output.stdout).context("a reply is JSON")
     }
 
-    /// Returns the file of the store.
+    /// Returns the path of the store.
     fn store_file(&self) -> PathBuf {
         self.home().join("state.db")
     }
@@ -171,21 +171,21 @@ impl World {
     pub(crate) fn store(&self) -> Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let store = Connection::open_with_flags(self.store_file(), flags)?;
-        store.busy_timeout(PATIENCE)?;
+        store.busy_timeout(STOP_TIMEOUT)?;
         Ok(store)
     }
 
-    /// Keeps the store as a host that has ended left it.
+    /// Copies the store of a host that has ended.
     pub(crate) fn keep_store(&self) -> Result<()> {
         let store = Connection::open(self.store_file())?;
-        // A store whose log was left behind is refused, so the log goes into the file first.
+        // A copy without its log would be refused as damaged, so the log is merged into the file first.
         store.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         store.close().map_err(|(_, error)| error)?;
-        fs::copy(self.store_file(), self.beside("kept.db"))?;
+        fs::copy(self.store_file(), self.path("kept.db"))?;
         Ok(())
     }
 
-    /// Puts the kept store back, and makes all schedules unrecorded since an instant.
+    /// Restores the copy of the store, and sets the cursor of all schedules back to an instant.
     pub(crate) fn restore_store(&self, cursor: jiff::Timestamp) -> Result<()> {
         for name in ["state.db-wal", "state.db-shm"] {
             match fs::remove_file(self.home().join(name)) {
@@ -193,7 +193,7 @@ impl World {
                 Err(_) | Ok(()) => {}
             }
         }
-        fs::copy(self.beside("kept.db"), self.store_file())?;
+        fs::copy(self.path("kept.db"), self.store_file())?;
         let store = Connection::open(self.store_file())?;
         let cursor = cursor.as_microsecond();
         store.execute(
@@ -204,12 +204,12 @@ impl World {
     }
 
     /// Starts a host and waits until it is ready.
-    pub(crate) fn serve(&self) -> Result<Host> {
+    pub(crate) fn serve(&self) -> Result<BenchHost> {
         let program = program()?;
         let log = File::options()
             .create(true)
             .append(true)
-            .open(self.beside("serve.log"))?;
+            .open(self.path("serve.log"))?;
         let began = Instant::now();
         let mut child = Command::new(&program)
             .args(["serve", "--listen", "127.0.0.1:0", "--json", "--home"])
@@ -223,7 +223,7 @@ impl World {
             .spawn()
             .with_context(|| format!("failed to start `{}`", program.display()))?;
         let stdout = child.stdout.take().expect("it is piped");
-        let mut host = Host {
+        let mut host = BenchHost {
             child,
             stdout: BufReader::new(stdout),
             took: Duration::ZERO,
@@ -235,21 +235,21 @@ impl World {
         ensure!(
             line.contains("\"ready\":true"),
             "the host did not become ready: {line}{}",
-            tail(&self.beside("serve.log"))
+            tail(&self.path("serve.log"))
         );
         host.ready = serde_json::from_str(&line).context("the ready line is JSON")?;
         Ok(host)
     }
 }
 
-/// Returns the end of a log.
+/// Returns the last part of a log, for an error message.
 fn tail(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
     let lines: Vec<&str> = text.lines().rev().take(5).collect();
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
-/// Cargo puts the programs of the workspace beside each other.
+/// Returns the path of `daemon-run`, which cargo builds into the folder of this program.
 fn program() -> Result<PathBuf> {
     let path = std::env::current_exe()?
         .with_file_name(format!("daemon-run{}", std::env::consts::EXE_SUFFIX));
@@ -261,35 +261,36 @@ fn program() -> Result<PathBuf> {
     Ok(path)
 }
 
-/// A host that serves; killed where it is dropped.
-pub(crate) struct Host {
+/// A running host, killed on drop.
+pub(crate) struct BenchHost {
     child: Child,
     stdout: BufReader<ChildStdout>,
-    /// How long it took from its start until it was ready.
+    /// The time from the start of the process to its ready line.
     pub(crate) took: Duration,
-    /// What it printed when it was.
+    /// The object in its ready line.
     ready: Value,
 }
 
-impl Host {
-    /// Returns the address of its HTTP door.
+impl BenchHost {
+    /// Returns the address of its HTTP listener.
     pub(crate) fn address(&self) -> Result<&str> {
         let url = self.ready["http"].as_str().context("a host listens")?;
         url.strip_prefix("http://").context("a host serves HTTP")
     }
 
-    /// Reads what the kernel tells of the process.
-    pub(crate) fn usage(&self) -> Result<Usage> {
+    /// Reads the resource usage of the process from `/proc`.
+    pub(crate) fn usage(&self) -> Result<ProcessUsage> {
         let of = |file: &str| fs::read_to_string(format!("/proc/{}/{file}", self.child.id()));
-        Usage::read(&of("stat")?, &of("status")?).context("the kernel tells no usage of a process")
+        ProcessUsage::read(&of("stat")?, &of("status")?)
+            .context("`/proc` has no usage of the process")
     }
 
-    /// Tells it to stop and waits for its end.
+    /// Sends SIGTERM and waits for the exit.
     pub(crate) fn stop(mut self) -> Result<()> {
         let pid = i32::try_from(self.child.id())?;
         let pid = rustix::process::Pid::from_raw(pid).context("a process has a number")?;
         rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + STOP_TIMEOUT;
         while Instant::now() < deadline {
             if let Some(status) = self.child.try_wait()? {
                 ensure!(status.success(), "the host ended with {status}");
@@ -301,28 +302,28 @@ impl Host {
     }
 }
 
-impl Drop for Host {
+impl Drop for BenchHost {
     fn drop(&mut self) {
-        // One that has ended cannot be killed, which is as good.
+        // `kill` fails if the process has ended, which is the goal.
         self.child.kill().unwrap_or_default();
         self.child.wait().expect("a child can be waited for");
     }
 }
 
-/// What a process has used.
+/// The resource usage of a process.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Usage {
-    /// The processor time, that of its children that have ended too.
+pub(crate) struct ProcessUsage {
+    /// The processor time, including that of children that have ended.
     pub(crate) time: Duration,
     /// The resident memory.
     pub(crate) resident_kib: u64,
-    /// The most it ever was.
+    /// The highest resident memory since its start.
     pub(crate) peak_kib: u64,
 }
 
-impl Usage {
+impl ProcessUsage {
     fn read(stat: &str, status: &str) -> Option<Self> {
-        // The name may hold blanks; the fields begin behind its parenthesis, the third of all.
+        // The name of the process may contain spaces, so fields are counted from its closing parenthesis: the third is next.
         let (_, fields) = stat.rsplit_once(')')?;
         let ticks = fields.split_whitespace().skip(11).take(4);
         let ticks: Vec<u64> = ticks.map_while(|text| text.parse().ok()).collect();
@@ -344,18 +345,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_process_used_is_read_behind_its_name() {
+    fn the_usage_of_a_process_is_read_after_its_name() {
         let stat = "7 (a) b) S 1 7 7 0 -1 4194304 9 0 0 0 100 50 30 20 20 0 1 0 5 1 1";
         let status = "Name:\ta) b\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n";
         assert_eq!(
-            Usage::read(stat, status),
-            Some(Usage {
+            ProcessUsage::read(stat, status),
+            Some(ProcessUsage {
                 time: Duration::from_secs(200)
                     / u32::try_from(rustix::param::clock_ticks_per_second()).unwrap(),
                 resident_kib: 1024,
                 peak_kib: 2048,
             })
         );
-        assert_eq!(Usage::read("", status), None);
+        assert_eq!(ProcessUsage::read("", status), None);
     }
 }

@@ -1,27 +1,27 @@
-//! The measuring: repeated batches of every contender in turns.
+//! Measures contenders in repeated batches, in turns.
 //!
-//! Contenders run in turns so that a slow minute of the machine meets all of them, and the order turns with each round so
-//! that none always runs on the caches of the same other.
+//! Contenders run in turns so that a slow minute of the machine affects all of them. Their order rotates with each round, so
+//! that none always runs with the caches that the same other one left.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Waits until what earlier rows wrote is on the disk: a row that waits for the disk is not to wait for theirs.
+/// Waits until the writes of earlier rows are on the disk, so that a row does not measure them.
 pub(crate) fn settle() -> std::io::Result<()> {
     std::process::Command::new("sync").status()?;
     std::thread::sleep(Duration::from_secs(2));
     Ok(())
 }
 
-/// How long a batch should last: long against the clock's grain, short against the machine's moods.
+// Long compared with the resolution of the clock, short compared with changes of the machine's load.
 const BATCH: Duration = Duration::from_millis(10);
 const ROUNDS: usize = 25;
-/// A contender whose single pass takes longer than this gets fewer rounds.
+/// A contender whose single pass takes longer gets [`SLOW_ROUNDS`] rounds.
 const SLOW_PASS: Duration = Duration::from_millis(200);
 const SLOW_ROUNDS: usize = 7;
 
-/// Something to be measured: one pass does `per_pass` pieces of work.
+/// Code to be measured. One pass does `per_pass` pieces of work.
 pub(crate) struct Contender<'a> {
     name: &'static str,
     per_pass: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Contender<'a> {
 enum Clock {
     /// The processor time of this thread.
     Thread,
-    /// The time that passes.
+    /// Wall-clock time.
     Wall,
 }
 
@@ -48,7 +48,7 @@ impl Clock {
 }
 
 impl<'a> Contender<'a> {
-    /// Creates a contender; `pass` keeps its results from being optimised away by itself.
+    /// Creates a contender measured by the processor time of this thread. `pass` must use `black_box` on its results.
     pub(crate) fn new(name: &'static str, per_pass: usize, pass: impl FnMut() + 'a) -> Self {
         Self {
             name,
@@ -58,7 +58,7 @@ impl<'a> Contender<'a> {
         }
     }
 
-    /// Creates a contender that waits for other threads or processes.
+    /// Creates a contender measured by wall-clock time, since it waits for other threads or processes.
     pub(crate) fn waiting(name: &'static str, per_pass: usize, pass: impl FnMut() + 'a) -> Self {
         Self {
             clock: Clock::Wall,
@@ -74,7 +74,7 @@ impl<'a> Contender<'a> {
         self.clock.now() - started
     }
 
-    /// Returns how many passes fill a batch; running them is the warming up.
+    /// Returns how many passes fill a batch. This also warms up caches and branch prediction.
     fn calibrate(&mut self) -> u32 {
         let mut n_passes = 1;
         loop {
@@ -87,7 +87,7 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// Returns the processor time that one call takes, for what can be done only once.
+/// Returns the processor time of one call, for work that cannot be repeated.
 pub(crate) fn once(call: impl FnOnce()) -> Duration {
     let started = Clock::Thread.now();
     call();
@@ -97,7 +97,7 @@ pub(crate) fn once(call: impl FnOnce()) -> Duration {
 /// The time of one piece of work over all batches, in nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sample {
-    /// Who was measured.
+    /// The name of the contender.
     pub(crate) name: &'static str,
     /// The median of the batches.
     pub(crate) median: f64,
@@ -155,7 +155,7 @@ impl Sample {
     }
 }
 
-/// Returns the geometric mean; each part counts by its ratio, not by its size.
+/// Returns the geometric mean, in which each part has the same weight, regardless of its size.
 pub(crate) fn geometric_mean(parts: impl IntoIterator<Item = f64>) -> f64 {
     let (sum, n) = parts
         .into_iter()

@@ -1,8 +1,8 @@
-//! The machine the numbers belong to, as Linux describes it.
+//! The machine of the measurement, as Linux describes it.
 
 use serde::Serialize;
 
-/// What a reader needs to judge absolute times.
+/// The hardware and kernel, which absolute times depend on.
 #[derive(Debug, Serialize)]
 pub(crate) struct Machine {
     cpu: String,
@@ -12,7 +12,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Reads the description; what the system does not tell is `unknown`.
+    /// Reads the description; a value that cannot be read is `unknown`.
     pub(crate) fn read() -> Self {
         let cpu = field("/proc/cpuinfo", "model name").unwrap_or_else(unknown);
         let memory = field("/proc/meminfo", "MemTotal")

@@ -1,4 +1,4 @@
-//! Measures the libraries beside their peers: `daemon-bench [--json] [NAME...]`.
+//! Measures the libraries and compares them with their peers: `daemon-bench [--json] [NAME...]`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,

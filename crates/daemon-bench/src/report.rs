@@ -1,4 +1,4 @@
-//! What is printed: rows with their peers, their limit and the numbers they must reach.
+//! The report: rows with their peers, their limit and the numbers they must reach.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::machine::Machine;
 
 /// All rows of one session on one machine.
 #[derive(Debug, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct BenchReport {
     schema_version: u32,
     date: String,
     machine: Machine,
@@ -18,7 +18,7 @@ pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
 }
 
-/// One thing measured.
+/// One measurement.
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
     name: &'static str,
@@ -50,7 +50,7 @@ struct Must {
     is_met: bool,
 }
 
-impl Report {
+impl BenchReport {
     /// Creates an empty report of this machine at this time.
     pub(crate) fn new() -> Self {
         let date = Timestamp::now().strftime("%Y-%m-%d").to_string();
@@ -105,7 +105,7 @@ fn line(acc: &mut String, text: &str) {
 }
 
 impl Row {
-    /// Creates a row; a `what` reads after the name and a colon.
+    /// Creates a row. `what` is printed after the name and a colon.
     pub(crate) fn new(name: &'static str, what: &'static str, ours: &Sample) -> Self {
         Self {
             name,
@@ -118,19 +118,19 @@ impl Row {
         }
     }
 
-    /// Adds what a user would pick instead.
-    pub(crate) fn beside(mut self, ours: &Sample, peer: &Sample) -> Self {
+    /// Adds an alternative that a user has.
+    pub(crate) fn compared_with(mut self, ours: &Sample, peer: &Sample) -> Self {
         self.peers.push(Peer::of(ours, peer));
         self
     }
 
-    /// Sets what the machine needs at the least.
+    /// Sets the lower limit: the work that any implementation has to do.
     pub(crate) fn limited_by(mut self, ours: &Sample, limit: &Sample) -> Self {
         self.limit = Some(Peer::of(ours, limit));
         self
     }
 
-    /// Demands at least `factor` times the speed of `peer`.
+    /// Requires at least `factor` times the speed of `peer`.
     pub(crate) fn must_beat(self, ours: &Sample, peer: &Sample, factor: f64) -> Self {
         let got = peer.over(ours);
         self.must(
@@ -140,7 +140,7 @@ impl Row {
         )
     }
 
-    /// Demands at most `limit` nanoseconds.
+    /// Requires at most `limit` nanoseconds.
     pub(crate) fn must_take_at_most(self, ours: &Sample, limit: f64) -> Self {
         self.must(
             format!("≤ {}", duration(limit)),
@@ -149,7 +149,7 @@ impl Row {
         )
     }
 
-    /// Demands whatever `text` says.
+    /// Adds a requirement, described by `text`.
     pub(crate) fn must(
         mut self,
         text: impl Into<String>,
@@ -164,7 +164,7 @@ impl Row {
         self
     }
 
-    /// Adds a sentence.
+    /// Adds a note below the table.
     pub(crate) fn note(mut self, text: impl Into<String>) -> Self {
         self.notes.push(text.into());
         self
@@ -190,13 +190,13 @@ impl Measured {
     }
 }
 
-/// Shows how many times the speed of another ours has.
+/// Formats how many times faster ours is.
 pub(crate) fn times(ratio: f64) -> String {
     let digits = if ratio < 10.0 { 2 } else { 0 };
     format!("{ratio:.digits$} ×")
 }
 
-/// Shows nanoseconds in the unit that keeps three digits.
+/// Formats nanoseconds with three digits, in the unit that fits.
 pub(crate) fn duration(nanoseconds: f64) -> String {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
     let (size, unit) = units

@@ -8,15 +8,15 @@ use anyhow::{Result, ensure};
 use daemon_process::{ByteCount, ExitStatus, Tool};
 use daemon_repo::Git;
 
-/// Where programs are looked for.
+/// The search path for programs.
 pub(crate) const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Finds git.
+/// Finds git on [`SEARCH`].
 pub(crate) fn find_git() -> Result<Git> {
     Ok(Git::find(OsStr::new(SEARCH))?)
 }
 
-/// Makes a repository whose one commit holds daemon files by id.
+/// Creates a repository whose one commit has a daemon file for each id.
 pub(crate) fn write(
     git: &Git,
     path: &Path,

@@ -15,120 +15,120 @@ use anyhow::{Result, bail};
 
 use crate::report::Row;
 
-/// A row that can be chosen by name.
-pub(crate) struct Entry {
-    /// Its name on the command line.
+/// A row that can be selected by name.
+pub(crate) struct RowEntry {
+    /// The name on the command line and in the page.
     pub(crate) name: &'static str,
-    /// Measures it.
+    /// Runs the measurement.
     pub(crate) measure: fn() -> Result<Row>,
 }
 
 /// Every row, in the order of the page.
-const ROWS: &[Entry] = &[
-    Entry {
+const ROWS: &[RowEntry] = &[
+    RowEntry {
         name: "parse",
         measure: parse::measure,
     },
-    Entry {
+    RowEntry {
         name: "lint",
         measure: lint::measure,
     },
-    Entry {
+    RowEntry {
         name: "cron-next",
         measure: cron::next,
     },
-    Entry {
+    RowEntry {
         name: "cron-next-zone",
         measure: cron::next_in_zone,
     },
-    Entry {
+    RowEntry {
         name: "cron-impossible",
         measure: cron::impossible,
     },
-    Entry {
+    RowEntry {
         name: "cron-parse",
         measure: cron::parse,
     },
-    Entry {
+    RowEntry {
         name: "schedule",
         measure: schedule::measure,
     },
-    Entry {
+    RowEntry {
         name: "discovery",
         measure: discovery::measure,
     },
-    Entry {
+    RowEntry {
         name: "ticks-10k",
         measure: host::ticks,
     },
-    Entry {
+    RowEntry {
         name: "outage",
         measure: host::outage,
     },
-    Entry {
+    RowEntry {
         name: "idle-10k",
         measure: host::idle,
     },
-    Entry {
+    RowEntry {
         name: "wake-start",
         measure: host::wake,
     },
-    Entry {
+    RowEntry {
         name: "intake-large",
         measure: host::intake_large,
     },
-    Entry {
+    RowEntry {
         name: "intake-silent",
         measure: host::intake_silent,
     },
-    Entry {
+    RowEntry {
         name: "intake-slow",
         measure: host::intake_slow,
     },
-    Entry {
+    RowEntry {
         name: "store-activations",
         measure: store::measure,
     },
-    Entry {
+    RowEntry {
         name: "run-list",
         measure: runs::list,
     },
-    Entry {
+    RowEntry {
         name: "run-spawn",
         measure: runs::spawn,
     },
-    Entry {
+    RowEntry {
         name: "noisy-runs",
         measure: runs::noisy,
     },
-    Entry {
+    RowEntry {
         name: "run-stop",
         measure: runs::stop,
     },
-    Entry {
+    RowEntry {
         name: "redact",
         measure: redact::measure,
     },
-    Entry {
+    RowEntry {
         name: "watch-interpret",
         measure: watch::interpret_one,
     },
-    Entry {
+    RowEntry {
         name: "watch-match",
         measure: watch::match_many,
     },
-    Entry {
+    RowEntry {
         name: "watch-match-one",
         measure: watch::match_one_repository,
     },
 ];
 
-/// Returns the rows whose name is, or begins with, one of `names`; all of them when there is none.
+/// Returns the rows whose name is one of `names` or begins with one; all rows if `names` is empty.
 ///
 /// # Errors
-/// When a name chooses nothing.
-pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Entry>> {
-    let chooses = |name: &str, entry: &Entry| {
+/// A name selects no row.
+pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static RowEntry>> {
+    let chooses = |name: &str, entry: &RowEntry| {
         entry.name == name || entry.name.starts_with(&format!("{name}-"))
     };
     if let Some(name) = names
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_chooses_its_rows_and_an_unknown_one_is_refused() {
+    fn a_name_selects_its_rows_and_an_unknown_one_is_refused() {
         let names = |wanted: &[&str]| {
             let wanted: Vec<String> = wanted.iter().map(|&name| name.to_owned()).collect();
             chosen(&wanted)

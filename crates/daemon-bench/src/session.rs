@@ -1,10 +1,10 @@
-//! One run of the program: the rows that were asked for, and their report.
+//! One run of the program: measures the requested rows and prints their report.
 
 use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 
-use crate::report::Report;
+use crate::report::BenchReport;
 use crate::rows;
 
 /// Measures the rows that the arguments name, and prints the report.
@@ -15,7 +15,7 @@ pub(crate) fn run() -> Result<()> {
     if let Some(flag) = flags.iter().find(|flag| *flag != "--json") {
         bail!("no flag `{flag}`; usage: daemon-bench [--json] [NAME...]");
     }
-    let mut report = Report::new();
+    let mut report = BenchReport::new();
     let chosen = rows::chosen(&names)?;
     let mut failed = Vec::new();
     for (n, row) in chosen.iter().enumerate() {
@@ -23,7 +23,7 @@ pub(crate) fn run() -> Result<()> {
         let began = Instant::now();
         match (row.measure)() {
             Ok(measured) => report.rows.push(measured),
-            // What the other rows found is printed all the same.
+            // The results of the other rows are printed, too: a session takes many minutes.
             Err(error) => {
                 eprintln!("  {error:#}");
                 failed.push(row.name);

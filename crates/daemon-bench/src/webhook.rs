@@ -7,9 +7,9 @@ use anyhow::{Context as _, Result};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-/// The secret that they are signed with.
+/// The secret of the signatures.
 pub(crate) const SECRET: &str = "a secret of the bench";
-/// The section of the configuration that lets them in; the secret is in a file of the home.
+/// The section of the configuration that accepts the webhooks; the secret is in a file of the home.
 pub(crate) const SOURCES: &str = "[sources.github]\nsecret_file = \"hook-secret\"\n";
 
 /// One webhook, ready to be sent.
@@ -19,7 +19,7 @@ pub(crate) struct Webhook {
 }
 
 impl Webhook {
-    /// Signs a body of an event of a kind.
+    /// Creates a webhook with a signed body.
     pub(crate) fn new(kind: &str, delivery: &str, body: Vec<u8>) -> Result<Self> {
         let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes())?;
         mac.update(&body);
@@ -35,7 +35,7 @@ impl Webhook {
         Ok(Self { head, body })
     }
 
-    /// Sends it and returns the status that it is answered with.
+    /// Sends the webhook and returns the status of the response.
     pub(crate) fn send(&self, address: &str) -> Result<u16> {
         let mut stream = TcpStream::connect(address)?;
         stream.write_all(self.head.as_bytes())?;

@@ -1,4 +1,4 @@
-//! One connection: a request is read, an answer is written, and the connection is closed.
+//! One connection: reads a request, writes a response and closes the connection.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -8,22 +8,22 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::dialect::{Dialect, Event};
+use crate::dialect::{Dialect, StreamEvent};
 use crate::model_api::{Received, Shared};
 use crate::reply::{Message, Reply};
 
-/// How often a stream that waits looks whether it should end.
-const GLANCE: Duration = Duration::from_millis(20);
-/// A longer body is none that a test sends.
-const MOST_BODY: usize = 64 << 20;
+/// How often a silent stream checks whether the client or the API has closed.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+// No test sends a longer body. Without a limit, a wrong `Content-Length` would allocate all memory.
+const MAX_BODY: usize = 64 << 20;
 
-/// Serves one request; a client that leaves in the middle is no fault.
+/// Serves one request. A client that disconnects early is not an error: tests stop programs in the middle.
 pub(crate) fn serve(stream: TcpStream, shared: &Shared) {
     let Ok(mut writer) = stream.try_clone() else {
         return;
     };
     if let Ok(Some(request)) = read(BufReader::new(stream)) {
-        // Whoever asked has gone; nobody is left to be told.
+        // A write fails if the client has disconnected, so there is no recipient for the error.
         respond(&mut writer, request, shared).unwrap_or_default();
     }
 }
@@ -59,7 +59,7 @@ fn read(mut reader: BufReader<TcpStream>) -> io::Result<Option<Request>> {
     let body = if is_chunked {
         chunks(&mut reader)?
     } else {
-        let mut body = vec![0; length.min(MOST_BODY)];
+        let mut body = vec![0; length.min(MAX_BODY)];
         reader.read_exact(&mut body)?;
         body
     };
@@ -72,7 +72,7 @@ fn chunks(reader: &mut BufReader<TcpStream>) -> io::Result<Vec<u8>> {
         let mut line = String::new();
         reader.read_line(&mut line)?;
         let length = usize::from_str_radix(line.trim_end(), 16).unwrap_or(0);
-        if length == 0 || acc.len() + length > MOST_BODY {
+        if length == 0 || acc.len() + length > MAX_BODY {
             return Ok(acc);
         }
         let begin = acc.len();
@@ -145,7 +145,7 @@ fn whole(
     writer.write_all(body)
 }
 
-fn stream(writer: &mut TcpStream, events: &[Event], pause: Duration) -> io::Result<()> {
+fn stream(writer: &mut TcpStream, events: &[StreamEvent], pause: Duration) -> io::Result<()> {
     writer.write_all(
         b"HTTP/1.1 200 Fake\r\nConnection: close\r\nContent-Type: text/event-stream\r\n\r\n",
     )?;
@@ -161,7 +161,7 @@ fn stream(writer: &mut TcpStream, events: &[Event], pause: Duration) -> io::Resu
 
 /// Waits until the client closes the connection, or the API does.
 fn until_left(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
-    stream.set_read_timeout(Some(GLANCE))?;
+    stream.set_read_timeout(Some(POLL_INTERVAL))?;
     let mut byte = [0];
     while !shared.is_closed() {
         match stream.read(&mut byte) {

@@ -1,4 +1,4 @@
-//! The languages of the model API.
+//! The dialects of the model API.
 
 mod completions;
 mod messages;
@@ -8,27 +8,27 @@ use serde_json::Value;
 
 use crate::reply::Message;
 
-/// A language of the model API.
+/// A protocol that model APIs use. The path of a request selects it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// Anthropic's Messages.
+    /// The Messages API of Anthropic, at `/messages`.
     Messages,
-    /// OpenAI's Chat Completions.
+    /// The Chat Completions API of OpenAI, at `/chat/completions`.
     Completions,
-    /// OpenAI's Responses.
+    /// The Responses API of OpenAI, at `/responses`.
     Responses,
 }
 
 /// One server-sent event.
-pub(crate) struct Event {
-    /// Its name, where the dialect gives it one.
+pub(crate) struct StreamEvent {
+    /// The `event` field. Chat Completions have none.
     pub(crate) name: Option<String>,
-    /// Its data.
+    /// The `data` field, one line of JSON.
     pub(crate) data: String,
 }
 
-impl Event {
-    /// Makes an event named by the type that its data has.
+impl StreamEvent {
+    /// Creates an event that is named after the `type` in its data.
     fn typed(data: &Value) -> Self {
         Self {
             name: data["type"].as_str().map(str::to_owned),
@@ -36,7 +36,7 @@ impl Event {
         }
     }
 
-    /// Writes the event as it stands in a stream.
+    /// Returns the event in the format of `text/event-stream`.
     pub(crate) fn to_text(&self) -> String {
         match &self.name {
             Some(name) => format!("event: {name}\ndata: {}\n\n", self.data),
@@ -46,7 +46,7 @@ impl Event {
 }
 
 impl Dialect {
-    /// Returns the language of a path, if it is the address of one.
+    /// Returns the dialect of a path.
     pub(crate) fn of(path: &str) -> Option<Self> {
         let path = path.split('?').next().unwrap_or(path);
         [
@@ -59,7 +59,7 @@ impl Dialect {
         .map(|(_, dialect)| dialect)
     }
 
-    /// Writes a message as one object.
+    /// Returns the body of a response without streaming.
     pub(crate) fn whole(self, message: &Message, model: &str, n: usize) -> Value {
         match self {
             Self::Messages => messages::whole(message, model, n),
@@ -68,8 +68,8 @@ impl Dialect {
         }
     }
 
-    /// Writes a message as a stream.
-    pub(crate) fn stream(self, message: &Message, model: &str, n: usize) -> Vec<Event> {
+    /// Returns the events of a streamed response.
+    pub(crate) fn stream(self, message: &Message, model: &str, n: usize) -> Vec<StreamEvent> {
         match self {
             Self::Messages => messages::stream(message, model, n),
             Self::Completions => completions::stream(message, model, n),
@@ -93,7 +93,7 @@ impl Dialect {
         }
     }
 
-    /// Returns the results of tools that a request holds, oldest first.
+    /// Returns the tool results in a request, the oldest first.
     pub(crate) fn tool_results(self, body: &Value) -> Vec<String> {
         match self {
             Self::Messages => messages::tool_results(body),
@@ -103,28 +103,28 @@ impl Dialect {
     }
 }
 
-/// Returns the name of a tool; some tools of an API itself have a type and no name.
+/// Returns the name of a tool. Tools that the API itself executes have a type instead.
 fn tool_name(tool: &Value) -> Option<String> {
     let named = tool["name"].as_str().or(tool["type"].as_str());
     named.map(str::to_owned)
 }
 
-/// Returns the text of a value that is text, or a list of parts with texts.
+/// Returns the text of a string, or of a list of text parts.
 fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
-            let texts: Vec<&str> = parts
+            let parts: Vec<&str> = parts
                 .iter()
                 .filter_map(|part| part["text"].as_str())
                 .collect();
-            texts.join("\n")
+            parts.join("\n")
         }
         other => other.to_string(),
     }
 }
 
-/// Returns two halves of a text, so that a stream has something to put together.
+/// Returns the two halves of a string, so that a stream has more than one part to join.
 fn halves(text: &str) -> [&str; 2] {
     let mut middle = text.len() / 2;
     while !text.is_char_boundary(middle) {

@@ -1,8 +1,7 @@
-//! Stand-ins for what tests must not reach: a model API on loopback, and programs that play transcripts.
+//! Fakes for tests: a model API on loopback, and programs that print recorded transcripts.
 //!
-//! [`ModelApi`] listens on a port of its own and speaks three languages: Anthropic's Messages, OpenAI's Chat Completions and
-//! OpenAI's Responses, streaming or not as it is asked. A script decides what it answers. A [`Transcript`] is an executable
-//! that prints recorded lines.
+//! [`ModelApi`] listens on a free port and implements three protocols: Messages of Anthropic, Chat Completions and Responses of
+//! OpenAI, with and without streaming. A script decides each reply. A [`Transcript`] is an executable that prints recorded lines.
 //!
 //! ```
 //! use std::io::{Read as _, Write as _};
@@ -13,16 +12,16 @@
 //! let mut stream = std::net::TcpStream::connect(api.address())?;
 //! let body = r#"{"model":"m","messages":[{"role":"user","content":"Repair."}]}"#;
 //! write!(stream, "POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}", body.len())?;
-//! let mut answer = String::new();
-//! stream.read_to_string(&mut answer)?;
-//! assert!(answer.contains(r#""content":"Repaired.""#), "{answer}");
+//! let mut response = String::new();
+//! stream.read_to_string(&mut response)?;
+//! assert!(response.contains(r#""content":"Repaired.""#), "{response}");
 //! assert_eq!(api.received()[0].body["model"], "m");
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
 //! # What this crate does not do
-//! It is for tests only and is not published. It judges no request: whether a real API would take it is for the suite that
-//! drives real programs.
+//! It is for tests only and is not published. It does not validate requests: `cargo xtask agents` tests with real programs what
+//! these send.
 //!
 //! # Guarantees
 //! It opens no connection and listens on loopback only. A dropped [`ModelApi`] closes its port and ends its streams.

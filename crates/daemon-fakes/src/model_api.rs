@@ -13,9 +13,9 @@ use crate::connection;
 use crate::dialect::Dialect;
 use crate::reply::Reply;
 
-/// A model API on a port of loopback, which answers what its script says.
+/// A model API on a port of loopback, which replies as its script says.
 ///
-/// Requests to other addresses than those of its three dialects are answered with 404 and are not recorded.
+/// Requests to paths of none of the three dialects get a 404 and are not recorded.
 #[derive(Debug)]
 pub struct ModelApi {
     address: SocketAddr,
@@ -26,27 +26,27 @@ pub struct ModelApi {
 /// A request that the API received.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Received {
-    /// Its language.
+    /// The dialect of its path.
     pub dialect: Dialect,
-    /// The key it came with, without the word before it.
+    /// The API key, without `Bearer`; `None` if no header has one.
     pub key: Option<String>,
-    /// Its body.
+    /// The body, as JSON.
     pub body: Value,
 }
 
 impl Received {
-    /// Returns the names of the tools that it offers.
+    /// Returns the names of the tools that the request offers to the model.
     pub fn tools(&self) -> Vec<String> {
         self.dialect.tools(&self.body)
     }
 
-    /// Returns the results of tools that it holds, oldest first.
+    /// Returns the tool results in the request, the oldest first.
     pub fn tool_results(&self) -> Vec<String> {
         self.dialect.tool_results(&self.body)
     }
 }
 
-/// Decides what is answered to a request.
+/// Returns the reply to a request.
 type Script = dyn FnMut(&Received) -> Reply + Send;
 
 pub(crate) struct Shared {
@@ -64,7 +64,7 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// Records a request and asks the script; returns the number of the request from 1, too.
+    /// Records a request and calls the script. Returns the number of the request, from 1, and the reply.
     pub(crate) fn answer(&self, received: Received) -> (usize, Reply) {
         let reply = (self.script.lock().expect("a script does not panic"))(&received);
         let mut all = self.received.lock().expect("no holder panics");
@@ -78,10 +78,10 @@ impl Shared {
 }
 
 impl ModelApi {
-    /// Starts an API that answers what `script` says.
+    /// Starts an API that calls `script` for each request.
     ///
     /// # Errors
-    /// No port of loopback could be had.
+    /// No port of loopback can be bound.
     pub fn scripted(script: impl FnMut(&Received) -> Reply + Send + 'static) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
@@ -99,7 +99,8 @@ impl ModelApi {
                 let (Ok(stream), shared) = (stream, Arc::clone(&accepting)) else {
                     continue;
                 };
-                // A thread each: a silent answer must not hold up the next. It ends with its connection or with the API.
+                // One thread per connection, since a silent reply must not delay the next request. The thread ends with its
+                // connection or with the API.
                 thread::spawn(move || connection::serve(stream, &shared));
             }
         });
@@ -110,7 +111,7 @@ impl ModelApi {
         })
     }
 
-    /// Starts an API that gives these answers in turn, and 500 when there are no more.
+    /// Starts an API that returns these replies in turn, and status 500 after the last.
     ///
     /// # Errors
     /// As for [`ModelApi::scripted`].
@@ -122,17 +123,17 @@ impl ModelApi {
         })
     }
 
-    /// Returns its address.
+    /// Returns the address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns the address of its API for OpenAI's dialects, and for Anthropic's where a client wants the version in it.
+    /// Returns the base URL for the dialects of OpenAI, and for the one of Anthropic if a client expects the version in it.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1/", self.address)
     }
 
-    /// Returns what it received so far, in order.
+    /// Returns the requests received so far, in order.
     pub fn received(&self) -> Vec<Received> {
         self.shared
             .received
@@ -145,7 +146,8 @@ impl ModelApi {
 impl Drop for ModelApi {
     fn drop(&mut self) {
         self.shared.is_closed.store(true, Ordering::Release);
-        // Wakes the thread that accepts, which then sees that it is over; it may be gone already.
+        // `accept` cannot be cancelled: a connection wakes the thread, which then reads the flag. An error means that the
+        // listener is closed already.
         drop(TcpStream::connect(self.address));
         if let Some(listening) = self.listening.take() {
             listening.join().unwrap_or_default();

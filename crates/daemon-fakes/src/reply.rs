@@ -1,15 +1,15 @@
-//! What the model API answers.
+//! Replies of the model API.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-/// One answer of the model API.
+/// One reply of the model API.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// A whole message of the model.
     Message(Message),
-    /// An answer that is no message: its status, its headers after the status line, and its body.
+    /// A response with a body of text instead of a message, such as an error.
     Status {
         /// The status code.
         code: u16,
@@ -18,7 +18,7 @@ pub enum Reply {
         /// The body.
         body: String,
     },
-    /// An answer of any bytes: its status, its headers after the status line, and its body.
+    /// A response with a body of any bytes.
     Bytes {
         /// The status code.
         code: u16,
@@ -29,24 +29,24 @@ pub enum Reply {
     },
     /// A stream that is closed in the middle of this message.
     Truncated(Message),
-    /// A stream that begins this message and then says nothing until the client leaves.
+    /// A stream that stops in the middle of this message and stays open until the client disconnects.
     Silence(Message),
-    /// A stream that waits so long between its events.
+    /// A stream that pauses between its events.
     Drip(Message, Duration),
 }
 
 impl Reply {
-    /// Answers with text, and with no more.
+    /// Returns a message of text only.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Message(Message::text(text))
     }
 
-    /// Answers with the use of one tool.
+    /// Returns a message with one tool call.
     pub fn call(name: impl Into<String>, arguments: Value) -> Self {
         Self::Message(Message::default().and_call(name, arguments))
     }
 
-    /// Answers with a status and an error in the words that all three APIs use.
+    /// Returns a status with an error object that clients of all three dialects understand.
     pub fn error(code: u16, message: &str) -> Self {
         let error =
             serde_json::json!({"type": "error", "error": {"type": "fake", "message": message}});
@@ -57,7 +57,7 @@ impl Reply {
         }
     }
 
-    /// Answers that there were too many requests, and when to come again.
+    /// Returns status 429 with a `Retry-After` header.
     pub fn rate_limited(retry_after: &str) -> Self {
         Self::Status {
             code: 429,
@@ -66,7 +66,7 @@ impl Reply {
         }
     }
 
-    /// Answers with a page for people, as a proxy does.
+    /// Returns an HTML page with status 200, as the login page of a network does.
     pub fn html() -> Self {
         Self::Status {
             code: 200,
@@ -80,21 +80,21 @@ fn json() -> (String, String) {
     ("Content-Type".to_owned(), "application/json".to_owned())
 }
 
-/// A message of the model: text, then the uses of tools.
+/// A message of the model: text, then tool calls.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Message {
-    /// Its text; empty for none.
+    /// The text; may be empty.
     pub text: String,
-    /// The tools it uses.
+    /// The tool calls, in order.
     pub calls: Vec<Call>,
-    /// What it says it used.
+    /// The usage that the response reports.
     pub tokens: Tokens,
-    /// Whether the model was cut short by its limit of tokens.
+    /// Whether the model stopped at its token limit.
     pub is_cut_short: bool,
 }
 
 impl Message {
-    /// Makes a message of text.
+    /// Creates a message of text.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -102,7 +102,7 @@ impl Message {
         }
     }
 
-    /// Adds the use of a tool.
+    /// Adds a tool call.
     #[must_use]
     pub fn and_call(mut self, name: impl Into<String>, arguments: Value) -> Self {
         self.calls.push(Call {
@@ -112,7 +112,7 @@ impl Message {
         self
     }
 
-    /// Says what it used.
+    /// Sets the reported usage.
     #[must_use]
     pub fn with_tokens(mut self, tokens: Tokens) -> Self {
         self.tokens = tokens;
@@ -120,28 +120,28 @@ impl Message {
     }
 }
 
-/// The use of a tool.
+/// A tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The tool; `namespace.tool` for one of a namespace, which OpenAI's Responses knows.
+    /// The name of the tool; `namespace.tool` for a namespace of the Responses API.
     pub name: String,
-    /// Its arguments, as the model wrote them.
+    /// The arguments, as a string of JSON.
     pub arguments: String,
 }
 
-/// Tokens of one message.
+/// The usage of one message, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tokens {
-    /// Read, without the cached ones.
+    /// Input tokens that were not cached.
     pub input: u64,
-    /// Read from a cache.
+    /// Input tokens from the cache.
     pub cached: u64,
-    /// Written.
+    /// Output tokens.
     pub output: u64,
 }
 
 impl Default for Tokens {
-    /// Ten read, none cached, five written.
+    /// Returns 10 input tokens, none of them cached, and 5 output tokens.
     fn default() -> Self {
         Self {
             input: 10,

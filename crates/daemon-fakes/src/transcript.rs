@@ -1,4 +1,4 @@
-//! Programs that play transcripts.
+//! Programs that print recorded transcripts.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,34 +9,34 @@ use std::path::{Path, PathBuf};
 /// A program that reads its input to the end, prints recorded lines, and exits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Transcript {
-    /// What it prints on standard output, byte for byte.
+    /// The bytes of standard output.
     pub lines: String,
-    /// What it prints on standard error.
+    /// The bytes of standard error.
     pub complaints: String,
-    /// The code it exits with.
+    /// The exit code.
     pub exit: i32,
-    /// The directory in which it leaves what it was given: `args` (one a line), `env` and `stdin`.
+    /// A directory to which it writes its input: the files `args` (one per line), `env` and `stdin`.
     pub kept_in: Option<PathBuf>,
 }
 
-/// What the real programs printed, version for version, while a model on loopback answered them.
+/// Output of the real programs, recorded with a [`ModelApi`](crate::ModelApi) as their model.
 pub mod recorded {
-    /// `claude` 2.1.197 reads a file, is refused a tool that it may not use, and is done.
+    /// `claude` 2.1.197 reads a file, is denied a tool, and succeeds.
     pub const CLAUDE: &str = include_str!("../recorded/claude.jsonl");
-    /// `claude` 2.1.197 is refused by its model's API, and exits with 1.
+    /// `claude` 2.1.197 gets an error from the API of its model, and exits with 1.
     pub const CLAUDE_REFUSED: &str = include_str!("../recorded/claude-refused.jsonl");
-    /// `codex` 0.169.0 runs a command and is done.
+    /// `codex` 0.169.0 runs a command, and succeeds.
     pub const CODEX: &str = include_str!("../recorded/codex.jsonl");
-    /// `codex` 0.169.0 is refused by its model's API, and exits with 1.
+    /// `codex` 0.169.0 gets an error from the API of its model, and exits with 1.
     pub const CODEX_REFUSED: &str = include_str!("../recorded/codex-refused.jsonl");
-    /// `opencode` 1.18.33 reads a file, is refused a tool that it may not use, and is done.
+    /// `opencode` 1.18.33 reads a file, is denied a tool, and succeeds.
     pub const OPENCODE: &str = include_str!("../recorded/opencode.jsonl");
-    /// `opencode` 1.18.33 is refused by its model's API, and exits with 1.
+    /// `opencode` 1.18.33 gets an error from the API of its model, and exits with 1.
     pub const OPENCODE_REFUSED: &str = include_str!("../recorded/opencode-refused.jsonl");
 }
 
 impl Transcript {
-    /// Makes a program that prints these lines and exits with 0.
+    /// Creates a program that prints these lines and exits with 0.
     pub fn new(lines: impl Into<String>) -> Self {
         Self {
             lines: lines.into(),
@@ -44,12 +44,12 @@ impl Transcript {
         }
     }
 
-    /// Writes the program; the lines lie beside it.
+    /// Writes the program, and its lines into files next to it.
     ///
     /// # Errors
-    /// A file could not be written.
+    /// A file cannot be written.
     pub fn install(&self, program: &Path) -> io::Result<()> {
-        let beside = |suffix: &str| {
+        let next_to_it = |suffix: &str| {
             let mut path = program.as_os_str().to_owned();
             path.push(suffix);
             PathBuf::from(path)
@@ -67,12 +67,13 @@ impl Transcript {
             (".lines", &self.lines, ""),
             (".complaints", &self.complaints, " >&2"),
         ] {
-            fs::write(beside(suffix), text)?;
-            writeln!(script, "cat {}{to}", quoted(&beside(suffix))).expect(INFALLIBLE);
+            fs::write(next_to_it(suffix), text)?;
+            writeln!(script, "cat {}{to}", quoted(&next_to_it(suffix))).expect(INFALLIBLE);
         }
         writeln!(script, "exit {}", self.exit).expect(INFALLIBLE);
-        // A file that is being written cannot be run, so that its place is taken at once.
-        let new = beside(".new");
+        // Linux refuses to execute a file that is open for writing. A rename replaces
+        // the program without opening it.
+        let new = next_to_it(".new");
         fs::write(&new, script)?;
         fs::set_permissions(&new, fs::Permissions::from_mode(0o755))?;
         fs::rename(new, program)

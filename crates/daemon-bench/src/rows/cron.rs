@@ -1,4 +1,4 @@
-//! Cron expressions beside the two crates a user would pick.
+//! Cron expressions, compared with the two crates that a user would choose.
 
 use std::hint::black_box;
 
@@ -10,8 +10,7 @@ use jiff::Timestamp;
 use crate::kit::{Contender, Sample, geometric_mean, measure};
 use crate::report::Row;
 
-/// Twelve typical expressions, in five fields and as `cron` wants them: with seconds, and with names where its numbers
-/// for the days of the week mean other days.
+// The second form is for `cron`, which requires seconds and counts the days of the week from 1, so names are used for them.
 const EXPRESSIONS: [(&str, &str); 12] = [
     ("*/5 * * * *", "0 */5 * * * *"),
     ("0 * * * *", "0 0 * * * *"),
@@ -38,8 +37,8 @@ pub(super) fn next() -> Result<Row> {
         "next occurrence in UTC, 12 typical expressions from 64 starts, geometric mean",
         ours,
     )
-    .beside(ours, cron)
-    .beside(ours, croner)
+    .compared_with(ours, cron)
+    .compared_with(ours, croner)
     .must_beat(ours, cron, 35.0)
     .must_beat(ours, croner, 60.0)
     .must_take_at_most(ours, 20.0))
@@ -56,8 +55,8 @@ pub(super) fn next_in_zone() -> Result<Row> {
         "the same in a zone with daylight saving (America/New_York)",
         ours,
     )
-    .beside(ours, cron)
-    .beside(ours, croner)
+    .compared_with(ours, cron)
+    .compared_with(ours, croner)
     .must_beat(ours, cron, 12.0)
     .must_beat(ours, croner, 25.0))
 }
@@ -85,7 +84,7 @@ pub(super) fn impossible() -> Result<Row> {
         "parse `0 0 30 2 *` and learn that it never fires",
         ours,
     )
-    .beside(ours, croner)
+    .compared_with(ours, croner)
     .must_take_at_most(ours, 1_000.0))
 }
 
@@ -120,8 +119,8 @@ pub(super) fn parse() -> Result<Row> {
     };
     Ok(
         Row::new("cron-parse", "parse one of the 12 expressions", ours)
-            .beside(ours, cron)
-            .beside(ours, croner)
+            .compared_with(ours, cron)
+            .compared_with(ours, croner)
             .must_take_at_most(ours, 250.0),
     )
 }
@@ -215,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_starts_lie_in_two_years_and_differ() {
+    fn the_starts_are_within_two_years_and_differ() {
         let mut starts = starts();
         starts.sort();
         starts.dedup();

@@ -1,4 +1,4 @@
-//! Cold discovery of many repositories beside the one command it cannot do without.
+//! Cold discovery of many repositories, compared with the one git command that it needs.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -64,7 +64,7 @@ pub(super) fn measure() -> Result<Row> {
     };
     let ratio = cold.over(listing);
     Ok(Row::new("discovery", "cold discovery of 100 repositories of 100 daemons, from the refs to the bytes of every file", cold)
-        .beside(cold, opening)
+        .compared_with(cold, opening)
         .limited_by(cold, listing)
         .must_take_at_most(opening, MOST_TIME)
         .must("≤ 3 × `git ls-tree`", times(ratio), ratio <= MOST_OVER_LISTING)

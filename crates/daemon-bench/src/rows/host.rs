@@ -1,4 +1,4 @@
-//! The real host: with thousands of daemons, and with webhooks.
+//! Rows of the real host, with thousands of daemons and with webhooks.
 
 mod idle;
 mod intake;

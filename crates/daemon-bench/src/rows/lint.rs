@@ -14,7 +14,7 @@ use crate::report::Row;
 const N_DAEMONS: usize = 1_000;
 const MOST_TIME: f64 = 250e6;
 const MOST_MEMORY_KIB: u64 = 40 * 1024;
-const LOOK_EVERY: Duration = Duration::from_micros(200);
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
 pub(super) fn measure() -> Result<Row> {
     let linter = linter()?;
@@ -42,10 +42,10 @@ pub(super) fn measure() -> Result<Row> {
         .limited_by(ours, reading)
         .must_take_at_most(ours, MOST_TIME)
         .must("≤ 40 MiB resident", format!("{:.1} MiB", peak as f64 / 1024.0), peak <= MOST_MEMORY_KIB)
-        .note("The daemons are copies of fixtures/daemons with ids of their own; the output is JSON and goes nowhere."))
+        .note("The daemons are copies of fixtures/daemons with ids of their own; the output is JSON and is discarded."))
 }
 
-/// Cargo puts the programs of the workspace beside each other.
+/// Returns the path of `daemon-lint`, which cargo builds into the folder of this program.
 fn linter() -> Result<PathBuf> {
     let path = std::env::current_exe()?
         .with_file_name(format!("daemon-lint{}", std::env::consts::EXE_SUFFIX));
@@ -101,14 +101,15 @@ fn check_all_linted(linter: &Path, repository: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the highest resident memory the kernel has recorded for the process, looked at until it ends.
+/// Returns the highest resident memory of the process. It is polled until the process ends, since `/proc` has no value after
+/// that.
 fn peak_kib(linter: &Path, repository: &Path) -> Result<u64> {
     let mut child = lint(linter, repository, Stdio::null())?;
     let status = PathBuf::from(format!("/proc/{}/status", child.id()));
     let mut peak = 0;
     while child.try_wait()?.is_none() {
         peak = resident_kib(&status).unwrap_or(peak);
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(POLL_INTERVAL);
     }
     ensure!(peak > 0, "the kernel tells no `VmHWM` of a process");
     Ok(peak)

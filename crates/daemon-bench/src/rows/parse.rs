@@ -12,7 +12,7 @@ use crate::fixtures;
 use crate::kit::{Contender, measure as measure_all};
 use crate::report::Row;
 
-/// The six fields as the YAML libraries read them.
+/// The six fields, read by YAML libraries.
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "only the cost of reading counts")]
 struct Plain {
@@ -24,7 +24,7 @@ struct Plain {
     schedule: Option<String>,
 }
 
-/// The same with the place of each value, which is what diagnostics need.
+/// The six fields with the span of each value, which diagnostics need.
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "only the cost of reading counts")]
 struct WithSpans {
@@ -53,7 +53,7 @@ pub(super) fn measure() -> Result<Row> {
     let samples = measure_all(vec![
         Contender::new("daemon-spec", n_files, || {
             for file in &files {
-                // Cloning the bytes is charged to us: the parser owns its source.
+                // The parser owns its source, so the copy is a part of our time.
                 black_box(daemon_spec::parse(black_box(file).clone()));
             }
         }),
@@ -83,9 +83,9 @@ pub(super) fn measure() -> Result<Row> {
     };
     let mean = files.iter().map(Vec::len).sum::<usize>() / n_files;
     Ok(Row::new("parse", "read one daemon file with spans of every value", ours)
-        .beside(ours, matter)
-        .beside(ours, yaml)
-        .beside(ours, saphyr)
+        .compared_with(ours, matter)
+        .compared_with(ours, yaml)
+        .compared_with(ours, saphyr)
         .limited_by(ours, utf8)
         .must_beat(ours, saphyr, 0.9)
         .note(format!(
@@ -94,7 +94,7 @@ pub(super) fn measure() -> Result<Row> {
         )))
 }
 
-/// A peer that fails early would look fast.
+// A peer that fails early would look fast.
 fn check_all_read(
     files: &[Vec<u8>],
     texts: &[&str],

@@ -1,4 +1,4 @@
-//! Taking secrets out of what a run puts out.
+//! Redaction of secrets in the output of a run.
 
 use std::hint::black_box;
 
@@ -8,9 +8,9 @@ use daemon_provider::redact::{REDACTED, Redactor};
 use crate::kit::{Contender, Sample, measure as measure_all};
 use crate::report::Row;
 
-/// How much of each kind is redacted in one pass.
+/// The bytes of each kind that one pass redacts.
 const SIZE: usize = 1 << 20;
-/// The fewest bytes in a second.
+/// The least bytes per second.
 const LEAST: f64 = 100e6;
 
 pub(super) fn measure() -> Result<Row> {
@@ -31,7 +31,7 @@ pub(super) fn measure() -> Result<Row> {
         "take the secrets out of one byte of a run's output, line by line; here of text",
         of_text,
     )
-    .beside(of_text, of_binary)
+    .compared_with(of_text, of_binary)
     .limited_by(of_text, copied)
     .must("≥ 100 MB/s of text", rate(of_text), is_met(of_text))
     .must("≥ 100 MB/s of binary", rate(of_binary), is_met(of_binary))
@@ -71,7 +71,7 @@ fn is_met(sample: &Sample) -> bool {
     1e9 / sample.median >= LEAST
 }
 
-/// What finds nothing would look fast.
+// A redactor that finds nothing would look fast.
 fn check_both_ways(redactor: &Redactor, secrets: &[String]) -> Result<()> {
     for secret in secrets.iter().filter(|secret| !secret.contains('\n')) {
         let mut sequence = redactor.sequence();
@@ -82,7 +82,7 @@ fn check_both_ways(redactor: &Redactor, secrets: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Bytes without a pattern, the same in each session.
+/// Returns random bytes, the same in each session.
 fn random_bytes(n: usize) -> impl Iterator<Item = u8> {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     std::iter::repeat_with(move || {
@@ -94,7 +94,7 @@ fn random_bytes(n: usize) -> impl Iterator<Item = u8> {
     .take(n)
 }
 
-/// About what a host with a few services knows: tokens, a pass phrase and a private key.
+/// Returns the secrets of a host with a few services: tokens, a pass phrase and a private key.
 fn secrets() -> Vec<String> {
     let digits: String = random_bytes(1300)
         .map(|byte| format!("{byte:02x}"))
@@ -137,7 +137,7 @@ fn binary_lines() -> Vec<String> {
     bytes.split(|byte| *byte == b'\n').map(kept).collect()
 }
 
-/// Writes bytes as a program's output is kept.
+/// Returns bytes in the form in which output of a program is stored.
 fn kept(line: &[u8]) -> String {
     let mut acc = String::new();
     for chunk in line.utf8_chunks() {

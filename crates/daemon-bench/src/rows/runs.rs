@@ -1,4 +1,4 @@
-//! Runs: their folders, their start, their noise, their end.
+//! Rows about runs: their folders, start, output and end.
 
 mod list;
 mod noisy;

@@ -37,12 +37,7 @@ pub(super) fn measure() -> Result<Row> {
         .len();
 
     let mut loaded = None;
-    let loading = Sample::of(
-        "loading",
-        std::iter::repeat_with(|| nanoseconds(once(|| drop(Ours::load(&expressions)))))
-            .take(N_LOADS)
-            .collect(),
-    );
+    let loading = loading(&expressions);
     let quiet = quiet_minutes()?;
     let memory = allocation_counter::measure(|| loaded = Some(Ours::load(&expressions)));
     let mut ours = loaded.expect("the closure ran");
@@ -78,8 +73,8 @@ pub(super) fn measure() -> Result<Row> {
     let per_minute = n_due as f64 / MINUTES_PER_PASS as f64;
     let per_fire = ours.median / per_minute;
     Ok(Row::new("schedule", "one minute's tick over 1,000,000 schedules, averaged over whole hours", ours)
-        .beside(ours, heap)
-        .beside(ours, queue)
+        .compared_with(ours, heap)
+        .compared_with(ours, queue)
         .limited_by(ours, writing)
         .must_beat(ours, heap, 60.0)
         .must(format!("≤ {MOST_BYTES} bytes a schedule, without the key"), format!("{bytes:.1} bytes"), bytes <= MOST_BYTES)
@@ -92,9 +87,16 @@ pub(super) fn measure() -> Result<Row> {
         )))
 }
 
+/// Measures loading a million schedules.
+fn loading(expressions: &[CronExpr]) -> Sample {
+    let load = || nanoseconds(once(|| drop(Ours::load(expressions))));
+    let batches = std::iter::repeat_with(load).take(N_LOADS);
+    Sample::of("loading", batches.collect())
+}
+
 /// Measures minutes in which none of a million schedules is due.
 fn quiet_minutes() -> Result<Sample> {
-    // The minutes after the fiftieth of an hour belong to those in steps of five alone.
+    // The expressions name minutes below 50, except those with a step of five; so minutes 51 to 54 have no schedule.
     let mut ours = Ours::load(&expressions(50)?);
     let mut batches = Vec::with_capacity(N_QUIET_HOURS);
     let mut n_due = Vec::new();
@@ -130,7 +132,7 @@ fn hour(mut tick: impl FnMut(&mut Vec<u32>)) {
     }
 }
 
-/// Ticks each once through the same hour and returns the keys of each minute.
+/// Runs each through the same hour, fails if they differ, and returns the keys of each minute.
 fn first_hours_agree(
     ours: &mut Ours,
     heap: &mut Heap<'_>,
@@ -176,7 +178,7 @@ impl Ours {
         let (zone, from) = (Zone::utc(), timestamp(FIRST_MINUTE));
         let entries = (0..).zip(expressions);
         scheduler.insert_all(entries.map(|(key, expr)| (key, *expr, &zone, from)));
-        // The first call after loading looks for what was missed while nothing ran.
+        // The first call after loading also searches for ticks that were missed before.
         scheduler.advance(from, |_due| {
             unreachable!("nothing is due at the cursor itself")
         });
@@ -261,7 +263,7 @@ impl<'a> Queue<'a> {
         } = self;
         runtime.block_on(async {
             tokio::time::advance(MINUTE).await;
-            // Without this, tokio makes the queue pause after 128 keys.
+            // Outside of `unconstrained`, tokio's cooperative budget makes the queue return `Pending` after 128 keys.
             tokio::task::unconstrained(std::future::poll_fn(|context| {
                 while let Poll::Ready(Some(expired)) = queue.poll_expired(context) {
                     let key = expired.into_inner();
@@ -276,15 +278,15 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// The queue rounds up to its milliseconds; a little early is in time for the minute.
+// The queue rounds up to whole milliseconds, so the deadline is a little before the minute.
 fn wait(minutes: i64) -> Duration {
     let minutes = u32::try_from(minutes).expect("the next instant is later than now");
     MINUTE * minutes - Duration::from_millis(10)
 }
 
-/// Makes a million expressions of the kinds people write, the same in every session.
+/// Returns a million expressions of usual forms, the same in every session.
 ///
-/// Those that name a minute name one below `n_minutes`.
+/// Those with a fixed minute have one below `n_minutes`.
 fn expressions(n_minutes: u64) -> Result<Vec<CronExpr>> {
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
     let mut below = move |n: u64| {
@@ -314,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_three_tell_the_same_keys_for_an_hour() {
+    fn all_three_return_the_same_keys_for_an_hour() {
         let expressions: Vec<CronExpr> = ["*/5 * * * *", "7 * * * *", "0 0 * * *", "30 0 20 * *"]
             .map(|text| text.parse().unwrap())
             .into();

@@ -1,4 +1,4 @@
-//! The store under many clients, beside one transaction a step and beside bare appends.
+//! The store with many clients, compared with one transaction per step and with bare appends.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -58,13 +58,13 @@ pub(super) fn measure() -> Result<Row> {
         "one durable accept, match, claim and complete, of 64 clients at once",
         &ours,
     )
-    .beside(&ours, &alone)
+    .compared_with(&ours, &alone)
     .limited_by(&ours, &appended)
     .must_beat(&ours, &alone, MUST_BEAT)
     .note("Events of 1 KiB for 64 daemons, every commit with `synchronous=FULL`, on the disk of the temporary directory."))
 }
 
-/// Appends what all clients would and syncs it, as often as a cycle does; returns cycles a second.
+/// Appends as many bytes as all clients write, and syncs as often; returns cycles per second.
 fn appends(folder: &Path) -> Result<f64> {
     let mut file = File::create(folder.join("append"))?;
     let item = [b'x'; PAYLOAD];
@@ -84,7 +84,7 @@ fn appends(folder: &Path) -> Result<f64> {
     Ok(f64::from(n_cycles) / begun.elapsed().as_secs_f64())
 }
 
-/// Lets clients do cycle after cycle; returns cycles a second.
+/// Runs cycles with many clients; returns cycles per second.
 async fn drive(path: &Path, n_clients: u64) -> Result<f64> {
     let store = Arc::new(SqliteStore::open(path)?);
     let daemons: Vec<DaemonKey> = (0..64).map(daemon).collect::<Result<_>>()?;
@@ -148,7 +148,7 @@ async fn cycle(store: &SqliteStore, daemon: &DaemonKey, n: u64) -> Result<()> {
         rates: Default::default(),
         day_usd: None,
     };
-    // Another client may be running this client's daemon: then it has taken its turn for us.
+    // Another client may have claimed this client's daemon; it then completes the cycle instead.
     if let Some(activation) = store.claim(&request).await? {
         complete(store, &activation.id, activation.run_lease, now).await?;
     }

@@ -1,4 +1,4 @@
-//! Reading conditions, and finding those an event meets.
+//! Reading of conditions, and search for those that an event meets.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -17,7 +17,7 @@ const N_DAEMONS: usize = 10_000;
 const CONDITIONS_PER_DAEMON: usize = 3;
 const N_REPOSITORIES: usize = 1_000;
 
-/// Conditions that differ from daemon to daemon in the value they insist on.
+/// Conditions with a value that differs from daemon to daemon.
 const TEMPLATES: [&str; 10] = [
     "when a pull request labeled \"area-{n}\" is opened",
     "when files matching src/area-{n}/**/*.rs are changed",
@@ -76,7 +76,7 @@ pub(super) fn match_many() -> Result<Row> {
         "find what one event wakes, 10,000 daemons × 3 conditions over 1,000 repositories",
         &ours,
     )
-    .beside(&ours, &scan)
+    .compared_with(&ours, &scan)
     .must_beat(&ours, &scan, 30.0)
     .must_take_at_most(&ours, 1_000.0)
     .must(
@@ -105,13 +105,13 @@ pub(super) fn match_one_repository() -> Result<Row> {
     );
     Ok(
         Row::new("watch-match-one", "the same on one repository", &ours)
-            .beside(&ours, &peer)
+            .compared_with(&ours, &peer)
             .must_beat(&ours, &peer, 5.0)
             .must_take_at_most(&ours, 10_000.0),
     )
 }
 
-/// A daemon's number and the number of its condition.
+/// The number of a daemon and of its condition.
 type Met = (u32, usize);
 type Matcher<'a> = &'a dyn Fn(&Event, &mut Vec<Met>);
 
@@ -235,7 +235,7 @@ impl Scene {
     }
 }
 
-/// What one would write by hand: conditions by kind, and all their path globs in one set.
+/// A simple index as a user would write it: conditions by kind, and their path globs in one set.
 struct KindIndex<'a> {
     by_kind: HashMap<(Source, &'static str), Kind<'a>>,
 }
@@ -344,7 +344,7 @@ fn push(daemon: usize, repo: RepoName) -> Result<Event> {
     event("push", body.as_bytes(), repo, Enrichment::default())
 }
 
-/// A maintainer's command to one daemon, in the words of an ordinary comment, with a text that another waits for.
+/// Returns a comment of a maintainer with a command to one daemon, and with a phrase that another daemon matches.
 fn comment(daemon: usize, repo: RepoName) -> Result<Event> {
     let text = format!(
         "Thanks, the lid closes well now. Two more places need the same change before this can go in.\n\n\

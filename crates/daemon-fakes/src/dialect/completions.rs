@@ -1,8 +1,8 @@
-//! OpenAI's Chat Completions.
+//! The Chat Completions API of OpenAI.
 
 use serde_json::{Value, json};
 
-use super::{Event, halves, text_of};
+use super::{StreamEvent, halves, text_of};
 use crate::reply::Message;
 
 fn finish_reason(message: &Message) -> &'static str {
@@ -15,6 +15,7 @@ fn finish_reason(message: &Message) -> &'static str {
 
 fn usage(message: &Message) -> Value {
     let tokens = message.tokens;
+    // Unlike the Messages API, this one counts cached tokens as a part of the prompt.
     let prompt = tokens.input + tokens.cached;
     json!({
         "prompt_tokens": prompt, "completion_tokens": tokens.output, "total_tokens": prompt + tokens.output,
@@ -31,18 +32,18 @@ pub(super) fn whole(message: &Message, model: &str, n: usize) -> Value {
         let function = json!({"name": call.name, "arguments": call.arguments});
         json!({"id": call_id(n, at), "type": "function", "function": function})
     });
-    let mut said = json!({"role": "assistant", "content": message.text});
+    let mut reply = json!({"role": "assistant", "content": message.text});
     if !message.calls.is_empty() {
-        said["tool_calls"] = calls.collect();
+        reply["tool_calls"] = calls.collect();
     }
     json!({
         "id": format!("chatcmpl-{n}"), "object": "chat.completion", "created": 0, "model": model,
-        "choices": [{"index": 0, "message": said, "finish_reason": finish_reason(message)}],
+        "choices": [{"index": 0, "message": reply, "finish_reason": finish_reason(message)}],
         "usage": usage(message),
     })
 }
 
-pub(super) fn stream(message: &Message, model: &str, n: usize) -> Vec<Event> {
+pub(super) fn stream(message: &Message, model: &str, n: usize) -> Vec<StreamEvent> {
     let chunk = |choices: Value| {
         json!({
             "id": format!("chatcmpl-{n}"), "object": "chat.completion.chunk", "created": 0, "model": model,
@@ -68,10 +69,11 @@ pub(super) fn stream(message: &Message, model: &str, n: usize) -> Vec<Event> {
         acc.push(delta(json!({"tool_calls": [end]}), Value::Null));
     }
     acc.push(delta(json!({}), json!(finish_reason(message))));
+    // The usage is in a last chunk without choices, as with `include_usage`.
     let mut last = chunk(json!([]));
     last["usage"] = usage(message);
     acc.push(last);
-    let unnamed = |data: String| Event { name: None, data };
+    let unnamed = |data: String| StreamEvent { name: None, data };
     let chunks = acc.iter().map(|chunk| unnamed(chunk.to_string()));
     chunks.chain([unnamed("[DONE]".to_owned())]).collect()
 }

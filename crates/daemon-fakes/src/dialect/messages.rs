@@ -1,8 +1,8 @@
-//! Anthropic's Messages.
+//! The Messages API of Anthropic.
 
 use serde_json::{Value, json};
 
-use super::{Event, halves, text_of};
+use super::{StreamEvent, halves, text_of};
 use crate::reply::Message;
 
 fn stop_reason(message: &Message) -> &'static str {
@@ -40,7 +40,7 @@ pub(super) fn whole(message: &Message, model: &str, n: usize) -> Value {
     })
 }
 
-pub(super) fn stream(message: &Message, model: &str, n: usize) -> Vec<Event> {
+pub(super) fn stream(message: &Message, model: &str, n: usize) -> Vec<StreamEvent> {
     let mut acc = vec![json!({"type": "message_start", "message": {
         "id": format!("msg_{n}"), "type": "message", "role": "assistant", "model": model, "content": [],
         "stop_reason": null, "stop_sequence": null, "usage": usage(message),
@@ -69,7 +69,7 @@ pub(super) fn stream(message: &Message, model: &str, n: usize) -> Vec<Event> {
         "usage": {"output_tokens": message.tokens.output},
     }));
     acc.push(json!({"type": "message_stop"}));
-    acc.iter().map(Event::typed).collect()
+    acc.iter().map(StreamEvent::typed).collect()
 }
 
 pub(super) fn tool_results(body: &Value) -> Vec<String> {

@@ -1,8 +1,8 @@
-//! OpenAI's Responses.
+//! The Responses API of OpenAI.
 
 use serde_json::{Value, json};
 
-use super::{Event, halves, text_of, tool_name};
+use super::{StreamEvent, halves, text_of, tool_name};
 use crate::reply::Message;
 
 fn items(message: &Message, n: usize) -> Vec<Value> {
@@ -30,7 +30,7 @@ fn items(message: &Message, n: usize) -> Vec<Value> {
     acc
 }
 
-/// Returns the names of a tool of a request, or of all in a namespace: `namespace.tool`.
+/// Returns the name of a tool, or the names of all tools in a namespace as `namespace.tool`.
 pub(super) fn tool_names(tool: &Value) -> Vec<String> {
     if tool["type"] != "namespace" {
         return tool_name(tool).into_iter().collect();
@@ -45,6 +45,7 @@ pub(super) fn tool_names(tool: &Value) -> Vec<String> {
 
 fn response(message: &Message, model: &str, n: usize, status: &str, output: &[Value]) -> Value {
     let tokens = message.tokens;
+    // As in Chat Completions, cached tokens are a part of the input.
     let input = tokens.input + tokens.cached;
     json!({
         "id": format!("resp_{n}"), "object": "response", "created_at": 0, "model": model, "status": status,
@@ -61,7 +62,7 @@ pub(super) fn whole(message: &Message, model: &str, n: usize) -> Value {
     response(message, model, n, "completed", &items(message, n))
 }
 
-pub(super) fn stream(message: &Message, model: &str, n: usize) -> Vec<Event> {
+pub(super) fn stream(message: &Message, model: &str, n: usize) -> Vec<StreamEvent> {
     let output = items(message, n);
     let mut acc = vec![json!({
         "type": "response.created", "response": response(message, model, n, "in_progress", &[]),
@@ -89,7 +90,7 @@ pub(super) fn stream(message: &Message, model: &str, n: usize) -> Vec<Event> {
     for (at, event) in acc.iter_mut().enumerate() {
         event["sequence_number"] = json!(at);
     }
-    acc.iter().map(Event::typed).collect()
+    acc.iter().map(StreamEvent::typed).collect()
 }
 
 pub(super) fn tool_results(body: &Value) -> Vec<String> {

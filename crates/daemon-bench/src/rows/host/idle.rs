@@ -1,25 +1,25 @@
-//! A host with thousands of daemons and nothing to do.
+//! An idle host with thousands of daemons.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use crate::host::World;
+use crate::host::BenchHome;
 use crate::kit::Sample;
 use crate::report::{Row, duration};
 
 const N_REPOSITORIES: usize = 100;
-/// A day that is not soon.
+// 29 February, so that no schedule is due during the measurement.
 const SELDOM: &str = "0 9 29 2 *";
 const MOST_MEMORY_KIB: u64 = 150 * 1024;
 const MOST_OF_A_CORE: f64 = 0.02;
-/// Until what began with the start is over, and the first round of upkeep, 15 seconds later.
+// The start of the host, and its first round of upkeep 15 seconds later, must be over.
 const SETTLE: Duration = Duration::from_secs(20);
-/// Two rounds of looking at every repository.
+// Two polls of every repository, one each 30 seconds.
 const WATCHED: Duration = Duration::from_secs(60);
 
 pub(crate) fn measure() -> Result<Row> {
-    let world = World::new(N_REPOSITORIES, SELDOM)?;
+    let world = BenchHome::new(N_REPOSITORIES, SELDOM)?;
     let cold = {
         let host = world.serve()?;
         let took = host.took;

@@ -1,4 +1,4 @@
-//! Webhooks: large ones at a time, and small ones while others hold sockets.
+//! Webhooks: large ones concurrently, and small ones while other clients hold connections open.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use serde_json::json;
 
-use crate::host::{Host, World};
+use crate::host::{BenchHome, BenchHost};
 use crate::kit::{Sample, settle};
 use crate::report::{Row, duration};
 use crate::webhook::{SECRET, SOURCES, Webhook};
@@ -24,18 +24,18 @@ const MOST_LEFT_KIB: u64 = 150 * 1024;
 const LATER: Duration = Duration::from_secs(10);
 const N_SMALL: usize = 1_000;
 const SLOWEST: f64 = 100e6;
-/// Watches what is not sent, so that no run begins.
+// The daemon watches releases, and the row sends issues: no run must start.
 const FILE: &str = "---\nid: one\npurpose: Looks at what is released.\nwatch:\n  - when a release is published\nroutines:\n  - \
      Look at it.\ndeny:\n  - Merge.\n---\n\nIt looks at releases.\n";
 
-fn world() -> Result<World> {
+fn world() -> Result<BenchHome> {
     settle()?;
-    let world = World::of_one(FILE, "#!/bin/sh\n", SOURCES)?;
+    let world = BenchHome::of_one(FILE, "#!/bin/sh\n", SOURCES)?;
     fs::write(world.home().join("hook-secret"), SECRET)?;
     Ok(world)
 }
 
-/// Tells of an opened issue with a text in its description.
+/// Returns the webhook of an opened issue with this description.
 fn issue(n: usize, text: &str) -> Result<Webhook> {
     let body = json!({
         "action": "opened",
@@ -46,7 +46,7 @@ fn issue(n: usize, text: &str) -> Result<Webhook> {
     Webhook::new("issues", &format!("d-{n}"), body.to_string().into_bytes())
 }
 
-/// Sends a webhook and returns the nanoseconds until its answer, and its status.
+/// Sends a webhook, and returns the nanoseconds until the response and its status.
 fn timed(webhook: &Webhook, address: &str) -> Result<(f64, u16)> {
     let began = Instant::now();
     let status = webhook.send(address)?;
@@ -97,7 +97,7 @@ pub(crate) fn large() -> Result<Row> {
     )))
 }
 
-/// Sends webhooks at a time, and returns what each took and its status.
+/// Sends webhooks concurrently, and returns the nanoseconds and the status of each.
 fn at_once(webhooks: &[Webhook], address: &str) -> Result<Vec<(f64, u16)>> {
     thread::scope(|scope| {
         let senders = webhooks
@@ -130,7 +130,7 @@ pub(crate) fn slow() -> Result<Row> {
     )
 }
 
-/// Measures webhooks while others announce bodies of some lengths and send only their beginning, again and again.
+/// Measures webhooks while other clients repeatedly announce bodies of these lengths and send only their beginning.
 fn beset(name: &'static str, what: &'static str, lengths: &[usize], begin: &[u8]) -> Result<Row> {
     let world = world()?;
     let host = world.serve()?;
@@ -152,7 +152,7 @@ fn beset(name: &'static str, what: &'static str, lengths: &[usize], begin: &[u8]
     host.stop()?;
     let (sample, p99) = ours;
     Ok(Row::new(name, what, &sample)
-        .beside(&sample, &alone.0)
+        .compared_with(&sample, &alone.0)
         .must(
             "every webhook is answered with 200",
             format!("{refused} of {N_SMALL} are not"),
@@ -166,8 +166,8 @@ fn beset(name: &'static str, what: &'static str, lengths: &[usize], begin: &[u8]
         .note("A connection that the host closes is opened again at once."))
 }
 
-/// Sends webhooks one after the other; returns what they took, with the time that 99 of 100 keep, and how many were refused.
-fn deliver(name: &'static str, host: &Host, first: usize) -> Result<((Sample, f64), usize)> {
+/// Sends webhooks one after the other. Returns their times, the 99th percentile, and how many were refused.
+fn deliver(name: &'static str, host: &BenchHost, first: usize) -> Result<((Sample, f64), usize)> {
     let (mut took, mut n_refused) = (Vec::with_capacity(N_SMALL), 0);
     for n in first..first + N_SMALL {
         let (time, status) = timed(&issue(n, "A description")?, host.address()?)?;
@@ -179,8 +179,8 @@ fn deliver(name: &'static str, host: &Host, first: usize) -> Result<((Sample, f6
     Ok(((Sample::of(name, took), p99), n_refused))
 }
 
-/// Announces a body and sends its beginning, until it is given up, and then again.
-fn hold(host: &Host, length: usize, begin: &[u8], over: &AtomicBool) -> Result<()> {
+/// Announces a body and sends its beginning, and repeats that whenever the host closes the connection.
+fn hold(host: &BenchHost, length: usize, begin: &[u8], over: &AtomicBool) -> Result<()> {
     let head = format!(
         "POST /webhooks/github HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nX-GitHub-Event: issues\r\n\
          X-GitHub-Delivery: none\r\nX-Hub-Signature-256: sha256=00\r\nContent-Length: {length}\r\n\r\n"
@@ -189,7 +189,7 @@ fn hold(host: &Host, length: usize, begin: &[u8], over: &AtomicBool) -> Result<(
         let mut stream = TcpStream::connect(host.address()?)?;
         stream.write_all(head.as_bytes())?;
         stream.write_all(begin)?;
-        // Whatever the answer is, this one is over.
+        // The status does not matter: the connection is over.
         stream.read_to_end(&mut Vec::new()).unwrap_or_default();
     }
     Ok(())

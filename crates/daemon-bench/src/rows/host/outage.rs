@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::Connection;
 
-use crate::host::World;
+use crate::host::BenchHome;
 use crate::kit::Sample;
 use crate::report::{Row, duration};
 
@@ -16,11 +16,11 @@ const OUTAGES: [(&str, i64); 3] = [("1 h", 1), ("30 d", 30 * 24), ("10 y", 3_652
 const MOST_READY: Duration = Duration::from_secs(5);
 const MOST_ROWS_AFTER: Duration = Duration::from_secs(5);
 const MOST_ROWS: i64 = 3;
-const PATIENCE: Duration = Duration::from_secs(60);
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 pub(crate) fn measure() -> Result<Row> {
-    let world = World::new(N_REPOSITORIES, "* * * * *")?;
+    let world = BenchHome::new(N_REPOSITORIES, "* * * * *")?;
     world.serve()?.stop()?;
     world.keep_store()?;
     let mut found = Vec::new();
@@ -74,24 +74,24 @@ pub(crate) fn measure() -> Result<Row> {
     .note(format!("{}.", each.join("; "))))
 }
 
-/// How a host came back.
+/// The start of a host after an outage.
 struct Recovery {
     ready: Duration,
     rows_after: Duration,
-    /// The most rows of a daemon.
+    /// The highest number of rows of a daemon.
     most_rows: i64,
-    /// The least and the most activations of a daemon.
+    /// The lowest and the highest number of activations of a daemon.
     activations: (i64, i64),
 }
 
 impl Recovery {
-    fn of(world: &World, outage: SignedDuration) -> Result<Self> {
+    fn of(world: &BenchHome, outage: SignedDuration) -> Result<Self> {
         let now = Timestamp::now();
         world.restore_store(now - outage)?;
         let host = world.serve()?;
         let ready = Instant::now();
         let store = world.store()?;
-        // A cursor behind the last minute of the outage has its rows beside it.
+        // The cursor is written in the transaction of the rows, so once it has passed the outage all rows exist.
         let minute = Timestamp::from_second(now.as_second().div_euclid(60) * 60)?.as_microsecond();
         while one(
             &store,
@@ -99,8 +99,11 @@ impl Recovery {
             minute,
         )? > 0
         {
-            ensure!(ready.elapsed() < PATIENCE, "not every tick was recorded");
-            std::thread::sleep(LOOK_EVERY);
+            ensure!(
+                ready.elapsed() < READY_TIMEOUT,
+                "not every tick was recorded"
+            );
+            std::thread::sleep(POLL_INTERVAL);
         }
         let rows_after = ready.elapsed();
         let n_daemons = one(

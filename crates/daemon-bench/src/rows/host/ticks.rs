@@ -6,24 +6,24 @@ use anyhow::{Result, ensure};
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::Connection;
 
-use crate::host::World;
+use crate::host::BenchHome;
 use crate::kit::Sample;
 use crate::report::{Row, duration};
 
 const N_REPOSITORIES: usize = 100;
 const N_DAEMONS: usize = 10_000;
-/// The host may work on this many activations at once.
+// The host's limit of concurrent activations.
 const N_SLOTS: usize = 4;
 const MOST_P99: Duration = Duration::from_secs(2);
 const MOST: Duration = Duration::from_secs(5);
-/// How long to watch for the last row before it is called missing.
-const PATIENCE: Duration = Duration::from_secs(45);
-const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// A host this young is not at rest yet.
+// Waits longer than the requirement, to report how late a row was instead of only that it is missing.
+const ROWS_TIMEOUT: Duration = Duration::from_secs(45);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+// A host is not at rest yet this soon after its start.
 const YOUNG: SignedDuration = SignedDuration::from_secs(5);
 
 pub(crate) fn measure() -> Result<Row> {
-    let world = World::new(N_REPOSITORIES, "* * * * *")?;
+    let world = BenchHome::new(N_REPOSITORIES, "* * * * *")?;
     let host = world.serve()?;
     let ready = host.took;
     let store = world.store()?;
@@ -65,13 +65,13 @@ pub(crate) fn measure() -> Result<Row> {
     )))
 }
 
-/// When the rows of one minute were there.
+/// When the rows of one minute appeared.
 struct Minute {
     at: Timestamp,
     p50: Duration,
     p99: Duration,
     all: Duration,
-    /// The most activations that were at work at once.
+    /// The most activations that ran at once.
     n_busy: usize,
 }
 
@@ -111,8 +111,8 @@ impl Minute {
                 ensure!(n_rows == N_DAEMONS, "{n_rows} rows of {N_DAEMONS} daemons");
                 return Ok(minute);
             }
-            ensure!(elapsed < PATIENCE, "{n_rows} rows after {elapsed:?}");
-            std::thread::sleep(LOOK_EVERY);
+            ensure!(elapsed < ROWS_TIMEOUT, "{n_rows} rows after {elapsed:?}");
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }
@@ -132,7 +132,7 @@ mod tests {
     use super::whole_minute_after;
 
     #[test]
-    fn the_minute_that_is_waited_for_is_whole_and_later() {
+    fn the_awaited_minute_is_whole_and_later() {
         for (now, minute) in [
             ("2026-11-20T12:00:59.9Z", "2026-11-20T12:01:00Z"),
             ("2026-11-20T12:01:00Z", "2026-11-20T12:02:00Z"),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use jiff::Timestamp;
 
-use crate::host::World;
+use crate::host::BenchHome;
 use crate::kit::{Sample, settle};
 use crate::report::{Row, duration};
 use crate::repositories::SEARCH;
@@ -16,19 +16,19 @@ use crate::webhook::{SECRET, SOURCES, Webhook};
 
 const N_EVENTS: usize = 25;
 const MOST_OVER: f64 = 10e6;
-const PATIENCE: Duration = Duration::from_secs(30);
-const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// How long a host is left alone before each event.
+const TIMEOUT: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+// A pause before each event, so that the work after the one before it is over.
 const REST: Duration = Duration::from_millis(100);
 const FILE: &str = "---\nid: one\npurpose: Looks at what is opened.\nwatch:\n  - when a pull request is opened\nroutines:\n  - \
      Look at it.\ndeny:\n  - Merge.\n---\n\nIt looks at pull requests.\n";
-/// Its first act is to write down when it began.
+// First writes the time of its start, then works.
 const AGENT: &str = "#!/bin/sh\ndate +%s%N > \"$HOME/began.new\"\nmv \"$HOME/began.new\" \"$HOME/began\"\ncat > /dev/null\n\
      echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"done\"}'\n";
 
 pub(crate) fn measure() -> Result<Row> {
     settle()?;
-    let world = World::of_one(FILE, AGENT, SOURCES)?;
+    let world = BenchHome::of_one(FILE, AGENT, SOURCES)?;
     fs::write(world.home().join("hook-secret"), SECRET)?;
     let host = world.serve()?;
     let address = host.address()?;
@@ -41,11 +41,8 @@ pub(crate) fn measure() -> Result<Row> {
         let run = wait_for(|| newest_run(&world, before))?;
         let began = wait_for(|| Ok(began(&world.runs().join(&run).join("session"))))?;
         wait_for(|| Ok(has_ended(&world.runs().join(&run)).then_some(())))?;
-        let bare = start_alone(
-            &world.beside("agent.sh"),
-            &world.beside(&format!("home-{n}")),
-        )?;
-        // The first event pays for what is done once.
+        let bare = start_alone(&world.path("agent.sh"), &world.path(&format!("home-{n}")))?;
+        // The first event includes work that is done once, such as opening files.
         if n > 0 {
             woken.push((began - accepted.as_nanosecond()) as f64);
             alone.push(bare);
@@ -60,7 +57,7 @@ pub(crate) fn measure() -> Result<Row> {
         "from the answer to a webhook until the provider's process runs, on an idle host",
         &ours,
     )
-    .beside(&ours, &alone)
+    .compared_with(&ours, &alone)
     .must(
         format!("≤ {} over the process alone", duration(MOST_OVER)),
         duration(over.max(0.0)),
@@ -88,7 +85,7 @@ fn send(address: &str, n: usize) -> Result<()> {
     Ok(())
 }
 
-fn runs(world: &World) -> Result<Vec<String>> {
+fn runs(world: &BenchHome) -> Result<Vec<String>> {
     let entries = match fs::read_dir(world.runs()) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
@@ -97,14 +94,14 @@ fn runs(world: &World) -> Result<Vec<String>> {
     names.collect()
 }
 
-fn n_runs(world: &World) -> Result<usize> {
+fn n_runs(world: &BenchHome) -> Result<usize> {
     Ok(runs(world)?.len())
 }
 
-/// Returns the newest run where there is one more than before.
-fn newest_run(world: &World, before: usize) -> Result<Option<String>> {
+/// Returns the newest run if there are more than before.
+fn newest_run(world: &BenchHome, before: usize) -> Result<Option<String>> {
     let mut names = runs(world)?;
-    // Handles count up; the time in a name is that of its second.
+    // Sorted by handle, which counts up; the time in a folder's name has only seconds.
     let number = |name: &String| {
         let handle = name.split('-').nth(1).unwrap_or_default();
         handle.parse::<u32>().unwrap_or(0)
@@ -113,7 +110,7 @@ fn newest_run(world: &World, before: usize) -> Result<Option<String>> {
     Ok(names.pop().filter(|_| names.len() + 1 > before))
 }
 
-/// Reads when a process began, once it told.
+/// Reads the start time that the script wrote, if it has.
 fn began(home: &Path) -> Option<i128> {
     let text = fs::read_to_string(home.join("began")).ok()?;
     text.trim().parse().ok()
@@ -125,17 +122,17 @@ fn has_ended(run: &Path) -> bool {
 }
 
 fn wait_for<T>(mut look: impl FnMut() -> Result<Option<T>>) -> Result<T> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         if let Some(found) = look()? {
             return Ok(found);
         }
         ensure!(Instant::now() < deadline, "waited in vain");
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// Starts the script by itself, and returns the nanoseconds until it had begun.
+/// Starts the script without the host, and returns the nanoseconds until it ran.
 fn start_alone(script: &Path, home: &Path) -> Result<f64> {
     fs::create_dir(home)?;
     let before = Timestamp::now();

@@ -10,21 +10,21 @@ use daemon_run_folder::{Folder, Handle, Outcome, Owner, RunId, Start, Writer};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::host::World;
+use crate::host::BenchHome;
 use crate::kit::{Contender, measure as measure_all};
 use crate::report::{Row, duration};
 
 const N_FOLDERS: u32 = 10_000;
 const MOST_KNOWN: f64 = 200e6;
 const MOST_SCANNED: f64 = 2e9;
-/// Until a host has looked at what an earlier one left.
+// At its start, a host checks the runs of the one before it; that must be over.
 const SETTLE: Duration = Duration::from_secs(3);
-/// One run in a hundred is asked for.
+/// Matches one run in a hundred.
 const LIST: [&str; 6] = ["emanate", "list", "--contains", "RUN 42 ", "--last", "50"];
 const AGENT: &str = "#!/bin/sh\ncat > /dev/null\n";
 
 pub(crate) fn measure() -> Result<Row> {
-    let world = World::bare(AGENT)?;
+    let world = BenchHome::bare(AGENT)?;
     fs::create_dir(world.runs())?;
     let folders = fill(&world.runs())?;
     let unserved = world.unserved()?;
@@ -63,7 +63,7 @@ pub(crate) fn measure() -> Result<Row> {
         "list 10,000 run folders with a filter, the whole command; the host has listed them before",
         ours,
     )
-    .beside(ours, unserved)
+    .compared_with(ours, unserved)
     .limited_by(ours, reading)
     .must_take_at_most(ours, MOST_KNOWN)
     .must(
@@ -71,16 +71,16 @@ pub(crate) fn measure() -> Result<Row> {
         duration(unserved.median),
         unserved.median <= MOST_SCANNED,
     )
-    .note("Both commands answer the same; the folders were read before, so that the disk is not asked."))
+    .note("Both commands return the same runs; the folders were read before, so they are in the page cache."))
 }
 
-/// Returns the runs of a list; their paths are those of the home that was asked about.
+/// Returns the ids of the runs in a list. Their paths differ, since each home has its own.
 fn ids(list: &Value) -> Vec<&Value> {
     let entries = list["emanations"].as_array().into_iter().flatten();
     entries.map(|entry| &entry["run_id"]).collect()
 }
 
-/// Makes folders of ended runs.
+/// Creates the folders of ended runs.
 fn fill(runs: &Path) -> Result<Vec<Folder>> {
     let start: Timestamp = "2026-01-02T03:04:05Z".parse()?;
     let model = ended(runs, start)?;
@@ -108,7 +108,7 @@ fn fill(runs: &Path) -> Result<Vec<Folder>> {
     Ok(folders)
 }
 
-/// Makes the folder of a run that was done and whose end was told.
+/// Creates the folder of a run that succeeded and whose end was announced.
 fn ended(runs: &Path, start: Timestamp) -> Result<Folder> {
     let reserved = Folder::reserve(runs, "em-1".parse()?, start)?;
     let owner = Owner {

@@ -1,4 +1,4 @@
-//! A hundred runs that print all they can.
+//! A hundred runs that print as much as they can.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use crate::host::World;
+use crate::host::BenchHome;
 use crate::kit::Sample;
 use crate::report::{Row, duration};
 
 const N_RUNS: usize = 100;
 const MOST_MEMORY_KIB: u64 = 64 * 1024;
-const PATIENCE: Duration = Duration::from_secs(180);
-const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// One prints a line of 256 MiB, the others short lines for ten seconds, which are their result for every second of them.
+const TIMEOUT: Duration = Duration::from_secs(180);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+// One run prints a line of 256 MiB, the others short lines for ten seconds; every second of those prints them as its result.
 const AGENT: &str = r#"#!/bin/sh
 case "$(cat)" in
 *"one long line"*) head -c 268435456 /dev/zero | tr '\0' x; echo;;
@@ -25,12 +25,12 @@ echo '{"daemon":"result","ok":true,"text":"done"}'
 "#;
 
 pub(crate) fn measure() -> Result<Row> {
-    let world = World::bare(AGENT)?;
+    let world = BenchHome::bare(AGENT)?;
     let host = world.serve()?;
     let kinds = ["short lines as a result", "short lines"];
     let mut tasks: Vec<&str> = kinds.into_iter().cycle().take(N_RUNS - 1).collect();
     tasks.push("one long line");
-    // A first run brings into memory what every run needs once.
+    // A first run loads what every run shares, so that the growth is that of the hundred.
     world.emanate(&["one long line"])?;
     wait_for_the_end(&world)?;
     let before = host.usage()?;
@@ -74,15 +74,15 @@ pub(crate) fn measure() -> Result<Row> {
     )))
 }
 
-fn wait_for_the_end(world: &World) -> Result<()> {
+fn wait_for_the_end(world: &BenchHome) -> Result<()> {
     let began = Instant::now();
     loop {
         let list = world.call(&["emanate", "list", "--last", "1"])?;
         if list["running"] == 0 {
             return Ok(());
         }
-        ensure!(began.elapsed() < PATIENCE, "{} runs go on", list["running"]);
-        std::thread::sleep(LOOK_EVERY);
+        ensure!(began.elapsed() < TIMEOUT, "{} runs go on", list["running"]);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

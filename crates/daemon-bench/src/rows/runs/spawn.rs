@@ -1,4 +1,4 @@
-//! The start of a supervised run beside the start of a bare process.
+//! The start of a supervised run, compared with that of a bare process.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -15,14 +15,14 @@ use crate::kit::{Sample, settle};
 use crate::report::{Row, duration};
 
 const N_STARTS: u32 = 200;
-/// Runs start now and then: the kernel answers some calls slower that it was not asked for a while.
+// In practice runs start rarely, and some system calls are slower after a pause.
 const REST: Duration = Duration::from_millis(40);
 const MOST_OVER: f64 = 5e6;
 const PROGRAM: &str = "/bin/true";
-/// About what a document takes.
+// About the size of a `daemon.json`.
 const DOCUMENT: usize = 2048;
-/// How long ext4 uses no inode again that was deleted. It passes over all of them at each creation of a file, which takes up to
-/// 30 times as long after the thousands of files that this row, or another, made and deleted.
+// ext4 does not reuse a deleted inode for this long, and skips all of them whenever it creates a file. After the thousands of
+// files that this row or another created and deleted, that takes up to 30 times as long.
 const DELETED: Duration = Duration::from_secs(60);
 
 pub(crate) fn measure() -> Result<Row> {
@@ -52,7 +52,7 @@ pub(crate) fn measure() -> Result<Row> {
         "start a run: its folder, a process under supervision, the process in the folder",
         &ours,
     )
-    .beside(&ours, &bare)
+    .compared_with(&ours, &bare)
     .limited_by(&ours, &synced)
     .must(
         format!("≤ {} over a bare process", duration(MOST_OVER)),

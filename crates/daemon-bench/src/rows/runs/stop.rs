@@ -1,21 +1,21 @@
-//! Runs that do not want to end.
+//! Runs that ignore SIGTERM.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-use crate::host::World;
+use crate::host::BenchHome;
 use crate::kit::Sample;
 use crate::report::{Row, duration};
 
 const N_RUNS: usize = 5;
 const MOST: Duration = Duration::from_secs(10);
-const PATIENCE: Duration = Duration::from_secs(60);
-const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// What each stubborn run consists of: the child, a grandchild of its group, one that left its session, their sleeps.
+const TIMEOUT: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+// The processes of each run: the child, a grandchild in its group, one in its own session, and their sleeps.
 const N_STUBBORN: usize = 4;
-/// The child ignores SIGTERM, and so does what it leaves in its group and what it puts into a session of its own.
+// The child ignores SIGTERM, and so do the process in its group and the one in a session of its own.
 const AGENT: &str = r#"#!/bin/sh
 case "$(cat)" in
 *"obey"*) exec sleep 600;;
@@ -28,7 +28,7 @@ while :; do sleep 1; done
 "#;
 
 pub(crate) fn measure() -> Result<Row> {
-    let world = World::bare(AGENT)?;
+    let world = BenchHome::bare(AGENT)?;
     let host = world.serve()?;
     let stubborn = stop(&world, "refuse", N_STUBBORN)?;
     let obedient = stop(&world, "obey", 1)?;
@@ -47,7 +47,7 @@ pub(crate) fn measure() -> Result<Row> {
         "stop five runs at once, from the command until the last of their processes is dead",
         &ours,
     )
-    .beside(&ours, &peer)
+    .compared_with(&ours, &peer)
     .must(
         format!("≤ {}", duration(MOST.as_secs_f64() * 1e9)),
         duration(ours.median),
@@ -59,8 +59,8 @@ pub(crate) fn measure() -> Result<Row> {
     ))
 }
 
-/// Starts runs, stops them, and returns how long it took until none of their processes lived.
-fn stop(world: &World, task: &str, n_processes: usize) -> Result<Duration> {
+/// Starts runs, stops them, and returns how long it took until none of their processes was alive.
+fn stop(world: &BenchHome, task: &str, n_processes: usize) -> Result<Duration> {
     let ids = world.emanate(&[task; N_RUNS])?;
     wait_until(|| Ok(living(&ids)? >= N_RUNS * n_processes))?;
     let began = Instant::now();
@@ -79,12 +79,12 @@ fn stop(world: &World, task: &str, n_processes: usize) -> Result<Duration> {
     })
 }
 
-/// Counts the living processes that are marked as those of a run.
+/// Counts the live processes that have the marker of a run in their environment.
 fn living(ids: &[String]) -> Result<usize> {
     let mut n_living = 0;
     for entry in fs::read_dir("/proc")? {
         let entry = entry?;
-        // What has ended meanwhile cannot be read; what is dead and not reaped has no environment.
+        // The environment of a process that has ended meanwhile cannot be read, and a zombie has none.
         let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
         let mut variables = environment.split(|byte| *byte == 0);
         let is_theirs = variables.any(|variable| {
@@ -99,8 +99,8 @@ fn living(ids: &[String]) -> Result<usize> {
 fn wait_until(mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
     let began = Instant::now();
     while !holds()? {
-        ensure!(began.elapsed() < PATIENCE, "waited in vain");
-        std::thread::sleep(LOOK_EVERY);
+        ensure!(began.elapsed() < TIMEOUT, "waited in vain");
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }
