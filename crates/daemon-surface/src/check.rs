@@ -1,21 +1,22 @@
-//! What a branch of a daemon may not be or change.
+//! Checks of a daemon's branch: its name, the files it changes, and the lines it adds.
 
 use daemon_event::{ActivationId, DaemonId};
 use daemon_repo::{Changes, FileChange, RefName, TreePath, daemon_branch};
 use daemon_validate::find_secret;
 
-/// The most lines that a branch may add and remove, in all.
+/// The maximum number of lines that a branch may add and remove together.
 pub const MAX_DIFF_LINES: u64 = 5_000;
 
-/// Directories whose files decide what runs with more power than a daemon has.
+/// Directories that no daemon changes.
+// Files in them decide what other programs run, with more rights than the daemon has.
 const GUARDED: [&str; 2] = [".agents", ".github/workflows"];
 
-/// The branches of a repository that no daemon writes to.
+/// The branches of a repository to which no daemon may push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BranchRules {
     /// The default branch.
     pub default_branch: RefName,
-    /// Further branches that the operator protects.
+    /// Further branches, which the operator names in the host's configuration.
     pub protected: Vec<RefName>,
 }
 
@@ -37,7 +38,7 @@ pub enum BranchRefusal {
     Target {
         /// The branch that was proposed.
         target: RefName,
-        /// The one branch that is admitted.
+        /// The only branch that is allowed.
         expected: RefName,
     },
     /// A guarded file changed.
@@ -52,18 +53,18 @@ pub enum BranchRefusal {
         /// The path, with replacement characters.
         path: String,
     },
-    /// An added line, or the message, holds a secret.
+    /// An added line or the commit message contains a secret.
     #[error("{place} holds what looks like {what}")]
     Secret {
-        /// Where it was found; the secret itself is not repeated.
+        /// Where it was found. The secret itself is not repeated.
         place: &'static str,
-        /// What it looks like.
+        /// The kind of secret, as `daemon-validate` names it.
         what: &'static str,
     },
-    /// There is more than is searched for secrets.
+    /// The diff exceeds the limit of what is searched for secrets.
     #[error("the changes are too large to be searched for secrets")]
     Unsearchable,
-    /// The difference is too large to be looked at.
+    /// More than [`MAX_DIFF_LINES`] lines changed.
     #[error("{lines} lines changed, at most {MAX_DIFF_LINES} are pushed")]
     TooLarge {
         /// Lines added and removed.
@@ -71,10 +72,10 @@ pub enum BranchRefusal {
     },
 }
 
-/// Checks where a branch goes.
+/// Checks the name of a branch.
 ///
 /// # Errors
-/// Says why it may not go there.
+/// `Protected` for the default branch and protected ones, `Target` for any branch but that of the daemon and activation.
 pub fn check_target(
     target: &RefName,
     daemon: &DaemonId,
@@ -97,10 +98,10 @@ pub fn check_target(
     }
 }
 
-/// Checks what a branch changes.
+/// Checks the changes of a branch: that there are some, and that no file and no number of lines forbids them.
 ///
 /// # Errors
-/// Names the first file, or the amount, that is not let through.
+/// Names the first refused file, or the number of lines.
 pub fn check_branch(changes: &Changes) -> Result<(), BranchRefusal> {
     if let Some(path) = changes.unusable.first() {
         return Err(BranchRefusal::Unusable { path: path.clone() });
@@ -118,10 +119,10 @@ pub fn check_branch(changes: &Changes) -> Result<(), BranchRefusal> {
     }
 }
 
-/// Checks a text that would leave with the branch; `place` names it in the refusal.
+/// Searches a string that would be pushed with the branch for secrets; `place` names the string in the error.
 ///
 /// # Errors
-/// Says what looks like a secret.
+/// `Secret`, with the kind of secret.
 pub fn check_text(place: &'static str, text: &str) -> Result<(), BranchRefusal> {
     match find_secret(text) {
         Some(what) => Err(BranchRefusal::Secret { place, what }),
@@ -129,7 +130,8 @@ pub fn check_text(place: &'static str, text: &str) -> Result<(), BranchRefusal> 
     }
 }
 
-/// Whether a path is guarded, in any case: some file systems make no difference.
+/// Reports whether a path is guarded.
+// Without regard to case: on some file systems `.GitHub` and `.github` are one directory.
 fn is_guarded(path: &TreePath) -> bool {
     let path = path.as_str().to_ascii_lowercase();
     GUARDED.iter().any(|guarded| {

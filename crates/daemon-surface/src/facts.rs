@@ -1,4 +1,4 @@
-//! Facts that payloads lack, as the services tell them.
+//! Facts that are missing in payloads, fetched from the APIs of services.
 
 mod api;
 mod github;
@@ -10,12 +10,12 @@ use daemon_event::{Event, Need, Source};
 
 pub use api::{Api, ApiBase, ApiSetupError, InvalidBase, InvalidToken, Token};
 
-/// The services that may be asked for facts; one that is not configured is never asked.
+/// The APIs that facts are fetched from; a service that is `None` gets no request.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceFacts {
-    /// GitHub.
+    /// The REST API of GitHub, or of a GitHub Enterprise server.
     pub github: Option<Api>,
-    /// Slack.
+    /// The Web API of Slack.
     pub slack: Option<Api>,
 }
 
@@ -37,9 +37,9 @@ impl Facts for ServiceFacts {
     }
 }
 
-/// A token may be configured within the day, and local git may have the commits then.
 fn unset(service: &str, name: &str) -> FactError {
     let message = format!("{service}'s API is not asked: sources.{name}.token_file is not set");
+    // Not final: within the day that a fact is tried, a token may be configured, or local git may get the commits.
     FactError::new(FactErrorKind::Retryable, message)
 }
 

@@ -1,4 +1,4 @@
-//! The surface that is a branch.
+//! The surface `git`: outputs that are branches.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 pub const GIT: &str = "git";
 
 const CONTENT_VERSION: u32 = 1;
-/// How long the examination of one place may take.
+/// How long the examination of one remote may take.
 const EXAMINATION: Duration = Duration::from_secs(25);
 
 /// Creates and finds the branches that carry the outputs of daemons.
@@ -34,7 +34,7 @@ struct Place {
     remote: Remote,
 }
 
-/// The content of an output, as it is stored.
+/// The stored content of an output.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Pushed {
     v: u32,
@@ -61,7 +61,7 @@ impl Pushed {
 }
 
 impl GitBranch {
-    /// Serves these repositories, each with the place its branches go to.
+    /// Makes the surface from repositories, each with the remote that its branches are pushed to.
     pub fn new(repositories: impl IntoIterator<Item = (Repository, Remote)>) -> Self {
         let place = |(repository, remote): (Repository, Remote)| {
             (repository.name().clone(), Place { repository, remote })
@@ -120,7 +120,7 @@ impl Surface for GitBranch {
     }
 }
 
-/// Lets git run beside the runtime's threads; one that panicked may have done anything.
+/// Runs git on a blocking thread. A panic is `Ambiguous`, because the push may have happened before it.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SurfaceError> + Send + 'static,
 ) -> Result<T, SurfaceError> {
@@ -148,7 +148,7 @@ impl Place {
                 remedy: format!("set surfaces.git.remote = \"{remote}\""),
             },
             Err(error) => PlaceCondition::Refuses {
-                detail: format!("`{}` takes no branch: {}", self.remote, told(&error)),
+                detail: format!("`{}` takes no branch: {}", self.remote, with_causes(&error)),
                 remedy: "see surfaces.git.remote, and what git says".to_owned(),
             },
         }
@@ -158,7 +158,7 @@ impl Place {
         let branch = branch_of(output)?;
         match self.standing(&branch, output) {
             Ok(Standing::Ours(tip)) => Ok(Found::At(remote_id(&branch, &tip))),
-            // What stands there is somebody else's, so this output is not there; sending it will be refused.
+            // A branch of that name with other marks does not carry this output. Sending it will be refused.
             Ok(Standing::Absent | Standing::Taken(_)) => Ok(Found::Absent),
             Err(error) => Err(failed(SurfaceErrorKind::Retryable, &error)),
         }
@@ -167,6 +167,7 @@ impl Place {
     fn deliver(&self, output: &Output) -> Result<RemoteId, SurfaceError> {
         let branch = branch_of(output)?;
         let commit = commit_of(output)?;
+        // A retry may come after the commit was pruned; git would report that less clearly.
         let is_here = self.repository.has_commit(&commit);
         if !is_here.map_err(|error| failed(SurfaceErrorKind::Retryable, &error))? {
             let message = format!("commit `{commit}` is not in the repository any more");
@@ -178,6 +179,7 @@ impl Place {
         {
             Ok(()) => Ok(remote_id(&branch, &commit)),
             Err(error) if matches!(error.problem(), Problem::BranchTaken { .. }) => {
+                // Two sends of one output may race, or the reply to an earlier push was lost: then the branch is ours.
                 match self.standing(&branch, output) {
                     Ok(Standing::Ours(tip)) => Ok(remote_id(&branch, &tip)),
                     Ok(_) => Err(failed(SurfaceErrorKind::Refused, &error)),
@@ -194,7 +196,8 @@ impl Place {
     }
 }
 
-/// The branch of the output, which is that of its activation: a stored row names no other.
+/// Returns the branch of an output.
+// The name is derived again and not taken from the row, so that a changed row cannot push to another branch.
 fn branch_of(output: &Output) -> Result<RefName, SurfaceError> {
     let branch = daemon_branch(&output.daemon.id, &output.activation);
     if output.target == branch.as_str() {
@@ -231,12 +234,12 @@ fn remote_id(branch: &RefName, tip: &ObjectId) -> RemoteId {
     }
 }
 
-/// Tells a failure with all its causes, since the outbox keeps one text.
+/// Converts an error of git with all its causes, because the outbox stores one string.
 fn failed(kind: SurfaceErrorKind, error: &GitError) -> SurfaceError {
-    SurfaceError::new(kind, told(error))
+    SurfaceError::new(kind, with_causes(error))
 }
 
-fn told(error: &GitError) -> String {
+fn with_causes(error: &GitError) -> String {
     let mut message = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

@@ -1,8 +1,10 @@
-//! What speaks to the services: surfaces that outputs land on, and APIs that tell facts.
+//! Adapters to services: git branches that carry outputs, and the APIs of GitHub and Slack as sources of facts.
 //!
-//! A [`GitBranch`] implements the engine's `Surface`: it creates an output's branch and finds it again by the marks of its
-//! commit. [`plan_branch`] turns the changes of a run's work tree into such an output, after [`check_branch`] has let them
-//! through.
+//! # Branches
+//! [`GitBranch`] implements the engine's `Surface`: it pushes the commit of an output as a new branch, and finds the branch
+//! again by the marks in the commit message. [`plan_branch`] turns the changes of a run's work tree into such an output; it
+//! runs [`check_target`], [`check_branch`] and [`check_text`] first, and a change that fails one of them becomes a refused
+//! output.
 //!
 //! ```
 //! use daemon_event::{ActivationId, DaemonId};
@@ -19,8 +21,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`ServiceFacts`] implements the engine's `Facts`: GitHub tells what a pull request changes and which pull requests a commit
-//! belongs to, Slack the name of a channel.
+//! # Facts
+//! [`ServiceFacts`] implements the engine's `Facts`. It reads from GitHub the files that a pull request changes and the pull
+//! requests that a commit belongs to, and from Slack the name of a channel.
 //!
 //! ```
 //! use daemon_surface::{Api, ApiBase, ServiceFacts, Token};
@@ -35,13 +38,15 @@
 //! ```
 //!
 //! # What this crate does not do
-//! It keeps no outbox and decides no retry; see `daemon-engine`. It never merges, moves or deletes a branch. It changes
-//! nothing at a service.
+//! It keeps no outbox and decides no retry; see `daemon-engine`. It never merges, moves or deletes a branch. Its requests to
+//! APIs only read.
 //!
 //! # Guarantees
-//! Delivering an output again leaves one branch with one commit. A branch that is there and not this output's is refused,
-//! whoever made it. What a run changed under `.agents/` or `.github/workflows/` never leaves its work tree. A token
-//! goes to its API's base and nowhere else; of names in payloads only plain ones reach a URL.
+//! - Delivering an output a second time leaves one branch with one commit.
+//! - A branch of the same name that is not this output's is never overwritten: the output is refused.
+//! - Changes under `.agents/` or `.github/workflows/` are never pushed.
+//! - A token is sent only to URLs below its [`ApiBase`], also after redirects.
+//! - Names from payloads reach a URL only if they consist of letters, digits and `._-`.
 
 mod check;
 mod facts;

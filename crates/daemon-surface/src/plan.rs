@@ -1,4 +1,4 @@
-//! From the changes of a run to an output.
+//! Planning: the changes of a run become an output.
 
 use std::fmt;
 
@@ -10,20 +10,21 @@ use jiff::Timestamp;
 use crate::check::{BranchRefusal, BranchRules, check_branch, check_target, check_text};
 use crate::git_branch::{GIT, Pushed};
 
-/// Who pushes, and why.
+/// The activation whose branch is planned, and the commit message.
 #[derive(Clone)]
 pub struct BranchPlan<'a> {
-    /// The daemon.
+    /// The daemon that the activation belongs to.
     pub daemon: &'a DaemonKey,
-    /// The activation.
+    /// The activation, whose id is a part of the branch's name.
     pub activation: &'a ActivationId,
     /// The place among the outputs of the activation, from 0.
     pub ordinal: u32,
-    /// The commit message that was proposed.
+    /// The commit message that the run proposed; `None` gives an empty one before the marks.
     pub message: Option<&'a str>,
-    /// The time the commit carries.
+    /// The author and committer time of the commit.
     pub at: Timestamp,
-    /// Whether a text holds a secret that the host knows; what looks like one is found without it.
+    /// Reports whether a string contains a secret of the host's configuration. Strings that only look like secrets are
+    /// found without it.
     pub is_secret: &'a (dyn Fn(&str) -> bool + Sync),
 }
 
@@ -37,12 +38,13 @@ impl fmt::Debug for BranchPlan<'_> {
     }
 }
 
-/// Plans the branch of an activation: what is let through becomes a commit, on no branch yet.
+/// Plans the branch of an activation: checks the changes and writes them as a commit that is not on a branch yet.
 ///
-/// Planning the same again gives the same commit and the same output. It blocks.
+/// Planning the same changes again gives the same commit and the same output. The call blocks.
 ///
 /// # Errors
-/// [`GitError`] when the commit cannot be written; what may not be pushed is a refused output and no error.
+/// [`GitError`] if the commit cannot be written. Changes that may not be pushed are not an error: they give a refused
+/// output.
 pub fn plan_branch(
     worktree: &Worktree,
     changes: &Changes,
@@ -78,7 +80,7 @@ pub fn plan_branch(
     Ok(output(content, revision, OutputState::Planned, None))
 }
 
-/// Runs every check, the cheap ones first: the lines are read only when there are few.
+/// Runs every check.
 fn check(
     worktree: &Worktree,
     changes: &Changes,
@@ -88,6 +90,7 @@ fn check(
 ) -> Result<Result<(), BranchRefusal>, GitError> {
     let shape = check_target(target, &plan.daemon.id, plan.activation, rules)
         .and_then(|()| check_branch(changes));
+    // Before the lines are read, since there may be gigabytes of them.
     if shape.is_err() {
         return Ok(shape);
     }

@@ -1,4 +1,4 @@
-//! One API of a service: requests below its base and nowhere else.
+//! The HTTP client of one API: requests only below its base URL, with limits on time, size and redirects.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,20 +10,21 @@ use jiff::{SignedDuration, Timestamp};
 use reqwest::header::{self, HeaderMap, HeaderValue};
 use reqwest::{Client, Response, StatusCode, Url};
 
-/// How long one request may take, its body included.
+/// How long one request may take, including its body.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// The most bytes of one answer.
+/// The maximum size of one response body, in bytes.
 const MAX_BODY: usize = 16 << 20;
-/// The most redirects that are followed for one answer.
+/// How many redirects are followed for one request.
 const MAX_REDIRECTS: usize = 3;
-/// How long a service that wants to be left alone, and says no time, is left alone.
-const PATIENCE: SignedDuration = SignedDuration::from_secs(60);
+/// The delay after a response that limits requests without a time.
+// GitHub's secondary limits are such responses; a client is to wait at least a minute.
+const LIMIT_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
-/// The URL below which a service answers: `https://api.github.com`.
+/// The base URL of an API: `https://api.github.com`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiBase(Url);
 
-/// Reports a text that is no base of an API.
+/// The error for a string that is not a valid [`ApiBase`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a base of an API: {why}")]
 pub struct InvalidBase {
@@ -83,7 +84,7 @@ impl ApiBase {
         url
     }
 
-    /// Whether a URL is below the base.
+    /// Reports whether a URL is below the base.
     fn holds(&self, url: &Url) -> bool {
         let own = self.0.path().trim_end_matches('/');
         let rest = url.path().strip_prefix(own);
@@ -92,11 +93,11 @@ impl ApiBase {
     }
 }
 
-/// What a service knows us by; it is shown nowhere.
+/// A bearer token. Its `Debug` output does not contain it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(HeaderValue);
 
-/// Reports a text that cannot be a token, without showing it.
+/// The error for a string that cannot be a [`Token`]; it does not contain the string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a token is one line of visible ASCII characters")]
 pub struct InvalidToken;
@@ -122,7 +123,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Reports that requests cannot be sent at all.
+/// The error of [`Api::new`]: the HTTP client could not be built.
 #[derive(Debug, thiserror::Error)]
 #[error("requests to `{base}` cannot be prepared")]
 pub struct ApiSetupError {
@@ -131,7 +132,7 @@ pub struct ApiSetupError {
     source: reqwest::Error,
 }
 
-/// One API of a service.
+/// A client of one API.
 ///
 /// Requests carry the token, take at most 15 s and 16 MiB, and follow redirects only below the base.
 #[derive(Clone, Debug)]
@@ -144,12 +145,12 @@ pub struct Api {
 }
 
 impl Api {
-    /// Prepares requests.
+    /// Builds the client; sends nothing.
     ///
     /// # Errors
     /// If this machine's certificates cannot be read.
     pub fn new(base: ApiBase, token: Token) -> Result<Self, ApiSetupError> {
-        // Somebody else in the process may have chosen another; either serves.
+        // Fails if another part of the process has installed a provider before; any provider will do.
         rustls::crypto::ring::default_provider()
             .install_default()
             .unwrap_or_default();
@@ -159,10 +160,12 @@ impl Api {
         let mut client = Client::builder()
             .user_agent(concat!("daemon-run/", env!("CARGO_PKG_VERSION")))
             .default_headers(headers)
+            // Redirects are followed by `get`, which checks that they stay below the base: the token goes with them.
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .connect_timeout(TIMEOUT);
         if base.0.scheme() == "http" {
+            // Only loopback is allowed without TLS, and reading the machine's certificates takes time and may fail.
             client = client.tls_certs_only([]);
         }
         match client.build() {
@@ -177,19 +180,19 @@ impl Api {
         }
     }
 
-    /// Lets a request take another time.
+    /// Sets how long one request may take; the default is 15 s.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
     }
 
-    /// Lets an answer have at most so many bytes.
+    /// Sets the maximum size of a response body in bytes; the default is 16 MiB.
     #[must_use]
     pub fn with_max_body(self, max_body: usize) -> Self {
         Self { max_body, ..self }
     }
 
-    /// Gets a resource.
+    /// Gets a resource and follows redirects below the base.
     pub(super) async fn get(
         &self,
         path: &[&str],
@@ -255,10 +258,10 @@ enum Step {
     Redirected(Url),
 }
 
-/// What a service answered.
+/// A successful response.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// Whether there is another page; `None` where the service does not say.
+    /// Whether another page follows; `None` if the response has no `Link` header.
     pub(super) has_next: Option<bool>,
     body: Vec<u8>,
 }
@@ -267,7 +270,7 @@ impl Answer {
     /// Reads the body.
     ///
     /// # Errors
-    /// Something that is no JSON of this shape may stand between; asking again may give the answer.
+    /// Retryable: a proxy may have replied with a page of its own, and the next response may be JSON.
     pub(super) fn json<T: serde::de::DeserializeOwned>(&self) -> Result<T, FactError> {
         serde_json::from_slice(&self.body).map_err(|error| {
             let (line, column) = (error.line(), error.column());
@@ -321,7 +324,8 @@ fn failed(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> FactError {
     FactError::new(kind, format!("{} ({why})", status.as_u16()))
 }
 
-/// Whether a refusal is about how often, and not about what, was asked.
+/// Reports whether a 403 is a rate limit and not a missing permission.
+// GitHub uses 403 for both; its secondary limit is named only in the message.
 fn is_limit(headers: &HeaderMap, body: &[u8]) -> bool {
     let text = String::from_utf8_lossy(body).to_ascii_lowercase();
     headers.contains_key(header::RETRY_AFTER)
@@ -342,7 +346,7 @@ fn patience(headers: &HeaderMap) -> Patience {
     let reset = number(headers, "x-ratelimit-reset");
     match reset.and_then(|reset| Timestamp::from_second(reset).ok()) {
         Some(reset) => Patience::Until(reset),
-        None => Patience::For(PATIENCE),
+        None => Patience::For(LIMIT_DELAY),
     }
 }
 

@@ -1,4 +1,4 @@
-//! GitHub: what a pull request changes, and which pull requests a commit or a comment belongs to.
+//! GitHub: the files of a pull request, and the pull requests of a commit or a comment.
 
 use std::num::NonZeroU64;
 
@@ -9,11 +9,12 @@ use serde::Deserialize;
 use super::api::Api;
 use super::no_such_fact;
 
-/// The most paths that are listed.
+/// How many paths are kept of a pull request.
+// GitHub lists at most 3,000 files of one.
 const MAX_PATHS: usize = 3_000;
-/// How many rows one page has.
+/// How many rows are requested per page; GitHub's maximum.
 const PAGE: usize = 100;
-/// The most pages of one list.
+/// How many pages of one list are read.
 const MAX_PAGES: usize = 30;
 
 #[derive(Deserialize)]
@@ -46,7 +47,7 @@ struct RepoRow {
 }
 
 impl PullRow {
-    /// Says what is known of it, as seen from a commit where there is one.
+    /// Converts the row; `commit` is the commit that the event is about, if there is one.
     fn fact(self, commit: Option<&str>) -> PullRequestFact {
         let names = |end: &EndRow| end.repo.as_ref().map(|repo| repo.full_name.clone());
         let (base, head) = (names(&self.base), names(&self.head));
@@ -55,7 +56,7 @@ impl PullRow {
             draft: self.draft,
             state: self.state,
             is_current_head: commit.map(|commit| commit == self.head.sha),
-            // A head whose repository is gone was a fork.
+            // GitHub sends no repository for a head whose fork was deleted.
             is_fork: base.is_some().then_some(base != head),
             base: Some(self.base.name),
             head: Some(self.head.name),
@@ -97,7 +98,7 @@ pub(super) async fn fetch(api: &Api, need: Need, event: &Event) -> Result<Fact, 
     })
 }
 
-/// What an event is about, as far as pull requests go.
+/// The pull request of an event, or the commit by which it is found.
 enum About {
     Pull(NonZeroU64),
     Commit(Commit),
@@ -120,7 +121,7 @@ impl About {
 /// A commit's name: 40 or 64 hexadecimal digits.
 struct Commit(String);
 
-/// Returns the commit that a check, a status or a run is about.
+/// Returns the commit of a check, a status or a workflow run.
 fn checked(event: &Event) -> Option<Commit> {
     let is_check = matches!(
         event.kind.as_str(),
@@ -131,7 +132,7 @@ fn checked(event: &Event) -> Option<Commit> {
     is_name.then(|| Commit(commit.to_owned()))
 }
 
-/// A repository's owner and name, of which nothing but letters, digits and `._-` reaches a URL.
+/// A repository's owner and name, checked to consist of letters, digits and `._-`.
 struct Repo<'e> {
     owner: &'e str,
     name: &'e str,
@@ -160,7 +161,7 @@ impl<'e> Repo<'e> {
         }
     }
 
-    /// Gets every page of a list, until enough is there.
+    /// Gets the pages of a list until `take` returns `Enough` or no page is left.
     async fn list<T: serde::de::DeserializeOwned>(
         &self,
         api: &Api,
@@ -216,9 +217,9 @@ impl<'e> Repo<'e> {
         Ok(row.fact(None))
     }
 
-    /// Lists the pull requests that a commit belongs to: open ones, and others of which it is the head.
-    ///
-    /// One that was merged as this commit is history: what is checked is the branch it went to.
+    /// Lists the pull requests of a commit: open ones, and closed ones whose head it is.
+    // GitHub also returns the pull request that was merged as this commit. It is left out: the check concerns the branch
+    // that it was merged into.
     async fn pulls(&self, api: &Api, commit: &Commit) -> Result<Vec<PullRequestFact>, FactError> {
         let mut pulls = Vec::new();
         let take = |row: PullRow| {
@@ -232,7 +233,7 @@ impl<'e> Repo<'e> {
         Ok(pulls)
     }
 
-    /// Names the pull request of a commit: an open one before others.
+    /// Returns the pull request of a commit, an open one if there is one.
     async fn pull_of(&self, api: &Api, commit: &Commit) -> Result<NonZeroU64, FactError> {
         let pulls = self.pulls(api, commit).await?;
         let open = |pull: &&PullRequestFact| pull.state.as_deref() == Some("open");

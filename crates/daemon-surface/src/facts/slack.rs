@@ -26,6 +26,7 @@ pub(super) async fn fetch(api: &Api, need: Need, event: &Event) -> Result<Fact, 
     let (Need::ChannelName, Some(channel)) = (need, channel) else {
         return Err(no_such_fact(need, event));
     };
+    // The value comes from a payload, so it must not be able to add parameters to the request.
     let is_id = (2..=40).contains(&channel.len())
         && channel.starts_with(['C', 'G', 'D'])
         && channel
@@ -59,7 +60,7 @@ pub(super) async fn fetch(api: &Api, need: Need, event: &Event) -> Result<Fact, 
     }
 }
 
-/// Reads Slack's word for what went wrong; it answers 200 all the same.
+/// Converts an error code of Slack, which is sent with status 200.
 fn failed(word: &str) -> FactError {
     let kind = match word {
         "ratelimited" | "rate_limited" => {
@@ -70,6 +71,7 @@ fn failed(word: &str) -> FactError {
         }
         _ => FactErrorKind::Final,
     };
+    // The word is shown to people; only what Slack's own codes consist of is kept.
     let is_word = |c: char| c.is_ascii_lowercase() || c == '_';
     let word: String = word.chars().filter(|c| is_word(*c)).take(40).collect();
     FactError::new(kind, format!("it answers `{word}`"))

@@ -86,9 +86,9 @@ async fn a_broken_or_endless_answer_is_asked_for_again() {
         );
         fake.asked();
     }
-    let nobody: ApiBase = "http://127.0.0.1:1".parse().unwrap();
+    let unreachable: ApiBase = "http://127.0.0.1:1".parse().unwrap();
     let facts = ServiceFacts {
-        github: Some(Api::new(nobody, TOKEN.parse().unwrap()).unwrap()),
+        github: Some(Api::new(unreachable, TOKEN.parse().unwrap()).unwrap()),
         slack: None,
     };
     let error = facts.fetch(&Need::ChangedFiles, &pull_request()).await;

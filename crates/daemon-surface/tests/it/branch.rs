@@ -160,7 +160,7 @@ async fn delivering_twice_leaves_one_branch_with_one_commit() {
         let output = scene.stored(planned.clone());
         assert_eq!(surface.find(&output).await, Ok(Found::Absent));
         let first = surface.deliver(&output).await.unwrap();
-        // A crash here leaves the branch and no confirmation: it is looked up, or sent again by whoever did not look.
+        // A crash at this point leaves the branch without a confirmation. The outbox looks it up; sending it again is safe too.
         assert_eq!(surface.find(&output).await, Ok(Found::At(first.clone())));
         assert_eq!(surface.deliver(&output).await, Ok(first.clone()));
         let dir = dir.to_str().unwrap();

@@ -1,4 +1,4 @@
-//! Branches as daemons push them, and facts as services tell them.
+//! Branches that daemons push, and facts that services return.
 
 #[cfg(test)]
 mod api_answers;
