@@ -30,6 +30,7 @@ mod facts;
 mod fixture;
 mod output;
 mod proposal;
+mod readiness;
 mod state;
 mod surface;
 mod transition;
@@ -56,6 +57,9 @@ pub use facts::{
 };
 pub use output::{NewOutput, Output, OutputKey, OutputState, StateChange};
 pub use proposal::{MAX_BODY_CHARS, MAX_PROPOSAL_BYTES, PROPOSAL_VERSION, Proposal, ProposalError};
+pub use readiness::{
+    ClaimRequest, DAY, Obstacle, RATE_PERIOD, Rates, Surroundings, is_over_rate, obstacle,
+};
 pub use state::{
     DaemonState, MAX_KEY_BYTES, MAX_KEYS, MAX_STATE_BYTES, MAX_VALUE_BYTES, PastActivation,
     StateError, apply,

@@ -143,8 +143,8 @@ where
     if around.daemon_gate != Some(Gate::Open) {
         return Some(Obstacle::DaemonHeld);
     }
-    busy(activation, around, request)
-        .or_else(|| suspect(activation, around))
+    suspect(activation, around)
+        .or_else(|| busy(activation, around, request))
         .or_else(|| {
             let all = around.all.clone();
             is_over_rate(activation, all, request.rates, request.now).then_some(Obstacle::OverRate)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use daemon_engine::{Activation, Blame, Chain, HostEpoch, RunLease, Trigger};
-use daemon_event::{ActivationId, Subject, TriggerKey};
+use daemon_event::{ActivationId, Subject};
 use daemon_store::StoreError;
 use rusqlite::{Connection, Row, ToSql, params};
 
@@ -116,6 +116,11 @@ pub(crate) fn find(conn: &Connection, id: &ActivationId) -> Outcome<Option<Numbe
     Ok(found.into_iter().next())
 }
 
+/// Returns an activation without its place in the tables.
+pub(crate) fn one(conn: &Connection, id: &ActivationId) -> Outcome<Option<Activation>> {
+    Ok(find(conn, id)?.map(|found| found.activation))
+}
+
 /// Returns an activation that must be there.
 pub(crate) fn get(conn: &Connection, id: &ActivationId) -> Outcome<Numbered> {
     Ok(find(conn, id)?.ok_or_else(|| StoreError::not_found("activation", id))?)
@@ -152,8 +157,8 @@ pub(crate) fn insert(tx: &Connection, lane: Lane, new: &Activation) -> Outcome<i
         new.reason,
         micros(new.not_before),
         micros(new.created_at),
-        has_person(new),
-        has_tick(new),
+        new.has_person(),
+        new.has_tick(),
         new.finished_at.map(micros),
         root(new),
         new.chain.depth,
@@ -186,8 +191,8 @@ pub(crate) fn update(tx: &Connection, changed: &Numbered) -> Outcome<()> {
         now.tokens.map(integer),
         now.cost_usd,
         now.summary,
-        has_person(now),
-        has_tick(now),
+        now.has_person(),
+        now.has_tick(),
         root(now),
         now.chain.depth,
         now.blame.alone,
@@ -199,18 +204,4 @@ pub(crate) fn update(tx: &Connection, changed: &Numbered) -> Outcome<()> {
 fn root(activation: &Activation) -> Option<&str> {
     let root = &activation.chain.root;
     (*root != activation.id).then(|| root.as_str())
-}
-
-fn has_person(activation: &Activation) -> bool {
-    activation
-        .triggers
-        .iter()
-        .any(|trigger| matches!(trigger.key, TriggerKey::Person(_)))
-}
-
-fn has_tick(activation: &Activation) -> bool {
-    activation
-        .triggers
-        .iter()
-        .any(|trigger| matches!(trigger.key, TriggerKey::Tick(_)))
 }

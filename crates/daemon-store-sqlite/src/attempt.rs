@@ -18,20 +18,20 @@ pub(crate) fn start_run(
     tx: &Connection,
     id: &ActivationId,
     lease: RunLease,
-    row: &RunRow,
+    row: RunRow,
     now: Timestamp,
 ) -> Outcome<()> {
     let mut held = activation::held(tx, id, lease)?;
     held.activation.begin_run(now);
     activation::update(tx, &held)?;
-    run::put(tx, row)
+    run::put(tx, &row)
 }
 
-pub(crate) fn put_run(tx: &Connection, row: &RunRow, lease: Option<RunLease>) -> Outcome<()> {
+pub(crate) fn put_run(tx: &Connection, row: RunRow, lease: Option<RunLease>) -> Outcome<()> {
     if let Some(id) = &row.activation {
         activation::held(tx, id, lease.ok_or(StoreError::LeaseLost)?)?;
     }
-    run::put(tx, row)
+    run::put(tx, &row)
 }
 
 pub(crate) fn renew(
@@ -56,7 +56,7 @@ pub(crate) fn end_attempt(
     tx: &Connection,
     id: &ActivationId,
     lease: RunLease,
-    end: &AttemptEnd,
+    end: AttemptEnd,
 ) -> Outcome<Ended> {
     let mut held = activation::held(tx, id, lease)?;
     if end.keeps_results() {
@@ -73,8 +73,8 @@ pub(crate) fn end_attempt(
         .into_iter()
         .filter(|state| !OutputState::is_settled(*state))
         .count();
-    let next = decide_end(&held.activation, end, unsettled);
-    held.activation.finish(end, next);
+    let next = decide_end(&held.activation, &end, unsettled);
+    held.activation.finish(&end, next);
     activation::update(tx, &held)?;
     if end.counts_for_gate() {
         return ended(tx, held);

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use daemon_engine::{Activation, ActivationState, Gate};
+use daemon_engine::{Activation, ActivationState, DAY, Gate, RATE_PERIOD};
 use daemon_event::ActivationId;
-use daemon_store::decide::{DAY, HOUR};
 use daemon_store::{ClaimRequest, Rates};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, named_params, params};
@@ -101,7 +100,7 @@ pub(crate) fn claim_one(
                 ":now": micros(request.now),
                 ":slots": request.daemon_slots,
                 ":subject_rate": request.rates.subject,
-                ":hour_ago": micros(request.now - HOUR),
+                ":hour_ago": micros(request.now - RATE_PERIOD),
                 ":suspects": Suspects::of(tx)? == Suspects::MayStart,
             },
             |row| Ok((row.get(0)?, row.get(1)?)),
@@ -121,7 +120,7 @@ fn host_may_start(tx: &Connection, request: &ClaimRequest) -> Outcome<bool> {
     }
     let mut n_busy = 0;
     for state in ActivationState::ALL {
-        if daemon_store::decide::occupies_slot(state) {
+        if state.occupies_slot() {
             n_busy += hosting::tally(tx, "activation", state.as_str())?;
         }
     }
@@ -148,7 +147,7 @@ fn is_within_host_rate(tx: &Connection, rates: Rates, now: Timestamp) -> Outcome
         .prepare_cached(
             "SELECT count(*) FROM activation WHERE started_at > ?1 AND started_at <= ?2",
         )?
-        .query_row([micros(now - HOUR), micros(now)], |row| row.get(0))?;
+        .query_row([micros(now - RATE_PERIOD), micros(now)], |row| row.get(0))?;
     Ok(began < limit)
 }
 
@@ -164,24 +163,24 @@ fn is_within_daemon_rate(
     };
     let began: u32 = tx
         .prepare_cached("SELECT count(*) FROM activation WHERE lane = ?1 AND started_at > ?2 AND started_at <= ?3")?
-        .query_row(params![lane, micros(now - HOUR), micros(now)], |row| row.get(0))?;
+        .query_row(params![lane, micros(now - RATE_PERIOD), micros(now)], |row| row.get(0))?;
     Ok(began < limit)
 }
 
 /// Returns those of some activations that rates alone keep from beginning.
 pub(crate) fn over_rate(
     tx: &Connection,
-    mut ids: Vec<ActivationId>,
+    ids: &[ActivationId],
     rates: Rates,
     now: Timestamp,
 ) -> Outcome<BTreeSet<ActivationId>> {
     let is_within_host_rate = is_within_host_rate(tx, rates, now)?;
     let mut over = BTreeSet::new();
-    while let Some(id) = ids.pop() {
-        if let Some(is_within) = is_within_own_rates(tx, &id, rates, now)?
+    for id in ids {
+        if let Some(is_within) = is_within_own_rates(tx, id, rates, now)?
             && !(is_within && is_within_host_rate)
         {
-            over.insert(id);
+            over.insert(id.clone());
         }
     }
     Ok(over)
@@ -204,7 +203,7 @@ fn is_within_own_rates(
             named_params! {
                 ":id": id.as_str(),
                 ":subject_rate": rates.subject,
-                ":hour_ago": micros(now - HOUR),
+                ":hour_ago": micros(now - RATE_PERIOD),
                 ":now": micros(now),
             },
             |row| Ok((row.get(0)?, row.get(1)?)),
@@ -220,14 +219,14 @@ fn is_within_own_rates(
 /// Returns those of some activations that have not ended.
 pub(crate) fn unfinished_among(
     tx: &Connection,
-    mut ids: Vec<ActivationId>,
+    ids: &[ActivationId],
 ) -> Outcome<BTreeSet<ActivationId>> {
     let mut unfinished =
         tx.prepare_cached("SELECT 1 FROM activation WHERE id = ?1 AND finished_at IS NULL")?;
     let mut found = BTreeSet::new();
-    while let Some(id) = ids.pop() {
+    for id in ids {
         if unfinished.exists([id.as_str()])? {
-            found.insert(id);
+            found.insert(id.clone());
         }
     }
     Ok(found)
@@ -268,7 +267,7 @@ fn oldest_ready(
                 ":now": micros(request.now),
                 ":busy": busy,
                 ":subject_rate": request.rates.subject,
-                ":hour_ago": micros(request.now - HOUR),
+                ":hour_ago": micros(request.now - RATE_PERIOD),
                 ":suspects": suspects == Suspects::MayStart,
             },
             |row| row.get(0),

@@ -38,8 +38,8 @@ pub(crate) fn accept(tx: &Connection, events: &[NewEvent]) -> Outcome<Vec<Accept
 pub(crate) fn accept_moves(
     tx: &Connection,
     repo: &RepoName,
-    cursors: &[RefCursor],
-    events: &[NewEvent],
+    cursors: Vec<RefCursor>,
+    events: Vec<NewEvent>,
 ) -> Outcome<Vec<Accepted>> {
     let mut put = tx.prepare_cached("INSERT OR REPLACE INTO ref_cursor VALUES (?1, ?2, ?3, ?4)")?;
     for cursor in cursors {
@@ -50,7 +50,7 @@ pub(crate) fn accept_moves(
             integer(cursor.moves)
         ])?;
     }
-    accept(tx, events)
+    accept(tx, &events)
 }
 
 fn accept_one(tx: &Connection, new: &NewEvent) -> Outcome<Accepted> {

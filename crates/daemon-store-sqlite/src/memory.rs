@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use daemon_engine::{DaemonState, PastActivation, StateChange, apply};
+use daemon_engine::{DAY, DaemonState, PastActivation, StateChange, apply};
 use daemon_event::DaemonKey;
 use daemon_store::StoreError;
-use daemon_store::decide::{DAY, HISTORY};
+use daemon_store::decide::HISTORY;
 use jiff::Timestamp;
 use rusqlite::{Connection, params};
 

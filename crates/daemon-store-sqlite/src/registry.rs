@@ -15,11 +15,11 @@ use crate::failure::{Outcome, damaged};
 use crate::lane::{self, Lane};
 use crate::tick;
 
-pub(crate) fn register(tx: &Connection, registration: &Registration) -> Outcome<RegistryChange> {
+pub(crate) fn register(tx: &Connection, registration: Registration) -> Outcome<RegistryChange> {
     let repo = &registration.repo;
     let stored = daemons_of(tx, repo)?;
     let newest = newest_seq(tx, registration.since)?;
-    let (rows, change) = registered(&stored, registration, newest);
+    let (rows, change) = registered(&stored, &registration, newest);
     tx.prepare_cached("DELETE FROM daemon WHERE repo = ?1")?
         .execute([repo.as_str()])?;
     for row in &rows {
@@ -27,8 +27,8 @@ pub(crate) fn register(tx: &Connection, registration: &Registration) -> Outcome<
         lane::of(tx, &row.key)?;
     }
     lane::refresh_repo(tx, repo.as_str())?;
-    follow_coverages(tx, registration, &rows)?;
-    cancel_orphans(tx, registration, &rows)?;
+    follow_coverages(tx, &registration, &rows)?;
+    cancel_orphans(tx, &registration, &rows)?;
     Ok(change)
 }
 

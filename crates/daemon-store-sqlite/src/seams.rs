@@ -1,299 +1,231 @@
-//! The store traits, each method one operation of the writer or one snapshot of a reader.
+//! The store traits: which function runs for each method, and in which kind of transaction.
 
-mod activations;
+use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use daemon_engine::{Admission, Gate, HostEnd, HostEpoch, Output, OutputKey, Settlement};
-use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject};
+use daemon_engine::{
+    Activation, Admission, AttemptEnd, DaemonState, Gate, HostEnd, HostEpoch, NewTrigger, Output,
+    OutputKey, RunLease, Settlement,
+};
+use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerKey};
 use daemon_store::{
-    Accepted, Counts, Coverage, DaemonRow, EventRow, Events, Hosting, Matched, NewEvent, Outbox,
-    OutputPlace, Page, Query, RefCursor, Registration, Registry, RegistryChange, StoreError,
-    StoredTick, TickActivations, TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
+    Accepted, Activations, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Events,
+    Hosting, Matched, NewEvent, Outbox, OutputPlace, Page, Query, Rates, Reclaimed, RefCursor,
+    Registration, Registry, RegistryChange, RunRow, StoreError, StoredTick, TickActivations,
+    TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
 };
 use jiff::Timestamp;
 use rusqlite::Connection;
 
 use crate::store::SqliteStore;
-use crate::{event, hosting, lane, listing, output, payload, pull_request, registry, tick, wanted};
+use crate::{
+    activation, admission, attempt, claim, event, hosting, lane, listing, memory, output, payload,
+    pull_request, registry, run, tick, wanted,
+};
 
-/// Events whose payloads are this large together share their transaction with nothing, in bytes.
-const ALONE: usize = 1024 * 1024;
+/// Events whose payloads have this many bytes together are stored in a transaction of their own.
+const OWN_TRANSACTION_BYTES: usize = 1024 * 1024;
 
-#[async_trait]
-impl Events for SqliteStore {
-    async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
-        let n_bytes: usize = events.iter().map(|new| new.event.payload.len()).sum();
-        let accept = move |tx: &Connection| event::accept(tx, &events);
-        if n_bytes < ALONE {
-            self.write("store events", accept).await
-        } else {
-            self.write_alone("store events", accept).await
+/// Implements a trait of the store.
+///
+/// A line is the signature of a method, with borrowed arguments first; then the kind of transaction, the description for
+/// errors, and the function that runs in it. That function runs on another thread, so borrowed arguments are cloned. `and`
+/// adds methods that are more than one operation.
+macro_rules! seam {
+    (impl $seam:ident {
+        $(fn $method:ident($(&$borrowed:ident: $of:ty,)* $($owned:ident: $type:ty),*) -> $value:ty
+            = $transaction:ident($context:literal, $operation:path);)*
+    } $(and { $($more:tt)* })?) => {
+        #[async_trait]
+        impl $seam for SqliteStore {
+            $(async fn $method(&self, $($borrowed: &$of,)* $($owned: $type),*) -> Result<$value, StoreError> {
+                $(let $borrowed = <$of as ToOwned>::to_owned($borrowed);)*
+                self.$transaction($context, move |tx| $operation(tx, $(&$borrowed,)* $($owned),*))
+                    .await
+            })*
+            $($($more)*)?
+        }
+    };
+}
+
+seam! {
+    impl Events {
+        fn accept_moves(&repo: RepoName, cursors: Vec<RefCursor>, events: Vec<NewEvent>) -> Vec<Accepted>
+            = write("store moves of refs", event::accept_moves);
+        fn ref_cursors(&repo: RepoName,) -> Vec<RefCursor>
+            = read("read cursors of refs", event::ref_cursors);
+        fn unmatched(after: u64, limit: u32) -> Vec<EventRow>
+            = read("read unmatched events", event::unmatched);
+        fn commit_matches(matched: Vec<Matched>, now: Timestamp) -> Vec<Admission>
+            = write("commit matches", event::commit_matches);
+        fn event(&id: EventId,) -> Option<EventRow>
+            = read("read an event", event::event);
+        fn head_of(&pull_request: Subject,) -> Option<String>
+            = read("read the branch of a pull request", pull_request::head);
+        fn known(&new: NewEvent,) -> Option<EventId>
+            = read("look for an event", event::known);
+        fn events(&query: Query,) -> Page<EventRow>
+            = read("list events", listing::events);
+    } and {
+        async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
+            let n_bytes: usize = events.iter().map(|new| new.event.payload.len()).sum();
+            let accept = move |tx: &Connection| event::accept(tx, &events);
+            if n_bytes < OWN_TRANSACTION_BYTES {
+                self.write("store events", accept).await
+            } else {
+                self.write_alone("store events", accept).await
+            }
         }
     }
+}
 
-    async fn accept_moves(
-        &self,
-        repo: &RepoName,
-        cursors: Vec<RefCursor>,
-        events: Vec<NewEvent>,
-    ) -> Result<Vec<Accepted>, StoreError> {
-        let repo = repo.clone();
-        self.write("store moves of refs", move |tx| {
-            event::accept_moves(tx, &repo, &cursors, &events)
-        })
-        .await
-    }
-
-    async fn ref_cursors(&self, repo: &RepoName) -> Result<Vec<RefCursor>, StoreError> {
-        let repo = repo.clone();
-        self.read("read cursors of refs", move |tx| {
-            event::ref_cursors(tx, &repo)
-        })
-        .await
-    }
-
-    async fn unmatched(&self, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError> {
-        self.read("read unmatched events", move |tx| {
-            event::unmatched(tx, after, limit)
-        })
-        .await
-    }
-
-    async fn commit_matches(
-        &self,
-        matched: Vec<Matched>,
-        now: Timestamp,
-    ) -> Result<Vec<Admission>, StoreError> {
-        self.write("commit matches", move |tx| {
-            event::commit_matches(tx, matched, now)
-        })
-        .await
-    }
-
-    async fn event(&self, id: &EventId) -> Result<Option<EventRow>, StoreError> {
-        let id = id.clone();
-        self.read("read an event", move |tx| event::event(tx, &id))
-            .await
-    }
-
-    async fn head_of(&self, pull_request: &Subject) -> Result<Option<String>, StoreError> {
-        let subject = pull_request.clone();
-        self.read("read the branch of a pull request", move |tx| {
-            pull_request::head(tx, &subject)
-        })
-        .await
-    }
-
-    async fn known(&self, new: &NewEvent) -> Result<Option<EventId>, StoreError> {
-        let new = new.clone();
-        self.read("look for an event", move |tx| event::known(tx, &new))
-            .await
-    }
-
-    async fn events(&self, query: &Query) -> Result<Page<EventRow>, StoreError> {
-        let query = query.clone();
-        self.read("list events", move |tx| listing::events(tx, &query))
-            .await
+seam! {
+    impl WantedFacts {
+        fn due_facts(now: Timestamp, limit: u32) -> Vec<EventRow>
+            = read("read due facts", wanted::due);
+        fn next_fact_at() -> Option<Timestamp>
+            = read("read when a fact is due", wanted::next_at);
+        fn settle_fact(tried: TriedFact, now: Timestamp) -> Vec<Admission>
+            = write("settle a fact", wanted::settle);
     }
 }
 
-#[async_trait]
-impl WantedFacts for SqliteStore {
-    async fn due_facts(&self, now: Timestamp, limit: u32) -> Result<Vec<EventRow>, StoreError> {
-        self.read("read due facts", move |tx| wanted::due(tx, now, limit))
-            .await
-    }
-
-    async fn next_fact_at(&self) -> Result<Option<Timestamp>, StoreError> {
-        self.read("read when a fact is due", wanted::next_at).await
-    }
-
-    async fn settle_fact(
-        &self,
-        tried: TriedFact,
-        now: Timestamp,
-    ) -> Result<Vec<Admission>, StoreError> {
-        self.write("settle a fact", move |tx| wanted::settle(tx, tried, now))
-            .await
+seam! {
+    impl Registry {
+        fn register(registration: Registration) -> RegistryChange
+            = write_alone("register daemons", registry::register);
+        fn daemons() -> Vec<DaemonRow>
+            = read("read daemons", registry::daemons);
+        fn daemons_once() -> Vec<DaemonKey>
+            = read("read daemons", lane::daemons);
+        fn daemons_of(&repo: RepoName,) -> Vec<DaemonRow>
+            = read("read daemons", registry::daemons_of);
+        fn set_gate(&daemon: DaemonKey, gate: Gate) -> ()
+            = write("set a gate", registry::set_gate);
+        fn set_host_gate(gate: Gate) -> ()
+            = write("set the host's gate", hosting::set_gate);
+        fn host_gate() -> Gate
+            = read("read the host's gate", hosting::gate);
     }
 }
 
-#[async_trait]
-impl Registry for SqliteStore {
-    async fn register(&self, registration: Registration) -> Result<RegistryChange, StoreError> {
-        self.write_alone("register daemons", move |tx| {
-            registry::register(tx, &registration)
-        })
-        .await
-    }
-
-    async fn daemons(&self) -> Result<Vec<DaemonRow>, StoreError> {
-        self.read("read daemons", registry::daemons).await
-    }
-
-    async fn daemons_once(&self) -> Result<Vec<DaemonKey>, StoreError> {
-        self.read("read daemons", lane::daemons).await
-    }
-
-    async fn daemons_of(&self, repo: &RepoName) -> Result<Vec<DaemonRow>, StoreError> {
-        let repo = repo.clone();
-        self.read("read daemons", move |tx| registry::daemons_of(tx, &repo))
-            .await
-    }
-
-    async fn set_gate(&self, daemon: &DaemonKey, gate: Gate) -> Result<(), StoreError> {
-        let daemon = daemon.clone();
-        self.write("set a gate", move |tx| {
-            registry::set_gate(tx, &daemon, gate)
-        })
-        .await
-    }
-
-    async fn set_host_gate(&self, gate: Gate) -> Result<(), StoreError> {
-        self.write("set the host's gate", move |tx| hosting::set_gate(tx, gate))
-            .await
-    }
-
-    async fn host_gate(&self) -> Result<Gate, StoreError> {
-        self.read("read the host's gate", hosting::gate).await
+seam! {
+    impl Ticks {
+        fn coverages() -> Vec<Coverage>
+            = read("read coverages", registry::coverages);
+        fn tick_activations(&daemons: [DaemonKey],) -> Vec<TickActivations>
+            = read("read unfinished ticks", tick::activations);
+        fn commit_ticks(commits: Vec<TickCommit>) -> Vec<TickResult>
+            = write_alone("record ticks", tick::commit);
+        fn retract(now: Timestamp) -> u64
+            = write_alone("retract ticks", tick::retract);
+        fn ticks(&query: Query,) -> Page<StoredTick>
+            = read("list ticks", listing::ticks);
     }
 }
 
-#[async_trait]
-impl Ticks for SqliteStore {
-    async fn coverages(&self) -> Result<Vec<Coverage>, StoreError> {
-        self.read("read coverages", registry::coverages).await
-    }
-
-    async fn tick_activations(
-        &self,
-        daemons: &[DaemonKey],
-    ) -> Result<Vec<TickActivations>, StoreError> {
-        let daemons = daemons.to_vec();
-        self.read("read unfinished ticks", move |tx| {
-            tick::activations(tx, &daemons)
-        })
-        .await
-    }
-
-    async fn commit_ticks(&self, commits: Vec<TickCommit>) -> Result<Vec<TickResult>, StoreError> {
-        self.write_alone("record ticks", move |tx| tick::commit(tx, commits))
-            .await
-    }
-
-    async fn retract(&self, now: Timestamp) -> Result<u64, StoreError> {
-        self.write_alone("retract ticks", move |tx| tick::retract(tx, now))
-            .await
-    }
-
-    async fn ticks(&self, query: &Query) -> Result<Page<StoredTick>, StoreError> {
-        let query = query.clone();
-        self.read("list ticks", move |tx| listing::ticks(tx, &query))
-            .await
-    }
-}
-
-#[async_trait]
-impl Outbox for SqliteStore {
-    async fn due_outputs(&self, now: Timestamp, limit: u32) -> Result<Vec<Output>, StoreError> {
-        self.read("read due outputs", move |tx| output::due(tx, now, limit))
-            .await
-    }
-
-    async fn next_output_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        self.read("read the next output", move |tx| output::next_at(tx, now))
-            .await
-    }
-
-    async fn begin_send(&self, key: &OutputKey) -> Result<(), StoreError> {
-        let key = key.clone();
-        self.write("begin to send an output", move |tx| {
-            output::begin_send(tx, &key)
-        })
-        .await
-    }
-
-    async fn settle(&self, key: &OutputKey, settlement: Settlement) -> Result<Output, StoreError> {
-        let key = key.clone();
-        self.write("settle an output", move |tx| {
-            output::settle(tx, &key, settlement)
-        })
-        .await
-    }
-
-    async fn outputs_of(&self, activation: &ActivationId) -> Result<Vec<Output>, StoreError> {
-        let activation = activation.clone();
-        self.read("read outputs", move |tx| output::of(tx, &activation))
-            .await
-    }
-
-    async fn outputs_at(
-        &self,
-        surface: &str,
-        place: &OutputPlace,
-    ) -> Result<Vec<Output>, StoreError> {
-        let (surface, place) = (surface.to_owned(), place.clone());
-        self.read("look outputs up", move |tx| {
-            output::at(tx, &surface, &place)
-        })
-        .await
-    }
-
-    async fn outputs(&self, query: &Query) -> Result<Page<Output>, StoreError> {
-        let query = query.clone();
-        self.read("list outputs", move |tx| listing::outputs(tx, &query))
-            .await
+seam! {
+    impl Activations {
+        fn enqueue(trigger: NewTrigger) -> Admission
+            = write("admit a trigger", admission::enqueue);
+        fn triggered(&daemon: DaemonKey, &key: TriggerKey,) -> Option<ActivationId>
+            = read("find a trigger", admission::triggered);
+        fn claim(&request: ClaimRequest,) -> Option<Activation>
+            = write("claim an activation", claim::claim);
+        fn claim_one(&id: ActivationId, &request: ClaimRequest,) -> Option<Activation>
+            = write("claim one activation", claim::claim_one);
+        fn over_rate(&ids: [ActivationId], rates: Rates, now: Timestamp) -> BTreeSet<ActivationId>
+            = read("read what began", claim::over_rate);
+        fn unfinished_among(&ids: [ActivationId],) -> BTreeSet<ActivationId>
+            = read("read what has not ended", claim::unfinished_among);
+        fn hasten(&ids: [ActivationId], now: Timestamp) -> ()
+            = write("hasten activations", attempt::hasten);
+        fn next_claim_at(now: Timestamp) -> Option<Timestamp>
+            = read("read the next claim", claim::next_claim_at);
+        fn start_run(&id: ActivationId, lease: RunLease, run: RunRow, now: Timestamp) -> ()
+            = write("start a run", attempt::start_run);
+        fn put_run(run: RunRow, lease: Option<RunLease>) -> ()
+            = write("store a run", attempt::put_run);
+        fn forget_run(&id: str,) -> ()
+            = write("forget a run", run::forget);
+        fn renew(leases: Vec<(ActivationId, RunLease)>, until: Timestamp) -> Vec<ActivationId>
+            = write("renew leases", attempt::renew);
+        fn end_attempt(&id: ActivationId, lease: RunLease, end: AttemptEnd) -> Ended
+            = write("end an attempt", attempt::end_attempt);
+        fn reclaim(epoch: HostEpoch, now: Timestamp) -> Vec<Reclaimed>
+            = write("reclaim activations", attempt::reclaim);
+        fn reclaimable(epoch: HostEpoch, now: Timestamp) -> Vec<Activation>
+            = read("read what can be reclaimed", attempt::reclaimable);
+        fn expire(now: Timestamp) -> u64
+            = write("expire activations", attempt::expire);
+        fn cancel(&id: ActivationId, &reason: str, now: Timestamp) -> Ended
+            = write("cancel an activation", attempt::cancel);
+        fn retry(&id: ActivationId, now: Timestamp) -> Activation
+            = write("retry an activation", attempt::retry);
+        fn activation(&id: ActivationId,) -> Option<Activation>
+            = read("read an activation", activation::one);
+        fn activations(&query: Query,) -> Page<Activation>
+            = read("list activations", listing::activations);
+        fn run(&id: str,) -> Option<RunRow>
+            = read("read a run", run::find);
+        fn runs(&query: Query,) -> Page<RunRow>
+            = read("list runs", listing::runs);
+        fn runs_of(&activation: ActivationId,) -> Vec<RunRow>
+            = read("read runs", run::of);
+        fn state(&daemon: DaemonKey, now: Timestamp) -> DaemonState
+            = read("read a daemon's state", memory::state);
     }
 }
 
-#[async_trait]
-impl Hosting for SqliteStore {
-    async fn begin_epoch(
-        &self,
-        previous: HostEnd,
-        now: Timestamp,
-    ) -> Result<HostEpoch, StoreError> {
-        self.write("begin an epoch", move |tx| {
-            hosting::begin_epoch(tx, previous, now)
-        })
-        .await
+seam! {
+    impl Outbox {
+        fn due_outputs(now: Timestamp, limit: u32) -> Vec<Output>
+            = read("read due outputs", output::due);
+        fn next_output_at(now: Timestamp) -> Option<Timestamp>
+            = read("read the next output", output::next_at);
+        fn begin_send(&key: OutputKey,) -> ()
+            = write("begin to send an output", output::begin_send);
+        fn settle(&key: OutputKey, settlement: Settlement) -> Output
+            = write("settle an output", output::settle);
+        fn outputs_of(&activation: ActivationId,) -> Vec<Output>
+            = read("read outputs", output::of);
+        fn outputs_at(&surface: str, &place: OutputPlace,) -> Vec<Output>
+            = read("look outputs up", output::at);
+        fn outputs(&query: Query,) -> Page<Output>
+            = read("list outputs", listing::outputs);
     }
+}
 
-    async fn starts_after_crashes(&self, since: Timestamp) -> Result<u32, StoreError> {
-        self.read("count the starts after crashes", move |conn| {
-            hosting::starts_after_crashes(conn, since)
-        })
-        .await
-    }
-
-    async fn epoch(&self) -> Result<HostEpoch, StoreError> {
-        self.read("read the epoch", hosting::epoch).await
-    }
-
-    async fn retain(
-        &self,
-        payloads: Timestamp,
-        ids: Timestamp,
-        ticks: Timestamp,
-    ) -> Result<(), StoreError> {
-        let context = "forget what is old";
-        let mut behind = 0;
-        // One transaction for all of them would keep others waiting.
-        while let Some(last) = self
-            .write_alone(context, move |tx| payload::forget(tx, payloads, behind))
-            .await?
-        {
-            behind = last;
+seam! {
+    impl Hosting {
+        fn begin_epoch(previous: HostEnd, now: Timestamp) -> HostEpoch
+            = write("begin an epoch", hosting::begin_epoch);
+        fn starts_after_crashes(since: Timestamp) -> u32
+            = read("count the starts after crashes", hosting::starts_after_crashes);
+        fn epoch() -> HostEpoch
+            = read("read the epoch", hosting::epoch);
+        fn counts() -> Counts
+            = read("count rows", hosting::counts);
+        fn probe() -> ()
+            = write("probe the store", hosting::probe);
+    } and {
+        async fn retain(
+            &self,
+            payloads: Timestamp,
+            ids: Timestamp,
+            ticks: Timestamp,
+        ) -> Result<(), StoreError> {
+            let context = "forget what is old";
+            let mut after = 0;
+            // In parts, because one transaction for all payloads would delay every other write.
+            while let Some(last) = self
+                .write_alone(context, move |tx| payload::forget(tx, payloads, after))
+                .await?
+            {
+                after = last;
+            }
+            self.write(context, move |tx| event::forget(tx, ids, ticks))
+                .await
         }
-        self.write(context, move |tx| event::forget(tx, ids, ticks))
-            .await
-    }
-
-    async fn counts(&self) -> Result<Counts, StoreError> {
-        self.read("count rows", hosting::counts).await
-    }
-
-    async fn probe(&self) -> Result<(), StoreError> {
-        self.write("probe the store", hosting::probe).await
     }
 }

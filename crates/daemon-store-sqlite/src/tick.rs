@@ -4,8 +4,8 @@ use daemon_engine::{ActivationState, Admission, NewTrigger, SteppedBack};
 use daemon_event::{ActivationId, DaemonKey, RepoName, TriggerKey};
 use daemon_schedule::{Cancels, TickOutcome, TickRow};
 use daemon_store::decide::{
-    AdmittedTick, Calendar, Role, SUPPLANTED, occupies_slot, recorded_ticks, retraction,
-    superseded_ticks, trigger_among, unrecorded_ticks,
+    AdmittedTick, Calendar, Role, SUPPLANTED, recorded_ticks, retraction, superseded_ticks,
+    trigger_among, unrecorded_ticks,
 };
 use daemon_store::{Coverage, ScheduleText, StoredTick, TickActivations, TickCommit, TickResult};
 use jiff::Timestamp;
@@ -117,7 +117,7 @@ fn activations_of(conn: &Connection, lane: Lane) -> Outcome<TickActivations> {
     let mut rows = find.query([lane.0])?;
     while let Some(row) = rows.next()? {
         let state: ActivationState = row.word("state")?;
-        let slot = if occupies_slot(state) {
+        let slot = if state.occupies_slot() {
             &mut unfinished.running
         } else {
             &mut unfinished.pending

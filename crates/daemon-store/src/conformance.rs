@@ -15,6 +15,7 @@ mod hosting;
 mod listings;
 mod outbox;
 mod random;
+mod readiness;
 mod registry;
 mod reports;
 mod runs;
@@ -126,6 +127,8 @@ cases! {
         nothing_is_claimed_before_its_time
         one_activation_is_claimed_by_id
         a_claim_takes_the_registered_revision;
+    readiness:
+        claims_follow_the_rule_of_the_engine;
     attempts:
         every_write_needs_the_lease
         leases_are_renewed_or_reported_lost

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use daemon_cron::Schedule;
-use daemon_engine::{ActivationState, Admission, Conduct, NewTrigger, Trigger};
+use daemon_engine::{Admission, Conduct, NewTrigger, Trigger};
 use daemon_event::{ActivationId, DaemonKey, Event, Field, Source, Subject, TriggerKey};
 use daemon_schedule::{Recurrence, TickOutcome, TickRow, retracted, superseded, unrecorded};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::rows::{
     Coverage, DaemonRow, Identity, Registration, RegistryChange, ScheduleText, StoredTick,
@@ -18,10 +18,6 @@ use crate::zones::{SystemZones, Zones};
 pub const SUPPLANTED: &str = "a later tick took its place";
 /// How many ended activations a daemon's history shows.
 pub const HISTORY: usize = 10;
-/// How far back rates look.
-pub const HOUR: SignedDuration = SignedDuration::from_hours(1);
-/// How far back the counters of a day reach.
-pub const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// Reports whether an identity that was stored at some instant still makes an event a duplicate.
 pub fn still_counts(identity: &Identity, stored_at: Timestamp, received_at: Timestamp) -> bool {
@@ -351,9 +347,4 @@ impl Recurrence for Never {
     fn next_after(&self, _after: Timestamp) -> Option<Timestamp> {
         None
     }
-}
-
-/// Reports whether an activation occupies a slot.
-pub fn occupies_slot(state: ActivationState) -> bool {
-    state.is_leased() || state == ActivationState::Delivering
 }

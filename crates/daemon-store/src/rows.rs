@@ -1,9 +1,10 @@
 //! The rows that stores keep beside the engine's own types.
 
+// What may be claimed is decided in the engine, so the request is defined there.
 use daemon_engine::{
-    Activation, ActivationState, FactState, Gate, HostEpoch, NewTrigger, OutputState, RunLease,
-    WantedFact,
+    Activation, ActivationState, FactState, Gate, NewTrigger, OutputState, RunLease, WantedFact,
 };
+pub use daemon_engine::{ClaimRequest, Rates};
 use daemon_event::{
     ActivationId, DaemonKey, Event, EventId, Facts, Need, RepoName, Source, Subject,
 };
@@ -354,36 +355,6 @@ impl TickActivations {
             pending: count(&self.pending),
         }
     }
-}
-
-/// What a claim may take.
-#[derive(Clone, Debug)]
-pub struct ClaimRequest {
-    /// Who claims.
-    pub owner: HostEpoch,
-    /// The instant of the claim.
-    pub now: Timestamp,
-    /// When the lease ends unless it is renewed.
-    pub lease_until: Timestamp,
-    /// How many activations may be leased or delivering at once, in all.
-    pub host_slots: u32,
-    /// The same per daemon.
-    pub daemon_slots: u32,
-    /// How many activations may begin within an hour; over it, they wait and are joined.
-    pub rates: Rates,
-    /// What the activations that began within a day may have cost before nothing more is claimed, in US dollars.
-    pub day_usd: Option<f64>,
-}
-
-/// How many activations may begin within an hour; `None` is without end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rates {
-    /// Of one daemon about one subject.
-    pub subject: Option<u32>,
-    /// Of one daemon.
-    pub daemon: Option<u32>,
-    /// In all.
-    pub host: Option<u32>,
 }
 
 /// Where an output is looked for.

@@ -196,10 +196,8 @@ pub trait Activations: Send + Sync {
     /// A daemon is placed behind all others when it is first woken and whenever it gets a claim; among the ready
     /// daemons the foremost gets the next one, for its oldest ready activation.
     ///
-    /// Ready means: pending, `not_before` reached, its daemon valid and not held or tripped, the host not held, and a
-    /// slot free for its (daemon, subject), its daemon and the host. Of activations that may have crashed a host, one is
-    /// leased at a time. The claim raises `run_lease` and `attempts` and sets `rev` to the registered one. What delivers
-    /// occupies its slots as what is leased does.
+    /// An activation is ready if [`obstacle`](daemon_engine::obstacle) finds none. The claim increments `run_lease` and
+    /// `attempts` and sets `rev` to the registered revision.
     async fn claim(&self, request: &ClaimRequest) -> Result<Option<Activation>, StoreError>;
 
     /// Leases one given activation, for `fire` without a host; `None` where it is not ready.

@@ -13,15 +13,17 @@ use daemon_schedule::{Cancels, TickOutcome, TickRow};
 use jiff::{SignedDuration, Timestamp};
 
 use self::content::{recent, show, whole};
-use self::dice::Dice;
+pub(super) use self::dice::Dice;
 use super::scene::{
     activation_id, at, claim, daemon, ending, event_id, first, forever, new_event, planned,
     registration, repo, row, run, scheduled, subject, tick, trigger, within,
 };
-use crate::rows::{ClaimRequest, FoundFact, Matched, RefCursor, TickCommit, TriedFact, Validity};
+use crate::rows::{
+    ClaimRequest, FoundFact, Matched, Rates, RefCursor, TickCommit, TriedFact, Validity,
+};
 use crate::traits::Store;
 
-const DAEMONS: [&str; 3] = ["a", "b", "c"];
+pub(super) const DAEMONS: [&str; 3] = ["a", "b", "c"];
 
 /// Applies `n_steps` random operations drawn from `seed` to both stores.
 ///
@@ -29,14 +31,9 @@ const DAEMONS: [&str; 3] = ["a", "b", "c"];
 /// At the first operation that the stores answer differently, naming seed and step.
 pub async fn compare(one: &dyn Store, other: &dyn Store, seed: u64, n_steps: u32) {
     let mut dice = Dice(seed);
-    let mut world = World {
-        now: at(0),
-        n: 0,
-        epoch: HostEpoch(1),
-    };
+    let mut world = World::new();
     for step in 0..n_steps {
-        world.now += SignedDuration::from_secs(dice.below(40) as i64);
-        world.n += 1;
+        world.pass(&mut dice);
         let roll = dice.below(100);
         let before = dice;
         let first = world.clone().step(one, &mut dice, roll).await;
@@ -52,8 +49,9 @@ pub async fn compare(one: &dyn Store, other: &dyn Store, seed: u64, n_steps: u32
     }
 }
 
+/// What random operations share, next to the store they are applied to.
 #[derive(Clone)]
-struct World {
+pub(super) struct World {
     now: Timestamp,
     /// Counts steps, so that ids are fresh.
     n: u64,
@@ -61,7 +59,22 @@ struct World {
 }
 
 impl World {
-    async fn step(&mut self, store: &dyn Store, dice: &mut Dice, roll: u64) -> String {
+    pub(super) fn new() -> Self {
+        Self {
+            now: at(0),
+            n: 0,
+            epoch: HostEpoch(1),
+        }
+    }
+
+    /// Lets up to 40 seconds pass before the next step.
+    pub(super) fn pass(&mut self, dice: &mut Dice) {
+        self.now += SignedDuration::from_secs(dice.below(40) as i64);
+        self.n += 1;
+    }
+
+    /// Applies one operation and returns the store's answer as text.
+    pub(super) async fn step(&mut self, store: &dyn Store, dice: &mut Dice, roll: u64) -> String {
         match roll {
             0..14 => self.accept(store, dice).await,
             14..22 => self.matches(store, dice).await,
@@ -211,20 +224,43 @@ impl World {
     }
 
     async fn claim(&self, store: &dyn Store, dice: &mut Dice) -> String {
-        let request = ClaimRequest {
-            owner: self.epoch,
-            host_slots: u32::try_from(2 + dice.below(4)).expect("small"),
-            daemon_slots: u32::try_from(1 + dice.below(3)).expect("small"),
-            rates: Default::default(),
-            day_usd: None,
-            ..claim(self.now)
-        };
+        let request = self.request(dice);
         if dice.below(5) > 0 {
             return show(&store.claim(&request).await);
         }
         match dice.of(&recent(store).await) {
             None => String::new(),
             Some(any) => show(&store.claim_one(&any.id, &request).await),
+        }
+    }
+
+    /// Ends the host by a fault of its own, with what is leased under way, and begins another.
+    pub(super) async fn crash(&mut self, store: &dyn Store) {
+        let begun = store.begin_epoch(HostEnd::Panicked, self.now).await;
+        self.epoch = begun.expect("begins");
+        store.reclaim(self.epoch, self.now).await.expect("reclaims");
+    }
+
+    /// Makes a claim with random limits.
+    pub(super) fn request(&self, dice: &mut Dice) -> ClaimRequest {
+        let mut rate = || {
+            let limit = u32::try_from(dice.below(40)).expect("small");
+            (limit < 10).then_some(limit)
+        };
+        let rates = Rates {
+            subject: rate(),
+            daemon: rate(),
+            host: rate(),
+        };
+        // An end costs a quarter of a dollar.
+        let quarters = u32::try_from(dice.below(60)).expect("small");
+        ClaimRequest {
+            owner: self.epoch,
+            host_slots: u32::try_from(2 + dice.below(4)).expect("small"),
+            daemon_slots: u32::try_from(1 + dice.below(3)).expect("small"),
+            rates,
+            day_usd: (quarters < 15).then_some(f64::from(quarters) / 4.0),
+            ..claim(self.now)
         }
     }
 

@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 use daemon_engine::{
-    Activation, ActivationState, AttemptEnd, DaemonState, Departure, Gate, HostEpoch, Output,
-    OutputState, PastActivation, RunLease, apply, end_attempt, reclaim,
+    Activation, ActivationState, AttemptEnd, DAY, DaemonState, Departure, Gate, HostEpoch, Output,
+    OutputState, PastActivation, RunLease, Surroundings, apply, end_attempt, is_over_rate,
+    obstacle, reclaim,
 };
-use daemon_event::{ActivationId, DaemonKey, TriggerKey};
+use daemon_event::{ActivationId, DaemonKey};
 use jiff::Timestamp;
 
 use super::model::Model;
-use crate::decide::{DAY, HISTORY, HOUR, occupies_slot};
+use crate::decide::HISTORY;
 use crate::error::StoreError;
 use crate::rows::{ClaimRequest, Ended, Rates, Reclaimed, RunRow};
 
@@ -26,7 +27,7 @@ impl Model {
             .min_by_key(|place| {
                 let activation = &self.activations[**place];
                 let turn = self.turns.get(&activation.daemon).copied().unwrap_or(0);
-                (Reverse(has_person(activation)), turn, **place)
+                (Reverse(activation.has_person()), turn, **place)
             })?;
         Some(self.lease(*place, request))
     }
@@ -40,31 +41,13 @@ impl Model {
 
     fn is_ready(&self, place: usize, request: &ClaimRequest) -> bool {
         let activation = &self.activations[place];
-        let busy = |of: &dyn Fn(&Activation) -> bool| {
-            self.unfinished()
-                .filter(|other| occupies_slot(other.state) && of(other))
-                .count()
+        let around = Surroundings {
+            host_gate: self.host_gate,
+            daemon_gate: self.valid_row(&activation.daemon).map(|row| row.gate),
+            unfinished: self.unfinished(),
+            all: self.activations.iter(),
         };
-        let fits = |n: usize, slots: u32| n < usize::try_from(slots).unwrap_or(usize::MAX);
-        activation.state == ActivationState::Pending
-            && activation.not_before <= request.now
-            && self.may_start(&activation.daemon)
-            && self.is_within_rates(activation, request.rates, request.now)
-            && self.is_within_budget(request)
-            && (!activation.blame.is_suspect() || !self.suspect_is_leased())
-            && fits(busy(&|_| true), request.host_slots)
-            && fits(
-                busy(&|other| other.daemon == activation.daemon),
-                request.daemon_slots,
-            )
-            && busy(&|other| {
-                other.daemon == activation.daemon && other.subject == activation.subject
-            }) == 0
-    }
-
-    fn suspect_is_leased(&self) -> bool {
-        self.unfinished()
-            .any(|other| other.state.is_leased() && other.blame.is_suspect())
+        obstacle(activation, &around, request).is_none()
     }
 
     /// Returns what rates hold back; see [`Activations::over_rate`](crate::Activations::over_rate).
@@ -75,7 +58,7 @@ impl Model {
         now: Timestamp,
     ) -> BTreeSet<ActivationId> {
         let asked = self.activations.iter().filter(|one| ids.contains(&one.id));
-        let over = asked.filter(|one| !self.is_within_rates(one, rates, now));
+        let over = asked.filter(|one| is_over_rate(one, self.activations.iter(), rates, now));
         over.map(|one| one.id.clone()).collect()
     }
 
@@ -83,39 +66,6 @@ impl Model {
     pub fn unfinished_among(&self, ids: &[ActivationId]) -> BTreeSet<ActivationId> {
         let asked = self.unfinished().filter(|one| ids.contains(&one.id));
         asked.map(|one| one.id.clone()).collect()
-    }
-
-    fn is_within_budget(&self, request: &ClaimRequest) -> bool {
-        let spent = || {
-            let started = |at| at > request.now - DAY;
-            let all = self.activations.iter();
-            let today = all.filter(|other| other.started_at.is_some_and(started));
-            today.filter_map(|other| other.cost_usd).sum::<f64>()
-        };
-        // Adding up is slow where there are many, and seldom asked for.
-        request.day_usd.is_none_or(|limit| spent() < limit)
-    }
-
-    fn is_within_rates(&self, activation: &Activation, rates: Rates, now: Timestamp) -> bool {
-        let began = |of: &dyn Fn(&Activation) -> bool| {
-            let began = self.activations.iter().filter(|other| {
-                other
-                    .started_at
-                    .is_some_and(|at| now - HOUR < at && at <= now)
-                    && of(other)
-            });
-            u32::try_from(began.count()).unwrap_or(u32::MAX)
-        };
-        let fits = |limit: Option<u32>, of: &dyn Fn(&Activation) -> bool| {
-            limit.is_none_or(|limit| began(of) < limit)
-        };
-        let same_daemon = |other: &Activation| other.daemon == activation.daemon;
-        fits(rates.host, &|_| true)
-            && fits(rates.daemon, &same_daemon)
-            && (!has_rate_of_subject(activation)
-                || fits(rates.subject, &|other| {
-                    same_daemon(other) && other.subject == activation.subject
-                }))
     }
 
     fn lease(&mut self, place: usize, request: &ClaimRequest) -> Activation {
@@ -468,17 +418,4 @@ fn past(activation: &Activation, finished_at: Timestamp) -> PastActivation {
         finished_at,
         summary: activation.summary.clone(),
     }
-}
-
-/// Ticks and requests that are about nothing are limited by the rates of their daemon and host alone.
-fn has_rate_of_subject(activation: &Activation) -> bool {
-    let is_tick = |trigger: &daemon_engine::Trigger| matches!(trigger.key, TriggerKey::Tick(_));
-    activation.subject.is_some() && !activation.triggers.iter().any(is_tick)
-}
-
-fn has_person(activation: &Activation) -> bool {
-    activation
-        .triggers
-        .iter()
-        .any(|trigger| matches!(trigger.key, TriggerKey::Person(_)))
 }

@@ -14,7 +14,7 @@ impl Model {
     ///
     /// # Errors
     /// `Query` for what the listing does not know.
-    pub fn list_events(&self, query: &Query) -> Result<Page<EventRow>, StoreError> {
+    pub fn events(&self, query: &Query) -> Result<Page<EventRow>, StoreError> {
         let bounds = query.bounds(Listing::Events)?;
         let rows = (0..self.events.len())
             .map(|place| (Position::of_event(number(place)), place))
@@ -58,7 +58,7 @@ impl Model {
     ///
     /// # Errors
     /// `Query` for what the listing does not know.
-    pub fn list_ticks(&self, query: &Query) -> Result<Page<StoredTick>, StoreError> {
+    pub fn ticks(&self, query: &Query) -> Result<Page<StoredTick>, StoreError> {
         let bounds = query.bounds(Listing::Ticks)?;
         let rows = self.ticks.iter().filter_map(|(number, tick)| {
             let fits = bounds.is_of(Some(&tick.daemon))
@@ -73,7 +73,7 @@ impl Model {
     ///
     /// # Errors
     /// `Query` for what the listing does not know.
-    pub fn list_activations(&self, query: &Query) -> Result<Page<Activation>, StoreError> {
+    pub fn activations(&self, query: &Query) -> Result<Page<Activation>, StoreError> {
         let bounds = query.bounds(Listing::Activations)?;
         let rows = self
             .activations
@@ -92,7 +92,7 @@ impl Model {
     ///
     /// # Errors
     /// `Query` for what the listing does not know.
-    pub fn list_runs(&self, query: &Query) -> Result<Page<RunRow>, StoreError> {
+    pub fn runs(&self, query: &Query) -> Result<Page<RunRow>, StoreError> {
         let bounds = query.bounds(Listing::Runs)?;
         let rows = self.runs.iter().filter_map(|(&place, row)| {
             let fits = bounds.is_of(row.daemon.as_ref())
@@ -107,7 +107,7 @@ impl Model {
     ///
     /// # Errors
     /// `Query` for what the listing does not know.
-    pub fn list_outputs(&self, query: &Query) -> Result<Page<Output>, StoreError> {
+    pub fn outputs(&self, query: &Query) -> Result<Page<Output>, StoreError> {
         let bounds = query.bounds(Listing::Outputs)?;
         let rows = self.outputs.iter().enumerate().filter_map(|(place, row)| {
             let fits = bounds.is_of(Some(&row.daemon))

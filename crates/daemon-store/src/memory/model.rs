@@ -271,7 +271,7 @@ impl Model {
     }
 
     /// Walks what has not ended, oldest first.
-    pub(super) fn unfinished(&self) -> impl Iterator<Item = &Activation> {
+    pub(super) fn unfinished(&self) -> impl Iterator<Item = &Activation> + Clone {
         self.unfinished
             .iter()
             .map(|place| &self.activations[*place])
@@ -399,6 +399,14 @@ impl Model {
             standing.retain(|_, number| self.ticks.contains_key(number));
         }
     }
+
+    /// Returns the current epoch; see [`Hosting::epoch`](crate::Hosting::epoch).
+    pub fn epoch(&self) -> HostEpoch {
+        self.epoch
+    }
+
+    /// Returns at once; see [`Hosting::probe`](crate::Hosting::probe).
+    pub fn probe(&self) {}
 
     /// Counts rows; see [`Hosting::counts`](crate::Hosting::counts).
     pub fn counts(&self) -> Counts {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use daemon_engine::{ActivationState, Gate};
-use daemon_event::DaemonKey;
+use daemon_event::{DaemonKey, RepoName};
 use jiff::Timestamp;
 
 use super::model::Model;
@@ -13,7 +13,7 @@ use crate::rows::{Coverage, DaemonRow, Registration, RegistryChange, ScheduleTex
 
 impl Model {
     /// Replaces the registry of a repository; see [`Registry::register`](crate::Registry::register).
-    pub fn register(&mut self, registration: &Registration) -> RegistryChange {
+    pub fn register(&mut self, registration: Registration) -> RegistryChange {
         let stored: Vec<DaemonRow> = self
             .daemons
             .values()
@@ -21,15 +21,16 @@ impl Model {
             .filter(|row| row.key.repo == registration.repo)
             .cloned()
             .collect();
-        let (rows, change) = registered(&stored, registration, self.newest_seq(registration.since));
+        let (rows, change) =
+            registered(&stored, &registration, self.newest_seq(registration.since));
         self.daemons.retain(|key, _| key.repo != registration.repo);
         for row in rows {
             self.daemons_once.insert(row.key.clone());
             let of_key = self.daemons.entry(row.key.clone()).or_default();
             of_key.insert(row.path.clone(), row);
         }
-        self.follow_coverages(registration);
-        self.cancel_orphans(registration);
+        self.follow_coverages(&registration);
+        self.cancel_orphans(&registration);
         change
     }
 
@@ -105,6 +106,19 @@ impl Model {
         rows.cloned().collect()
     }
 
+    /// Returns the daemons of one repository; see [`Registry::daemons_of`](crate::Registry::daemons_of).
+    pub fn daemons_of(&self, repo: &RepoName) -> Vec<DaemonRow> {
+        let mut rows = self.daemons();
+        rows.retain(|row| row.key.repo == *repo);
+        rows
+    }
+
+    /// Returns every daemon that was ever registered; see
+    /// [`Registry::daemons_once`](crate::Registry::daemons_once).
+    pub fn daemons_once(&self) -> Vec<DaemonKey> {
+        self.daemons_once.iter().cloned().collect()
+    }
+
     /// Holds or opens a daemon; see [`Registry::set_gate`](crate::Registry::set_gate).
     ///
     /// # Errors
@@ -125,12 +139,5 @@ impl Model {
     /// Returns the host's gate; see [`Registry::host_gate`](crate::Registry::host_gate).
     pub fn host_gate(&self) -> Gate {
         self.host_gate
-    }
-
-    pub(super) fn may_start(&self, daemon: &DaemonKey) -> bool {
-        self.host_gate == Gate::Open
-            && self
-                .valid_row(daemon)
-                .is_some_and(|row| row.gate == Gate::Open)
     }
 }

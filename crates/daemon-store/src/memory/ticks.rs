@@ -1,14 +1,14 @@
 //! Ticks in the model.
 
-use daemon_engine::{Activation, ActivationState, Admission, NewTrigger};
+use daemon_engine::{ActivationState, Admission, NewTrigger};
 use daemon_event::{ActivationId, DaemonKey, TriggerKey};
 use daemon_schedule::{Cancels, TickOutcome, TickRow};
 use jiff::Timestamp;
 
 use super::model::Model;
 use crate::decide::{
-    AdmittedTick, Role, SUPPLANTED, occupies_slot, recorded_ticks, retraction, superseded_ticks,
-    trigger_among, unrecorded_ticks,
+    AdmittedTick, Role, SUPPLANTED, recorded_ticks, retraction, superseded_ticks, trigger_among,
+    unrecorded_ticks,
 };
 use crate::rows::{Coverage, StoredTick, TickActivations, TickCommit, TickResult};
 
@@ -32,12 +32,12 @@ impl Model {
     fn tick_activations_of(&self, daemon: &DaemonKey) -> TickActivations {
         let of = |wanted: fn(ActivationState) -> bool| {
             self.unfinished()
-                .filter(|row| row.daemon == *daemon && wanted(row.state) && has_tick(row))
+                .filter(|row| row.daemon == *daemon && wanted(row.state) && row.has_tick())
                 .map(|row| row.id.clone())
                 .collect()
         };
         TickActivations {
-            running: of(occupies_slot),
+            running: of(ActivationState::occupies_slot),
             pending: of(|state| state == ActivationState::Pending),
         }
     }
@@ -298,11 +298,4 @@ fn amended(tick: StoredTick, row: TickRow) -> StoredTick {
         outcome: row.outcome,
         ..tick
     }
-}
-
-fn has_tick(activation: &Activation) -> bool {
-    activation
-        .triggers
-        .iter()
-        .any(|trigger| matches!(trigger.key, TriggerKey::Tick(_)))
 }

@@ -78,7 +78,7 @@ fn claim(model: &mut Model, now: Timestamp) -> Option<Activation> {
 /// Lets two daemons answer every output of the other `n_answers` times for a day, and returns what they did.
 fn answering(n_answers: u64, max_depth: u32) -> Vec<Activation> {
     let mut model = Model::default();
-    model.register(&Registration {
+    model.register(Registration {
         repo: "o/r".parse().expect("a valid name"),
         commit: "c0ffee".to_owned(),
         daemons: vec![row("ping"), row("pong")],

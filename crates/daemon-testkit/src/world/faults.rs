@@ -232,7 +232,7 @@ impl World {
             now: self.now(),
             since: None,
         };
-        self.store.register(&registration);
+        self.store.register(registration);
         self.oracle.pass(self.wall());
         for daemon in 0..self.keys.len() {
             let table = |declared: &[Option<Declared>]| declared[daemon].map(|one| one.table);

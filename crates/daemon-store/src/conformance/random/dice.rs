@@ -4,7 +4,7 @@ use super::DAEMONS;
 
 /// A generator that needs no crate: SplitMix64.
 #[derive(Clone, Copy)]
-pub(super) struct Dice(pub(super) u64);
+pub(in super::super) struct Dice(pub(in super::super) u64);
 
 impl Dice {
     pub(super) fn roll(&mut self) -> u64 {
@@ -15,11 +15,11 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    pub(super) fn below(&mut self, n: u64) -> u64 {
+    pub(in super::super) fn below(&mut self, n: u64) -> u64 {
         self.roll() % n
     }
 
-    pub(super) fn of<T: Clone>(&mut self, items: &[T]) -> Option<T> {
+    pub(in super::super) fn of<T: Clone>(&mut self, items: &[T]) -> Option<T> {
         let n = u64::try_from(items.len()).expect("a length fits");
         if n == 0 {
             return None;

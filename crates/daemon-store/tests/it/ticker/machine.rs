@@ -73,7 +73,7 @@ impl Machine {
             since_seq: 0,
             registered_at: self.now,
         });
-        self.store.register(&Registration {
+        self.store.register(Registration {
             repo: key().repo,
             commit: String::new(),
             daemons: daemons.into_iter().collect(),
@@ -143,7 +143,7 @@ impl Machine {
             limit: 500,
             ..Query::default()
         };
-        let mut rows = self.store.list_ticks(&query).expect("lists").rows;
+        let mut rows = self.store.ticks(&query).expect("lists").rows;
         rows.reverse();
         rows
     }
