@@ -128,7 +128,7 @@ impl Operations {
             return Ok(Obstacles::default());
         }
         let now = self.live.now();
-        let ready = pending.iter().filter(|one| one.not_before <= now);
+        let ready = pending.iter().filter(|one| one.is_due(now));
         let ready: Vec<ActivationId> = ready.map(|one| one.id.clone()).collect();
         let over_rate = match ready.is_empty() {
             true => BTreeSet::new(),
