@@ -45,7 +45,8 @@ pub(crate) fn begin_epoch(
 
 /// Brings the blame of activations that had no run under way when the host ended up to date.
 fn clear_absent(tx: &Connection, previous: HostEnd) -> Outcome<()> {
-    let condition = format!("a.state = 'pending' AND {SUSPECT}");
+    // A delivering one has no run either; the states are those of unfinished activations without a lease.
+    let condition = format!("a.state IN ('pending', 'delivering') AND {SUSPECT}");
     for mut one in activation::select(tx, &condition, &[])? {
         one.activation.blame = one.activation.blame.absent_from(previous);
         activation::update(tx, &one)?;

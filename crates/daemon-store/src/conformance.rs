@@ -147,6 +147,7 @@ cases! {
         an_earlier_epoch_is_reclaimed
         an_expired_lease_is_reclaimed
         three_faults_of_the_host_are_poison_and_trip_nothing
+        a_crash_while_it_delivers_ends_the_row_of_crashes
         one_suspect_runs_at_a_time;
     runs:
         a_run_begins_once_and_is_updated

@@ -1,9 +1,13 @@
 //! What a host that died left leased.
 
-use daemon_engine::{Activation, ActivationState, Blame, Gate, HostEnd, HostEpoch, RunLease};
+use daemon_engine::{
+    Activation, ActivationState, AttemptEnd, Blame, Gate, HostEnd, HostEpoch, RunLease,
+};
 
 use super::attempts::{begun, check_fenced, conduct};
-use super::scene::{HOST, activation_id, at, claim, done, enqueue, read, registered, run, woken};
+use super::scene::{
+    HOST, activation_id, at, claim, done, enqueue, planned, read, registered, run, woken,
+};
 use crate::rows::{ClaimRequest, Reclaimed};
 use crate::traits::Store;
 
@@ -125,6 +129,30 @@ pub(super) async fn three_faults_of_the_host_are_poison_and_trip_nothing(store: 
     assert_eq!(conduct(store).await, (Gate::Open, 0));
     let revived = store.retry(&dead.id, at(12)).await.expect("it revives");
     assert_eq!(revived.blame, Blame::default());
+}
+
+pub(super) async fn a_crash_while_it_delivers_ends_the_row_of_crashes(store: &dyn Store) {
+    registered(store, &["a"]).await;
+    let id = enqueue(store, woken("a", 1, at(0))).await;
+    restart(store, HostEnd::Stopped, 1).await;
+    begun_again(store, 2).await;
+    restart(store, HostEnd::Aborted, 3).await;
+    let again = begun_again(store, 4).await;
+    let end = AttemptEnd {
+        outputs: vec![planned(&id, 0)],
+        ..done(at(5))
+    };
+    store
+        .end_attempt(&id, again.run_lease, end)
+        .await
+        .expect("ends");
+    // Its run has ended, so that this crash has another reason.
+    restart(store, HostEnd::Aborted, 6).await;
+    let blame = Blame {
+        alone: 1,
+        in_row: 0,
+    };
+    assert_eq!(read(store, &id).await.blame, blame);
 }
 
 pub(super) async fn one_suspect_runs_at_a_time(store: &dyn Store) {
