@@ -1,4 +1,4 @@
-//! All ticks of timetables, worked out with the slow calendar under the rules of zones as they stand.
+//! All ticks of timetables, computed with the slow calendar under the current rules of the zones.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -9,25 +9,25 @@ use crate::calendar::SlowCron;
 use crate::setup::{TEXTS, Timetable, ZONES};
 use crate::zone::{SlowZone, new_year};
 
-/// The years that any clock of a simulation shows.
+/// The years within which all clocks of a simulation stay.
 const YEARS: (i16, i16) = (2022, 2030);
 /// How far from a change of a zone's rules it may move a tick.
 const NEAR: i64 = 2 * 86_400;
 
 /// Seconds since 1970 of every tick, oldest first.
-pub(crate) type Ticks = Arc<Vec<i64>>;
+pub(crate) type TickTimes = Arc<Vec<i64>>;
 
-/// What one life knows of calendars: what is published, and what was released while it went on.
+/// The calendars of one simulation: the published rules of zones, and the releases during the simulation.
 #[derive(Debug, Default)]
 pub(crate) struct Almanac {
     released: HashMap<usize, Rules>,
-    known: HashMap<Timetable, Ticks>,
+    known: HashMap<Timetable, TickTimes>,
 }
 
 #[derive(Debug)]
 struct Rules {
     zone: SlowZone,
-    /// The first instant at which they differ from what is published.
+    /// The first instant at which they differ from the published rules.
     from: i64,
 }
 
@@ -48,7 +48,7 @@ impl Almanac {
     }
 
     /// Returns all ticks of a timetable.
-    pub(crate) fn ticks(&mut self, table: Timetable) -> Ticks {
+    pub(crate) fn ticks(&mut self, table: Timetable) -> TickTimes {
         let published = published(table);
         let Some(rules) = self.released.get(&table.zone) else {
             return published;
@@ -73,9 +73,9 @@ fn published_zone(place: usize) -> SlowZone {
     SlowZone::new(&zone, YEARS.0, YEARS.1)
 }
 
-/// Returns all ticks of a timetable by the published rules; they are worked out once.
-fn published(table: Timetable) -> Ticks {
-    static KNOWN: OnceLock<Mutex<HashMap<Timetable, Ticks>>> = OnceLock::new();
+/// Returns all ticks of a timetable by the published rules, which are computed once per process.
+fn published(table: Timetable) -> TickTimes {
+    static KNOWN: OnceLock<Mutex<HashMap<Timetable, TickTimes>>> = OnceLock::new();
     let known = KNOWN.get_or_init(Mutex::default);
     if let Some(ticks) = known.lock().expect("no holder panics").get(&table) {
         return Arc::clone(ticks);

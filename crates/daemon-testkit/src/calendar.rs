@@ -1,4 +1,4 @@
-//! Cron read slowly: minute by minute within a day, day by day.
+//! A slow reading of cron expressions: minute by minute within a day, day by day.
 
 use jiff::civil::{Date, date};
 use jiff::{Span, Timestamp};
@@ -26,7 +26,7 @@ pub struct SlowCron {
 }
 
 impl SlowCron {
-    /// Reads five fields that are known to be right; `None` where they are not.
+    /// Parses five fields; `None` if they are not valid.
     pub fn parse(text: &str) -> Option<Self> {
         let fields: Vec<&str> = text.split_whitespace().collect();
         let [minute, hour, day, month, weekday] = fields.try_into().ok()?;
@@ -57,7 +57,7 @@ impl SlowCron {
         days && self.months.contains(&i64::from(date.month()))
     }
 
-    /// Appends the ticks whose minute on the wall lies on a date; not in order where clocks change.
+    /// Appends the ticks of a local date; they are out of order on a day when clocks change.
     fn ticks_on(&self, zone: &SlowZone, date: Date, acc: &mut Vec<i64>) {
         if !self.fires_on(date) {
             return;

@@ -1,6 +1,6 @@
 //! A seeded generator that needs no crate: SplitMix64.
 
-/// Draws numbers that the seed alone decides.
+/// Draws numbers that depend only on the seed.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(pub(crate) u64);
 
@@ -23,7 +23,7 @@ impl Dice {
         low + i64::try_from(self.below(span)).expect("the span fits")
     }
 
-    /// Says yes about once in `n`.
+    /// Returns `true` about once in `n` draws.
     pub(crate) fn once_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }

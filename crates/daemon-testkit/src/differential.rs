@@ -14,18 +14,18 @@ use crate::zone::{SlowZone, new_year};
 const FIRST_YEAR: i16 = 1990;
 const LAST_YEAR: i16 = 2037;
 
-/// Where the two calendars part.
+/// A difference between the two calendars.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The expression.
     pub expression: String,
     /// The zone.
     pub zone: String,
-    /// The instant asked about.
+    /// The instant after which the next occurrence is wanted.
     pub after: Timestamp,
-    /// What `daemon-cron` says.
+    /// The next occurrence by `daemon-cron`.
     pub found: Option<Timestamp>,
-    /// What the slow calendar says.
+    /// The next occurrence by the slow calendar.
     pub expected: Option<Timestamp>,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What a comparison covered.
+/// The extent and the result of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Differential {
     /// Triples of expression, zone and instant.
@@ -68,7 +68,7 @@ pub fn every_zone() -> Vec<String> {
     names
 }
 
-/// Compares `n` random triples from 1990 to 2037, each zone in turn; `progress` is told of every zone that is done.
+/// Compares `n` random triples from 1990 to 2037, each zone in turn; `progress` is called after every zone.
 pub fn compare_calendars(
     n: u64,
     seed: u64,
@@ -101,7 +101,7 @@ pub fn compare_calendars(
     report
 }
 
-/// Draws an instant; half of them lie near a change of the clocks.
+/// Draws an instant; half of them are near a change of the clocks.
 fn moment(zone: &TimeZone, dice: &mut Dice, report: &mut Differential) -> Timestamp {
     let second = dice.between(new_year(FIRST_YEAR), new_year(LAST_YEAR + 1) - 1);
     let at = Timestamp::from_second(second).expect("the years are in range");

@@ -1,4 +1,4 @@
-//! One host of the simulation: a ticker, what it runs, and where it is to die.
+//! One host of the simulation: a ticker, its running attempts, and the step at which it is to die.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ pub(crate) enum Point {
     T2,
     /// Rows are written; whether the last of them reached the disk is chance.
     T3,
-    /// The transaction is durable, and nobody was told.
+    /// The transaction is durable, and its result was not received.
     T4,
-    /// The ticker took the answer.
+    /// The ticker received the result.
     T5,
-    /// Whatever it is doing.
+    /// Between transactions.
     AnyTime,
 }
 
@@ -35,9 +35,9 @@ impl Point {
     ];
 }
 
-/// What a host executes.
+/// A running attempt of a host.
 #[derive(Clone, Debug)]
-pub(crate) struct Attempt {
+pub(crate) struct RunningAttempt {
     pub(crate) number: u64,
     pub(crate) id: ActivationId,
     pub(crate) lease: RunLease,
@@ -47,28 +47,28 @@ pub(crate) struct Attempt {
 /// How a provider behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It ends by itself.
+    /// It ends after a time.
     Ends,
-    /// It says nothing more, until a limit ends it.
+    /// It produces no more events until a limit ends it.
     Hangs,
 }
 
 /// One process.
 #[derive(Debug, Default)]
-pub(crate) struct Host {
+pub(crate) struct SimulatedHost {
     /// `None` while it is dead.
     pub(crate) ticker: Option<Ticker>,
-    /// Whether coverages are to be loaded anew.
+    /// Whether coverages are to be loaded again.
     pub(crate) is_stale: bool,
     /// The state of the registry that it loaded.
     pub(crate) revision: u64,
     /// Whether its last round recorded everything that was due.
     pub(crate) is_current: bool,
     pub(crate) doomed: Option<Point>,
-    pub(crate) running: Vec<Attempt>,
+    pub(crate) running: Vec<RunningAttempt>,
 }
 
-impl Host {
+impl SimulatedHost {
     pub(crate) const fn is_alive(&self) -> bool {
         self.ticker.is_some()
     }
@@ -85,7 +85,7 @@ impl Host {
         };
     }
 
-    /// Nothing of it is left but what the store has.
+    /// A dead process keeps nothing; only the stored rows remain.
     pub(crate) fn die(&mut self) {
         *self = Self::default();
     }

@@ -1,4 +1,4 @@
-//! Schedules simulated in virtual time, and an oracle that says what must be recorded.
+//! Simulations of schedules in virtual time, compared with an independent oracle.
 //!
 //! ```
 //! use daemon_testkit::{Setup, simulate};
@@ -9,17 +9,17 @@
 //! assert_eq!(simulate(&setup).trace, outcome.trace);
 //! ```
 //!
-//! [`simulate`] lives a [`Setup`] and judges it; [`tell`] also says what happened, line by line, for whoever looks into
-//! a seed that failed. Both drive the real `Ticker`, the real decisions of the engine and the in-memory twin of the
+//! [`simulate`] runs a [`Setup`] and checks it; [`simulate_with_story`] also returns a log of the events, to investigate a
+//! seed that failed. Both drive the real `Ticker`, the real decisions of the engine and the in-memory twin of the
 //! stores on one thread. The seed of a [`Setup`] decides everything: hosts that race and die between the steps of a
 //! transaction, clocks that are set, edits, removals, holds, providers that fail and hang, releases of the time zone
-//! database. An oracle follows with its own calendar ([`SlowCron`], [`SlowZone`]) and compares what is recorded with
-//! what must be.
+//! database. The oracle follows with a calendar of its own ([`SlowCron`], [`SlowZone`]) and compares the recorded rows with
+//! the required ones.
 //!
 //! # What this crate does not do
 //!
-//! It starts no process, opens no file and waits for nothing. What a real disk and a real clock do is tested on the
-//! binary.
+//! It starts no process, opens no file and never waits. Real disks and clocks are covered by the tests of the
+//! program.
 //!
 //! # Guarantees
 //!
@@ -43,9 +43,9 @@ mod zone;
 pub use calendar::SlowCron;
 pub use daemon_store::Canary;
 pub use differential::{Difference, Differential, compare_calendars, every_zone};
-pub use report::{Report, core_time};
+pub use report::{SimulationReport, core_time};
 pub use setup::Setup;
-pub use story::Line;
-pub use tally::Tally;
-pub use world::{Outcome, simulate, tell};
+pub use story::LogLine;
+pub use tally::EventCounts;
+pub use world::{SimulationOutcome, simulate, simulate_with_story};
 pub use zone::SlowZone;

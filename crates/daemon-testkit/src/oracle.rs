@@ -1,4 +1,4 @@
-//! What must be recorded, worked out with another calendar.
+//! The oracle: the required records, computed with a calendar of its own.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,27 +13,27 @@ use daemon_store::memory::Model;
 use hashbrown::HashMap;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::almanac::{Almanac, Ticks};
+use crate::almanac::{Almanac, TickTimes};
 use crate::setup::{Rules, Timetable};
 use crate::zone::SlowZone;
 
-/// Steps back of no more than this may go unnoticed, so that what is recorded then stands.
+/// Steps back of at most this may go unnoticed, so that records of that time are kept.
 const UNNOTICED: i64 = 150;
 
-/// What was made within this time before the end may still be going on.
+/// Activations made within this time before the end may be unfinished.
 const LAST_MOMENTS: i64 = 2 * 3600;
 
-/// What is expected of one daemon.
+/// The expected records of one daemon.
 #[derive(Debug)]
 struct Expected {
     key: DaemonKey,
     rules: Rules,
     /// The calendars of each coverage, by its number less one; a release of the zone adds one.
-    coverages: Vec<Vec<Ticks>>,
+    coverages: Vec<Vec<TickTimes>>,
     open: Option<Open>,
-    /// The ticks that the clock passed, as it passed them last.
+    /// The ticks that the clock passed, by its newest pass.
     passed: Vec<i64>,
-    /// Ticks whose row may stand though the clock never came to them again.
+    /// Ticks whose row may be kept although the clock never reached them again.
     tolerated: BTreeSet<i64>,
     /// Spans that were recorded before their zone got new rules for them.
     reread: Vec<Range<i64>>,
@@ -46,30 +46,30 @@ struct Expected {
 #[derive(Debug)]
 struct Open {
     table: Timetable,
-    ticks: Ticks,
-    /// The place of the first tick that the clock has not come to.
+    ticks: TickTimes,
+    /// The index of the first tick that the clock has not reached.
     next: usize,
-    /// What the clock showed when it was opened.
+    /// The wall-clock time at which it was opened.
     began: i64,
 }
 
-/// A broken promise, in words, and the instant that it is about.
+/// A violated guarantee, described, and the instant that it concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Violation {
-    pub(crate) kind: Broken,
+    pub(crate) kind: ViolationKind,
     pub(crate) at: Timestamp,
     pub(crate) text: String,
 }
 
-/// In which tally a violation counts.
+/// The kind of a violation, by which violations are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Broken {
+pub(crate) enum ViolationKind {
     Duplicate,
     Gap,
     Other,
 }
 
-/// Follows the clock and the registry, and judges the store.
+/// Follows the clock and the registry, and checks the store.
 #[derive(Debug)]
 pub(crate) struct Oracle {
     daemons: Vec<Expected>,
@@ -102,7 +102,7 @@ impl Oracle {
         }
     }
 
-    /// Notes what the wall clock shows.
+    /// Records the time of the wall clock.
     pub(crate) fn pass(&mut self, wall: i64) {
         let is_back = wall < self.wall;
         self.wall = wall;
@@ -115,7 +115,7 @@ impl Oracle {
         }
     }
 
-    /// Notes a schedule that was registered, or that there is none.
+    /// Records a registered schedule, or its removal.
     pub(crate) fn registered(&mut self, daemon: usize, table: Option<Timetable>) {
         let ticks = table.map(|table| (table, self.almanac.ticks(table)));
         let daemon = &mut self.daemons[daemon];
@@ -132,13 +132,13 @@ impl Oracle {
         });
     }
 
-    /// Returns the rules of a zone as they are known so far.
+    /// Returns the rules of a zone after the releases so far.
     pub(crate) fn rules_of(&self, zone: usize) -> SlowZone {
         self.almanac.zone(zone)
     }
 
-    /// Notes new rules of a zone, which differ from an instant on. What lies behind a cursor is read by them, whenever it
-    /// was due; what a cursor has passed stays.
+    /// Records new rules of a zone, which differ from an instant on. Ticks after a cursor follow them, even if they were
+    /// due before; ticks before a cursor stay.
     pub(crate) fn released(&mut self, zone: usize, rules: SlowZone, from: i64, store: &Model) {
         self.almanac.release(zone, rules, from);
         let cursors = store.coverages();
@@ -153,12 +153,12 @@ impl Oracle {
         }
     }
 
-    /// Notes an event that was accepted.
+    /// Records an accepted event.
     pub(crate) fn told(&mut self, daemon: usize, key: TriggerKey, now: Timestamp) {
         self.events.push((daemon, key, now));
     }
 
-    /// Demands a row of every tick that the clock has come to, at a moment when a host says that it is done.
+    /// Requires a row for every tick that the clock has reached, when a host reports that it has recorded all.
     pub(crate) fn demand_rows(&mut self, store: &Model) {
         for daemon in &mut self.daemons {
             if daemon.passed.len() == daemon.n_seen {
@@ -171,12 +171,12 @@ impl Oracle {
             if store.standing_tick(&daemon.key, at(*last)).is_none() {
                 let (key, last, wall) = (&daemon.key, at(*last), at(self.wall));
                 let text = format!("G1: {key} has no row for {last} at {wall}");
-                self.violations.push(Broken::Gap.at(last, text));
+                self.violations.push(ViolationKind::Gap.at(last, text));
             }
         }
     }
 
-    /// Judges everything that is stored, once all is quiet.
+    /// Checks all rows after the quiet days.
     pub(crate) fn judge(&mut self, store: &Model) {
         let activations: Vec<&Activation> = store.all_activations().collect();
         let ids: HashMap<&str, &Activation> = activations
@@ -215,7 +215,7 @@ impl Oracle {
                 if let Some(other) = keys.insert(name, &activation.id) {
                     let key = &trigger.key;
                     let text = format!("G2: {other} and {} both have {key}", activation.id);
-                    acc.push(Broken::Duplicate.at(activation.created_at, text));
+                    acc.push(ViolationKind::Duplicate.at(activation.created_at, text));
                 }
             }
             if activation.created_at.as_second() < self.wall - LAST_MOMENTS {
@@ -225,20 +225,20 @@ impl Oracle {
                 let row = store.standing_tick(&activation.daemon, tick);
                 if row.is_none_or(|row| row.activation.as_ref() != Some(&activation.id)) {
                     let text = format!("G3: no row tells of {} at {tick}", activation.id);
-                    acc.push(Broken::Other.at(tick, text));
+                    acc.push(ViolationKind::Other.at(tick, text));
                 }
             }
         }
         for (daemon, key, told_at) in &self.events {
             if !keys.contains_key(&(&self.daemons[*daemon].key, key)) {
                 let text = format!("G6: {key} woke nobody");
-                acc.push(Broken::Other.at(*told_at, text));
+                acc.push(ViolationKind::Other.at(*told_at, text));
             }
         }
     }
 }
 
-impl Broken {
+impl ViolationKind {
     const fn at(self, at: Timestamp, text: String) -> Violation {
         Violation {
             kind: self,
@@ -248,12 +248,12 @@ impl Broken {
     }
 }
 
-/// Demands that an activation came to an end, and a good reason if it was cancelled.
+/// Requires that an activation ended, with a valid reason if it was cancelled.
 fn judge_end(activation: &Activation, acc: &mut Vec<Violation>) {
     let (id, state) = (&activation.id, activation.state);
     if !state.is_final() {
         let text = format!("G4: {id} is {state} in the end");
-        acc.push(Broken::Other.at(activation.created_at, text));
+        acc.push(ViolationKind::Other.at(activation.created_at, text));
     }
     if state != ActivationState::Cancelled {
         return;
@@ -270,7 +270,7 @@ fn judge_end(activation: &Activation, acc: &mut Vec<Violation>) {
     };
     if !is_good {
         let text = format!("G4: {id} was cancelled: {reason}");
-        acc.push(Broken::Other.at(activation.created_at, text));
+        acc.push(ViolationKind::Other.at(activation.created_at, text));
     }
 }
 
@@ -280,7 +280,7 @@ impl Expected {
             return;
         };
         while let Some(tick) = open.ticks.get(open.next).filter(|tick| **tick <= wall) {
-            // The clock had shown it before there was a coverage, and went back so little that nobody noticed.
+            // The clock had passed it before the coverage began, and then stepped back by too little to be noticed.
             if (open.began - UNNOTICED..=open.began).contains(tick) {
                 self.tolerated.insert(*tick);
             } else {
@@ -290,8 +290,8 @@ impl Expected {
         }
     }
 
-    /// Goes on by another calendar, which differs from an instant on, from what is recorded.
-    fn read_by(&mut self, ticks: Ticks, from: i64, cursor: i64) {
+    /// Continues after the recorded ticks with another calendar, which differs from an instant on.
+    fn read_by(&mut self, ticks: TickTimes, from: i64, cursor: i64) {
         if from <= cursor {
             self.reread.push(from..cursor);
         }
@@ -321,19 +321,19 @@ impl Expected {
         }
     }
 
-    /// Compares the standing rows with the ticks that the clock passed.
+    /// Compares the rows that are not retracted with the ticks that the clock passed.
     fn judge_rows(&self, rows: &[&StoredTick], acc: &mut Vec<Violation>) {
         let mut recorded: Vec<(i64, TickOutcome)> = Vec::new();
         for row in rows {
             match self.ticks_of_row(row) {
                 Ok(ticks) => recorded.extend(ticks.iter().map(|tick| (*tick, row.outcome))),
-                Err(text) => acc.push(Broken::Other.at(row.scheduled_at, text)),
+                Err(text) => acc.push(ViolationKind::Other.at(row.scheduled_at, text)),
             }
         }
         for pair in recorded.windows(2) {
             if pair[0].0 >= pair[1].0 {
                 let text = format!("G3: {} has two rows for {}", self.key, at(pair[1].0));
-                acc.push(Broken::Duplicate.at(at(pair[1].0), text));
+                acc.push(ViolationKind::Duplicate.at(at(pair[1].0), text));
             }
         }
         let mut known = recorded.iter().peekable();
@@ -343,18 +343,18 @@ impl Expected {
             }
             if known.next_if(|row| row.0 == *tick).is_none() && !self.is_divided(*tick) {
                 let text = format!("G1: {} has no row for {}", self.key, at(*tick));
-                acc.push(Broken::Gap.at(at(*tick), text));
+                acc.push(ViolationKind::Gap.at(at(*tick), text));
             }
         }
         known.for_each(|extra| self.judge_extra(*extra, acc));
     }
 
-    /// A row of an instant that the clock did not pass stands only if it made an activation before the clock went back.
+    /// A row of an instant that the clock did not pass is right only if it made an activation before the clock stepped back.
     fn judge_extra(&self, (tick, outcome): (i64, TickOutcome), acc: &mut Vec<Violation>) {
         let is_known = self.tolerated.contains(&tick) || self.is_divided(tick);
         if outcome != TickOutcome::Enqueued && !is_known {
             let text = format!("G3: {} has a row {outcome} for {}", self.key, at(tick));
-            acc.push(Broken::Other.at(at(tick), text));
+            acc.push(ViolationKind::Other.at(at(tick), text));
         }
     }
 
@@ -362,7 +362,7 @@ impl Expected {
         self.divided.iter().any(|span| span.contains(&tick))
     }
 
-    /// Lists the instants that a row stands for, by a calendar that its coverage was read by.
+    /// Lists the instants of a row, by a calendar of its coverage.
     fn ticks_of_row(&self, row: &StoredTick) -> Result<&[i64], String> {
         let number = row.coverage.and_then(|number| usize::try_from(number).ok());
         let calendars = number.and_then(|number| self.coverages.get(number.checked_sub(1)?));
@@ -436,7 +436,7 @@ impl Expected {
                 "G3: {} may not say {} under {policy:?}",
                 self.key, row.outcome
             );
-            acc.push(Broken::Other.at(row.scheduled_at, format!("{text}: {row:?}")));
+            acc.push(ViolationKind::Other.at(row.scheduled_at, format!("{text}: {row:?}")));
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Expressions as people write them, and as only a test would.
+//! Random cron expressions, usual and unusual ones.
 
 use crate::dice::Dice;
 
-/// One field: its bounds, and its names, of which the first stands for `first_name`.
+/// One field: its bounds and its names, of which the first has the value `first_name`.
 struct Field {
     min: i64,
     max: i64,

@@ -1,27 +1,27 @@
-//! What many simulated lives came to.
+//! The summed results of many simulations.
 
 use std::fmt;
 use std::time::Duration;
 
-use crate::tally::Tally;
-use crate::world::Outcome;
+use crate::tally::EventCounts;
+use crate::world::SimulationOutcome;
 
-/// The sum of many lives.
+/// The summed results of many simulations.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct SimulationReport {
     /// How many seeds ran.
     pub n_seeds: u64,
-    /// What happened in them.
-    pub tally: Tally,
+    /// The counted events of all simulations.
+    pub tally: EventCounts,
     /// Seeds with a violation, each with its first one.
     pub failures: Vec<(u64, String)>,
-    /// The time that cores worked on them.
+    /// The processor time they took.
     pub busy: Duration,
 }
 
-impl Report {
-    /// Adds one life.
-    pub fn add(&mut self, seed: u64, outcome: &Outcome, took: Duration) {
+impl SimulationReport {
+    /// Adds the result of one simulation.
+    pub fn add(&mut self, seed: u64, outcome: &SimulationOutcome, took: Duration) {
         self.n_seeds += 1;
         self.tally += outcome.tally;
         self.busy += took;
@@ -30,7 +30,7 @@ impl Report {
         }
     }
 
-    /// Adds the lives of another report.
+    /// Adds the results of another report.
     pub fn merge(&mut self, other: Self) {
         self.n_seeds += other.n_seeds;
         self.tally += other.tally;
@@ -49,7 +49,7 @@ impl Report {
     }
 }
 
-/// Returns how long cores worked for this thread: other programs on the machine do not count.
+/// Returns the processor time of this thread, which other programs on the machine do not change.
 pub fn core_time() -> Duration {
     let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(
@@ -58,7 +58,7 @@ pub fn core_time() -> Duration {
     )
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for SimulationReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let t = &self.tally;
         writeln!(

@@ -1,4 +1,4 @@
-//! What one simulated life is made of, all of it drawn from a seed.
+//! The parameters of one simulation, all drawn from a seed.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use daemon_store::Canary;
 
 use crate::dice::Dice;
 
-/// How many virtual days a run has unless it is told otherwise.
+/// The default number of virtual days.
 const DAYS: u32 = 400;
 /// How many daemons share the store.
 pub(crate) const N_DAEMONS: usize = 4;
 
-/// Expressions of about 24 ticks a day together, of every kind that daylight saving tells apart; one is dense enough to
+/// Expressions with about 24 ticks a day together, of every kind that daylight saving affects differently; one is dense enough to
 /// fill a queue while its daemon is held.
 pub(crate) const TEXTS: [&str; 13] = [
     "0 * * * *",
@@ -44,19 +44,19 @@ pub(crate) const ZONES: [&str; 6] = [
     "Australia/Lord_Howe",
 ];
 
-/// One simulated life; equal setups give equal traces.
+/// The parameters of one simulation; equal setups give equal traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// Decides everything that happens.
+    /// The seed, on which everything else depends.
     pub seed: u64,
-    /// How long faults go on, in virtual days; three quiet days follow.
+    /// The number of virtual days with faults; three quiet days follow.
     pub days: u32,
     /// A fault planted in the code under test.
     pub canary: Option<Canary>,
 }
 
 impl Setup {
-    /// Makes the life of a seed, of 400 days and without planted faults.
+    /// Makes the setup of a seed, with 400 days and without planted faults.
     pub const fn of_seed(seed: u64) -> Self {
         Self {
             seed,
@@ -66,7 +66,7 @@ impl Setup {
     }
 }
 
-/// What policies say of one daemon.
+/// The policies of one daemon.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) policy: TickPolicy,
@@ -114,7 +114,7 @@ impl fmt::Display for Rules {
     }
 }
 
-/// The place of an expression and a zone in their tables.
+/// The indexes of an expression and a zone in their tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Timetable {
     pub(crate) text: usize,
@@ -136,11 +136,11 @@ impl Timetable {
     }
 }
 
-/// What the repository says of one daemon: when it runs, and a text that changes without changing that.
+/// The file of one daemon in the repository: its schedule, and a revision that may change without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Declared {
     pub(crate) table: Timetable,
-    /// Rises with every edit.
+    /// Increases with every edit.
     pub(crate) text: u64,
 }
 

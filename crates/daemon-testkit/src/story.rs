@@ -1,30 +1,30 @@
-//! What happened in a life, in words, for whoever looks into one.
+//! The log of a simulation, to investigate a seed.
 
 use jiff::Timestamp;
 
-/// One thing that happened.
+/// One event of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// The virtual day since the life began, from 0.
+pub struct LogLine {
+    /// The virtual day since the beginning, from 0.
     pub day: u32,
-    /// What the wall clock showed.
+    /// The time of the wall clock.
     pub wall: Timestamp,
-    /// What it was.
+    /// A description.
     pub text: String,
 }
 
-/// The lines of a life that is told; most are lived in silence.
+/// The log of a simulation, if one is kept; most simulations keep none.
 #[derive(Debug, Default)]
 pub(crate) enum Story {
-    /// Nobody listens.
+    /// No line is kept.
     #[default]
     Silent,
     /// Every line is kept.
-    Told(Vec<Line>),
+    Told(Vec<LogLine>),
 }
 
 impl Story {
-    pub(crate) fn lines(self) -> Vec<Line> {
+    pub(crate) fn lines(self) -> Vec<LogLine> {
         match self {
             Self::Silent => Vec::new(),
             Self::Told(lines) => lines,

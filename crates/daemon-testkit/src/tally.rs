@@ -1,18 +1,18 @@
-//! What happened in lives, counted.
+//! Counts of the events of simulations.
 
 use std::ops::AddAssign;
 
 use daemon_schedule::TickOutcome;
 use daemon_store::StoredTick;
 
-/// What happened, counted.
+/// Counts of the events of a simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct EventCounts {
     /// Virtual minutes.
     pub minutes: u64,
     /// Ticks that were recorded.
     pub ticks: u64,
-    /// What became of them, in the order of [`TickOutcome::ALL`].
+    /// Ticks by outcome, in the order of [`TickOutcome::ALL`].
     pub outcomes: [u64; TickOutcome::ALL.len()],
     /// Activations that were made.
     pub activations: u64,
@@ -30,17 +30,17 @@ pub struct Tally {
     pub hangs: u64,
     /// Databases of time zones that were released.
     pub releases: u64,
-    /// Events that were told.
+    /// Events that were accepted.
     pub events: u64,
     /// Ticks recorded, or activations made, twice.
     pub duplicates: u64,
     /// Ticks without a row.
     pub gaps: u64,
-    /// Other broken promises.
+    /// Other violated guarantees.
     pub others: u64,
 }
 
-impl AddAssign for Tally {
+impl AddAssign for EventCounts {
     fn add_assign(&mut self, other: Self) {
         self.minutes += other.minutes;
         self.ticks += other.ticks;
@@ -62,7 +62,7 @@ impl AddAssign for Tally {
     }
 }
 
-impl Tally {
+impl EventCounts {
     /// Counts the ticks of a row.
     pub(crate) fn add_row(&mut self, row: &StoredTick) {
         self.ticks += row.count;

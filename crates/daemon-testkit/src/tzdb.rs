@@ -1,4 +1,4 @@
-//! The time zone database that the hosts of one life read, and releases of it that change the rules of a zone.
+//! The time zone database of one simulation, and releases that change the rules of a zone.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -24,7 +24,7 @@ impl Tzdb {
         Arc::new(Self(Mutex::new(zones.clone())))
     }
 
-    /// Replaces a zone; whoever reads it from here on finds the new rules.
+    /// Replaces a zone; later reads return the new rules.
     pub(crate) fn release(&self, place: usize, rules: &SlowZone) {
         let zone = TimeZone::tzif(ZONES[place], &to_tzif(rules)).expect("the file is well formed");
         self.0.lock().expect("no holder panics")[place] = Zone::new(zone);

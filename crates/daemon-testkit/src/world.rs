@@ -1,4 +1,4 @@
-//! One simulated life: hosts over a store, faults, and the oracle that follows.
+//! One simulation: hosts over a store, faults, and the oracle that follows them.
 
 mod faults;
 mod rounds;
@@ -15,32 +15,32 @@ use daemon_store::memory::Model;
 use jiff::Timestamp;
 
 use crate::dice::Dice;
-use crate::host::Host;
-use crate::oracle::{Broken, Oracle};
+use crate::host::SimulatedHost;
+use crate::oracle::{Oracle, ViolationKind};
 use crate::setup::{Declared, N_DAEMONS, Rules, Setup, Timetable};
-use crate::story::{Line, Story};
-use crate::tally::Tally;
+use crate::story::{LogLine, Story};
+use crate::tally::EventCounts;
 use crate::tzdb::Tzdb;
 use crate::zone::new_year;
 
 const DAY: i64 = 86_400;
-/// The days without faults at the end, in which everything that was begun must end.
+/// The days without faults at the end, in which everything unfinished must end.
 const QUIET_DAYS: i64 = 3;
 
-/// What a life came to.
+/// The result of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// The promises that were broken, in words; empty if none was.
+pub struct SimulationOutcome {
+    /// The violated guarantees, described; empty if there are no violations.
     pub violations: Vec<String>,
-    /// The instant that the first of them is about, by the clock on the wall.
+    /// The wall-clock instant that the first of them concerns.
     pub first_broken: Option<Timestamp>,
-    /// A hash over everything that happened, in order.
+    /// A hash over all events in their order.
     pub trace: u64,
-    /// What happened, counted.
-    pub tally: Tally,
+    /// Counts of the events.
+    pub tally: EventCounts,
 }
 
-/// Something that happens at an instant of real time.
+/// An event of the simulation at an instant of real time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     Crash,
@@ -68,13 +68,13 @@ enum Happening {
     Sweep,
 }
 
-/// Runs one life to its end and judges it.
-pub fn simulate(setup: &Setup) -> Outcome {
+/// Runs a simulation to its end and checks it.
+pub fn simulate(setup: &Setup) -> SimulationOutcome {
     World::new(setup, Story::Silent).live().0
 }
 
-/// Runs one life to its end, judges it, and tells what happened.
-pub fn tell(setup: &Setup) -> (Outcome, Vec<Line>) {
+/// Runs a simulation to its end, checks it, and returns a log of its events.
+pub fn simulate_with_story(setup: &Setup) -> (SimulationOutcome, Vec<LogLine>) {
     World::new(setup, Story::Told(Vec::new())).live()
 }
 
@@ -83,17 +83,17 @@ struct World {
     dice: Dice,
     tzdb: Arc<Tzdb>,
     store: Model,
-    hosts: Vec<Host>,
+    hosts: Vec<SimulatedHost>,
     epoch: HostEpoch,
     keys: Vec<DaemonKey>,
     rules: Vec<Rules>,
-    /// What the repository says, whether or not a host has read it.
+    /// The content of the repository, which hosts may not have read yet.
     declared: Vec<Option<Declared>>,
     registered: Vec<Option<Declared>>,
     revision: u64,
     /// Seconds since the beginning, by a clock that never steps.
     real: i64,
-    /// What the wall clock showed at the beginning.
+    /// The time of the wall clock at the beginning.
     base: i64,
     /// How far the wall clock is off.
     offset: i64,
@@ -105,7 +105,7 @@ struct World {
     n_made: u64,
     oracle: Oracle,
     trace: u64,
-    tally: Tally,
+    tally: EventCounts,
     story: Story,
 }
 
@@ -134,7 +134,7 @@ impl World {
             setup: *setup,
             tzdb,
             store,
-            hosts: (0..n_hosts).map(|_| Host::default()).collect(),
+            hosts: (0..n_hosts).map(|_| SimulatedHost::default()).collect(),
             epoch: HostEpoch(0),
             oracle: Oracle::new(followed.collect(), base),
             declared: keys
@@ -158,7 +158,7 @@ impl World {
             is_calm: false,
             n_made: 0,
             trace: 0xcbf2_9ce4_8422_2325,
-            tally: Tally::default(),
+            tally: EventCounts::default(),
             story,
             dice,
         };
@@ -170,7 +170,7 @@ impl World {
         world
     }
 
-    /// Schedules the first of each happening that recurs.
+    /// Schedules the first of each kind of event that recurs.
     fn schedule_first(&mut self) {
         for happening in [
             Happening::Crash,
@@ -193,7 +193,7 @@ impl World {
         self.say(|world| format!("{} hosts", world.hosts.len()));
     }
 
-    fn live(mut self) -> (Outcome, Vec<Line>) {
+    fn live(mut self) -> (SimulationOutcome, Vec<LogLine>) {
         let end = i64::from(self.setup.days) * DAY;
         self.run_until(end);
         self.calm();
@@ -201,7 +201,7 @@ impl World {
         self.finish()
     }
 
-    /// Adds a line to the story, if it is told.
+    /// Adds a line to the log, if one is kept.
     fn say(&mut self, text: impl FnOnce(&Self) -> String) {
         if matches!(self.story, Story::Silent) {
             return;
@@ -209,7 +209,7 @@ impl World {
         let text = text(self);
         let (day, wall) = (u32::try_from(self.real / DAY).unwrap_or(0), self.now());
         if let Story::Told(lines) = &mut self.story {
-            lines.push(Line { day, wall, text });
+            lines.push(LogLine { day, wall, text });
         }
     }
 
@@ -291,7 +291,7 @@ impl World {
         }
     }
 
-    fn finish(mut self) -> (Outcome, Vec<Line>) {
+    fn finish(mut self) -> (SimulationOutcome, Vec<LogLine>) {
         self.oracle.judge(&self.store);
         self.tally.minutes = u64::try_from(self.real / 60).unwrap_or(0);
         for row in self.store.all_ticks() {
@@ -301,14 +301,14 @@ impl World {
         let (mut violations, mut first_broken) = (Vec::new(), None);
         for violation in std::mem::take(&mut self.oracle.violations) {
             *match violation.kind {
-                Broken::Duplicate => &mut self.tally.duplicates,
-                Broken::Gap => &mut self.tally.gaps,
-                Broken::Other => &mut self.tally.others,
+                ViolationKind::Duplicate => &mut self.tally.duplicates,
+                ViolationKind::Gap => &mut self.tally.gaps,
+                ViolationKind::Other => &mut self.tally.others,
             } += 1;
             first_broken = first_broken.or(Some(violation.at));
             violations.push(violation.text);
         }
-        let outcome = Outcome {
+        let outcome = SimulationOutcome {
             violations,
             first_broken,
             trace: self.trace,
@@ -317,7 +317,7 @@ impl World {
         (outcome, self.story.lines())
     }
 
-    /// Adds to the hash of what happened.
+    /// Adds an event to the hash.
     fn note(&mut self, what: &[i64]) {
         for number in [self.real, self.offset].iter().chain(what) {
             // A word at a time: the upper half is folded in, so that no bit of it is lost to the multiplication.

@@ -1,4 +1,4 @@
-//! A zone as the list of its changes, with a slow reading of what clocks show.
+//! A time zone as the list of its changes, with a slow conversion from and to local time.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -6,14 +6,14 @@ use jiff::tz::TimeZone;
 /// A zone as stretches of constant offset, in seconds since 1970.
 #[derive(Clone, Debug)]
 pub struct SlowZone {
-    /// When each stretch begins, and its offset; the first begins long before anything asked about.
+    /// The beginning and the offset of each stretch; the first begins long before all simulated times.
     stretches: Vec<(i64, i64)>,
 }
 
-/// What became of a minute on the wall.
+/// The instants of a local minute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// Clocks showed it at these instants, oldest first.
+    /// The minute occurred at these instants, oldest first.
     At(Vec<i64>),
     /// Clocks skipped it: the instant at which the gap ended, and the seconds it left out.
     Skipped(i64, i64),

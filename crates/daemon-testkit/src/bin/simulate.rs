@@ -1,5 +1,5 @@
-//! Lives many seeds and tells what came of them: `simulate [--seeds N] [--seed S] [--days D] [--threads T]`,
-//! tells one: `simulate --seed S [--day D]`, or compares calendars: `simulate --calendar N [--seed S]`.
+//! Simulates many seeds and prints a report: `simulate [--seeds N] [--seed S] [--days D] [--threads T]`,
+//! prints the log of one: `simulate --seed S [--day D]`, or compares calendars: `simulate --calendar N [--seed S]`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -14,14 +14,15 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 use daemon_testkit::{
-    Line, Report, Setup, compare_calendars, core_time, every_zone, simulate, tell,
+    LogLine, Setup, SimulationReport, compare_calendars, core_time, every_zone, simulate,
+    simulate_with_story,
 };
 
 /// How many seconds before a violation its story begins.
 const EVE: i64 = 12 * 3600;
 /// How many lines of a story are printed.
 const MAX_LINES: usize = 400;
-/// How many seeds a run has unless it is told otherwise.
+/// The default number of seeds.
 const SEEDS: u64 = 300;
 
 #[derive(Default)]
@@ -91,7 +92,7 @@ fn live(wanted: &Wanted) -> Result<ExitCode> {
     let first = wanted.seed.unwrap_or(0);
     let n_seeds = wanted.seeds.unwrap_or(SEEDS);
     let started = Instant::now();
-    let report = Mutex::new(Report::default());
+    let report = Mutex::new(SimulationReport::default());
     let (n_threads, n_cores) = on_threads(wanted, n_seeds, |place| {
         let setup = wanted.setup(first + place);
         let before = core_time();
@@ -117,7 +118,7 @@ fn live(wanted: &Wanted) -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Does the work of each place from 0 to `n` − 1, and returns on how many threads, and how many cores there are.
+/// Runs the work of each index from 0 to `n` − 1, and returns the number of threads used and of cores.
 fn on_threads(wanted: &Wanted, n: u64, work: impl Fn(u64) + Sync) -> Result<(usize, usize)> {
     let next = AtomicU64::new(0);
     let n_cores = std::thread::available_parallelism()?.get();
@@ -137,7 +138,7 @@ fn on_threads(wanted: &Wanted, n: u64, work: impl Fn(u64) + Sync) -> Result<(usi
     Ok((n_threads, n_cores))
 }
 
-/// Lives seeds twice and compares their traces.
+/// Simulates seeds twice and compares their traces.
 fn replay(n: u64, wanted: &Wanted) -> Result<ExitCode> {
     let different = Mutex::new(Vec::new());
     on_threads(wanted, n, |place| {
@@ -158,14 +159,14 @@ fn replay(n: u64, wanted: &Wanted) -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Lives one seed and tells of it: a day that was asked for, or what led to the first violation.
+/// Simulates one seed and prints its log: of the requested day, or of the time before the first violation.
 fn tell_one(seed: u64, wanted: &Wanted) -> ExitCode {
     let setup = wanted.setup(seed);
     let before = core_time();
-    let (outcome, story) = tell(&setup);
-    let mut report = Report::default();
+    let (outcome, story) = simulate_with_story(&setup);
+    let mut report = SimulationReport::default();
     report.add(seed, &outcome, core_time().saturating_sub(before));
-    let is_told = |line: &&Line| match (wanted.day, outcome.first_broken) {
+    let is_told = |line: &&LogLine| match (wanted.day, outcome.first_broken) {
         (Some(day), _) => line.day == day,
         (None, Some(at)) => (-EVE..=EVE / 4).contains(&line.wall.duration_since(at).as_secs()),
         (None, None) => false,

@@ -1,4 +1,4 @@
-//! What goes wrong: hosts die, clocks are set, files change, people hold daemons.
+//! The faults: hosts die, clocks are set, files change, people hold daemons.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::rounds::activation_id;
 use super::{DAY, Happening, World};
-use crate::host::{Host, Point};
+use crate::host::{Point, SimulatedHost};
 use crate::setup::{Declared, TEXTS, Timetable, UTC, ZONES};
 
 const HOUR: i64 = 3_600;
@@ -73,7 +73,7 @@ impl World {
             _ => self.dice.between(1, 120),
         };
         self.after(down, Happening::Restart(host));
-        // Whoever is left takes back its leases once they are over.
+        // The remaining hosts take back its leases when they have expired.
         self.after(75, Happening::Sweep);
     }
 
@@ -169,7 +169,7 @@ impl World {
             Some(declared) if declared.table.zone != UTC => declared.table.zone,
             _ => 1 + self.dice.place_in(&ZONES[1..]),
         };
-        // Now and then the database comes later than what it tells.
+        // Sometimes the release comes after the change that it describes.
         let ahead = match self.dice.below(4) {
             0 => self.dice.between(-2 * DAY, 0),
             _ => self.dice.between(HOUR, 60 * DAY),
@@ -212,9 +212,9 @@ impl World {
         usize::try_from(self.dice.below(n)).expect("below a length")
     }
 
-    /// Somebody who is awake reads the repository.
+    /// A running host reads the repository.
     fn publish(&mut self) {
-        if let Some(host) = self.hosts.iter().position(Host::is_alive) {
+        if let Some(host) = self.hosts.iter().position(SimulatedHost::is_alive) {
             self.register(host);
         }
     }
@@ -280,10 +280,11 @@ impl World {
         })
     }
 
-    /// An event concerns a daemon; without a host nobody takes it.
+    /// An event for a daemon; without a running host it is lost.
     fn tell_event(&mut self) {
         let daemon = self.any_daemon();
-        let is_taken = self.hosts.iter().any(Host::is_alive) && self.registered[daemon].is_some();
+        let is_taken =
+            self.hosts.iter().any(SimulatedHost::is_alive) && self.registered[daemon].is_some();
         if !is_taken {
             return;
         }

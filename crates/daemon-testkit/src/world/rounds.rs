@@ -10,8 +10,8 @@ impl World {
     /// Lets every host look at the clock, in some order.
     pub(super) fn tick_round(&mut self) {
         let n_hosts = self.hosts.len();
-        // What nobody looks at, the clock did not show.
-        if self.hosts.iter().any(crate::host::Host::is_alive) {
+        // Without a running host, no one saw the time of the clock, and the oracle must not either.
+        if self.hosts.iter().any(crate::host::SimulatedHost::is_alive) {
             self.oracle.pass(self.wall());
         }
         let first = usize::try_from(self.dice.below(3)).expect("small");
@@ -29,13 +29,13 @@ impl World {
         for (host, commits) in raced.into_iter().rev() {
             self.record(host, commits);
         }
-        let is_current = |host: &crate::host::Host| host.is_alive() && host.is_current;
+        let is_current = |host: &crate::host::SimulatedHost| host.is_alive() && host.is_current;
         if self.hosts.iter().any(is_current) {
             self.oracle.demand_rows(&self.store);
         }
     }
 
-    /// What a host would commit.
+    /// The commits of a host for its due ticks.
     fn plan(&mut self, host: usize) -> Vec<TickCommit> {
         let (now, since_boot) = (self.now(), self.since_boot());
         let place = host;
@@ -119,7 +119,7 @@ impl World {
             match doom {
                 Some(Point::T1 | Point::T2) => return self.die(host),
                 Some(Point::T3) => {
-                    // The transaction is whole or it is not there: a torn one is thrown away when the store is opened.
+                    // A transaction is complete or absent: a torn one is discarded when the store is opened.
                     if self.dice.once_in(2) {
                         self.commit(batch);
                     }

@@ -4,13 +4,13 @@ use daemon_engine::{Activation, AttemptEnd, AttemptOutcome, Gate, LEASE};
 use daemon_store::{ClaimRequest, RunRow};
 
 use super::{Happening, World};
-use crate::host::{Attempt, Fate};
+use crate::host::{Fate, RunningAttempt};
 
 /// How long a provider that hangs is waited for: the limit of silence, and the limit of a run that is never silent.
 const LIMITS: [i64; 2] = [600, 1_800];
 
 impl World {
-    /// Gives everything that is ready to hosts that are alive.
+    /// Lets running hosts claim everything that is ready.
     pub(super) fn claim_ready(&mut self) {
         self.is_claimable = false;
         let n_hosts = self.hosts.len();
@@ -79,7 +79,7 @@ impl World {
         };
         self.n_queued += 1;
         let number = self.n_queued;
-        self.hosts[host].running.push(Attempt {
+        self.hosts[host].running.push(RunningAttempt {
             number,
             id: activation.id,
             lease,
@@ -139,9 +139,9 @@ impl World {
         }
     }
 
-    /// Takes back what nobody holds, and ends what waited too long.
+    /// Reclaims expired leases, and expires activations that waited too long.
     pub(super) fn sweep(&mut self) {
-        if !self.hosts.iter().any(crate::host::Host::is_alive) {
+        if !self.hosts.iter().any(crate::host::SimulatedHost::is_alive) {
             return;
         }
         let now = self.now();

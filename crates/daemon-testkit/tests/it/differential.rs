@@ -1,4 +1,4 @@
-//! Next occurrences beside the slow calendar, over every zone.
+//! Next occurrences compared with the slow calendar, over every zone.
 
 use daemon_testkit::{compare_calendars, every_zone};
 

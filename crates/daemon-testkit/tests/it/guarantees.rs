@@ -1,11 +1,11 @@
 //! The guarantees of ticks by their names, each over lives that are rich in what could break it.
 
 use daemon_schedule::TickOutcome;
-use daemon_testkit::{Setup, Tally, simulate};
+use daemon_testkit::{EventCounts, Setup, simulate};
 
 /// Lives a few seeds and demands that none breaks a guarantee, and that what could break it happened.
-fn check(guarantee: &str, temptations: fn(&Tally) -> u64) {
-    let mut tally = Tally::default();
+fn check(guarantee: &str, temptations: fn(&EventCounts) -> u64) {
+    let mut tally = EventCounts::default();
     for seed in 100..106 {
         let outcome = simulate(&Setup {
             days: 150,
@@ -20,7 +20,7 @@ fn check(guarantee: &str, temptations: fn(&Tally) -> u64) {
     assert!(n > 0, "nothing could have broken {guarantee}");
 }
 
-fn ticks_that_are(tally: &Tally, wanted: TickOutcome) -> u64 {
+fn ticks_that_are(tally: &EventCounts, wanted: TickOutcome) -> u64 {
     let mut outcomes = tally.outcomes();
     outcomes
         .find(|(outcome, _)| *outcome == wanted)

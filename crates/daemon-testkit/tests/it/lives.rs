@@ -1,11 +1,13 @@
 //! Lives without planted faults keep every promise; the same seed lives the same life.
 
 use daemon_schedule::TickOutcome;
-use daemon_testkit::{Line, Outcome, Report, Setup, core_time, simulate, tell};
+use daemon_testkit::{
+    LogLine, Setup, SimulationOutcome, SimulationReport, core_time, simulate, simulate_with_story,
+};
 
 /// How many seeds a change must survive, unless `DAEMON_TEST_SEEDS` says otherwise; each lives 400 days.
 const SEEDS: u64 = 300;
-/// How many tests share them, so that they run beside each other.
+/// The number of tests that share the seeds, so that they run in parallel.
 const SHARES: u64 = 4;
 /// From how many seeds on every kind of fault and of outcome must be among them.
 const ENOUGH: u64 = 50;
@@ -27,7 +29,7 @@ fn n_seeds() -> u64 {
     reason = "the report of the tests keeps what happened"
 )]
 fn check(share: u64) {
-    let mut report = Report::default();
+    let mut report = SimulationReport::default();
     for seed in (0..n_seeds()).filter(|seed| seed % SHARES == share) {
         let before = core_time();
         let outcome = simulate(&Setup::of_seed(seed));
@@ -52,7 +54,7 @@ fn check(share: u64) {
     for (what, count) in faults {
         assert!(count >= n, "only {count} {what} in {n} seeds");
     }
-    // Quiet hours are the host's, and a full queue is rare; everything else becomes of some tick.
+    // Quiet hours are applied by the host, and a full queue is rare; every other outcome occurs.
     let rare = [TickOutcome::SkippedQuiet, TickOutcome::Refused];
     for (outcome, count) in tally.outcomes() {
         assert!(count > 0 || rare.contains(&outcome), "{outcome}");
@@ -131,7 +133,7 @@ fn a_life_that_is_told_is_the_life_that_was_lived() {
         days: 40,
         ..Setup::of_seed(5)
     };
-    let (outcome, story): (Outcome, Vec<Line>) = tell(&setup);
+    let (outcome, story): (SimulationOutcome, Vec<LogLine>) = simulate_with_story(&setup);
     assert_eq!(outcome, simulate(&setup));
     let told = |what: &str| story.iter().any(|line| line.text.contains(what));
     for what in [
