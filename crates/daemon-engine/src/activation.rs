@@ -11,37 +11,37 @@ use jiff::Timestamp;
 use crate::chain::Chain;
 use crate::crash::Blame;
 
-/// Fences the writes of one attempt: it rises with every claim, and a write under an older one changes nothing.
+/// Fences the writes of one attempt: it increases with every claim, and a write under an older lease changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RunLease(pub u64);
 
-/// Names one host process over one home: the epoch rises with every start.
+/// Identifies one host process of a home: the epoch increases with every start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HostEpoch(pub u64);
 
-/// Where an activation stands.
+/// The state of an activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ActivationState {
-    /// Durable; its reason says what it waits for.
+    /// Stored; its reason names the thing it waits for.
     Pending,
-    /// Leased by a host; worktree and context are being made.
+    /// Leased by a host, which prepares the work tree and the context.
     Claimed,
-    /// The provider works.
+    /// Leased by a host, and its provider has started.
     Running,
-    /// The run ended well; its outputs are in the outbox.
+    /// The run succeeded; its outputs are in the outbox.
     Delivering,
-    /// Every output is settled, or there was none.
+    /// Every output is settled; an activation without outputs enters this state at once.
     Succeeded,
-    /// Failed for good, or an output gave up; never run again by itself.
+    /// A failure that is not retried, or an output that gave up. Only a person can revive it.
     Failed,
-    /// Attempts exhausted, or it took the host down with it; a person may revive it.
+    /// Its attempts are used up, or it crashed the host too often. Only a person can revive it.
     Dead,
-    /// Stopped by a person, by removal of its daemon, or expired.
+    /// Stopped by a person, by the removal of its daemon, or because it waited too long.
     Cancelled,
 }
 
 impl ActivationState {
-    /// Every state, in the order of a life.
+    /// Every state, in the order in which an activation passes through them.
     pub const ALL: [Self; 8] = [
         Self::Pending,
         Self::Claimed,
@@ -67,7 +67,7 @@ impl ActivationState {
         }
     }
 
-    /// Reports whether nothing happens to it any more by itself.
+    /// Reports whether the state ends the activation until a person revives it.
     pub fn is_final(self) -> bool {
         matches!(
             self,
@@ -98,75 +98,75 @@ impl FromStr for ActivationState {
     }
 }
 
-/// One reason of an activation to exist; the first made it, later ones joined it while it was pending.
+/// A reason of an activation to exist. The first trigger made it; later ones joined it while it was pending.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trigger {
     /// Unique together with the daemon.
     pub key: TriggerKey,
     /// Indexes of the conditions that an event met.
     pub conditions: Vec<u32>,
-    /// Who asked, for a person's request.
+    /// The name of the person, for a person's request.
     pub by: Option<String>,
-    /// What a tick tells beside its instant; `None` for other reasons.
+    /// The details of a tick; `None` for events and requests.
     pub occasion: Option<Arc<Occasion>>,
-    /// When it was recorded.
+    /// When the store recorded it.
     pub recorded_at: Timestamp,
 }
 
-/// What a tick tells beside its instant, as it was when the tick was recorded.
+/// The details of a tick, at the time it was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Occasion {
     /// The expression, as written.
     pub expression: String,
     /// The IANA name of the zone.
     pub zone: String,
-    /// What clocks in the zone showed, with their offset.
+    /// The local time of the tick in the zone, with its offset.
     pub local: String,
-    /// The ticks before it that got no activation of their own.
+    /// Earlier ticks that got no activation of their own.
     pub missed: Option<MissedTicks>,
 }
 
 /// One durable wake-execute cycle; unique per (daemon, trigger key).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Activation {
-    /// Its id.
+    /// A time-ordered id, chosen by the host.
     pub id: ActivationId,
-    /// Whose it is.
+    /// The daemon that it wakes.
     pub daemon: DaemonKey,
-    /// The revision of the daemon it runs, or ran, on.
+    /// The daemon's revision: the registered one when it was claimed, before that the one that was matched.
     pub rev: String,
-    /// What it is about; pending activations of one daemon and subject are one.
+    /// The subject of its triggers; triggers of one daemon and subject join one pending activation.
     pub subject: Option<Subject>,
-    /// Why it exists, oldest first, never empty.
+    /// Its triggers, oldest first; never empty.
     pub triggers: Vec<Trigger>,
-    /// Its place among activations that wake each other: that of the trigger nearest to a root.
+    /// Its position among activations that wake each other through outputs: the position of the trigger nearest to a root.
     pub chain: Chain,
-    /// Where it stands.
+    /// The current state.
     pub state: ActivationState,
-    /// What a pending one waits for, or why it ended as it did.
+    /// The thing that a pending activation waits for, or the reason of a final state.
     pub reason: Option<String>,
-    /// How many attempts were claimed.
+    /// How many attempts counted, of at most [`MAX_ATTEMPTS`](crate::MAX_ATTEMPTS).
     pub attempts: u32,
-    /// The crashes of the host that it can have caused.
+    /// Crashes of the host that it may have caused.
     pub blame: Blame,
-    /// The fence of the newest attempt.
+    /// The lease of the newest attempt; 0 before the first.
     pub run_lease: RunLease,
-    /// Who holds the lease.
+    /// The host that holds the lease; `None` if it is not leased.
     pub owner: Option<HostEpoch>,
-    /// When the lease ends.
+    /// When the lease ends unless it is renewed; `None` if it is not leased.
     pub lease_until: Option<Timestamp>,
-    /// The earliest instant of the next claim.
+    /// The earliest time of the next claim.
     pub not_before: Timestamp,
-    /// When it was made.
+    /// When its first trigger was recorded.
     pub created_at: Timestamp,
-    /// When a provider first began.
+    /// When a provider first started to work on it.
     pub started_at: Option<Timestamp>,
     /// When it reached a final state.
     pub finished_at: Option<Timestamp>,
-    /// Tokens of all attempts, where the provider told.
+    /// Tokens of all attempts that reported any.
     pub tokens: Option<u64>,
-    /// Cost of all attempts in US dollars, where the provider told.
+    /// Cost in US dollars of all attempts that reported any.
     pub cost_usd: Option<f64>,
-    /// The head of the result, for the history in later contexts.
+    /// The beginning of the newest result, which later contexts show as history.
     pub summary: Option<String>,
 }

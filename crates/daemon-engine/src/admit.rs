@@ -1,4 +1,4 @@
-//! Admission: what becomes of a new trigger.
+//! Admission: a new trigger makes an activation, joins one, or is refused.
 
 use daemon_event::{ActivationId, DaemonKey, Subject};
 use jiff::{SignedDuration, Timestamp};
@@ -10,19 +10,19 @@ use crate::chain::{ChainEnd, Link, Notice, ends};
 pub const PENDING_EXPIRY: SignedDuration = SignedDuration::from_hours(24);
 /// How many activations of one daemon may be pending.
 pub const MAX_PENDING_PER_DAEMON: u64 = 1_000;
-/// How many activations may be pending in all.
+/// How many activations may be pending over all daemons.
 pub const MAX_PENDING: u64 = 100_000;
 
 /// A reason to wake a daemon, before it is admitted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewTrigger {
-    /// Whom it wakes.
+    /// The daemon that it wakes.
     pub daemon: DaemonKey,
     /// The revision registered when it was matched.
     pub rev: String,
     /// What it is about; `None` joins other triggers without a subject.
     pub subject: Option<Subject>,
-    /// The reason itself.
+    /// The trigger as it is stored.
     pub trigger: Trigger,
     /// The id the activation gets if this trigger makes one.
     pub activation_id: ActivationId,
@@ -30,20 +30,20 @@ pub struct NewTrigger {
     pub not_before: Timestamp,
     /// Whether it may join an activation that is already waiting.
     pub joining: Joining,
-    /// The chain that it continues; `None` for the beginning of one: a person, a tick, an event that no output caused.
+    /// The chain that it continues; `None` for a person, a tick, or an event that no output caused, which begin one.
     pub link: Option<Link>,
 }
 
 /// Whether a trigger may join a waiting activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Joining {
-    /// It joins the pending activation of its daemon and subject, if there is one.
+    /// The trigger joins the pending activation of its daemon and subject, if one exists.
     Coalesce,
-    /// It always makes its own activation.
+    /// The trigger always makes its own activation.
     Separate,
 }
 
-/// What the store knows, inside the transaction that admits a trigger.
+/// What a store reads in the transaction that admits a trigger.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// The activation that this daemon and trigger key already name.
@@ -52,26 +52,26 @@ pub struct Standing {
     pub joinable: Option<ActivationId>,
     /// Pending activations of the daemon.
     pub pending_of_daemon: u64,
-    /// Pending activations in all.
+    /// Pending activations of all daemons.
     pub pending_in_all: u64,
     /// Activations of the trigger's root made within [`ROOT_PERIOD`](crate::ROOT_PERIOD) and not cancelled.
     pub of_root: u64,
-    /// Those of them that were cancelled before they began.
+    /// Activations of the trigger's root within that period that were cancelled before they began.
     pub ended_of_root: u64,
 }
 
-/// What became of a trigger.
+/// The result of an admission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It made this activation.
+    /// The trigger made this activation.
     Enqueued(ActivationId),
-    /// It joined this pending activation.
+    /// The trigger joined this pending activation.
     Joined(ActivationId),
     /// The same daemon and key had already made or joined this one.
     Duplicate(ActivationId),
-    /// A queue limit was reached.
+    /// A queue limit was reached; the trigger is recorded without an activation.
     Refused(QueueLimit),
-    /// Its chain ends: it made this activation, which is cancelled.
+    /// The trigger's chain ends: the activation that it made is cancelled.
     Ended(ActivationId, ChainEnd, Notice),
 }
 
@@ -87,7 +87,7 @@ impl Admission {
     }
 }
 
-/// Which queue was full.
+/// The queue limit that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
     /// [`MAX_PENDING_PER_DAEMON`].
@@ -106,7 +106,7 @@ impl QueueLimit {
     }
 }
 
-/// Decides what becomes of a trigger.
+/// Decides whether a trigger makes an activation, joins one, or is refused.
 ///
 /// The caller holds the transaction in which `standing` was read and writes the decision in it.
 pub fn admit(new: &NewTrigger, standing: &Standing) -> Admission {

@@ -1,4 +1,4 @@
-//! The end of an attempt: what the activation becomes, and when it is tried again.
+//! The end of an attempt: the next state of its activation, and the time of a retry.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -7,9 +7,9 @@ use crate::crash::{Blame, Departure};
 use crate::facts::next_look;
 use crate::output::{NewOutput, StateChange};
 
-/// How many attempts a retryable failure is given.
+/// The number of attempts after which a retryable failure is final.
 pub const MAX_ATTEMPTS: u32 = 5;
-/// How many activations in a row must fail before the daemon's gate trips.
+/// The number of consecutive failed activations that trips a daemon's gate.
 pub const TRIP_AFTER: u32 = 5;
 
 const BACKOFF_FIRST: SignedDuration = SignedDuration::from_secs(10);
@@ -20,33 +20,34 @@ const BACKOFF_CAP: SignedDuration = SignedDuration::from_mins(30);
 pub enum AttemptOutcome {
     /// The provider finished the work.
     Done,
-    /// Trying again may help: a timeout, a crash, no terminal event.
+    /// A failure that a retry may fix: a timeout, a crash, no terminal event.
     Retryable {
-        /// What happened, for people.
+        /// The failure, as shown to people.
         reason: String,
     },
-    /// Trying again cannot help: configuration, authentication, policy.
+    /// A failure that a retry cannot fix: configuration, authentication, policy.
     Final {
-        /// What happened, for people.
+        /// The failure, as shown to people.
         reason: String,
     },
-    /// Somebody stopped it.
+    /// The run was stopped.
     Cancelled {
-        /// Who or what, for people.
+        /// The reason, as shown to people.
         reason: String,
     },
-    /// The host is stopping: the attempt does not count.
+    /// The host is stopping. The attempt does not count.
     HostStopping,
-    /// What it would work on is not there: nothing ran, the attempt does not count, and it is looked for as facts are.
+    /// The commit or the repository that it needs does not exist yet. Nothing ran and the attempt does not count; the
+    /// wait before the next attempt follows the rule for facts.
     Missing {
-        /// What.
+        /// The kind of the missing thing.
         what: Missing,
-        /// Which, for people.
+        /// Its name, as shown to people.
         detail: String,
     },
 }
 
-/// What an activation may have to wait for before anything can run.
+/// Something without which no attempt can start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// The commit that its event names.
@@ -56,7 +57,7 @@ pub enum Missing {
 }
 
 impl Missing {
-    /// Returns the word that begins the reason of what waits for it.
+    /// Returns the word that begins the reason of an activation that waits for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Commit => "commit",
@@ -64,7 +65,7 @@ impl Missing {
         }
     }
 
-    /// Reads the reason of something that is pending.
+    /// Parses the reason of a pending activation; `None` if it waits for something else.
     pub fn of_reason(reason: &str) -> Option<Self> {
         let (word, _) = reason.split_once(':')?;
         [Self::Commit, Self::Repository]
@@ -73,33 +74,33 @@ impl Missing {
     }
 }
 
-/// All that the end of an attempt commits, in one transaction under its lease.
+/// The results of an attempt, which a store commits in one transaction under the lease.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttemptEnd {
-    /// How it ended.
+    /// The kind of end.
     pub outcome: AttemptOutcome,
-    /// What it proposed and validators let through or refused; kept only for [`AttemptOutcome::Done`].
+    /// The outputs it proposed, planned or refused by a validator; kept only for [`AttemptOutcome::Done`].
     pub outputs: Vec<NewOutput>,
-    /// What it changed in its daemon's state; kept only for [`AttemptOutcome::Done`].
+    /// Changes of its daemon's state; kept only for [`AttemptOutcome::Done`].
     pub state: Vec<StateChange>,
-    /// Tokens it used, where the provider told.
+    /// Tokens it used, if the provider reported them.
     pub tokens: Option<u64>,
-    /// Cost in US dollars, where the provider told.
+    /// Cost in US dollars, if the provider reported it.
     pub cost_usd: Option<f64>,
-    /// The head of the result.
+    /// The beginning of the result.
     pub summary: Option<String>,
-    /// When it ended.
+    /// The instant of the end.
     pub at: Timestamp,
-    /// A number drawn uniformly from 0 to 2³²−1, which spreads retries.
+    /// A random number, uniform over 0 to 2³²−1, which spreads retries.
     pub jitter: u32,
 }
 
-/// What an activation becomes when an attempt ends.
+/// The next state of an activation whose attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Next {
     /// The new state.
     pub state: ActivationState,
-    /// Why.
+    /// The stored reason.
     pub reason: Option<String>,
     /// The earliest next claim, for [`ActivationState::Pending`].
     pub not_before: Option<Timestamp>,
@@ -110,13 +111,13 @@ pub struct Next {
 /// Whether an attempt counts against [`MAX_ATTEMPTS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
-    /// It counts.
+    /// The attempt counts.
     Counted,
-    /// It is given back.
+    /// The attempt does not count.
     Uncounted,
 }
 
-/// Decides what an activation becomes when its attempt ends; `unsettled` counts outputs that are to be sent.
+/// Decides the next state of an activation whose attempt ended; `unsettled` is the number of outputs to be sent.
 pub fn end_attempt(activation: &Activation, end: &AttemptEnd, unsettled: usize) -> Next {
     let settled = |state, reason| Next {
         state,
@@ -151,7 +152,8 @@ pub fn end_attempt(activation: &Activation, end: &AttemptEnd, unsettled: usize) 
     }
 }
 
-/// Decides what becomes of an activation that cannot work yet. What it asks for is as old as its newest trigger.
+/// Decides the next state of an activation that cannot start yet. The wait is measured from its newest trigger, which
+/// may have named the missing thing.
 fn missing(activation: &Activation, now: Timestamp, (what, detail): (Missing, &str)) -> Next {
     let newest = activation.triggers.last();
     let asked_at = newest.map_or(activation.created_at, |trigger| trigger.recorded_at);
@@ -176,26 +178,27 @@ fn missing(activation: &Activation, now: Timestamp, (what, detail): (Missing, &s
     }
 }
 
-/// What an activation becomes whose attempt was taken back.
+/// The next state of an activation whose lease was taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenBack {
-    /// Where it stands from now on.
+    /// The next state.
     pub next: Next,
-    /// The crashes of the host that it can have caused, this one included.
+    /// The crashes of the host that it may have caused, including this one.
     pub blame: Blame,
 }
 
 impl TakenBack {
-    /// Reports whether crashes of the host ended the activation; its daemon is not to blame, so that this never trips it.
+    /// Reports whether crashes of the host ended the activation. Such an end never trips the daemon's gate, because it is not
+    /// a failure of the daemon's own work.
     pub fn is_poison(&self) -> bool {
         self.blame.poison().is_some()
     }
 }
 
-/// Decides what an activation becomes whose host ended, or whose lease ran out, while it was leased.
+/// Decides the next state of a leased activation whose host ended or whose lease expired.
 ///
-/// An attempt counts where the activation can be the reason: its lease ran out at a host that lives, or its host ended
-/// with a fault. A host that was killed gives the attempt back.
+/// The attempt counts if the activation may be the reason: its lease expired while the host was alive, or the host ended
+/// by a fault. After a kill of the host the attempt does not count.
 pub fn reclaim(activation: &Activation, departure: Departure, now: Timestamp) -> TakenBack {
     let (blame, counts) = match departure {
         Departure::LeaseOver => (activation.blame, Counting::Counted),
@@ -236,14 +239,14 @@ pub fn backoff(n: u32, jitter: u32) -> SignedDuration {
     SignedDuration::from_millis(i64::try_from(millis).expect("30 minutes fit"))
 }
 
-/// Whether a daemon may start activations.
+/// The gate of a daemon, or of the host: whether activations may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Gate {
-    /// It may.
+    /// Activations may start.
     Open,
-    /// A person held it: events and ticks are recorded, nothing starts.
+    /// A person holds it: events and ticks are recorded, and nothing starts.
     Held,
-    /// It failed too often in a row; a person's `go` or a new revision opens it.
+    /// Too many consecutive activations failed; a person's `go` or a new revision opens it.
     Tripped,
 }
 

@@ -1,19 +1,19 @@
-//! Chains: activations that the outputs of earlier ones woke, and where they end.
+//! Chains of activations that wake each other through outputs, and the limits that end them.
 
 use daemon_event::ActivationId;
 use jiff::SignedDuration;
 
-/// How many activations one root may have within [`ROOT_PERIOD`], itself included.
+/// How many activations one root may have within [`ROOT_PERIOD`], including itself.
 pub const MAX_PER_ROOT: u64 = 10;
-/// The time over which the activations of a root are counted.
+/// The period over which the activations of a root are counted.
 pub const ROOT_PERIOD: SignedDuration = SignedDuration::from_hours(1);
 
-/// The place of an activation among those that woke each other.
+/// The position of an activation in a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
-    /// The activation at the beginning, which no output woke.
+    /// The first activation of the chain, which no output woke.
     pub root: ActivationId,
-    /// How many outputs lie between the root and this one.
+    /// The number of outputs between the root and this activation.
     pub depth: u32,
 }
 
@@ -23,7 +23,7 @@ impl Chain {
         Self { root, depth: 0 }
     }
 
-    /// Returns the link to what an output of this activation wakes; at most `max_depth` outputs may follow each other.
+    /// Returns the position of an activation that an output of this one wakes; `max_depth` limits the depth of the chain.
     pub fn link(&self, max_depth: u32) -> Link {
         Link {
             chain: Self {
@@ -38,20 +38,20 @@ impl Chain {
 /// The chain that a trigger continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The place that its activation gets.
+    /// The position of the trigger's activation.
     pub chain: Chain,
-    /// How deep the chain may grow.
+    /// The greatest depth that the host's configuration allows.
     pub max_depth: u32,
 }
 
 /// Why a chain ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChainEnd {
-    /// It would be deeper than it may be.
+    /// The chain would be too deep.
     Depth {
-        /// The depth that was asked for.
+        /// The depth of the refused activation.
         found: u32,
-        /// The deepest allowed.
+        /// The greatest allowed depth.
         limit: u32,
     },
     /// Its root has had [`MAX_PER_ROOT`] activations within [`ROOT_PERIOD`].
@@ -59,7 +59,7 @@ pub enum ChainEnd {
 }
 
 impl ChainEnd {
-    /// Returns why an activation was cancelled, as rows and listings say it.
+    /// Returns the reason that is stored with the cancelled activation.
     pub fn reason(self) -> String {
         match self {
             Self::Depth { found, limit } => format!("chain: {found} deep, at most {limit}"),
@@ -71,9 +71,9 @@ impl ChainEnd {
 /// Whether a person is to be notified of the end of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// It is the first end of this root within [`ROOT_PERIOD`].
+    /// A person is notified: it is the first end of this root within [`ROOT_PERIOD`].
     Due,
-    /// There was one.
+    /// A person was notified of an earlier end.
     Given,
 }
 

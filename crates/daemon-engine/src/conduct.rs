@@ -1,19 +1,19 @@
-//! The gate of a daemon that fails too often.
+//! The gate of a daemon, and the failures that trip it.
 
 use crate::activation::ActivationState;
 use crate::attempt::{Gate, TRIP_AFTER};
 
-/// How a daemon fares: its gate, and how many of its activations failed in a row.
+/// A daemon's gate and its consecutive failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conduct {
     /// Whether it may start activations.
     pub gate: Gate,
-    /// How many of its activations failed in a row.
+    /// The number of consecutive failed activations.
     pub failures: u32,
 }
 
 impl Conduct {
-    /// The conduct of a daemon of which nothing is known yet.
+    /// The conduct of a newly registered daemon.
     pub const NEW: Self = Self {
         gate: Gate::Open,
         failures: 0,
@@ -21,7 +21,7 @@ impl Conduct {
 
     /// Returns the conduct after one of the daemon's activations reached a state.
     ///
-    /// A held gate stays held; the failures are counted all the same.
+    /// A held gate stays held; failures are still counted.
     #[must_use]
     pub fn after(self, state: ActivationState) -> Self {
         match state {
@@ -45,7 +45,7 @@ impl Conduct {
         }
     }
 
-    /// Returns the conduct under a gate that somebody set; opening it forgets the failures.
+    /// Returns the conduct after a person set the gate; opening it resets the failures.
     #[must_use]
     pub fn with_gate(self, gate: Gate) -> Self {
         match gate {

@@ -4,27 +4,27 @@ use jiff::SignedDuration;
 
 use crate::activation::HostEpoch;
 
-/// How many crashes of the host that an activation can have caused make it poison.
+/// The number of crashes of the host that an activation may have caused, at which it is poison and never retried.
 pub const MAX_HOST_CRASHES: u32 = 3;
-/// How many starts after crashes within [`CRASH_LOOP_WINDOW`] are a crash loop.
+/// The number of starts after crashes within [`CRASH_LOOP_WINDOW`] that is a crash loop.
 pub const CRASH_LOOP: u32 = 5;
-/// How far back starts count towards a crash loop.
+/// The period over which starts after crashes are counted.
 pub const CRASH_LOOP_WINDOW: SignedDuration = SignedDuration::from_secs(60);
 /// How long claims pause in a crash loop.
 pub const CRASH_LOOP_PAUSE: SignedDuration = SignedDuration::from_secs(60);
 
-/// How a host ended, as far as the next one can know.
+/// How a host ended, as the next host found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostEnd {
-    /// It stopped in order, or there was none.
+    /// It stopped in order, or this is the first host.
     Stopped,
-    /// It was killed, or the machine went down; nothing says that something in it was the reason.
+    /// It was killed, or the machine went down. The reason may lie outside the host.
     Killed,
     /// A panic ended it.
     Panicked,
     /// It aborted: a second panic, a stack overflow, a failed allocation.
     Aborted,
-    /// The kernel ended it for want of memory.
+    /// The kernel killed it because memory ran out.
     OutOfMemory,
 }
 
@@ -49,12 +49,12 @@ impl HostEnd {
         }
     }
 
-    /// Reports whether it did not stop in order.
+    /// Reports whether the host did not stop in order.
     pub fn is_crash(self) -> bool {
         self != Self::Stopped
     }
 
-    /// Reports whether something that ran in the host can have caused it.
+    /// Reports whether a run in the host may have caused the end.
     pub fn is_fault(self) -> bool {
         match self {
             Self::Stopped | Self::Killed => false,
@@ -74,29 +74,30 @@ impl std::str::FromStr for HostEnd {
     }
 }
 
-/// The end of one host, with the runs that it left under way.
+/// The end of one host, and the number of runs that were under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCrash {
-    /// How it ended.
+    /// The kind of end.
     pub end: HostEnd,
     /// How many runs were under way.
     pub present: u32,
 }
 
-/// How a leased activation lost its attempt.
+/// How a leased activation lost its lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
-    /// Its lease ran out while its host lived.
+    /// Its lease expired while its host was alive.
     LeaseOver,
     /// Its host ended.
     HostEnded(HostCrash),
 }
 
 impl Departure {
-    /// Tells how an attempt of `owner` lost it at a host of `epoch`; `ended` finds how the host of an epoch ended.
+    /// Returns how an activation of the host `owner` lost its lease, as seen by the host `epoch`; `ended` looks up how the
+    /// host of an epoch ended.
     ///
     /// # Errors
-    /// What `ended` fails with.
+    /// The error of `ended`.
     pub fn of<E>(
         owner: Option<HostEpoch>,
         epoch: HostEpoch,
@@ -114,12 +115,12 @@ impl Departure {
     }
 }
 
-/// The crashes of the host that an activation can have caused.
+/// The crashes of the host that an activation may have caused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Blame {
     /// Crashes in which its run was the only one.
     pub alone: u32,
-    /// The newest crashes in a row that each had a run of it among others.
+    /// The number of newest consecutive crashes in which its run was one of several.
     pub in_row: u32,
 }
 
@@ -146,20 +147,21 @@ impl Blame {
         }
     }
 
-    /// Reports whether the activation may have caused a crash; of such, one runs at a time.
+    /// Reports whether the activation may have caused a crash. Only one such activation is leased at a time, so that the next
+    /// crash names its cause.
     pub fn is_suspect(self) -> bool {
         self != Self::default()
     }
 
-    /// Returns how many crashes make the activation poison, if they do.
+    /// Returns the number of crashes if it makes the activation poison.
     pub fn poison(self) -> Option<u32> {
         let most = self.alone.max(self.in_row);
         (most >= MAX_HOST_CRASHES).then_some(most)
     }
 }
 
-/// Returns how long claims pause after a start; `n_recent` counts the starts after crashes within [`CRASH_LOOP_WINDOW`],
-/// this one included.
+/// Returns how long claims pause after a start; `n_recent` is the number of starts after crashes within
+/// [`CRASH_LOOP_WINDOW`], including this one.
 pub fn pause_of_claims(n_recent: u32) -> Option<SignedDuration> {
     (n_recent >= CRASH_LOOP).then_some(CRASH_LOOP_PAUSE)
 }

@@ -1,4 +1,4 @@
-//! The outbox as a state machine: what is next for an output.
+//! The outbox as a state machine: the next step for an output, and the state after it.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -6,21 +6,23 @@ use crate::attempt::backoff;
 use crate::output::{Output, OutputState};
 use crate::surface::{Found, RemoteId, SurfaceError, SurfaceErrorKind};
 
-/// How long an output is tried before it gives up.
+/// How long after its creation an output is given up.
 pub const OUTPUT_EXPIRY: SignedDuration = SignedDuration::from_hours(24);
 
-/// What to do with a due output.
+/// The next step for a due output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Send it.
     Send,
     /// Look it up first.
     LookUp,
-    /// Nothing: it is settled.
+    /// Do nothing: it is settled.
     Rest,
 }
 
-/// Says what to do with an output; [`OutputState::Sending`] in a store that was just opened means a crash.
+/// Returns the next step for an output.
+///
+/// An output that is [`OutputState::Sending`] when a host starts was being sent when the last one ended: it is looked up.
 pub fn step(state: OutputState) -> Step {
     match state {
         OutputState::Planned => Step::Send,
@@ -32,22 +34,22 @@ pub fn step(state: OutputState) -> Step {
     }
 }
 
-/// What an output becomes.
+/// The result of a step: the next state of an output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settlement {
     /// The new state.
     pub state: OutputState,
     /// The surface's id, once it is known.
     pub remote: Option<RemoteId>,
-    /// The newest trouble.
+    /// The newest failure.
     pub error: Option<String>,
     /// The earliest next try, for a state that is not settled.
     pub not_before: Option<Timestamp>,
-    /// When this was learnt.
+    /// The instant of the result.
     pub at: Timestamp,
 }
 
-/// Says what an output becomes after a look-up.
+/// Returns the next state of an output after a look-up.
 pub fn after_look_up(
     output: &Output,
     found: Result<Found, SurfaceError>,
@@ -74,7 +76,7 @@ pub fn after_look_up(
     }
 }
 
-/// Says what an output becomes after it was sent.
+/// Returns the next state of an output after it was sent.
 pub fn after_send(
     output: &Output,
     sent: Result<RemoteId, SurfaceError>,

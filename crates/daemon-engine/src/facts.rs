@@ -1,4 +1,4 @@
-//! Facts that payloads lack: the seam that fetches them, and when it is tried again.
+//! Facts that are missing in payloads: the trait that fetches them, and the times of retries.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,44 +7,44 @@ use async_trait::async_trait;
 use daemon_event::{Enrichment, Event, InvalidId, Need};
 use jiff::{SignedDuration, Timestamp};
 
-/// How long a fact is tried for before it is given up.
+/// How long after it was first wanted a fact is given up.
 pub const FACT_EXPIRY: SignedDuration = SignedDuration::from_hours(24);
-/// How long after a try the next one follows: three in the first minute.
+/// The delay between the first tries: three in the first minute.
 const SOON: [SignedDuration; 2] = [SignedDuration::from_secs(5), SignedDuration::from_secs(25)];
-/// How long after a later try the next one follows.
+/// The delay between later tries.
 const LATER: SignedDuration = SignedDuration::from_mins(5);
-/// The longest that a service may ask for patience before it is asked again.
+/// The longest delay that a service can ask for.
 const MAX_PATIENCE: SignedDuration = SignedDuration::from_hours(1);
 
-/// Fetches what payloads lack.
+/// Fetches facts that are missing in payloads.
 #[async_trait]
 pub trait Facts: Send + Sync {
     /// Fetches one fact of one event.
     ///
     /// # Errors
-    /// Says why it cannot be had, and whether asking again makes sense.
+    /// The reason, and whether a retry makes sense.
     async fn fetch(&self, need: &Need, event: &Event) -> Result<Fact, FactError>;
 }
 
 /// A fact that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// What was found.
+    /// The found values.
     pub found: Enrichment,
-    /// Where.
+    /// The source of the values.
     pub origin: FactOrigin,
-    /// What a reader should know of it, such as that a list was cut.
+    /// A note for people, such as that a list was cut.
     pub note: Option<String>,
 }
 
-/// Where a fact was found.
+/// The source of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FactOrigin {
     /// In the objects of the watched repository.
     LocalGit,
     /// At the API of the service.
     Api,
-    /// In events that came before.
+    /// In earlier events.
     Events,
 }
 
@@ -72,14 +72,14 @@ impl FromStr for FactOrigin {
     }
 }
 
-/// A fact that could not be had.
+/// A failure to fetch a fact.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct FactError {
-    /// What can be done about it.
+    /// Whether and when a retry makes sense.
     pub kind: FactErrorKind,
-    /// What happened, for people.
+    /// The failure, as shown to people.
     pub message: String,
 }
 
@@ -92,7 +92,7 @@ impl FactError {
         }
     }
 
-    /// Says of whose API it speaks.
+    /// Adds the name of the service whose API failed.
     #[must_use]
     pub fn of(self, service: &str) -> Self {
         Self {
@@ -101,7 +101,7 @@ impl FactError {
         }
     }
 
-    /// Says first what else was tried.
+    /// Puts the failure of an earlier source in front.
     #[must_use]
     pub fn after(self, earlier: impl fmt::Display) -> Self {
         Self {
@@ -111,28 +111,28 @@ impl FactError {
     }
 }
 
-/// What can be done about a fact that could not be had.
+/// Whether and when a retry makes sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FactErrorKind {
-    /// Asking again gives the same answer.
+    /// A retry would give the same result.
     Final,
-    /// Asking again may give another.
+    /// A retry may succeed.
     Retryable,
-    /// The service wants to be left alone.
+    /// The service limits requests until a time.
     Limited(Patience),
 }
 
-/// For how long a service wants to be left alone.
+/// When a service accepts requests again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// Until an instant.
+    /// At an instant.
     Until(Timestamp),
-    /// For a span from now.
+    /// After a duration from now.
     For(SignedDuration),
 }
 
 impl Patience {
-    /// Returns when the service may be asked again, at most an hour from now.
+    /// Returns the instant of the next try, at most an hour from now.
     pub fn end(self, now: Timestamp) -> Timestamp {
         let end = match self {
             Self::Until(at) => at,
@@ -142,14 +142,14 @@ impl Patience {
     }
 }
 
-/// Where a wanted fact stands.
+/// The state of a wanted fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FactState {
-    /// It is not there yet.
+    /// Not found yet.
     Waiting,
-    /// It is there.
+    /// Found.
     Known,
-    /// It could not be had.
+    /// Given up.
     GaveUp,
 }
 
@@ -181,24 +181,24 @@ impl FromStr for FactState {
 /// A fact that a condition of some daemon needs of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedFact {
-    /// Which.
+    /// The kind of fact.
     pub need: Need,
-    /// Where it stands.
+    /// The current state.
     pub state: FactState,
-    /// How often it was tried.
+    /// The number of tries.
     pub tries: u32,
     /// When it was first wanted.
     pub asked_at: Timestamp,
-    /// The earliest next try, while it waits.
+    /// The earliest next try, while it is waiting.
     pub not_before: Timestamp,
-    /// Where it was found.
+    /// The source, once it is found.
     pub origin: Option<FactOrigin>,
-    /// Why it is not there, or what a reader should know of it.
+    /// The newest failure, or a note on the found fact.
     pub note: Option<String>,
 }
 
 impl WantedFact {
-    /// Makes one that is due at once.
+    /// Makes a wanted fact that is due at once.
     pub fn new(need: Need, now: Timestamp) -> Self {
         Self {
             need,
@@ -211,7 +211,7 @@ impl WantedFact {
         }
     }
 
-    /// Says what it becomes after a try that began at `now`.
+    /// Returns the fact after a try that began at `now`.
     #[must_use]
     pub fn after_try(&self, tried: Result<&Fact, &FactError>, now: Timestamp) -> Self {
         let tried_once_more = Self {
@@ -249,7 +249,7 @@ impl WantedFact {
         }
     }
 
-    /// Waits until an instant without a try.
+    /// Delays the next try without counting one.
     #[must_use]
     pub fn put_off(&self, until: Timestamp) -> Self {
         Self {
@@ -258,7 +258,7 @@ impl WantedFact {
         }
     }
 
-    /// Stops trying.
+    /// Gives the fact up.
     #[must_use]
     pub fn given_up(self, why: &str) -> Self {
         Self {
@@ -274,8 +274,8 @@ impl WantedFact {
     }
 }
 
-/// Returns when something that is not there at `now` is looked for again, by the rule for facts; `None` once it was looked
-/// for during [`FACT_EXPIRY`].
+/// Returns the next time to look for something that does not exist at `now`, by the rule for facts; `None` once the search
+/// lasted for [`FACT_EXPIRY`].
 pub fn next_look(asked_at: Timestamp, now: Timestamp) -> Option<Timestamp> {
     let mut soon = asked_at;
     let soon = SOON.iter().map(|span| {

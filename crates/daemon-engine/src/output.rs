@@ -15,7 +15,7 @@ use crate::delivery::Settlement;
 pub struct OutputKey(Box<str>);
 
 impl OutputKey {
-    /// Derives the key from what identifies the output.
+    /// Derives the key from the identity of the output.
     pub fn derive(activation: &ActivationId, ordinal: u32, surface: &str, target: &str) -> Self {
         let mut hash = Sha256::new();
         for part in [activation.as_str(), &ordinal.to_string(), surface, target] {
@@ -73,22 +73,22 @@ impl fmt::Display for OutputKey {
     }
 }
 
-/// Where an output stands.
+/// The state of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OutputState {
-    /// A validator said no; nothing is sent.
+    /// A validator refused it; it is never sent.
     Refused,
-    /// To be sent.
+    /// It is to be sent.
     Planned,
-    /// Being sent.
+    /// A host sends it, or crashed while it did.
     Sending,
-    /// Sent or not, nobody knows: look it up before anything else.
+    /// It may have been sent: it is looked up before it is sent again.
     Ambiguous,
-    /// On the surface; its remote id is stored.
+    /// It is on the surface; its remote id is stored.
     Confirmed,
-    /// Nothing can be read back: never sent again, shown to a person.
+    /// It may have been sent, and the surface cannot be read back. It is never sent again and is shown to people.
     Unknown,
-    /// The surface refused it, or a day of retries went by.
+    /// The surface refused it, or it was retried for a day.
     GaveUp,
 }
 
@@ -117,7 +117,7 @@ impl OutputState {
         }
     }
 
-    /// Reports whether nothing more is sent.
+    /// Reports whether the output is never sent or looked up again.
     pub fn is_settled(self) -> bool {
         matches!(
             self,
@@ -140,63 +140,63 @@ impl FromStr for OutputState {
 /// An output before it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewOutput {
-    /// Its key.
+    /// The idempotency key.
     pub key: OutputKey,
-    /// Its place among the outputs of its activation, from 0.
+    /// Its index among the outputs of its activation, from 0.
     pub ordinal: u32,
     /// The surface: `git`.
     pub surface: String,
-    /// Where on the surface: a branch's full name.
+    /// The place on the surface, such as a branch's full name.
     pub target: String,
-    /// What the surface needs to deliver it, as JSON text that only the surface reads.
+    /// Everything the surface needs to deliver it, as JSON that only the surface reads.
     pub content: String,
-    /// What it puts there, where the surface has a name for that: a commit.
+    /// The name of the content on the surface, such as a commit; `None` if the surface has none.
     pub revision: Option<String>,
     /// [`OutputState::Planned`], or [`OutputState::Refused`] with `error`.
     pub state: OutputState,
-    /// Why it was refused.
+    /// The reason of a refusal.
     pub error: Option<String>,
 }
 
 /// One effect on a surface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// Its key.
+    /// The idempotency key.
     pub key: OutputKey,
     /// The activation that proposed it.
     pub activation: ActivationId,
     /// The daemon of that activation.
     pub daemon: DaemonKey,
-    /// Its place among the outputs of its activation, from 0.
+    /// Its index among the outputs of its activation, from 0.
     pub ordinal: u32,
-    /// The surface.
+    /// The name of the surface.
     pub surface: String,
-    /// Where on the surface.
+    /// The place on the surface.
     pub target: String,
-    /// What the surface needs to deliver it.
+    /// Everything the surface needs to deliver it, as JSON that only the surface reads.
     pub content: String,
-    /// What it puts there, where the surface has a name for that.
+    /// The name of the content on the surface, such as a commit; `None` if the surface has none.
     pub revision: Option<String>,
-    /// Where it stands.
+    /// The current state.
     pub state: OutputState,
-    /// The surface's own id for it.
+    /// The surface's own id for it, once it is confirmed.
     pub remote_id: Option<String>,
-    /// Where a person can look at it.
+    /// A URL for people, if the surface has one.
     pub url: Option<String>,
-    /// How often it was sent.
+    /// The number of times it was sent.
     pub attempts: u32,
-    /// The earliest next try.
+    /// The earliest time of the next step.
     pub not_before: Timestamp,
-    /// When it was stored.
+    /// When the attempt that proposed it ended.
     pub created_at: Timestamp,
     /// When it was confirmed.
     pub delivered_at: Option<Timestamp>,
-    /// The newest trouble.
+    /// The newest failure, or the reason of a refusal.
     pub error: Option<String>,
 }
 
 impl Output {
-    /// Makes the stored form of an output that an attempt of this activation proposed.
+    /// Makes the row of an output that an attempt of the activation proposed.
     pub fn new(new: NewOutput, activation: &Activation, at: Timestamp) -> Self {
         Self {
             key: new.key,
@@ -218,7 +218,7 @@ impl Output {
         }
     }
 
-    /// Reports whether it is on the surface, or may be.
+    /// Reports whether the output is, or may be, on the surface.
     pub fn may_be_there(&self) -> bool {
         matches!(
             self.state,
@@ -229,20 +229,20 @@ impl Output {
         )
     }
 
-    /// Reports whether a later attempt that proposes it anew, after a person's retry, replaces it.
+    /// Reports whether the same output of a later attempt, after a person's retry, replaces it.
     ///
-    /// What is on the surface, or may be, is never sent a second time.
+    /// An output that is, or may be, on the surface is never sent a second time.
     pub fn gives_way(&self) -> bool {
         matches!(self.state, OutputState::Refused | OutputState::GaveUp)
     }
 
-    /// Marks it as being sent and counts the try.
+    /// Marks it as being sent and increments the number of sends.
     pub fn begin_send(&mut self) {
         self.state = OutputState::Sending;
         self.attempts += 1;
     }
 
-    /// Takes what became of it; of a cancelled activation nothing is planned any more.
+    /// Applies the result of a step. An output of a cancelled activation is refused instead of planned again.
     pub fn settle(&mut self, settlement: Settlement, activation: ActivationState) {
         self.state = settlement.state;
         self.error = settlement.error;
@@ -261,7 +261,7 @@ impl Output {
         }
     }
 
-    /// Refuses it if it was not sent yet, because its activation was cancelled.
+    /// Refuses it if it is planned; for a cancelled activation.
     pub fn withdraw(&mut self) {
         if self.state == OutputState::Planned {
             self.state = OutputState::Refused;
@@ -273,11 +273,11 @@ impl Output {
 /// A change to a daemon's state values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StateChange {
-    /// Sets a key to a JSON text.
+    /// Sets a key to a JSON value.
     Set {
         /// The key.
         key: String,
-        /// The value, as JSON text.
+        /// The value, encoded as JSON.
         json: String,
     },
     /// Removes a key.

@@ -1,4 +1,4 @@
-//! Proposals: what a run asks to be done, as one line of JSON.
+//! Proposals: actions that a run requests, each one line of JSON.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ pub const MAX_PROPOSAL_BYTES: usize = 256 * 1024;
 /// The longest body, in characters.
 pub const MAX_BODY_CHARS: usize = 65_536;
 
-/// What a run asks to be done.
+/// An action that a run requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proposal {
     /// Puts the changes of the worktree on a new branch.
@@ -22,9 +22,9 @@ pub enum Proposal {
     },
     /// Changes the daemon's state.
     State(Vec<StateChange>),
-    /// Says that there was nothing to do.
+    /// Reports that there was nothing to do.
     NoOp {
-        /// Why.
+        /// The reason, as shown to people.
         reason: String,
     },
 }
@@ -83,7 +83,7 @@ impl Proposal {
     /// Reads one line.
     ///
     /// # Errors
-    /// Says why the line is refused; nothing of it is used then.
+    /// The reason. Nothing of a refused line is used.
     pub fn parse(line: &str) -> Result<Self, ProposalError> {
         if line.len() > MAX_PROPOSAL_BYTES {
             return Err(ProposalError::Long { found: line.len() });

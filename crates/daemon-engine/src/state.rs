@@ -17,12 +17,12 @@ pub const MAX_KEY_BYTES: usize = 256;
 /// All values together, in bytes of JSON.
 pub const MAX_STATE_BYTES: usize = 256 * 1024;
 
-/// What a daemon remembers and what the runtime counts for it.
+/// A daemon's stored values, and the counters that the runtime keeps for it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DaemonState {
-    /// Values by key, each JSON text.
+    /// Values by key, each encoded as JSON.
     pub values: BTreeMap<String, String>,
-    /// The newest activations that ended, newest first.
+    /// The newest ended activations, newest first.
     pub history: Vec<PastActivation>,
     /// Activations that ended in the last 24 hours.
     pub activations_today: u64,
@@ -30,22 +30,22 @@ pub struct DaemonState {
     pub outputs_today: u64,
 }
 
-/// One activation that ended.
+/// A summary of an ended activation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastActivation {
-    /// Its id.
+    /// The id of the activation.
     pub id: ActivationId,
-    /// How it ended.
+    /// The final state.
     pub state: ActivationState,
     /// The key of its first trigger.
     pub trigger: String,
-    /// When it ended.
+    /// When it reached that state.
     pub finished_at: Timestamp,
-    /// The head of its result.
+    /// The beginning of its result.
     pub summary: Option<String>,
 }
 
-/// A change that does not fit.
+/// A change that exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {

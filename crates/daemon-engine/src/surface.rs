@@ -1,17 +1,17 @@
-//! The surface seam: what delivers outputs and finds them again.
+//! The trait of surfaces, which deliver outputs and find them again.
 
 use async_trait::async_trait;
 
 use crate::output::Output;
 
-/// What a surface knows of an output.
+/// The result of looking an output up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// It is there.
+    /// The output is on the surface.
     At(RemoteId),
-    /// It is not there.
+    /// The output is not on the surface.
     Absent,
-    /// The surface cannot tell.
+    /// The surface cannot be read back.
     Unreadable,
 }
 
@@ -24,14 +24,14 @@ pub struct RemoteId {
     pub url: Option<String>,
 }
 
-/// A failed delivery.
+/// A failed delivery or look-up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct SurfaceError {
-    /// What can be done about it.
+    /// Whether the output may be sent again.
     pub kind: SurfaceErrorKind,
-    /// What happened, for people.
+    /// The failure, as shown to people.
     pub message: String,
 }
 
@@ -45,33 +45,33 @@ impl SurfaceError {
     }
 }
 
-/// What can be done about a failed delivery.
+/// Whether an output may be sent again after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SurfaceErrorKind {
-    /// The surface said no: it is never sent again.
+    /// The surface refused the output: it is never sent again.
     Refused,
-    /// Nothing arrived: it is sent again later.
+    /// Nothing arrived: the output is sent again later.
     Retryable,
-    /// It may have arrived: it is looked up first.
+    /// The output may have arrived: it is looked up before it is sent again.
     Ambiguous,
 }
 
 /// Delivers outputs to one surface.
 #[async_trait]
 pub trait Surface: Send + Sync {
-    /// Returns the name outputs carry in `surface`.
+    /// Returns the name that outputs have in [`Output::surface`].
     fn name(&self) -> &str;
 
     /// Looks an output up by its marker and our own authorship.
     ///
     /// # Errors
-    /// Where the surface cannot be asked at the moment.
+    /// If the surface cannot be read at the moment.
     async fn find(&self, output: &Output) -> Result<Found, SurfaceError>;
 
-    /// Sends an output; the caller has made sure that it is not there yet.
+    /// Sends an output. The caller has looked it up before if it may be on the surface.
     ///
     /// # Errors
-    /// Says whether it was refused, did not arrive, or may have arrived.
+    /// Whether the output was refused, did not arrive, or may have arrived.
     async fn deliver(&self, output: &Output) -> Result<RemoteId, SurfaceError>;
 
     /// Examines each place that outputs go to, without delivering anything.
@@ -80,35 +80,35 @@ pub trait Surface: Send + Sync {
     }
 }
 
-/// What was found of a place that outputs go to.
+/// The condition of one target of outputs, for `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaceReport {
-    /// Which place.
+    /// The name of the target.
     pub place: String,
-    /// How it is.
+    /// Whether it would accept an output.
     pub condition: PlaceCondition,
 }
 
-/// How a place that outputs go to is.
+/// Whether a target of outputs would accept one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlaceCondition {
-    /// It would take an output.
+    /// It would accept an output.
     Takes {
-        /// Where it is.
+        /// A description of the target.
         detail: String,
     },
-    /// It would take one, which may not last.
+    /// It would accept one, but the output may be removed later.
     Doubtful {
-        /// Why not.
+        /// The reason.
         detail: String,
-        /// What to do about it.
+        /// What the operator can do.
         remedy: String,
     },
-    /// It would not.
+    /// It would refuse one.
     Refuses {
-        /// Why.
+        /// The reason.
         detail: String,
-        /// What to do about it.
+        /// What the operator can do.
         remedy: String,
     },
 }

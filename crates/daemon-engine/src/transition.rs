@@ -1,4 +1,4 @@
-//! What each event in its life makes of an activation.
+//! Transitions: the changes of an activation by a claim, an end, a crash and so on.
 //!
 //! Stores read an activation, let one of these functions change it, and write it back in the same transaction; so no two
 //! stores can differ in what a claim, an end or a crash means.
@@ -12,20 +12,20 @@ use crate::chain::{Chain, ChainEnd, Link};
 use crate::crash::Blame;
 use crate::output::OutputState;
 
-/// How long a lease lasts unless it is renewed.
+/// The duration of a lease that is not renewed.
 pub const LEASE: SignedDuration = SignedDuration::from_secs(60);
 
-/// What a step of the clock back made of an activation.
+/// Whether a backward step of the clock changed an activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SteppedBack {
-    /// One of its instants lay beyond the clock.
+    /// One of its instants was later than the clock allows.
     Changed,
-    /// It is as it was.
+    /// Nothing changed.
     Unchanged,
 }
 
 impl Activation {
-    /// Makes the activation that an enqueued trigger asks for.
+    /// Makes the pending activation of an admitted trigger.
     pub fn pending(new: NewTrigger) -> Self {
         let recorded_at = new.trigger.recorded_at;
         let waits_for = if new.not_before > recorded_at {
@@ -61,7 +61,7 @@ impl Activation {
         }
     }
 
-    /// Makes the cancelled activation that a trigger leaves whose chain ends.
+    /// Makes the cancelled activation of a trigger whose chain ends.
     pub fn ended(new: NewTrigger, end: ChainEnd) -> Self {
         let recorded_at = new.trigger.recorded_at;
         let mut activation = Self::pending(new);
@@ -69,14 +69,14 @@ impl Activation {
         activation
     }
 
-    /// Adds a trigger that joined it while it was pending; `link` is the chain that the trigger continues.
+    /// Adds a trigger to the pending activation; `link` is the chain that the trigger continues.
     ///
-    /// Of several chains the shortest counts, and a trigger without one makes it a root: the depth is the distance to what
-    /// no output woke, so that every path through outputs ends.
+    /// The shortest of several chains counts, and a trigger without a chain makes the activation a root: the depth is the
+    /// distance to a root, so that every path through outputs ends.
     pub fn join(&mut self, trigger: Trigger, link: Option<Link>) {
         let missing = self.reason.as_deref().and_then(Missing::of_reason);
         if missing.is_some() {
-            // What a newer event names may be there.
+            // The newer trigger may name the missing thing, so the wait for it is over.
             self.hasten(trigger.recorded_at);
         }
         self.triggers.push(trigger);
@@ -87,7 +87,7 @@ impl Activation {
         }
     }
 
-    /// Leases it to a new attempt, which fences every earlier one.
+    /// Leases it to a new attempt; writes of earlier attempts are fenced off.
     pub fn lease(&mut self, owner: HostEpoch, until: Timestamp, rev: &str) {
         self.state = ActivationState::Claimed;
         self.reason = None;
@@ -98,25 +98,25 @@ impl Activation {
         rev.clone_into(&mut self.rev);
     }
 
-    /// Reports whether an attempt may still write.
+    /// Reports whether an attempt with this lease may still write.
     pub fn is_held_under(&self, lease: RunLease) -> bool {
         self.state.is_leased() && self.run_lease == lease
     }
 
-    /// Marks it as running from the first time a provider begins.
+    /// Marks it as running; `started_at` keeps the first start of a provider.
     pub fn begin_run(&mut self, now: Timestamp) {
         self.state = ActivationState::Running;
         self.started_at.get_or_insert(now);
     }
 
-    /// Reports whether its lease is of an earlier epoch, or over.
+    /// Reports whether its lease belongs to an earlier epoch or has expired.
     pub fn is_reclaimable(&self, epoch: HostEpoch, now: Timestamp) -> bool {
         self.state.is_leased()
             && (self.owner.is_none_or(|owner| owner < epoch)
                 || self.lease_until.is_none_or(|until| until <= now))
     }
 
-    /// Adds what an attempt used and enters the state that [`end_attempt`](crate::end_attempt) decided.
+    /// Adds the usage of an attempt and enters the state that [`end_attempt`](crate::end_attempt) decided.
     pub fn finish(&mut self, end: &AttemptEnd, next: Next) {
         self.tokens = sum(self.tokens, end.tokens, u64::saturating_add);
         self.cost_usd = sum(self.cost_usd, end.cost_usd, |a, b| a + b);
@@ -126,18 +126,18 @@ impl Activation {
         self.enter(next, end.at);
     }
 
-    /// Enters the state that [`reclaim`](crate::reclaim) decided, with what it counts against the activation.
+    /// Enters the state that [`reclaim`](crate::reclaim) decided, with the crashes that count against the activation.
     pub fn take_back(&mut self, taken: TakenBack, now: Timestamp) {
         self.blame = taken.blame;
         self.enter(taken.next, now);
     }
 
-    /// Cancels it; an attempt that still runs can write nothing from here on.
+    /// Cancels it. The lease ends, so that an attempt which still runs can write nothing more.
     pub fn cancel(&mut self, reason: &str, now: Timestamp) {
         self.close(ActivationState::Cancelled, Some(reason.to_owned()), now);
     }
 
-    /// Makes it pending again with its attempts and crashes counted from 0.
+    /// Makes it pending again; its attempts and crashes count from 0.
     pub fn revive(&mut self, now: Timestamp) {
         self.state = ActivationState::Pending;
         self.reason = Some("slot".to_owned());
@@ -145,7 +145,7 @@ impl Activation {
         self.blame = Blame::default();
         self.not_before = now;
         self.finished_at = None;
-        // A person asked for it.
+        // The revival is a person's request, which begins a chain of its own.
         self.chain = Chain::begin(self.id.clone());
     }
 
@@ -157,9 +157,9 @@ impl Activation {
         )
     }
 
-    /// Brings its instants to a clock that stepped back to `now`, and says whether that changed anything.
+    /// Adjusts its instants to a clock that stepped back to `now`, and reports whether that changed anything.
     ///
-    /// What would wait until the clock is where it was before is ready, and a lease lasts no longer than one given now.
+    /// A pending activation is due at once instead of when the clock has caught up, and a lease lasts no longer than a new one.
     pub fn step_back(&mut self, now: Timestamp) -> SteppedBack {
         if self.state == ActivationState::Pending && self.not_before > now {
             self.not_before = now;
@@ -175,7 +175,7 @@ impl Activation {
         }
     }
 
-    /// Makes it ready before its time where it is pending, and says whether that changed anything.
+    /// Makes a pending activation due at once, and reports whether that changed anything.
     pub fn hasten(&mut self, now: Timestamp) -> bool {
         let is_early = self.state == ActivationState::Pending && self.not_before > now;
         if is_early {
@@ -184,15 +184,15 @@ impl Activation {
         is_early
     }
 
-    /// Reports whether it has been ready for so long that it expires.
+    /// Reports whether it has been due for so long that it expires.
     ///
-    /// The wait counts from `not_before`, so that backoff and a person's retry begin it anew.
+    /// The time counts from `not_before`, so that a backoff and a person's retry restart it.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.state == ActivationState::Pending
             && now.duration_since(self.not_before) >= PENDING_EXPIRY
     }
 
-    /// Ends a delivering activation once all of its outputs are settled, and says whether it did.
+    /// Ends a delivering activation if all of its outputs are settled, and reports whether it did.
     pub fn close_delivery(
         &mut self,
         outputs: impl IntoIterator<Item = OutputState>,
@@ -248,14 +248,14 @@ impl Activation {
 /// Whether an activation ended with its last output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryEnd {
-    /// Something is still to be settled, or it was not delivering.
+    /// An output is not settled, or the activation was not delivering.
     Open,
-    /// It ended.
+    /// The activation ended.
     Closed,
 }
 
 impl AttemptEnd {
-    /// Makes the end of an attempt that left nothing and told nothing; `jitter` is that of [`AttemptEnd::jitter`].
+    /// Makes the end of an attempt without outputs, changes and usage; for `jitter` see [`AttemptEnd::jitter`].
     pub fn new(outcome: AttemptOutcome, at: Timestamp, jitter: u32) -> Self {
         Self {
             outcome,
@@ -269,7 +269,7 @@ impl AttemptEnd {
         }
     }
 
-    /// Reports whether it says something about the daemon: where something was missing, nothing of the daemon ran.
+    /// Reports whether the end counts for the daemon's gate. After [`AttemptOutcome::Missing`] nothing of the daemon ran.
     pub fn counts_for_gate(&self) -> bool {
         !matches!(self.outcome, AttemptOutcome::Missing { .. })
     }

@@ -13,7 +13,7 @@ use crate::failure::Outcome;
 use crate::lane::Lane;
 use crate::occasion;
 
-/// An activation with its place in the table.
+/// An activation with its row number and its lane.
 #[derive(Debug)]
 pub(crate) struct Numbered {
     pub(crate) number: i64,
@@ -21,12 +21,12 @@ pub(crate) struct Numbered {
     pub(crate) activation: Activation,
 }
 
-/// What [`read`] needs, of the tables [`TABLES`].
+/// The columns that [`read`] reads, of the tables [`TABLES`].
 pub(crate) const COLUMNS: &str = "a.number, a.id, a.lane, a.rev, a.subject, a.state, a.reason, a.attempts, \
      a.host_crashes, a.crashes_alone, a.run_lease, a.owner, a.lease_until, a.not_before, a.created_at, a.started_at, \
      a.finished_at, a.tokens, a.cost_usd, a.summary, a.root, a.depth, l.repo, l.daemon";
 
-/// The tables behind [`COLUMNS`].
+/// The tables of [`COLUMNS`].
 pub(crate) const TABLES: &str = "activation AS a JOIN lane AS l ON l.id = a.lane";
 
 /// Reads a row and its triggers.
@@ -116,17 +116,17 @@ pub(crate) fn find(conn: &Connection, id: &ActivationId) -> Outcome<Option<Numbe
     Ok(found.into_iter().next())
 }
 
-/// Returns an activation without its place in the tables.
+/// Returns an activation without its row number.
 pub(crate) fn one(conn: &Connection, id: &ActivationId) -> Outcome<Option<Activation>> {
     Ok(find(conn, id)?.map(|found| found.activation))
 }
 
-/// Returns an activation that must be there.
+/// Returns an activation; `NotFound` if it does not exist.
 pub(crate) fn get(conn: &Connection, id: &ActivationId) -> Outcome<Numbered> {
     Ok(find(conn, id)?.ok_or_else(|| StoreError::not_found("activation", id))?)
 }
 
-/// Returns an activation that must be held under a lease.
+/// Returns an activation; `LeaseLost` unless the lease is held.
 pub(crate) fn held(conn: &Connection, id: &ActivationId, lease: RunLease) -> Outcome<Numbered> {
     Ok(find(conn, id)?
         .filter(|found| found.activation.is_held_under(lease))
@@ -166,7 +166,7 @@ pub(crate) fn insert(tx: &Connection, lane: Lane, new: &Activation) -> Outcome<i
     Ok(tx.last_insert_rowid())
 }
 
-/// Writes back what transitions change.
+/// Writes the columns that transitions change.
 pub(crate) fn update(tx: &Connection, changed: &Numbered) -> Outcome<()> {
     let now = &changed.activation;
     tx.prepare_cached(
@@ -200,7 +200,7 @@ pub(crate) fn update(tx: &Connection, changed: &Numbered) -> Outcome<()> {
     Ok(())
 }
 
-/// Returns the root as it is stored: none for an activation that is one.
+/// Returns the stored root: `None` for an activation that is its own root.
 fn root(activation: &Activation) -> Option<&str> {
     let root = &activation.chain.root;
     (*root != activation.id).then(|| root.as_str())

@@ -36,7 +36,7 @@ pub(crate) fn triggered(
     }
 }
 
-/// Admits one trigger, whatever woke it.
+/// Admits a trigger of any kind.
 pub(crate) fn admit_trigger(tx: &Connection, new: NewTrigger) -> Outcome<Admission> {
     let lane = lane::of(tx, &new.daemon)?;
     lane::first_turn(tx, lane)?;
@@ -104,7 +104,7 @@ fn pending_of(tx: &Connection, lane: Lane) -> Outcome<u64> {
     Ok(u64::try_from(n).map_err(|error| damaged("column `pending`", error))?)
 }
 
-/// Counts the activations of the root that a trigger continues.
+/// Counts the activations of the root of a trigger's chain.
 fn of_root(tx: &Connection, new: &NewTrigger) -> Outcome<Standing> {
     let Some(link) = &new.link else {
         return Ok(Standing::default());
@@ -145,7 +145,7 @@ fn join(tx: &Connection, lane: Lane, number: i64, new: NewTrigger) -> Outcome<()
     activation::update(tx, &joined)
 }
 
-/// Stores a trigger, in place of the same one that was refused.
+/// Stores a trigger, and replaces the same one if it was refused.
 fn put(
     tx: &Connection,
     lane: Lane,

@@ -1,4 +1,4 @@
-//! Attempts: runs, leases, ends, and what takes activations back.
+//! Attempts: runs, leases, ends, and the operations that take activations back.
 
 use daemon_engine::{
     Activation, AttemptEnd, Conduct, Departure, Gate, HostEpoch, Output, OutputState,
@@ -86,7 +86,7 @@ pub(crate) fn end_attempt(
     })
 }
 
-/// Makes pending activations ready; others are passed over.
+/// Makes pending activations due; others are passed over.
 pub(crate) fn hasten(tx: &Connection, ids: &[ActivationId], now: Timestamp) -> Outcome<()> {
     for id in ids {
         let Some(mut found) = activation::find(tx, id)? else {
@@ -99,7 +99,7 @@ pub(crate) fn hasten(tx: &Connection, ids: &[ActivationId], now: Timestamp) -> O
     Ok(())
 }
 
-/// Counts the activation's new state for its daemon.
+/// Updates the daemon's failures and gate for the activation's new state.
 pub(crate) fn ended(tx: &Connection, ended: Numbered) -> Outcome<Ended> {
     let activation = ended.activation;
     let gate = match registry::conduct(tx, &activation.daemon)? {

@@ -1,4 +1,7 @@
-//! Claims: lanes in turn, the oldest ready activation of each.
+//! Claims: the lanes in turn, and the oldest ready activation of each.
+//!
+//! When an activation is ready is decided by `daemon_engine::obstacle`; the queries here repeat that rule in the terms of
+//! indexes, and the conformance suite compares both.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +17,8 @@ use crate::failure::Outcome;
 use crate::hosting;
 use crate::lane;
 
-/// Whether the rate of its subject lets the activation `a` begin at `:now`: fewer than `:subject_rate` of the same subject began
-/// after `:hour_ago`.
+/// The SQL condition that the rate of its subject lets the activation `a` begin at `:now`: fewer than `:subject_rate` of the same
+/// subject began after `:hour_ago`.
 macro_rules! is_within_subject_rate {
     () => {
         "(:subject_rate IS NULL OR a.subject IS NULL OR a.has_tick OR :subject_rate > ( \
@@ -24,7 +27,7 @@ macro_rules! is_within_subject_rate {
     };
 }
 
-/// Whether an activation that may have crashed a host may be leased; one at a time may.
+/// Whether an activation that may have crashed a host can be leased: only one at a time can.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Suspects {
     MayStart,
@@ -46,7 +49,7 @@ pub(crate) fn claim(tx: &Connection, request: &ClaimRequest) -> Outcome<Option<A
         return Ok(None);
     }
     let suspects = Suspects::of(tx)?;
-    // Asked for by a person first; where none of those is ready, no ready one is a person's.
+    // Requests of persons come first. If no lane has a ready one, the second query need not look at `has_person` again.
     for (persons, lanes) in [
         (
             1,
@@ -167,7 +170,7 @@ fn is_within_daemon_rate(
     Ok(began < limit)
 }
 
-/// Returns those of some activations that rates alone keep from beginning.
+/// Returns which of some activations are kept from beginning by rates.
 pub(crate) fn over_rate(
     tx: &Connection,
     ids: &[ActivationId],
@@ -216,7 +219,7 @@ fn is_within_own_rates(
     Ok(Some(is_within))
 }
 
-/// Returns those of some activations that have not ended.
+/// Returns which of some activations have not ended.
 pub(crate) fn unfinished_among(
     tx: &Connection,
     ids: &[ActivationId],
@@ -239,7 +242,7 @@ fn oldest_ready(
     suspects: Suspects,
     request: &ClaimRequest,
 ) -> Outcome<Option<i64>> {
-    // A lane may hold a thousand that all wait for their time: one look at the earliest saves looking at each.
+    // A lane may have a thousand activations that are not due yet: one look at the earliest saves a look at each.
     let is_time = tx
         .prepare_cached(
             "SELECT 1 FROM activation WHERE lane = ?1 AND state = 'pending' AND not_before <= ?2 LIMIT 1",

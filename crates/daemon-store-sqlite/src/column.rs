@@ -1,4 +1,4 @@
-//! Columns as the domain's types, both ways.
+//! Conversions between columns and the types of the domain.
 
 use std::error::Error;
 use std::str::FromStr;

@@ -19,16 +19,16 @@ macro_rules! own_columns {
     };
 }
 
-/// What [`read_own`] needs of `event AS e`.
+/// The columns of `event AS e` that [`read_own`] reads.
 pub(crate) const OWN_COLUMNS: &str = own_columns!();
 
-/// What [`read_event`] needs.
+/// The columns that [`read_event`] reads.
 pub(crate) const COLUMNS: &str = concat!(
     own_columns!(),
     ", p.facts, iif(length(p.body) <= 262144, p.body, NULL) AS body, length(p.body) AS n_body"
 );
 
-/// The tables behind [`COLUMNS`].
+/// The tables of [`COLUMNS`].
 pub(crate) const TABLES: &str = "event AS e LEFT JOIN payload AS p ON p.seq = e.seq";
 
 pub(crate) fn accept(tx: &Connection, events: &[NewEvent]) -> Outcome<Vec<Accepted>> {
@@ -83,7 +83,7 @@ fn first_of(conn: &Connection, new: &NewEvent) -> Outcome<Option<i64>> {
     identity::named(conn, keys, |_| Ok(true))
 }
 
-/// Returns the event of which this one would be a duplicate or another report.
+/// Returns the stored event of which this one would be a duplicate or another report.
 pub(crate) fn known(conn: &Connection, new: &NewEvent) -> Outcome<Option<EventId>> {
     let seq = match first_of(conn, new)? {
         Some(seq) => seq,
@@ -157,7 +157,7 @@ pub(crate) fn unmatched(conn: &Connection, after: u64, limit: u32) -> Outcome<Ve
     read_some(conn, find.query(params![integer(after), limit])?)
 }
 
-/// Reads events until their payloads are large together; at least one, if there is one.
+/// Reads events until their payloads together are large; at least one if there is any.
 pub(crate) fn read_some(conn: &Connection, mut rows: Rows<'_>) -> Outcome<Vec<EventRow>> {
     let (mut events, mut n_bytes) = (Vec::new(), 0);
     while n_bytes < payload::READ_BYTES
@@ -216,7 +216,7 @@ pub(crate) fn event(conn: &Connection, id: &EventId) -> Outcome<Option<EventRow>
     }
 }
 
-/// Reads an event, all its reports and what it woke.
+/// Reads an event, all its reports and its triggers.
 pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> {
     let mut read = read_own(conn, row)?;
     let event = &mut read.event;
@@ -234,7 +234,7 @@ pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> 
     Ok(read)
 }
 
-/// Reads an event and what it woke, without payloads and what was read from them.
+/// Reads an event and its triggers, without payloads and facts.
 pub(crate) fn read_own(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> {
     let id: EventId = row.word("id")?;
     let triggers = triggers(conn, &TriggerKey::Event(id.clone()))?;
@@ -296,7 +296,7 @@ fn triggers(conn: &Connection, key: &TriggerKey) -> Outcome<Vec<EventTrigger>> {
     Ok(triggers)
 }
 
-/// Forgets identities and ticks stored before some instants.
+/// Deletes identities and ticks that were stored before given instants.
 pub(crate) fn forget(tx: &Connection, ids: Timestamp, ticks: Timestamp) -> Outcome<()> {
     tx.execute(
         "DELETE FROM identity WHERE stored_at < iif(key GLOB 'body:*', ?2, ?1)",

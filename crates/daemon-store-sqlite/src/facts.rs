@@ -1,7 +1,7 @@
 //! The facts of an event as stored: versioned JSON, field by field.
 //!
-//! A long text or list is not stored a second time beside the payload that says it: the field is named, and read again from
-//! the payload with the event.
+//! A long string or list is not stored in addition to the payload that contains it: the field is named, and read again
+//! from the payload when the event is read.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ const LONG: usize = 1_024;
 struct FactsRow<'a> {
     v: u32,
     facts: Vec<(Cow<'a, str>, ValueRow<'a>)>,
-    /// The fields that the payload says.
+    /// The fields to be read from the payload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     reread: Vec<Cow<'a, str>>,
 }
@@ -32,15 +32,15 @@ enum ValueRow<'a> {
     Texts(Vec<Cow<'a, str>>),
 }
 
-/// Reads the facts that a payload says by itself.
+/// Reads the facts that a payload contains.
 pub(crate) fn of_payload(source: Source, kind: &str, payload: &[u8]) -> Facts {
-    // One that cannot be read says nothing.
+    // A payload that cannot be parsed contains no facts.
     read(source, kind, payload, &Enrichment::default())
         .map(|reading| reading.facts)
         .unwrap_or_default()
 }
 
-/// Writes facts; `said` reads those that the payload says, where that is asked for.
+/// Writes facts; `said` reads the facts of the payload, if they are needed.
 pub(crate) fn to_text(facts: &Facts, said: impl FnOnce() -> Outcome<Facts>) -> Outcome<String> {
     let said = match facts.iter().any(|(_, value)| is_long(value)) {
         true => said()?,
@@ -69,7 +69,7 @@ fn is_long(value: &FieldValue) -> bool {
     value.texts().map(str::len).sum::<usize>() >= LONG
 }
 
-/// Reads facts; a field that this version does not know is left out. `said` reads those that the payload says.
+/// Reads facts without fields that this version does not know; `said` reads the facts of the payload, if they are needed.
 pub(crate) fn from_text(text: &str, said: impl FnOnce() -> Facts) -> Outcome<Facts> {
     let row: FactsRow<'_> = serde_json::from_str(text).map_err(|error| damaged("facts", error))?;
     let mut facts = Facts::default();

@@ -1,4 +1,4 @@
-//! Places where a test makes the process die; without the feature `internal-testing`, places where nothing happens.
+//! Places where a test makes the process die; without the feature `internal-testing`, empty functions.
 
 #[cfg(feature = "internal-testing")]
 pub(crate) use daemon_store::failpoint::hit;

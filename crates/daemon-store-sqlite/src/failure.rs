@@ -3,13 +3,13 @@
 use daemon_store::StoreError;
 use rusqlite::{ErrorCode, ffi};
 
-/// What may fail inside an operation.
+/// The error of an operation inside its transaction.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The contract says no, or what is stored makes no sense.
+    /// An error of the contract, or stored content that cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// SQLite says no.
+    /// An error of SQLite.
     #[error(transparent)]
     Sql(#[from] rusqlite::Error),
 }
@@ -52,7 +52,7 @@ pub(crate) fn is_for_want_of_room(error: &rusqlite::Error) -> bool {
         )
 }
 
-/// Tells damage from trouble that may pass.
+/// Converts an error of SQLite: damage of the file, or a failure that may pass.
 pub(crate) fn sql_error(context: &str, error: rusqlite::Error) -> StoreError {
     let is_damage = matches!(
         error.sqlite_error_code(),
@@ -72,7 +72,7 @@ pub(crate) fn sql_error(context: &str, error: rusqlite::Error) -> StoreError {
     }
 }
 
-/// Says that a stored value makes no sense.
+/// Makes the error for a stored value that cannot be read.
 pub(crate) fn damaged(
     context: impl Into<String>,
     source: impl std::error::Error + Send + Sync + 'static,

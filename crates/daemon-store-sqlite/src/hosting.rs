@@ -1,4 +1,4 @@
-//! The host's own row, and counts.
+//! The row of the host, its starts, and counts.
 
 use daemon_engine::{ActivationState, FactState, Gate, HostCrash, HostEnd, HostEpoch, OutputState};
 use daemon_store::Counts;
@@ -9,9 +9,10 @@ use crate::activation;
 use crate::column::{Columns as _, integer, micros};
 use crate::failure::{Outcome, damaged};
 
-/// How many starts are kept; only what the newest host left leased is looked up in them.
+/// How many starts are kept. Only the starts after activations that are still leased are ever read.
 const STARTS: u32 = 1_000;
-/// Activations that may have crashed a host; the words of the index `activation_suspect`.
+/// The condition for activations that may have crashed a host.
+// It has the exact words of the index `activation_suspect`: SQLite uses a partial index only for the same condition.
 pub(crate) const SUSPECT: &str = "(host_crashes > 0 OR crashes_alone > 0)";
 
 pub(crate) fn begin_epoch(
@@ -43,7 +44,7 @@ pub(crate) fn begin_epoch(
     epoch(tx)
 }
 
-/// Brings the blame of activations that had no run under way when the host ended up to date.
+/// Updates the blame of activations that had no run under way when the host ended.
 fn clear_absent(tx: &Connection, previous: HostEnd) -> Outcome<()> {
     // A delivering one has no run either; the states are those of unfinished activations without a lease.
     let condition = format!("a.state IN ('pending', 'delivering') AND {SUSPECT}");
@@ -63,7 +64,7 @@ pub(crate) fn starts_after_crashes(conn: &Connection, since: Timestamp) -> Outco
     Ok(n)
 }
 
-/// Tells how the host of an epoch ended, if another began after it.
+/// Returns how the host of an epoch ended, if another began after it.
 pub(crate) fn crash_of(conn: &Connection, epoch: HostEpoch) -> Outcome<Option<HostCrash>> {
     let found: Option<(String, u32)> = conn
         .prepare_cached("SELECT after, present FROM host_start WHERE epoch = ?1 + 1")?

@@ -1,4 +1,4 @@
-//! Keys by which events are known again.
+//! The keys that identify repetitions of events.
 
 use daemon_store::Identity;
 use daemon_store::decide::still_counts;
@@ -24,7 +24,7 @@ pub(crate) fn named(
     Ok(None)
 }
 
-/// Makes keys name an event from an instant on, whatever they named before.
+/// Makes keys name an event from an instant on, and no other event any more.
 pub(crate) fn put<'a>(
     tx: &Connection,
     keys: impl Iterator<Item = &'a Identity>,
@@ -37,7 +37,7 @@ pub(crate) fn put<'a>(
     Ok(())
 }
 
-/// Makes keys name an event from an instant on, but for those that still name one.
+/// Makes keys name an event from an instant on, except for keys that still name another.
 pub(crate) fn add<'a>(
     tx: &Connection,
     keys: impl Iterator<Item = &'a Identity>,

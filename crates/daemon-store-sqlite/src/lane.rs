@@ -1,4 +1,4 @@
-//! Lanes: the numbers behind daemon keys, and who is ready.
+//! Lanes: a number for each daemon, its turn, and whether its gate lets it start.
 
 use daemon_event::DaemonKey;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -32,7 +32,7 @@ pub(crate) fn daemons(conn: &Connection) -> Outcome<Vec<DaemonKey>> {
     Ok(keys)
 }
 
-/// Returns the lane of a daemon, making it if need be.
+/// Returns the lane of a daemon, and makes it if it does not exist.
 pub(crate) fn of(tx: &Connection, daemon: &DaemonKey) -> Outcome<Lane> {
     if let Some(lane) = find(tx, daemon)? {
         return Ok(lane);
@@ -44,7 +44,7 @@ pub(crate) fn of(tx: &Connection, daemon: &DaemonKey) -> Outcome<Lane> {
     Ok(lane)
 }
 
-/// Puts a lane behind all others.
+/// Moves a lane to the end of the turns.
 pub(crate) fn next_turn(tx: &Connection, lane: Lane) -> Outcome<()> {
     tx.prepare_cached("UPDATE host SET turns = turns + 1")?
         .execute([])?;
@@ -53,7 +53,7 @@ pub(crate) fn next_turn(tx: &Connection, lane: Lane) -> Outcome<()> {
     Ok(())
 }
 
-/// Puts a lane behind all others if it was never woken.
+/// Moves a lane to the end of the turns if it was never woken.
 pub(crate) fn first_turn(tx: &Connection, lane: Lane) -> Outcome<()> {
     let is_placed: bool = tx
         .prepare_cached("SELECT turn IS NOT NULL FROM lane WHERE id = ?1")?
@@ -68,14 +68,14 @@ pub(crate) fn first_turn(tx: &Connection, lane: Lane) -> Outcome<()> {
 const READY: &str = "EXISTS (SELECT 1 FROM daemon AS d WHERE d.repo = lane.repo AND d.daemon = lane.daemon \
                      AND d.valid = 1 AND d.gate = 'open')";
 
-/// Works out anew whether a lane is ready.
+/// Updates whether a lane is ready.
 pub(crate) fn refresh(tx: &Connection, lane: Lane) -> Outcome<()> {
     tx.prepare_cached(&format!("UPDATE lane SET ready = {READY} WHERE id = ?1"))?
         .execute([lane.0])?;
     Ok(())
 }
 
-/// Works out anew which lanes of a repository are ready.
+/// Updates which lanes of a repository are ready.
 pub(crate) fn refresh_repo(tx: &Connection, repo: &str) -> Outcome<()> {
     tx.prepare_cached(&format!("UPDATE lane SET ready = {READY} WHERE repo = ?1"))?
         .execute([repo])?;

@@ -9,7 +9,7 @@ use crate::column::{Columns as _, integer, micros};
 use crate::failure::Outcome;
 use crate::{activation, event, output, run, tick};
 
-/// Where a table keeps what listings filter and order by.
+/// The columns of a table by which listings filter and order.
 struct Table {
     listing: Listing,
     columns: &'static str,
@@ -18,7 +18,7 @@ struct Table {
     alias: &'static str,
     /// The instant that orders rows, before their number.
     instant: &'static str,
-    /// The word that `state` asks for.
+    /// The column that a query's `state` is compared with.
     state: &'static str,
 }
 

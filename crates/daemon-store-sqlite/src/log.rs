@@ -1,12 +1,12 @@
-//! The write-ahead log: merged by us, and missed if it is gone.
+//! The write-ahead log: merged by this crate, and noticed if it is missing.
 //!
-//! SQLite opens a file whose log was deleted without a word, as it was at the last merge. So that a store never begins
-//! with a past it had already left, the file itself says that a log must be there: `host.merged` is 0 in the file from
-//! each merge on, and the first commit in the new log sets it to 1. Whoever merges the log, we or another program, thereby
-//! clears the mark; only a log that was lost leaves it.
+//! SQLite opens a file whose log was deleted without an error, in the state of the last merge. So that a store never starts
+//! from an old state, the file records that it has a log: `host.merged` is 0 in the file after each merge, and the first
+//! commit in the new log sets it to 1. A merge of the log, by us or by another program, writes that 1 into the file; it is
+//! still 0 only if the log was lost.
 //!
-//! Nor does SQLite say that a log lost its end: it takes what it can read for all there was. [`Found`] looks at the log
-//! before SQLite does, and at a mark, a file next to the store, of how far the log had come.
+//! Nor does SQLite report that a log lost its end: it uses the part it can read. [`LogState`] reads the log before SQLite
+//! does, and compares it with a mark, a small file next to the store with the length of the log.
 
 use std::fs::File;
 use std::io;
@@ -18,7 +18,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use crate::failure::{Outcome, is_for_want_of_room};
-use crate::mark::{self, Mark, Marked, Position};
+use crate::mark::{self, Mark, MarkContent, Position};
 use crate::space;
 use crate::wal::{self, Damage, Survey, Tail};
 
@@ -40,10 +40,10 @@ pub(crate) fn merge(conn: &Connection, mark: &mut Mark) -> Outcome<bool> {
     merge_by(conn, "PRAGMA wal_checkpoint(TRUNCATE)", mark)
 }
 
-/// Marks how far the log has come, and merges it if it has grown.
+/// Marks the length of the log, and merges it if it is long.
 ///
-/// What readers still look at stays in the log for the next time. The log keeps its length and is written again from its
-/// beginning, since a sync is cheaper where no file grows.
+/// Pages that readers still use stay in the log until the next merge. The log file keeps its length and is written again from
+/// its beginning, because a sync is cheaper if no file grows.
 pub(crate) fn merge_if_long(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
     if mark.committed(|| n_frames(conn))? < MERGE_AT {
         return Ok(());
@@ -52,7 +52,7 @@ pub(crate) fn merge_if_long(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
     Ok(())
 }
 
-/// Merges what no reader looks at.
+/// Merges the pages that no reader uses.
 pub(crate) fn merge_some(conn: &Connection, mark: &mut Mark) -> Outcome<bool> {
     merge_by(conn, "PRAGMA wal_checkpoint(PASSIVE)", mark)
 }
@@ -66,8 +66,8 @@ fn n_frames(conn: &Connection) -> Outcome<u64> {
     Ok(u64::try_from(n).unwrap_or(0))
 }
 
-/// Merges the log where the disk has room for the pages that the file lacks; without it the log stays as it is, and the
-/// store is whole with it.
+/// Merges the log if the disk has room for the pages that the file does not have yet. Otherwise the log stays, and the
+/// store is complete with it.
 fn merge_by(conn: &Connection, checkpoint: &str, mark: &mut Mark) -> Outcome<bool> {
     let is_merged = space::can_merge(conn, mark.database())? && try_merge(conn, checkpoint, mark)?;
     // Where there is no room, closing the connection must not merge either: it would fill the disk.
@@ -93,16 +93,16 @@ fn unless_full<T>(done: Result<T, rusqlite::Error>) -> Outcome<bool> {
     }
 }
 
-/// What is there of a log before its database is opened.
+/// The state of a log before its database is opened.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct LogState {
     survey: Survey,
     is_there: bool,
-    marked: Option<Marked>,
+    marked: Option<MarkContent>,
 }
 
-impl Found {
-    /// Looks at the log of a database, and at its mark.
+impl LogState {
+    /// Reads the log of a database and its mark.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -111,7 +111,7 @@ impl Found {
         Ok(Self {
             survey: wal::survey(&log, page_size(database)?)?,
             is_there: log.exists(),
-            marked: Marked::read(database),
+            marked: MarkContent::read(database),
         })
     }
 
@@ -125,7 +125,7 @@ impl Found {
         self.survey.good_bytes
     }
 
-    /// Says what of the log is lost, if anything that was committed is.
+    /// Describes the lost commits of the log, if any are lost.
     pub(crate) fn loss(&self) -> Option<String> {
         let commits = self.survey.commits;
         if let Some(damage) = self.survey.damage.filter(|damage| self.is_sure(damage)) {
@@ -150,27 +150,27 @@ impl Found {
         }
     }
 
-    /// Reports whether frames behind a wrong one can only be damage: without a failure of power since the last commit,
-    /// what was written is there in its order.
+    /// Reports whether frames after a wrong one can only be damage: without a power failure since the last commit, all
+    /// writes are in the file in their order.
     fn is_sure(&self, damage: &Damage) -> bool {
         damage.tail == Tail::More || self.is_same_boot()
     }
 
     /// Reports whether the mark was written since the machine started.
     fn is_same_boot(&self) -> bool {
-        let is_now = |marked: &Marked| !marked.boot.is_empty() && marked.boot == mark::boot();
+        let is_now = |marked: &MarkContent| !marked.boot.is_empty() && marked.boot == mark::boot();
         self.marked.as_ref().is_some_and(is_now)
     }
 
-    /// Refuses a database whose log is gone.
+    /// Refuses a database whose log is missing.
     ///
     /// # Errors
-    /// `LogDamaged`, if the database was not merged and nothing says that it was about to be.
+    /// `LogDamaged` if the database was not merged and the mark does not say that it was about to be.
     pub(crate) fn check(&self, conn: &Connection) -> Outcome<()> {
         let is_merged: bool = conn.query_row("SELECT merged FROM host", [], |row| row.get(0))?;
         let is_excused = match self.marked.as_ref().map(|marked| marked.at) {
             Some(Position::Merging) => true,
-            // A failure of power may keep an older mark and a log that was begun anew and holds no commit yet.
+            // After a power failure there may be an older mark and a restarted log without a commit.
             Some(Position::At(salts, _)) => {
                 self.survey.salts == Some(salts) || (self.is_there && !self.is_same_boot())
             }
@@ -186,7 +186,7 @@ impl Found {
     }
 }
 
-/// What is said of a log that is gone.
+/// The error text for a missing log.
 const MISSING: &str =
     "its write-ahead log (`-wal`) is missing; put it back, or restore both from a backup";
 

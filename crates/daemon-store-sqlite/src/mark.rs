@@ -1,4 +1,4 @@
-//! A mark beside the store of how far its log had come, so that a log which lost its end is noticed.
+//! A small file next to the store with the length of its log, so that a log which lost its end is noticed.
 //!
 //! It is written after each commit and never synced: it may lag behind the log, and never leads. It counts frames, since a
 //! transaction that changes nothing adds no commit to the log.
@@ -11,37 +11,37 @@ use std::path::{Path, PathBuf};
 use crate::log;
 use crate::wal::Salts;
 
-/// More than a mark ever holds.
+/// The size to which a mark is padded; more than its content ever needs.
 const MAX_BYTES: usize = 256;
 
-/// What a mark says.
+/// The content of a mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Marked {
+pub(crate) struct MarkContent {
     /// The boot of the machine in which it was written.
     pub(crate) boot: String,
     pub(crate) at: Position,
 }
 
-/// How far a log had come.
+/// The recorded length of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
-    /// It was being merged into the file: it may be there, empty or a new one.
+    /// The log was being merged into the file: afterwards it may be complete, empty or new.
     Merging,
-    /// It held at least so much.
-    At(Salts, Commit),
+    /// The log with these salts had at least this commit.
+    At(Salts, KnownCommit),
 }
 
-/// The newest commit of a log that is known to be there.
+/// The newest known commit of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Commit {
-    /// How many frames the log held at the commit before it.
+pub(crate) struct KnownCommit {
+    /// The number of frames at the commit before it.
     pub(crate) before: u64,
-    /// How many frames it held then.
+    /// The number of frames at this commit.
     pub(crate) frames: u64,
 }
 
-impl Marked {
-    /// Reads the mark of a database; `None` where there is none that makes sense.
+impl MarkContent {
+    /// Reads the mark of a database; `None` if there is no complete one.
     pub(crate) fn read(database: &Path) -> Option<Self> {
         Self::parse(&fs::read_to_string(path_of(database)).ok()?)
     }
@@ -56,18 +56,18 @@ impl Marked {
                 let salts = [hex()?, hex()?];
                 let mut number = || words.next()?.parse().ok();
                 let (before, frames) = (number()?, number()?);
-                Position::At(salts, Commit { before, frames })
+                Position::At(salts, KnownCommit { before, frames })
             }
             _ => return None,
         };
-        // The last word says that none is missing.
+        // The mark is not synced: without its last word it was not completely written.
         (words.next() == Some("end")).then_some(Self { boot, at })
     }
 
     fn text(&self) -> String {
         let at = match self.at {
             Position::Merging => "merging".to_owned(),
-            Position::At([a, b], Commit { before, frames }) => {
+            Position::At([a, b], KnownCommit { before, frames }) => {
                 format!("at {a:08x} {b:08x} {before} {frames}")
             }
         };
@@ -82,7 +82,7 @@ pub(crate) fn path_of(database: &Path) -> PathBuf {
     path.into()
 }
 
-/// Returns the boot of the machine, empty where the kernel does not tell.
+/// Returns the id of the machine's boot; empty if the kernel provides none.
 pub(crate) fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .map(|id| id.trim().to_owned())
@@ -93,12 +93,12 @@ pub(crate) fn boot() -> String {
 #[derive(Debug)]
 pub(crate) struct Mark {
     database: PathBuf,
-    /// `None` where it cannot be written: a store works without.
+    /// `None` if it cannot be written: a store works without a mark.
     file: Option<File>,
     log: Option<File>,
     boot: String,
     /// The log and the newest commit that was seen in it.
-    last: Option<(Salts, Commit)>,
+    last: Option<(Salts, KnownCommit)>,
 }
 
 impl Mark {
@@ -128,10 +128,10 @@ impl Mark {
         self.write(Position::Merging);
     }
 
-    /// Notes and returns how many frames the log holds, as `count` tells; a transaction that changed nothing adds none.
+    /// Writes and returns the number of frames that `count` returns; a transaction that changed nothing adds none.
     ///
     /// # Errors
-    /// What `count` fails with.
+    /// The error of `count`.
     pub(crate) fn committed<E>(
         &mut self,
         count: impl FnOnce() -> Result<u64, E>,
@@ -151,15 +151,15 @@ impl Mark {
             }
             Some(_) | None => 0,
         };
-        let commit = Commit { before, frames };
+        let commit = KnownCommit { before, frames };
         self.last = Some((salts, commit));
         self.write(Position::At(salts, commit));
         Ok(frames)
     }
 
-    /// Removes the mark of a store that has no log any more.
+    /// Removes the mark of a store that has no log.
     pub(crate) fn end(self) {
-        // One that stays says that the log was being merged, which it was.
+        // If it cannot be removed it still says that the log was being merged, which is true.
         fs::remove_file(path_of(&self.database)).unwrap_or_default();
     }
 
@@ -178,7 +178,7 @@ impl Mark {
     }
 
     fn write(&self, at: Position) {
-        let marked = Marked {
+        let marked = MarkContent {
             boot: self.boot.clone(),
             at,
         };
@@ -192,7 +192,7 @@ impl Mark {
 
 #[cfg(test)]
 mod tests {
-    use super::{Commit, Marked, Position};
+    use super::{KnownCommit, MarkContent, Position};
 
     #[test]
     fn a_mark_is_read_as_it_was_written_or_not_at_all() {
@@ -200,20 +200,20 @@ mod tests {
             Position::Merging,
             Position::At(
                 [0, u32::MAX],
-                Commit {
+                KnownCommit {
                     before: 0,
                     frames: u64::MAX,
                 },
             ),
         ] {
-            let marked = Marked {
+            let marked = MarkContent {
                 boot: "b-1".to_owned(),
                 at,
             };
             let text = marked.text();
-            assert_eq!(Marked::parse(&text), Some(marked), "{text}");
+            assert_eq!(MarkContent::parse(&text), Some(marked), "{text}");
             for end in 0..text.trim_end().len() {
-                assert_eq!(Marked::parse(&text[..end]), None, "{:?}", &text[..end]);
+                assert_eq!(MarkContent::parse(&text[..end]), None, "{:?}", &text[..end]);
             }
         }
     }

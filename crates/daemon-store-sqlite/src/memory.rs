@@ -1,4 +1,4 @@
-//! What daemons remember.
+//! The state of daemons: values, history and counters.
 
 use std::collections::BTreeMap;
 

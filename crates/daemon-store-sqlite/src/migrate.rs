@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use crate::failure::{Failure, Outcome};
 
-/// The steps, in order; a step that was ever released is never edited.
+/// The steps, in order. A released step is never edited, because it does not run again on files that have it.
 const STEPS: &[&str] = &[
     include_str!("schema/0001.sql"),
     include_str!("schema/0002.sql"),

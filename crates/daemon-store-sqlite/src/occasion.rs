@@ -1,4 +1,4 @@
-//! What a tick told beside its instant, as the JSON of a column.
+//! The details of a tick, as the JSON of a column.
 
 use daemon_engine::Occasion;
 use daemon_schedule::MissedTicks;

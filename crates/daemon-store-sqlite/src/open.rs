@@ -1,4 +1,4 @@
-//! Opening a store: never an empty one over what was there, never a damaged one.
+//! Opening a store: never an empty one in place of a lost one, never a damaged one.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -10,7 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::failure::{Outcome, sql_error};
-use crate::log::{self, Found};
+use crate::log::{self, LogState};
 use crate::mark::{self, Mark};
 use crate::writer::Database;
 use crate::{migrate, space};
@@ -21,7 +21,7 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 const BUSY: Duration = Duration::from_secs(5);
 const STATEMENTS: usize = 256;
 
-/// Opens the connection that writes, making the store if there is none.
+/// Opens the connection that writes, and makes the store if it does not exist.
 pub(crate) fn open(path: &Path) -> Result<Database, StoreError> {
     check_version(rusqlite::version_number())?;
     match fs::metadata(path) {
@@ -39,7 +39,7 @@ pub(crate) fn open(path: &Path) -> Result<Database, StoreError> {
         }
         Ok(_) => {}
     }
-    let found = Found::read(path).map_err(|error| unreachable(path, error))?;
+    let found = LogState::read(path).map_err(|error| unreachable(path, error))?;
     if let Some(loss) = found.loss() {
         let context = format!("`{}`: {loss}", path.display());
         return Err(StoreError::LogDamaged { context });
@@ -80,7 +80,7 @@ pub(crate) fn open_in_memory() -> Result<Database, StoreError> {
     .map_err(|failure| failure.into_error("make a store in memory"))
 }
 
-/// Refuses to make a store where one was lost: a clean end leaves neither a log nor a mark.
+/// Refuses to make a store where one was lost, which shows by a log or a mark without it: a clean end removes both.
 fn check_nothing_is_left(path: &Path) -> Result<(), StoreError> {
     if log::path_of(path).exists() {
         let problem = "its write-ahead log is there and it is not; restore both from a backup";
@@ -100,9 +100,8 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, rusqlite::Error> {
     Ok(conn)
 }
 
-/// Returns how much a connection may hold of the file, as the negated kibibytes that SQLite takes.
-///
-/// What one read leaves behind is seldom what the next one wants, and what both want the kernel holds once for all readers.
+/// Returns the size of a connection's page cache, as the negated number of KiB that SQLite expects.
+// Readers get a small one: the next read seldom needs the same pages, and the kernel caches those once for all readers.
 fn cache_kib(access: OpenFlags) -> i64 {
     if access.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) {
         -2_048
@@ -131,14 +130,14 @@ fn set_up(conn: &Connection) -> Outcome<()> {
     conn.pragma_update(None, "journal_mode", "wal")?;
     conn.pragma_update(None, "synchronous", "full")?;
     conn.pragma_update(None, "foreign_keys", true)?;
-    // What savepoints keep aside; in files it would cost as many writes as the log.
+    // Savepoints keep the old pages there; in files that would cost as many writes as the log.
     conn.pragma_update(None, "temp_store", "memory")?;
-    // Merging is ours, see `log`.
+    // The log is merged by this crate, see `log`.
     conn.pragma_update(None, "wal_autocheckpoint", 0)?;
     Ok(())
 }
 
-/// Makes a store beside its place and moves it there whole, so that no crash leaves an empty file.
+/// Makes a store under another name and renames it when it is complete, so that no crash leaves an empty file.
 fn create(path: &Path) -> Result<(), StoreError> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
@@ -206,7 +205,7 @@ fn check_version(found: i32) -> Result<(), StoreError> {
     })
 }
 
-/// Reads every page once; a torn or flipped one shows.
+/// Reads every page once, which finds torn and changed ones.
 fn check_pages(conn: &Connection) -> Outcome<()> {
     let verdict: String = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if verdict == "ok" {

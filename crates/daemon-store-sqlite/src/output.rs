@@ -11,12 +11,12 @@ use crate::attempt;
 use crate::column::{Columns as _, instant, micros};
 use crate::failure::Outcome;
 
-/// What [`read`] needs.
+/// The columns that [`read`] reads.
 pub(crate) const COLUMNS: &str = "o.number, o.key, a.id AS activation, o.activation AS owner, l.repo, l.daemon, \
      o.ordinal, o.surface, o.target, o.content, o.revision, o.state, o.remote_id, o.url, o.attempts, o.not_before, o.created_at, \
      o.delivered_at, o.error";
 
-/// The tables behind [`COLUMNS`].
+/// The tables of [`COLUMNS`].
 pub(crate) const TABLES: &str =
     "output AS o JOIN activation AS a ON a.number = o.activation JOIN lane AS l ON l.id = o.lane";
 
@@ -65,7 +65,7 @@ fn get(conn: &Connection, key: &OutputKey) -> Outcome<Output> {
     Ok(find(conn, key)?.ok_or_else(|| StoreError::not_found("output", key))?)
 }
 
-/// Stores what an attempt proposed, unless it is known and does not give way.
+/// Stores an output of an attempt, unless the same output is stored and does not give way.
 pub(crate) fn propose(tx: &Connection, owner: &Numbered, new: &Output) -> Outcome<()> {
     if find(tx, &new.key)?.is_some_and(|known| !known.gives_way()) {
         return Ok(());
@@ -111,7 +111,7 @@ fn update(tx: &Connection, now: &Output) -> Outcome<()> {
     Ok(())
 }
 
-/// Returns where the outputs of an activation stand.
+/// Returns the states of an activation's outputs.
 pub(crate) fn states_of(conn: &Connection, activation: i64) -> Outcome<Vec<OutputState>> {
     let mut find = conn.prepare_cached("SELECT state FROM output WHERE activation = ?1")?;
     let mut rows = find.query([activation])?;
@@ -122,7 +122,7 @@ pub(crate) fn states_of(conn: &Connection, activation: i64) -> Outcome<Vec<Outpu
     Ok(states)
 }
 
-/// Refuses what a cancelled activation had planned.
+/// Refuses the planned outputs of a cancelled activation.
 pub(crate) fn withdraw(tx: &Connection, activation: i64) -> Outcome<()> {
     let planned = select(
         tx,

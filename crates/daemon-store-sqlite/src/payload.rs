@@ -21,10 +21,10 @@ const PIECE: usize = 64 * 1024;
 const FORGOTTEN: usize = 256;
 /// How many bytes of payloads a transaction forgets, one payload more or less.
 const FORGOTTEN_BYTES: u64 = 8 * 1024 * 1024;
-/// How many bytes of payloads are read for one answer, one payload more or less.
+/// How many bytes of payloads are read for one page, one payload more or less.
 pub(crate) const READ_BYTES: usize = 8 * 1024 * 1024;
 
-/// Stores the payload of an event and what was read from it.
+/// Stores the payload of an event and its facts.
 pub(crate) fn insert(tx: &Connection, seq: i64, event: &Event) -> Outcome<()> {
     let payload = &*event.payload;
     let facts = facts::to_text(&event.facts, || {
@@ -103,10 +103,10 @@ pub(crate) fn put_facts(tx: &Connection, seq: i64, found: &daemon_event::Facts) 
     Ok(())
 }
 
-/// Forgets some of the payloads received before an instant, of events behind one, and returns the last event looked at
-/// where there may be more.
+/// Deletes some of the payloads received before an instant, of events after a given one, and returns the last event that was
+/// read if there may be more.
 ///
-/// With a payload go the later reports of the event and its wanted facts.
+/// The later reports of the event and its wanted facts are deleted with it.
 pub(crate) fn forget(tx: &Connection, before: Timestamp, behind: i64) -> Outcome<Option<i64>> {
     let mut find = tx.prepare_cached(
         "SELECT e.seq, coalesce((SELECT length(p.body) FROM payload AS p WHERE p.seq = e.seq), 0) \

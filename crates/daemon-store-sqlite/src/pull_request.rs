@@ -1,4 +1,4 @@
-//! The branches of pull requests, which outlive the payloads that said them.
+//! The branches of pull requests, which are kept after the payloads that named them.
 
 use daemon_event::{Event, Subject};
 use daemon_store::decide;

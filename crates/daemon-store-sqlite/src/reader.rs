@@ -11,12 +11,12 @@ use tokio::task::spawn_blocking;
 use crate::failure::Outcome;
 use crate::open::{open_reader, read_error};
 
-/// How many reads go on at once.
+/// How many reads run at the same time.
 const READERS: usize = 4;
 
 /// The connections that only read.
 ///
-/// A lock stands around the idle ones, since blocking threads take and return them; it is held for a push or a pop.
+/// A lock guards the idle ones, because blocking threads take and return them; it is held for a push or a pop.
 #[derive(Clone, Debug)]
 pub(crate) struct Readers {
     path: PathBuf,
@@ -70,12 +70,12 @@ impl Readers {
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
-        // A list of connections is whole whatever panicked beside it.
+        // A panic while the lock is held cannot leave the list half changed, so a poisoned lock is used on.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Reads everything from one state of the store, however many statements it takes.
+/// Runs all statements of a read in one transaction, so that they see one state of the store.
 fn snapshot<T>(conn: &Connection, read: impl FnOnce(&Connection) -> Outcome<T>) -> Outcome<T> {
     let transaction = conn.unchecked_transaction()?;
     let value = read(&transaction)?;

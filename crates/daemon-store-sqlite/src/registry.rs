@@ -180,7 +180,7 @@ pub(crate) fn set_gate(tx: &Connection, daemon: &DaemonKey, gate: Gate) -> Outco
     set_conduct(tx, daemon, lane, conduct.with_gate(gate))
 }
 
-/// Returns how a registered daemon fares.
+/// Returns the gate and the failures of a registered daemon.
 pub(crate) fn conduct(conn: &Connection, daemon: &DaemonKey) -> Outcome<Option<Conduct>> {
     let found: Option<(String, u32)> = conn
         .prepare_cached(

@@ -1,4 +1,4 @@
-//! Giving up what a damaged log lost, with a copy of everything kept.
+//! Repair: gives up the lost end of a damaged log, after a copy of all files.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -8,26 +8,26 @@ use std::path::{Path, PathBuf};
 use daemon_store::StoreError;
 use rusqlite::Connection;
 
-use crate::log::{self, Found};
+use crate::log::{self, LogState};
 use crate::{SqliteStore, mark};
 
-/// What a repair did.
+/// The result of a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repaired {
-    /// What was lost.
+    /// A description of the loss.
     pub loss: String,
-    /// Where the files are kept as they were.
+    /// The directory with copies of the unchanged files.
     pub kept: PathBuf,
 }
 
 /// Makes a store whose log is damaged or missing usable again, up to the last commit that can be read; its files are copied
-/// into the new directory `keep` first. `None` where the store can be opened as it is.
+/// into the new directory `keep` first. Returns `None` if the store can be opened without a repair.
 ///
 /// Nothing else may have the store open.
 ///
 /// # Errors
-/// What the store is refused for where its log is not the reason, or what is wrong with it even without the log;
-/// `Unavailable` where a file cannot be read, copied or written.
+/// The error with which the store is refused for another reason than its log, also after the repair;
+/// `Unavailable` if a file cannot be read, copied or written.
 pub fn repair(path: &Path, keep: &Path) -> Result<Option<Repaired>, StoreError> {
     let loss = match SqliteStore::open(path) {
         Ok(_) => return Ok(None),
@@ -38,11 +38,11 @@ pub fn repair(path: &Path, keep: &Path) -> Result<Option<Repaired>, StoreError> 
         context: format!("repair the store `{}`", path.display()),
         source: Some(Box::new(error)),
     };
-    let found = Found::read(path).map_err(failed)?;
+    let found = LogState::read(path).map_err(failed)?;
     copy(path, keep).map_err(failed)?;
     cut(path, &found).map_err(failed)?;
     if found.is_blank() {
-        // The file waits for a log that is given up.
+        // The file is marked as waiting for the log that was given up; see `log`.
         Connection::open(path)
             .and_then(|conn| conn.execute("UPDATE host SET merged = 1", []))
             .map_err(|error| failed(io::Error::other(error)))?;
@@ -68,8 +68,8 @@ fn copy(path: &Path, keep: &Path) -> io::Result<()> {
     File::open(keep)?.sync_all()
 }
 
-/// Ends the log behind the last commit that can be read, and forgets how far it had come.
-fn cut(path: &Path, found: &Found) -> io::Result<()> {
+/// Truncates the log after the last commit that can be read, and removes the mark, which counts later ones.
+fn cut(path: &Path, found: &LogState) -> io::Result<()> {
     let absent_is_fine = |result: io::Result<()>| match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,

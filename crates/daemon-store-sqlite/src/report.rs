@@ -1,4 +1,4 @@
-//! Reports of one happening by several sources.
+//! Reports of one change by several sources.
 
 use daemon_event::{Event, EventId, RepoName, Subject};
 use daemon_store::{Accepted, Freshness, Matching, NewEvent};
@@ -9,7 +9,8 @@ use crate::event::{actor, actor_word};
 use crate::failure::{Outcome, damaged};
 use crate::{facts, identity, payload, pull_request};
 
-/// Keeps a report of a stored happening that this source did not report as this kind; `None` if there is no such event.
+/// Stores a report with the event of the same change, unless this source has reported it as this kind; `None` if there is no
+/// such event.
 pub(crate) fn accept(tx: &Connection, new: &NewEvent) -> Outcome<Option<Accepted>> {
     let Some(seq) = happening(tx, new)? else {
         return Ok(None);
@@ -29,7 +30,7 @@ pub(crate) fn accept(tx: &Connection, new: &NewEvent) -> Outcome<Option<Accepted
     }))
 }
 
-/// Finds the event of the same happening that this source did not report as this kind.
+/// Finds an event of the same change that this source has not reported as this kind.
 pub(crate) fn happening(conn: &Connection, new: &NewEvent) -> Outcome<Option<i64>> {
     let keys = (&*new.happenings, new.event.received_at);
     identity::named(conn, keys, |seq| Ok(!is_reported(conn, seq, &new.event)?))
@@ -69,7 +70,7 @@ fn insert(tx: &Connection, seq: i64, new: &Event) -> Outcome<()> {
     payload::write_long(tx, ("report", tx.last_insert_rowid()), &new.payload)
 }
 
-/// Returns the reports of an event behind its first, oldest first, under its id.
+/// Returns the later reports of an event, oldest first, with its id.
 pub(crate) fn of_event(conn: &Connection, seq: u64, id: &EventId) -> Outcome<Vec<Event>> {
     let mut find = conn.prepare_cached(
         "SELECT number, source, kind, action, subject, actor, actor_kind, repo, happened_at, received_at, delivery, \

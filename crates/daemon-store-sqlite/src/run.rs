@@ -9,11 +9,11 @@ use crate::column::{Columns as _, micros};
 use crate::failure::Outcome;
 use crate::lane;
 
-/// What [`read`] needs.
+/// The columns that [`read`] reads.
 pub(crate) const COLUMNS: &str = "r.number, r.id, a.id AS activation, l.repo, l.daemon, r.attempt, r.provider, r.state, \
      r.started_at, r.finished_at, r.object";
 
-/// The tables behind [`COLUMNS`].
+/// The tables of [`COLUMNS`].
 pub(crate) const TABLES: &str = "run AS r LEFT JOIN activation AS a ON a.number = r.activation LEFT JOIN lane AS l ON l.id = r.lane";
 
 pub(crate) fn read(row: &Row<'_>) -> Outcome<RunRow> {
@@ -74,7 +74,7 @@ pub(crate) fn forget(tx: &Connection, id: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Ends the runs of an activation that nobody will end any more.
+/// Ends the runs of an activation whose lease was taken back or cancelled, since no attempt can write them any more.
 pub(crate) fn close(tx: &Connection, activation: i64, state: &str, now: Timestamp) -> Outcome<()> {
     tx.prepare_cached(
         "UPDATE run SET state = ?2, finished_at = ?3 WHERE activation = ?1 AND state = 'running'",

@@ -1,4 +1,4 @@
-//! Space of the file that nothing uses any more: given back to the file system, a little at a time.
+//! Unused pages of the file, which are given back to the file system a few at a time.
 
 use std::fs;
 use std::path::Path;
@@ -10,24 +10,25 @@ use crate::failure::{Outcome, is_for_want_of_room};
 use crate::log;
 use crate::mark::Mark;
 
-/// Pages that may stay unused, for what comes next: 4 MiB.
+/// Pages that may stay unused for the next writes: 4 MiB.
 const KEPT: i64 = 1_024;
 /// Pages that one transaction gives back: 2 MiB.
+// A larger step would delay the next operation that queues meanwhile.
 const STEP: i64 = 512;
-/// Free bytes that merging the log leaves, so that commits find room in the log.
+/// Free bytes that a merge of the log leaves on the disk, so that commits have room in the log.
 const LEFT: u64 = 1024 * 1024;
 /// `PRAGMA auto_vacuum` of a file whose unused pages can be given back.
 const INCREMENTAL: i64 = 2;
 
-/// Lets a file without tables give its space back.
+/// Makes a file without tables able to give space back.
 pub(crate) fn prepare(conn: &Connection) -> Outcome<()> {
     conn.pragma_update(None, "auto_vacuum", "incremental")?;
     Ok(())
 }
 
-/// Lets a file that an older version made give its space back, by writing it anew.
+/// Makes a file of an older version able to give space back, by rewriting it.
 ///
-/// Where there is no room for the copy, or no directory for it, the file stays as it is, and the next start tries again.
+/// Without room or a directory for the copy the file stays as it is, and the next start tries again.
 pub(crate) fn convert(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
     let mode: i64 = conn.pragma_query_value(None, "auto_vacuum", |row| row.get(0))?;
     if mode == INCREMENTAL || !has_room(mark.database(), size(conn)?) {
@@ -43,7 +44,7 @@ pub(crate) fn convert(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
     {
         return Err(error.into());
     }
-    // Also where the copy failed: the log may hold most of it, and is not to fill the disk.
+    // Also after a failed copy: the log may contain most of it, and would fill the disk.
     log::merge(conn, mark)?;
     Ok(())
 }
@@ -55,14 +56,14 @@ pub(crate) fn can_merge(conn: &Connection, database: &Path) -> Outcome<bool> {
     Ok(growth == 0 || has_room(database, growth))
 }
 
-/// Returns how large the file is once the log is merged.
+/// Returns the size of the file after a merge of the log.
 fn size(conn: &Connection) -> Outcome<u64> {
     let read = |pragma| conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let size = read("page_count")?.saturating_mul(read("page_size")?);
     Ok(u64::try_from(size).unwrap_or(0))
 }
 
-/// Reports whether the disk of a file has room for so many bytes more, or does not say.
+/// Reports whether the disk of a file has room for more bytes; also true if that cannot be read.
 fn has_room(file: &Path, bytes: u64) -> bool {
     statvfs(file).map_or(true, |disk| {
         disk.f_bavail.saturating_mul(disk.f_frsize) >= bytes.saturating_add(LEFT)

@@ -19,11 +19,11 @@ use crate::failpoint;
 use crate::failure::{Outcome, damaged};
 use crate::lane::{self, Lane};
 
-/// What [`read`] needs.
+/// The columns that [`read`] reads.
 pub(crate) const COLUMNS: &str = "t.number, l.repo, l.daemon, t.first, t.scheduled_at, t.count, t.outcome, \
      a.id AS activation, t.recorded_at, t.coverage";
 
-/// The tables behind [`COLUMNS`].
+/// The tables of [`COLUMNS`].
 pub(crate) const TABLES: &str = "tick AS t JOIN lane AS l ON l.id = t.lane LEFT JOIN activation AS a ON a.number = t.activation";
 
 pub(crate) fn read(row: &Row<'_>) -> Outcome<StoredTick> {
@@ -62,7 +62,7 @@ pub(crate) fn coverages(conn: &Connection, repo: Option<&RepoName>) -> Outcome<V
     Ok(open)
 }
 
-/// Ends the open coverage of a lane and records what it leaves unrecorded.
+/// Ends the open coverage of a lane and records its unrecorded ticks.
 pub(crate) fn end_coverage(
     tx: &Connection,
     lane: Lane,
@@ -200,7 +200,7 @@ fn schedule_text(row: &Row<'_>) -> Outcome<ScheduleText> {
     })
 }
 
-/// Admits a tick that somebody asked for, and records it.
+/// Admits a tick that a person requested, and records it.
 pub(crate) fn enqueue(tx: &Connection, at: Timestamp, new: NewTrigger) -> Outcome<Admission> {
     let lane = lane::of(tx, &new.daemon)?;
     let recorded = recorded_tick(tx, lane, at)?;
@@ -258,7 +258,7 @@ fn cancel_leased(tx: &Connection, running: &[ActivationId], now: Timestamp) -> O
     Ok(())
 }
 
-/// Cuts what is recorded already off rows.
+/// Removes recorded instants from rows.
 fn unrecorded(
     tx: &Connection,
     lane: Lane,
@@ -284,7 +284,7 @@ fn unrecorded(
     Ok(left)
 }
 
-/// Returns the activation of the standing row that holds an instant, if there is such a row.
+/// Returns the activation of the row that records an instant, if there is such a row.
 pub(crate) fn recorded_tick(
     conn: &Connection,
     lane: Lane,

@@ -1,4 +1,4 @@
-//! The file of a write-ahead log, as SQLite writes it: what can be read of it, and what lies behind what cannot.
+//! The file format of SQLite's write-ahead log: the commits that can be read, and those after a damaged part.
 //!
 //! A header of 32 bytes is followed by frames, each a header of 24 bytes and a page. Every checksum covers all that came
 //! before it in the file, so that SQLite ends the log at the first frame that is wrong. A frame whose own content is right
@@ -12,48 +12,48 @@ const MAGIC: u32 = 0x377F_0682;
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 
-/// What distinguishes one log of a database from the ones before it.
+/// The random values that distinguish one log of a database from earlier ones.
 pub(crate) type Salts = [u32; 2];
 
-/// What a file holds.
+/// The result of reading a log file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Survey {
-    /// The salts of a header that is whole.
+    /// The salts of the header; `None` if it is damaged.
     pub(crate) salts: Option<Salts>,
-    /// How many commits can be read.
+    /// The number of commits that can be read.
     pub(crate) commits: u64,
-    /// How many frames there are up to the last of them.
+    /// The number of frames up to the last of them.
     pub(crate) frames: u64,
-    /// The length of the file up to there.
+    /// The length of the file up to the last of them, in bytes.
     pub(crate) good_bytes: u64,
-    /// What is wrong behind it, where that is more than an end that was never written whole.
+    /// The damage after them; `None` if only the end of the file was not completely written.
     pub(crate) damage: Option<Damage>,
 }
 
-/// Commits behind something that cannot be read.
+/// Commits after a damaged frame or header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
-    /// Where the first frame begins that is wrong; 0 for the header.
+    /// The offset of the first damaged frame; 0 for the header.
     pub(crate) at: u64,
-    /// How many commits were written behind it.
+    /// The number of commits that were written after it.
     pub(crate) commits: u64,
-    /// Whether frames follow the first of them.
+    /// Whether more frames follow the first of those commits.
     pub(crate) tail: Tail,
 }
 
-/// Whether the commits behind something wrong are more than the end of one transaction.
+/// Whether the commits after the damage are more than the end of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tail {
-    /// One commit, and nothing follows it: pages of one transaction may reach a disk in any order when the power fails.
+    /// One commit at the end of the file: pages of one transaction may reach a disk in any order when the power fails.
     OneTransaction,
-    /// More: each transaction is on the disk before the next one is begun.
+    /// More than one commit. Each transaction is on the disk before the next one begins, so that a power failure cannot be the reason.
     More,
 }
 
-/// Looks through the log at a path; one that is not there is empty.
+/// Reads the log at a path; a missing file is an empty log.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the file cannot be read.
 pub(crate) fn survey(log: &Path, page_size: usize) -> io::Result<Survey> {
     match File::open(log) {
         Ok(file) => survey_of(BufReader::with_capacity(1 << 16, file), page_size),
@@ -78,7 +78,7 @@ fn survey_of(mut file: impl Read, page_size: usize) -> io::Result<Survey> {
     let mut frame = vec![0; FRAME_HEADER + page_size];
     let mut at = HEADER as u64;
     let mut n_frames = 0;
-    // Where everything before was right, what it sums up to.
+    // The checksum so far, as long as every frame was valid.
     let mut sum = header.map(|header| header.sum);
     let mut before = header.map(|header| (header.salts, header.sum));
     let mut wrong_at = if header.is_some() { None } else { Some(0) };
@@ -111,8 +111,8 @@ fn survey_of(mut file: impl Read, page_size: usize) -> io::Result<Survey> {
 }
 
 impl Damage {
-    /// Adds a frame that was written behind something wrong. Frames before the first commit may be of a transaction that
-    /// was taken back, and are no damage.
+    /// Adds a frame after the damage. Frames before the first commit may belong to a transaction that
+    /// was rolled back, and are no damage.
     fn with(known: Option<Self>, at: u64, is_commit: bool) -> Option<Self> {
         match known {
             Some(known) => Some(Self {
@@ -145,7 +145,7 @@ struct Header {
 }
 
 impl Header {
-    /// Reads a header; `None` for one that is wrong.
+    /// Reads a header; `None` if it is damaged.
     fn read(bytes: &[u8; HEADER]) -> Option<Self> {
         let magic = word(bytes, 0);
         let order = match magic {
@@ -165,7 +165,7 @@ impl Header {
     }
 }
 
-/// The header of a frame, as it stands there.
+/// The header of a frame, as stored.
 struct Frame {
     is_commit: bool,
     salts: Salts,
@@ -181,7 +181,7 @@ impl Frame {
         }
     }
 
-    /// Reports whether the frame is what was written behind everything that sums up to `before`.
+    /// Reports whether the frame was written after content with the checksum `before`.
     fn adds_up(&self, bytes: &[u8], before: [u32; 2], order: ByteOrder) -> bool {
         let sum = checksum(before, &bytes[..8], order);
         let sum = checksum(sum, &bytes[FRAME_HEADER..], order);
@@ -215,7 +215,7 @@ fn checksum([mut first, mut second]: [u32; 2], bytes: &[u8], order: ByteOrder) -
     [first, second]
 }
 
-/// Fills a buffer, or says that the file ends before.
+/// Fills a buffer, or reports that the file ends before.
 fn fill(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     match file.read_exact(buffer) {
         Ok(()) => Ok(true),

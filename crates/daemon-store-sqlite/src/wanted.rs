@@ -1,4 +1,4 @@
-//! Facts that payloads lack: wanted until they are found or given up.
+//! Facts that are missing in payloads: wanted until they are found or given up.
 
 use daemon_engine::{Admission, FactOrigin, FactState, WantedFact};
 use daemon_event::{EventId, Need};
@@ -11,7 +11,7 @@ use crate::event::{COLUMNS, TABLES, read_some};
 use crate::failure::Outcome;
 use crate::{admission, payload};
 
-/// Stores what an event wants, unless it was wanted before.
+/// Stores the needs of an event, except for those that are stored.
 pub(crate) fn want(tx: &Connection, seq: i64, needs: &[Need], now: Timestamp) -> Outcome<()> {
     let mut put = tx.prepare_cached(
         "INSERT INTO wanted (seq, need, state, tries, asked_at, not_before) VALUES (?1, ?2, ?3, 0, ?4, ?4) \
@@ -28,7 +28,7 @@ pub(crate) fn want(tx: &Connection, seq: i64, needs: &[Need], now: Timestamp) ->
     Ok(())
 }
 
-/// Returns what an event wants or wanted, by name of the need.
+/// Returns the needs of an event in all states, by name.
 pub(crate) fn of_event(conn: &Connection, seq: u64) -> Outcome<Vec<WantedFact>> {
     let mut find = conn.prepare_cached("SELECT * FROM wanted WHERE seq = ?1 ORDER BY need")?;
     let mut rows = find.query([integer(seq)])?;

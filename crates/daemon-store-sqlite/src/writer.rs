@@ -2,8 +2,8 @@
 //!
 //! Each operation runs under a savepoint of its own, so one that fails takes back only itself. One that writes much has a
 //! transaction of its own instead: under a savepoint, every statement with a trigger goes through all that the operation
-//! has written before, and the pages are copied twice. Nobody is told before the
-//! commit has returned. There is no timer: an idle store commits an operation at once, a busy one commits up to
+//! has written before, and the pages are copied twice. No operation returns before the
+//! commit has. There is no timer: an idle store commits an operation at once, a busy one commits up to
 //! [`BATCH`] together.
 
 use std::thread::JoinHandle;
@@ -99,7 +99,7 @@ impl Drop for Writer {
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
-            // A panic of the writer has been printed where it happened; its senders were told.
+            // The panic hook has reported a panic of the writer, and its senders have received errors.
         }
     }
 }
@@ -110,7 +110,7 @@ trait Operation: Send {
     fn scope(&self) -> TransactionScope;
     /// Runs it; the result is kept for the reply.
     fn run(&mut self, conn: &Connection) -> Kept;
-    /// Tells the sender.
+    /// Sends the result to the sender.
     fn reply(self: Box<Self>, end: End);
 }
 
@@ -184,14 +184,14 @@ where
     }
 }
 
-/// The writer's own side.
+/// The writer's side, which owns the connection.
 struct WriterThread {
     conn: Connection,
     mark: Option<Mark>,
     operations: mpsc::Receiver<Box<dyn Operation>>,
-    /// What has left the queue and waits for its own transaction.
+    /// An operation from the queue that waits for a transaction of its own.
     next: Option<Box<dyn Operation>>,
-    /// What was being tried when the disk failed.
+    /// The operation during which the disk failed.
     broken: Option<String>,
 }
 
@@ -217,7 +217,7 @@ impl WriterThread {
         }
     }
 
-    /// Waits for an operation, and gives space back meanwhile.
+    /// Waits for an operation, and gives unused space back while none is queued.
     fn receive(&mut self) -> Option<Box<dyn Operation>> {
         while self.broken.is_none() {
             match self.operations.try_recv() {
@@ -240,7 +240,7 @@ impl WriterThread {
         self.operations.blocking_recv()
     }
 
-    /// Commits what is in the batch and what else has queued, and tells the senders.
+    /// Commits the batch and further queued operations, and sends the results.
     fn transact(&mut self, batch: &mut Vec<Box<dyn Operation>>) {
         let result = match &self.broken {
             Some(context) => Err(Trouble::Broken(context.clone())),
@@ -273,7 +273,7 @@ impl WriterThread {
     fn commit(&mut self, batch: &mut Vec<Box<dyn Operation>>) -> Result<(), Trouble> {
         let result = self.try_commit(batch);
         if result.is_err() && !self.conn.is_autocommit() {
-            // Where even this fails the connection stays inside the transaction and the next BEGIN tells.
+            // If even this fails, the connection stays inside the transaction and the next BEGIN fails.
             drop(self.conn.execute_batch("ROLLBACK"));
         }
         result
@@ -290,8 +290,8 @@ impl WriterThread {
         while let Some(operation) = batch.get_mut(n_run) {
             n_run += 1;
             self.run_one(operation.as_mut())?;
-            // Those just answered send their next while this transaction works; taking them along keeps one half of
-            // the senders from waiting for the other half's sync.
+            // Senders whose results have arrived send their next operation while this transaction works. Without these, one
+            // half of the senders would always wait for the sync of the other half.
             while batch.len() < BATCH
                 && self.next.is_none()
                 && let Ok(next) = self.operations.try_recv()
@@ -339,7 +339,7 @@ impl WriterThread {
     }
 }
 
-/// Why a transaction was lost.
+/// The reason why a transaction was lost.
 #[derive(Debug)]
 enum Trouble {
     /// It may pass: the disk is full, or another process holds the lock.

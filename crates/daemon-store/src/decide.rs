@@ -1,4 +1,4 @@
-//! Decisions that every store makes alike, as functions of what it read in its transaction.
+//! Decisions that are the same in every store, as functions of the rows that a store read in its transaction.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use crate::rows::{
 };
 use crate::zones::{SystemZones, Zones};
 
-/// Why `cancel_other` ends an activation.
+/// The reason of an activation that the policy `cancel_other` cancels.
 pub const SUPPLANTED: &str = "a later tick took its place";
-/// How many ended activations a daemon's history shows.
+/// The number of ended activations in a daemon's history.
 pub const HISTORY: usize = 10;
 
 /// Reports whether an identity that was stored at some instant still makes an event a duplicate.
@@ -26,14 +26,14 @@ pub fn still_counts(identity: &Identity, stored_at: Timestamp, received_at: Time
         .is_none_or(|within| received_at.duration_since(stored_at) <= within)
 }
 
-/// Reports whether two events are of one source and one kind, which reports a happening once.
+/// Reports whether two events have one source and one kind; such a pair reports one change only once.
 pub fn is_same_report(one: &Event, other: &Event) -> bool {
     one.source == other.source && one.kind == other.kind
 }
 
 /// Returns the pull request that an event describes as a whole, and the branch it comes from; `None` for one of a fork.
 ///
-/// The branch is kept for good: comments and checks name a pull request by its number alone.
+/// Stores keep the branch after payloads are forgotten: comments and checks name a pull request only by its number.
 pub fn pull_request(event: &Event) -> Option<(&Subject, Option<&str>)> {
     if event.source != Source::Github || !event.kind.starts_with("pull_request") {
         return None;
@@ -44,9 +44,9 @@ pub fn pull_request(event: &Event) -> Option<(&Subject, Option<&str>)> {
     Some((subject, (!is_of_a_fork).then_some(head)))
 }
 
-/// Works out the rows of a repository after a registration, and what changed.
+/// Returns the rows of a repository after a registration, and the changes.
 ///
-/// Two files that claim one id are both invalid: neither may wake in the other's name.
+/// Two files with one id are both invalid, since either could be the wrong one.
 pub fn registered(
     stored: &[DaemonRow],
     registration: &Registration,
@@ -113,18 +113,18 @@ fn keep_standing(row: &mut DaemonRow, before: &DaemonRow) {
     row.registered_at = before.registered_at;
 }
 
-/// What a registration makes of the coverage of one daemon.
+/// The effect of a registration on the coverage of one daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoverageStep<'a> {
-    /// Nothing.
+    /// The open coverage, or none, stays.
     Keep,
-    /// The open one ends.
+    /// The open coverage ends.
     End,
-    /// The open one, if any, ends and another begins.
+    /// The open coverage, if any, ends and another begins.
     Start(&'a ScheduleText),
 }
 
-/// Works out what becomes of a daemon's coverage; `row` is its registered row, if it still has one.
+/// Returns the effect on a daemon's coverage; `row` is its registered row, if it still has one.
 pub fn coverage_step<'a>(open: Option<&Coverage>, row: Option<&'a DaemonRow>) -> CoverageStep<'a> {
     let schedule = row
         .filter(|row| row.validity == Validity::Valid)
@@ -137,7 +137,7 @@ pub fn coverage_step<'a>(open: Option<&Coverage>, row: Option<&'a DaemonRow>) ->
     }
 }
 
-/// Why a registration cancels what waits.
+/// Returns the reason for which a registration cancels a daemon's pending activations; `None` if it does not.
 pub fn cancel_reason(row: Option<&DaemonRow>) -> Option<&'static str> {
     match row.map(|row| row.validity) {
         None => Some("the daemon was removed"),
@@ -146,17 +146,18 @@ pub fn cancel_reason(row: Option<&DaemonRow>) -> Option<&'static str> {
     }
 }
 
-/// A stored schedule and the zones to read it with; it is read where a range of ticks is to be divided, and not before.
+/// A stored schedule and the zones to read it with.
+// It is parsed only if a range of ticks must be divided, which is rare.
 #[derive(Clone, Copy, Debug)]
 pub struct Calendar<'a> {
-    /// What is stored.
+    /// The stored expression and zone.
     pub schedule: &'a ScheduleText,
-    /// What its zone's name means.
+    /// The zone database.
     pub zones: &'a dyn Zones,
 }
 
 impl<'a> Calendar<'a> {
-    /// Joins a schedule and the zones of the system.
+    /// Combines a schedule with the zones of the system.
     pub const fn of_system(schedule: &'a ScheduleText) -> Self {
         Self {
             schedule,
@@ -164,15 +165,15 @@ impl<'a> Calendar<'a> {
         }
     }
 
-    /// Reads the schedule; `None` where its expression or zone cannot be read any more.
+    /// Parses the schedule; `None` if its expression or zone is no longer valid.
     pub fn recurrence(&self) -> Option<Schedule> {
         let zone = self.zones.zone(&self.schedule.zone)?;
         Some(Schedule::new(self.schedule.expression.parse().ok()?, zone))
     }
 }
 
-/// Works out the row of the ticks that the end of a coverage finds unrecorded, if there are any; `cursor` is where it
-/// ended.
+/// Returns the row for the unrecorded ticks of a coverage that ends, if there are any; `cursor` is its last
+/// position.
 pub fn superseded_ticks(
     calendar: Calendar<'_>,
     cursor: Timestamp,
@@ -181,7 +182,7 @@ pub fn superseded_ticks(
     superseded(&calendar.recurrence()?, cursor, now)
 }
 
-/// Cuts what is recorded already off a row; `recorded` are the spans of the rows that meet it, oldest first.
+/// Removes recorded instants from a row; `recorded` contains the spans of rows that overlap it, oldest first.
 pub fn unrecorded_ticks(
     row: TickRow,
     calendar: Calendar<'_>,
@@ -196,10 +197,10 @@ pub fn unrecorded_ticks(
     }
 }
 
-/// Works out the trigger of the rows that are left of a commit; `None` if none of them wakes a daemon.
+/// Returns the trigger for the remaining rows of a commit; `None` if none of them wakes a daemon.
 ///
-/// Where the trigger's own tick is recorded already, the newest of those that were to join it stands for it. Without any,
-/// what was to give way to it has nothing to give way to unless something is `unfinished`: then its newest tick is to run.
+/// If the trigger's own tick is already recorded, the newest row that was to join it takes its place. Without such a row,
+/// rows skipped for overlap have nothing to overlap with, unless an activation is `unfinished`: the newest of them runs.
 pub fn trigger_among(
     new: NewTrigger,
     rows: &mut Vec<TickRow>,
@@ -234,27 +235,27 @@ pub fn trigger_among(
     Some(NewTrigger { trigger, ..new })
 }
 
-/// A tick's trigger as it was admitted.
+/// The admitted trigger of a tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdmittedTick {
     /// The instant of the trigger.
     pub at: Timestamp,
-    /// What became of it.
+    /// The result of the admission.
     pub admission: Admission,
-    /// Whether the activation it names was made by it.
+    /// Whether the trigger made the activation or joined it.
     pub role: Role,
 }
 
-/// Whether an activation was made by a trigger or joined by it.
+/// Whether a trigger made an activation or joined it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It is the first of its triggers.
+    /// The trigger made it.
     Made,
-    /// It is a later one.
+    /// The trigger joined it.
     Joined,
 }
 
-/// Works out what is recorded of ticks once their trigger was admitted, and which activation each row names.
+/// Returns the rows of ticks whose trigger was admitted, each with the activation it names.
 pub fn recorded_ticks(
     rows: &[TickRow],
     calendar: Calendar<'_>,
@@ -271,7 +272,7 @@ pub fn recorded_ticks(
             }
             (TickOutcome::SkippedOverlap, _) => {
                 let running = unfinished.running.first();
-                // What the same commit made is what later ticks of it give way to.
+                // Later ticks of one commit overlap with the activation that the same commit made.
                 let made = admitted.and_then(|admitted| admitted.admission.activation());
                 let activation = running.or(unfinished.pending.first()).or(made);
                 recorded.push((*row, activation.cloned()));
@@ -283,7 +284,7 @@ pub fn recorded_ticks(
 }
 
 impl AdmittedTick {
-    /// Says what became of a row that the trigger stands for: of a range, only its last tick makes an activation.
+    /// Returns the rows for a row of the trigger: only the last tick of a range makes an activation.
     fn parts_of(&self, row: &TickRow, calendar: Calendar<'_>) -> Vec<TickRow> {
         let outcome = self.outcome_of(row);
         if outcome != TickOutcome::Enqueued || row.count == 1 {
@@ -315,9 +316,9 @@ impl AdmittedTick {
     }
 }
 
-/// Works out what a step of the clock back to `now` leaves of a record and what it retracts, each if there is any.
+/// Divides a record at `now`, to which the clock stepped back: the kept part, if any, and the retracted part.
 ///
-/// `None` where nothing of it is retracted.
+/// `None` if nothing is retracted.
 pub fn retraction(
     tick: &StoredTick,
     calendar: Option<Calendar<'_>>,
@@ -340,7 +341,7 @@ pub fn retraction(
     gone.map(|gone| (kept, gone))
 }
 
-/// Stands for the calendar of a row that need not be divided.
+/// The calendar of a row that need not be divided.
 struct Never;
 
 impl Recurrence for Never {

@@ -1,29 +1,29 @@
-//! What goes wrong in a store.
+//! Errors of store operations.
 
 /// A failed store operation.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The store cannot be written or read at the moment; nothing of the operation happened.
+    /// The store cannot be read or written at the moment; nothing was written.
     #[error("failed to reach the store: {context}")]
     Unavailable {
-        /// What was tried.
+        /// The operation that failed.
         context: String,
         /// The cause.
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
-    /// The disk failed while something was made durable. Whether it is there shows after a restart; this store takes no
-    /// more writes, since nothing that it would say of them could be trusted.
+    /// The disk failed during a commit. A restart shows whether the commit is durable; this store accepts no
+    /// more writes, because it could not report their durability reliably.
     #[error("the store failed to make `{context}` durable and takes no more writes")]
     Broken {
-        /// What was tried when it failed.
+        /// The operation during which it failed.
         context: String,
     },
-    /// The store holds something that it should not.
+    /// The stored content is damaged.
     #[error("the store is damaged: {context}")]
     Damaged {
-        /// What was found, and where.
+        /// The damage and its place.
         context: String,
         /// The cause.
         #[source]
@@ -32,7 +32,7 @@ pub enum StoreError {
     /// The log of the store is missing, or has lost writes that were acknowledged. Nothing was changed.
     #[error("the store is damaged: {context}")]
     LogDamaged {
-        /// What is lost, and where.
+        /// The loss and its place.
         context: String,
     },
     /// The store was written by a newer version.
@@ -43,13 +43,13 @@ pub enum StoreError {
         /// The newest version known.
         known: i64,
     },
-    /// A write under a lease that another attempt, or nobody, holds; nothing was written.
+    /// The lease of a write is no longer held: it expired, or another attempt has a newer one. Nothing was written.
     #[error("the lease is no longer held")]
     LeaseLost,
-    /// No row of that id.
+    /// No row has that id.
     #[error("no such {what}: `{id}`")]
     NotFound {
-        /// What was looked for.
+        /// The kind of row.
         what: &'static str,
         /// Its id.
         id: String,
@@ -57,19 +57,19 @@ pub enum StoreError {
     /// The operation does not fit the state of the row; nothing was written.
     #[error("{what} `{id}` is {state}")]
     Conflict {
-        /// What it is.
+        /// The kind of row.
         what: &'static str,
         /// Its id.
         id: String,
         /// The state it is in.
         state: String,
     },
-    /// A listing was asked for something that cannot be.
+    /// A query with a value that the listing does not accept.
     #[error("`{value}` is not {expected}")]
     Query {
-        /// What was given.
+        /// The value.
         value: String,
-        /// What may be given.
+        /// The accepted values.
         expected: &'static str,
     },
     /// The state changes of an attempt do not fit; nothing of the attempt was written, and its lease is still held.
@@ -78,7 +78,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Says that a row is not there.
+    /// Makes the error for a row that does not exist.
     pub fn not_found(what: &'static str, id: impl std::fmt::Display) -> Self {
         Self::NotFound {
             what,
@@ -86,7 +86,7 @@ impl StoreError {
         }
     }
 
-    /// Says that a row is in a state that the operation does not fit.
+    /// Makes the error for a row in a state that the operation does not allow.
     pub fn conflict(
         what: &'static str,
         id: impl std::fmt::Display,

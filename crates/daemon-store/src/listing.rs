@@ -1,6 +1,6 @@
-//! Listings: what may be asked, and where the next page begins.
+//! Listings: checked queries, and cursors of pages.
 //!
-//! A page begins after a position, not after a count of rows, so rows that arrive between two pages neither repeat nor
+//! A page begins after a position and not after a number of rows, so that rows which arrive between two pages neither repeat nor
 //! hide any.
 
 use daemon_engine::{ActivationState, OutputState};
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use crate::error::StoreError;
 use crate::rows::{Page, Query};
 
-/// The most rows of one page.
+/// The maximum number of rows of one page.
 pub const MAX_PAGE: u32 = 500;
 
 /// The states that a run may be in.
@@ -39,7 +39,7 @@ pub enum Listing {
     Outputs,
 }
 
-/// Where a row stands in its listing: by instant, then by the order in which rows were stored.
+/// The position of a row in its listing: by instant, then by the order in which rows were stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The instant, in microseconds since 1970; 0 throughout for events.
@@ -51,9 +51,9 @@ pub struct Position {
 /// A query that was checked against the listing it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// How many rows to return at most.
+    /// The maximum number of rows.
     pub limit: usize,
-    /// Only rows that stand before this position.
+    /// Only rows after the page that ended at this position.
     pub before: Option<Position>,
     /// Only of this daemon.
     pub daemon: Option<String>,

@@ -1,4 +1,4 @@
-//! The rows that stores keep beside the engine's own types.
+//! The rows of a store that are not types of the engine.
 
 // What may be claimed is decided in the engine, so the request is defined there.
 use daemon_engine::{
@@ -11,24 +11,24 @@ use daemon_event::{
 use daemon_schedule::{Cancels, TickOutcome, TickRow, Unfinished};
 use jiff::{SignedDuration, Timestamp};
 
-/// An event on its way into the store.
+/// An event to be stored.
 #[derive(Clone, Debug)]
 pub struct NewEvent {
-    /// The event.
+    /// The event itself.
     pub event: Event,
-    /// The keys by which a repetition is known; any one already stored makes this event a duplicate.
+    /// The keys that identify a repetition: the event is a duplicate if any of them is stored.
     pub identities: Vec<Identity>,
-    /// The keys of what happened, which every source that reports it derives alike: an event that shares one with a stored
-    /// event is the same happening, unless this source reported the stored one as this kind already.
+    /// The keys of the reported change, which every source derives in the same way. An event that shares one with a stored
+    /// event is a report of the same change, unless this source has already reported the stored one as this kind.
     pub happenings: Vec<Identity>,
     /// Whether conditions are still to be matched against it.
     pub matching: Matching,
 }
 
-/// One key by which an event is known again.
+/// A key that identifies repetitions of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The key: `id:github:<delivery>`, `body:github:<sha-256>`; of what happened, `move:<repo>:<ref>:<before>:<after>`.
+    /// The key: `id:github:<delivery>` or `body:github:<sha-256>`; of a change, `move:<repo>:<ref>:<before>:<after>`.
     pub key: String,
     /// How long the key counts after it was first stored; `None` for as long as it is kept.
     pub within: Option<SignedDuration>,
@@ -37,29 +37,30 @@ pub struct Identity {
 /// Whether conditions are still to be matched against a stored event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matching {
-    /// They are.
+    /// The event is to be matched.
     Due,
-    /// They were, or need not be.
+    /// The event was matched, or need not be.
     Done,
 }
 
-/// What became of an event.
+/// The result of storing an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
     /// The id under which it is stored: for a duplicate, that of the first.
     pub id: EventId,
-    /// Whether it was already there.
+    /// Whether it was stored before.
     pub freshness: Freshness,
 }
 
 /// Whether an event was already stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freshness {
-    /// It was not.
+    /// It is stored for the first time.
     New,
-    /// It was; the repetition is counted and nothing else happens.
+    /// It was stored before; the repetition is counted and nothing else changes.
     Duplicate,
-    /// What happened was, as another source or kind reports it; this report is kept, and the event is due again if it is.
+    /// Another source or kind reported the same change before. This report is kept with that event, which is matched again
+    /// if this report is to be matched.
     Report,
 }
 
@@ -68,22 +69,22 @@ pub enum Freshness {
 pub struct EventRow {
     /// The order in which events were stored, from 1, without gaps among those accepted.
     pub seq: u64,
-    /// The event as it was reported first; its facts include those of the later reports.
+    /// The event as it was first reported; its facts include those of later reports.
     pub event: Event,
-    /// Reports of the same happening by other sources, or by the same as another kind; oldest first, under the event's id.
+    /// Reports of the same change by other sources, or by the same source as another kind; oldest first, with the event's id.
     pub later_reports: Vec<Event>,
-    /// How often it was told again.
+    /// The number of duplicates.
     pub duplicates: u64,
     /// Whether conditions are still to be matched against it.
     pub matching: Matching,
-    /// The triggers that it became, with what became of each.
+    /// Its triggers, one per daemon that it matched.
     pub triggers: Vec<EventTrigger>,
-    /// The facts that its payload lacked and a condition needed, by name of the need.
+    /// The facts that conditions need and the payload does not contain, by name of the need.
     pub wanted: Vec<WantedFact>,
 }
 
 impl EventRow {
-    /// Returns every report of the happening, each with the facts of all: services before git, since a pull request says
+    /// Returns every report of the change, each with the facts of all. Services come before git, because a pull request says
     /// more than a branch, then by kind, so that nothing depends on which report came first.
     pub fn reports(&self) -> Vec<Event> {
         let later_reports = self.later_reports.iter().map(|event| self.completed(event));
@@ -99,7 +100,7 @@ impl EventRow {
         reports
     }
 
-    /// Puts the report that is about a subject first, if there is one; a run that it woke works with it.
+    /// Puts the report about a subject first, if one exists, since a run works with the report that woke it.
     #[must_use]
     pub fn led_by(mut self, subject: Option<&Subject>) -> Self {
         let is_about = |event: &Event| event.subject.as_ref() == subject;
@@ -120,106 +121,106 @@ impl EventRow {
     }
 }
 
-/// One daemon that an event reached.
+/// A daemon that an event matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventTrigger {
     /// The daemon.
     pub daemon: DaemonKey,
-    /// The conditions that it met.
+    /// Indexes of the conditions that matched.
     pub conditions: Vec<u32>,
-    /// The activation that carries it; `None` where a queue limit refused it.
+    /// The activation of the trigger; `None` if a queue limit refused it.
     pub activation: Option<ActivationId>,
 }
 
-/// A matched event: what it wakes, committed together with the mark that it was matched.
+/// A matched event with its triggers, which are committed together with the mark that it was matched.
 #[derive(Clone, Debug)]
 pub struct Matched {
-    /// The event.
+    /// The event itself.
     pub event: EventId,
-    /// How many later reports were matched; an event that has more by then stays to be matched.
+    /// The number of later reports that were matched. An event that has more when this is committed is matched again.
     pub n_later: usize,
     /// One trigger per daemon that it wakes.
     pub triggers: Vec<NewTrigger>,
-    /// The facts without which conditions that otherwise hold cannot be decided.
+    /// The facts on which the remaining conditions depend.
     pub wanted: Vec<Need>,
 }
 
-/// What became of one try at a wanted fact.
+/// The result of one try to fetch a wanted fact.
 #[derive(Clone, Debug)]
 pub struct TriedFact {
-    /// The event.
+    /// The event itself.
     pub event: EventId,
-    /// Where the fact stands from now on.
+    /// The new state of the fact.
     pub fact: WantedFact,
-    /// What came of a fact that was found.
+    /// The consequences of a found fact.
     pub found: Option<FoundFact>,
 }
 
-/// What came of a fact that was found.
+/// The consequences of a found fact.
 #[derive(Clone, Debug)]
 pub struct FoundFact {
-    /// Everything that is known of the event from now on.
+    /// All known facts of the event, including the new one.
     pub facts: Facts,
     /// One trigger per daemon that it wakes now.
     pub triggers: Vec<NewTrigger>,
-    /// The facts that conditions need beyond it.
+    /// Further facts that conditions need.
     pub wanted: Vec<Need>,
 }
 
-/// Where a branch or tag of a watched repository was last seen.
+/// The last seen position of a branch or tag of a watched repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefCursor {
     /// The full name: `refs/heads/main`.
     pub name: String,
-    /// The commit, or `None` once the ref is gone.
+    /// The commit; `None` if the ref was deleted.
     pub commit: Option<String>,
-    /// How many moves were told.
+    /// The number of moves that were reported.
     pub moves: u64,
 }
 
 /// A registered daemon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DaemonRow {
-    /// Its repository and id; for a file without a usable id, the directory's name.
+    /// The repository and the id; for a file without a usable id, the name of its directory.
     pub key: DaemonKey,
     /// The file's path in the repository.
     pub path: String,
     /// The content hash of the file and its support tree.
     pub rev: String,
-    /// The commit it was read at.
+    /// The commit from which it was read.
     pub commit: String,
-    /// Its purpose, as far as it could be read.
+    /// The purpose; empty if it could not be read.
     pub purpose: String,
-    /// Whether it may wake.
+    /// Whether the file is valid, so that the daemon can wake.
     pub validity: Validity,
-    /// What was found in the file, as the linter's JSON array.
+    /// The linter's findings, as a JSON array.
     pub diagnostics: String,
-    /// What else the host keeps of it: its conditions and support tree, as JSON that only the host reads.
+    /// Its conditions and support tree, as JSON that only the host reads.
     pub definition: String,
     /// Whether it has conditions and a schedule.
     pub modes: Modes,
-    /// Its schedule and zone, if it has a valid one.
+    /// The schedule and its zone, if it has a valid schedule.
     pub schedule: Option<ScheduleText>,
     /// Whether it may start activations.
     pub gate: Gate,
-    /// How many of its activations failed in a row.
+    /// The number of consecutive failed activations.
     pub failures: u32,
-    /// Only events stored after this one wake it.
+    /// The newest event that does not wake it: only later ones do.
     pub since_seq: u64,
     /// When it was first registered.
     pub registered_at: Timestamp,
 }
 
-/// Whether a daemon file may wake its daemon.
+/// Whether a daemon file is valid, so that it can wake its daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validity {
-    /// It may.
+    /// The file is valid.
     Valid,
-    /// It has errors; it does not wake until they are mended.
+    /// The file has errors; the daemon does not wake until they are fixed.
     Invalid,
 }
 
-/// What can wake a daemon.
+/// The kinds of triggers that can wake a daemon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Modes {
     /// It has conditions.
@@ -237,40 +238,40 @@ pub struct ScheduleText {
     pub zone: String,
 }
 
-/// The registry of one repository as it shall be from now on.
+/// The new registry of one repository.
 #[derive(Clone, Debug)]
 pub struct Registration {
     /// The repository.
     pub repo: RepoName,
     /// The commit that was read.
     pub commit: String,
-    /// Every daemon file found there. `gate`, `failures`, `since_seq` and `registered_at` are kept from the stored row
+    /// Every daemon file of that commit. `gate`, `failures`, `since_seq` and `registered_at` are kept from the stored row
     /// of the same key, except that a new `rev` opens a tripped gate; a key that was not registered gets `Open`, 0, the
     /// newest event that was stored, or received until `since`, and `now`.
     pub daemons: Vec<DaemonRow>,
     /// When it was read.
     pub now: Timestamp,
-    /// Events received after this wake the daemons that are new; `None` for events that are stored after this.
+    /// Events received after this instant wake new daemons; `None` means events that are stored after the registration.
     pub since: Option<Timestamp>,
 }
 
-/// What a registration changed.
+/// The changes of a registration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RegistryChange {
-    /// Newly registered.
+    /// Daemons that were not registered before.
     pub added: Vec<DaemonKey>,
-    /// With a new revision.
+    /// Daemons with a new revision.
     pub modified: Vec<DaemonKey>,
-    /// No longer there; their pending activations are cancelled.
+    /// Daemons that are no longer registered; their pending activations are cancelled.
     pub removed: Vec<DaemonKey>,
 }
 
-/// One (expression, zone) of one daemon, from when it was seen until it changed.
+/// The period during which a daemon had one expression and zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
     /// The daemon.
     pub daemon: DaemonKey,
-    /// Counts the daemon's coverages.
+    /// Its number among the daemon's coverages.
     pub number: u64,
     /// The expression and zone.
     pub schedule: ScheduleText,
@@ -278,18 +279,18 @@ pub struct Coverage {
     pub cursor: Timestamp,
 }
 
-/// Ticks of one coverage, committed with the move of its cursor.
+/// Ticks of one coverage, which are committed together with the new cursor.
 #[derive(Clone, Debug)]
 pub struct TickCommit {
     /// The daemon.
     pub daemon: DaemonKey,
     /// The coverage.
     pub coverage: u64,
-    /// The cursor as it was read; another value in the store means that somebody else was faster.
+    /// The cursor as it was read. The commit writes nothing if the store has another value: another host was faster.
     pub from: Timestamp,
-    /// The cursor from now on.
+    /// The new cursor.
     pub to: Timestamp,
-    /// What is recorded. A row `enqueued` or `coalesced` gets its activation from `trigger`.
+    /// The rows to be recorded. One that is `enqueued` or `coalesced` gets its activation from `trigger`.
     pub rows: Vec<TickRow>,
     /// The activation that the enqueued tick makes.
     pub trigger: Option<NewTrigger>,
@@ -299,14 +300,14 @@ pub struct TickCommit {
     pub now: Timestamp,
 }
 
-/// What became of a [`TickCommit`].
+/// The result of a [`TickCommit`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TickResult {
-    /// It is recorded, with the activation that the trigger made or joined.
+    /// It is recorded; the id is the activation that the trigger made or joined.
     Recorded(Option<ActivationId>),
     /// The cursor had moved: nothing was written.
     Elsewhere {
-        /// The cursor as it is; `None` once the coverage has ended.
+        /// The stored cursor; `None` if the coverage has ended.
         cursor: Option<Timestamp>,
     },
 }
@@ -324,7 +325,7 @@ pub struct StoredTick {
     pub scheduled_at: Timestamp,
     /// How many instants.
     pub count: u64,
-    /// What became of them.
+    /// The outcome of all of them.
     pub outcome: TickOutcome,
     /// The activation they made, joined, or gave way to.
     pub activation: Option<ActivationId>,
@@ -332,22 +333,22 @@ pub struct StoredTick {
     pub recorded_at: Timestamp,
 }
 
-/// What a daemon's schedule must know of its activations: those of ticks that have not ended, oldest first.
+/// The unfinished activations of a daemon's ticks, which its overlap policy depends on; oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TickActivations {
-    /// Those that are claimed, running or delivering.
+    /// Claimed, running or delivering activations.
     pub running: Vec<ActivationId>,
-    /// Those that are pending.
+    /// Pending activations.
     pub pending: Vec<ActivationId>,
 }
 
 impl TickActivations {
-    /// Tells whether every one has ended.
+    /// Reports whether all of them have ended.
     pub fn is_empty(&self) -> bool {
         self.running.is_empty() && self.pending.is_empty()
     }
 
-    /// Counts them, for a policy.
+    /// Returns the numbers of both, for a policy.
     pub fn unfinished(&self) -> Unfinished {
         let count = |ids: &[ActivationId]| u64::try_from(ids.len()).expect("a count fits");
         Unfinished {
@@ -357,29 +358,29 @@ impl TickActivations {
     }
 }
 
-/// Where an output is looked for.
+/// How an output is looked up on its surface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputPlace {
     /// The surface's own id for it.
     RemoteId(String),
-    /// Where it was to land: a branch's full name.
+    /// The target, such as a branch's full name.
     Target(String),
-    /// What it puts there: a commit.
+    /// The revision, such as a commit.
     Revision(String),
 }
 
-/// A run, as the index of run folders knows it.
+/// A row of the run index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
-    /// Its id, which is its folder's name.
+    /// The id, which is the name of its folder.
     pub id: String,
-    /// The activation, for an attempt's run.
+    /// The activation; `None` for a run that is not an attempt.
     pub activation: Option<ActivationId>,
     /// The daemon of that activation.
     pub daemon: Option<DaemonKey>,
-    /// Which attempt.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// The provider.
+    /// The name of the provider.
     pub provider: String,
     /// `running`, `done`, `failed`, `cancelled`, `timeout` or `unknown`.
     pub state: String,
@@ -387,18 +388,18 @@ pub struct RunRow {
     pub started_at: Timestamp,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
-    /// The whole object as the listings show it, as JSON; its live fields are read from the folder.
+    /// The object that listings show, as JSON; fields that change during a run are read from the folder.
     pub object: String,
 }
 
-/// What a listing asks for; `None` does not restrict.
+/// A query of a listing; a field that is `None` does not restrict it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
-    /// At most so many rows (1 to 500).
+    /// The maximum number of rows, 1 to 500.
     pub limit: u32,
     /// The cursor that the page before returned.
     pub after: Option<String>,
-    /// Only of this daemon, in whatever repository.
+    /// Only of daemons with this id, in any repository.
     pub daemon: Option<String>,
     /// Only of this repository.
     pub repo: Option<RepoName>,
@@ -415,31 +416,31 @@ pub struct Query {
 pub struct Page<T> {
     /// The rows.
     pub rows: Vec<T>,
-    /// What to pass as `after` for the next page.
+    /// The value of `after` for the next page; `None` on the last one.
     pub next: Option<String>,
 }
 
-/// What the end of an attempt, or a cancellation, left.
+/// The result of the end of an attempt, or of a cancellation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
-    /// The activation as it is now.
+    /// The activation in its new state.
     pub activation: Activation,
-    /// The gate of its daemon as it is now.
+    /// The gate of its daemon after the end.
     pub gate: Gate,
 }
 
-/// An activation whose last host or lease is gone.
+/// An activation that was taken back from an ended host, or after its lease expired.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reclaimed {
     /// The activation.
     pub id: ActivationId,
     /// The lease that ended.
     pub lease: RunLease,
-    /// What it became.
+    /// The new state.
     pub state: ActivationState,
 }
 
-/// How many rows of each kind there are, for metrics and `doctor`.
+/// The number of rows of each kind, for metrics and `doctor`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Events stored.

@@ -1,4 +1,4 @@
-//! The tick loop without its clock and its store: what is due, what becomes of it, and what to commit.
+//! The tick loop without its clock and its store: which ticks are due, their outcomes, and the commits that record them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -16,14 +16,14 @@ use jiff::{SignedDuration, Timestamp};
 use crate::rows::{Coverage, TickCommit, TickResult};
 use crate::zones::{SystemZones, Zones};
 
-/// The subject by which the ticks of a daemon are told from its events: the two never join each other.
+/// The subject of all ticks of a daemon. It differs from that of every event, so that ticks and events never join each other.
 pub const TICK_SUBJECT: &str = "schedule";
 
-/// Knows the open coverages of a store and turns the passing of time into commits.
+/// Turns the passing of time into commits, for the open coverages of a store.
 ///
 /// The caller owns both clocks and the store. It calls [`round`](Self::round) about once a second, commits what
 /// [`Overdue::commits`] says, and hands every answer to [`recorded`](Self::recorded). After an error, and whenever
-/// coverages may have changed, it loads them anew: a ticker holds nothing that is not stored.
+/// coverages may have changed, it loads them again: a ticker contains nothing that is not stored.
 #[derive(Debug)]
 pub struct Ticker {
     scheduler: Scheduler<TickKey>,
@@ -37,7 +37,7 @@ pub struct Ticker {
 /// A daemon and the number of its coverage.
 type TickKey = (DaemonKey, u64);
 
-/// What loading found.
+/// The result of loading coverages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
     /// Whether the stored cursors fit the clock.
@@ -49,16 +49,16 @@ pub struct Loaded {
 /// Whether cursors fit the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cursors {
-    /// None is later than now.
+    /// No cursor is later than now.
     Passed,
-    /// The clock stepped back while nobody looked: the store is to be told, and read again.
+    /// The clock stepped back while no host ran: the caller retracts in the store and loads again.
     Ahead,
 }
 
-/// What a look at the clocks found.
+/// The result of a round.
 #[derive(Clone, Debug)]
 pub enum Round {
-    /// The clock shows an instant before this program was made: it cannot be right, so nothing is due.
+    /// The clock is earlier than the build of this program: it must be wrong, so nothing is due.
     Wait,
     /// The clock stepped back: the store retracts what is later than now, and is read again.
     SteppedBack,
@@ -86,7 +86,7 @@ pub struct Overdue {
     is_jittered: bool,
 }
 
-/// What an activation of a tick needs beside the tick.
+/// The values that an activation of a tick needs in addition to the tick.
 #[derive(Clone, Debug)]
 pub struct Waking {
     /// The revision that is registered.
@@ -99,12 +99,12 @@ pub struct Waking {
     pub activation_id: ActivationId,
 }
 
-/// What an answer of the store means for whoever asked.
+/// What the caller does after the result of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// The ticker is up to date.
     Current,
-    /// The coverage ended elsewhere: coverages are to be loaded anew.
+    /// The coverage was ended by a registration: the caller loads the coverages again.
     Stale,
 }
 
@@ -214,7 +214,7 @@ impl Ticker {
         let key = || (daemon.clone(), coverage);
         match result {
             TickResult::Recorded(_) => Standing::Current,
-            // Somebody else was faster, and may have died since: go on from where they are.
+            // Another host committed first and may have ended since, so this one continues from the stored cursor.
             TickResult::Elsewhere {
                 cursor: Some(cursor),
             } => {
@@ -230,8 +230,8 @@ impl Ticker {
 }
 
 impl Overdue {
-    /// Decides what becomes of the ticks, as commits of which each makes at most one activation and begins where the
-    /// one before ends. `waking` tells what an activation needs; without it, as for a daemon that is gone, none is made.
+    /// Decides the outcomes of the ticks, as commits of which each makes at most one activation and begins where the
+    /// one before ends. `waking` contains the values for an activation; without it, as for a removed daemon, none is made.
     pub fn commits(
         &self,
         policy: &TickPolicy,
@@ -341,7 +341,7 @@ impl Overdue {
     }
 }
 
-/// Tells what is known of a tick beside its instant.
+/// Returns the details of a tick.
 pub fn occasion(
     expression: String,
     zone: &Zone,

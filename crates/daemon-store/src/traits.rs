@@ -23,14 +23,14 @@ use crate::rows::{
 /// Events: stored once, found by id, matched once.
 #[async_trait]
 pub trait Events: Send + Sync {
-    /// Stores events in one transaction and says of each whether it was new.
+    /// Stores events in one transaction and returns for each whether it was new.
     ///
     /// An event is a duplicate if any of its identities is stored and still counts; then only the count of the first
     /// rises. Two events of one call may be duplicates of each other. A sender that got `Ok` never needs to repeat.
     ///
-    /// A report of a happening that another source reported, or the same source as another kind, is kept under the first
-    /// event and answered as a `Report`: those of its keys that name no other event any more name the first from then on,
-    /// its facts complete those of the first, and the first is matched once more if this one is to be matched.
+    /// A report of a change that another source reported, or the same source as another kind, is kept with the first
+    /// event and returned as `Report`: those of its keys that name no other event any more name the first from then on,
+    /// its facts complete those of the first, and the first is matched again if this one is to be matched.
     async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError>;
 
     /// Stores events of a repository's refs together with where those refs are now.
@@ -54,7 +54,7 @@ pub trait Events: Send + Sync {
     ///
     /// What an event wants is stored in the same transaction, due at `now`.
     ///
-    /// The admissions stand in the order of the triggers of the events that were not passed over.
+    /// The admissions are in the order of the triggers, without those of events that were passed over.
     ///
     /// # Errors
     /// `NotFound` for an event that is not stored; nothing is written then.
@@ -84,7 +84,7 @@ pub trait Events: Send + Sync {
     async fn events(&self, query: &Query) -> Result<Page<EventRow>, StoreError>;
 }
 
-/// Facts that payloads lack: wanted until they are found or given up.
+/// Facts that are missing in payloads: wanted until they are found or given up.
 #[async_trait]
 pub trait WantedFacts: Send + Sync {
     /// Returns up to `limit` events that wait for a fact whose time has come, the longest overdue first.
@@ -93,10 +93,10 @@ pub trait WantedFacts: Send + Sync {
     /// Returns the earliest try of a fact that waits; it may be past.
     async fn next_fact_at(&self) -> Result<Option<Timestamp>, StoreError>;
 
-    /// Stores what became of a try. With a fact that was found, what is known of the event, what it wakes now and what
-    /// it wants beyond are stored in the same transaction; a need that was stored before is not wanted again.
+    /// Stores the result of a try. With a found fact, the facts of the event, its new triggers and its further
+    /// needs are stored in the same transaction; a need that was stored before is not wanted again.
     ///
-    /// A fact that waits no longer is passed over: nothing is written, so that no event is matched again twice.
+    /// A fact that is no longer waiting is passed over: nothing is written, so that no event is matched twice for it.
     ///
     /// # Errors
     /// `NotFound` for a fact that is not wanted.
@@ -110,12 +110,12 @@ pub trait WantedFacts: Send + Sync {
 /// The registry of daemons.
 #[async_trait]
 pub trait Registry: Send + Sync {
-    /// Makes the registry of one repository what a commit holds.
+    /// Replaces the registry of one repository with the daemons of a commit.
     ///
     /// Coverages follow in the same transaction: a valid schedule whose expression or zone is new starts a coverage with
-    /// its cursor at `now`, another ends with its daemon, its validity or its text; what was unrecorded then is recorded
-    /// as `superseded`. Pending activations of the repository
-    /// whose daemon is not there, or not valid, are cancelled.
+    /// its cursor at `now`; a coverage ends when its daemon is removed, becomes invalid or changes its schedule, and its
+    /// unrecorded ticks become `superseded`. Pending activations of daemons of the repository that are no longer
+    /// registered or valid are cancelled.
     ///
     /// Two rows of one key are both stored as invalid.
     async fn register(&self, registration: Registration) -> Result<RegistryChange, StoreError>;
@@ -166,9 +166,9 @@ pub trait Ticks: Send + Sync {
     /// Marks as retracted what was recorded for instants after `now` without having made an activation, and sets cursors
     /// later than `now` to it: the clock stepped back. Returns how many records were marked.
     ///
-    /// A range that lies on both sides of `now` is divided: its later part alone is retracted. What is retracted may be
-    /// recorded a second time. Activations whose `not_before` lies beyond the clock are ready, so that none waits, with
-    /// every tick that joins it, until the clock is where it was.
+    /// A range that contains `now` is divided, and only its later part is retracted. Retracted ticks may be
+    /// recorded a second time. Pending activations with a `not_before` after `now` are due at once: otherwise they would wait,
+    /// with every tick that joins them, until the clock has caught up.
     async fn retract(&self, now: Timestamp) -> Result<u64, StoreError>;
 
     /// Lists ticks by when they were scheduled.
@@ -221,7 +221,7 @@ pub trait Activations: Send + Sync {
         ids: &[ActivationId],
     ) -> Result<BTreeSet<ActivationId>, StoreError>;
 
-    /// Makes pending activations ready at `now` that were to wait longer; what they waited for is there. Others are passed
+    /// Makes pending activations due at `now` that were to wait longer, because the thing they waited for exists. Others are passed
     /// over.
     async fn hasten(&self, ids: &[ActivationId], now: Timestamp) -> Result<(), StoreError>;
 
@@ -284,7 +284,7 @@ pub trait Activations: Send + Sync {
 
     /// Cancels pending activations that were ready for longer than the expiry and returns how many.
     ///
-    /// The time counts from `not_before`, so backoff and a person's retry begin it anew.
+    /// The time counts from `not_before`, so that a backoff and a person's retry restart it.
     async fn expire(&self, now: Timestamp) -> Result<u64, StoreError>;
 
     /// Cancels an activation that is not final; of a leased one the lease ends, so that its attempt can write nothing.
@@ -340,7 +340,7 @@ pub trait Outbox: Send + Sync {
     /// `Conflict` unless it is planned.
     async fn begin_send(&self, key: &OutputKey) -> Result<(), StoreError>;
 
-    /// Stores what became of an output; the last one settled ends its activation: `succeeded`, or `failed` if one gave up.
+    /// Stores the result of a step; the last settled output ends its activation: `succeeded`, or `failed` if one gave up.
     ///
     /// # Errors
     /// `NotFound`; `Conflict` for an output that is settled.
@@ -390,7 +390,7 @@ pub trait Hosting: Send + Sync {
     /// Counts rows; every state is named.
     async fn counts(&self) -> Result<Counts, StoreError>;
 
-    /// Answers once everything acknowledged before is durable and the store can be written.
+    /// Returns once every acknowledged write is durable and the store can be written.
     async fn probe(&self) -> Result<(), StoreError>;
 }
 

@@ -7,8 +7,8 @@ use jiff::tz::TimeZone;
 
 /// A time zone database: what the names in coverages mean.
 ///
-/// A newer database changes future ticks only: what is recorded stays, and what lies behind a cursor is read by the
-/// zones of whoever records it.
+/// A newer database changes only future ticks: recorded ticks stay, and unrecorded ones before now are computed with the
+/// zones of the host that records them.
 pub trait Zones: fmt::Debug + Send + Sync {
     /// Returns the zone of an IANA name, if there is one.
     fn zone(&self, name: &str) -> Option<Zone>;

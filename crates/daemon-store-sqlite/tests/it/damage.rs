@@ -62,11 +62,11 @@ fn sums(path: &Path) -> Vec<Option<u64>> {
         .collect()
 }
 
-/// What becomes of a store whose log was changed.
+/// The expected state of a store whose log was changed.
 enum Then {
-    /// It opens with so many epochs.
+    /// It opens with this number of epochs.
     Opens(u64),
-    /// It is refused with these words, and a repair brings it back to so many epochs.
+    /// It is refused with an error that contains these words, and has this number of epochs after a repair.
     Refused(&'static str, u64),
 }
 
@@ -155,7 +155,7 @@ fn a_log_that_lost_its_end_is_refused_and_repaired() {
         emptied,
         &Then::Refused("(`-wal`) is missing", 0),
     );
-    // Nothing tells a shorter log from a short one where the mark is gone too.
+    // Without the mark, a log that was shortened cannot be distinguished from a short one.
     let unmarked = |log: &mut Vec<u8>, path: &Path| {
         half(log, path);
         fs::remove_file(beside(path, "-mark")).unwrap();

@@ -1,5 +1,5 @@
 //! The SQLite store under the conformance suite, and what only files and processes can suffer.
-// `cfg(test)` always holds here; it tells clippy that helpers, too, may unwrap.
+// `cfg(test)` is always true here; with it, clippy allows `unwrap` in helpers too.
 
 #[cfg(test)]
 mod conformance;

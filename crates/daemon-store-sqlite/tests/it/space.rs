@@ -18,7 +18,7 @@ use crate::crash::killed_after;
 
 const MIB: usize = 1024 * 1024;
 
-/// Tells of an opened issue with a text in its description.
+/// Returns the event of an opened issue with the given description.
 fn issue(n: u64, text: &str) -> NewEvent {
     let payload = format!(
         "{{\"action\":\"opened\",\"issue\":{{\"number\":{n},\"title\":\"a\",\"body\":\"{text}\"}},\
@@ -285,7 +285,7 @@ impl Small {
         usize::try_from(status.f_bavail * status.f_frsize).unwrap()
     }
 
-    /// Fills it but for so many bytes.
+    /// Fills it up to the given number of free bytes.
     fn leave(&self, bytes: usize) {
         let filler = vec![0; self.free() - bytes];
         fs::write(self.0.path().join("filler"), filler).unwrap();

@@ -15,7 +15,7 @@ pub(super) async fn concurrent_senders_store_each_event_once(store: &dyn Store) 
                 Box::pin(async move {
                     let mut n_new = 0;
                     for n in 0..EVENTS {
-                        // Every sender tells every event, each in another order, under ids of its own.
+                        // Every sender sends every event, each in another order and under ids of its own.
                         let n = (n * 7 + sender * 5) % EVENTS;
                         let told = new_event(1 + n + sender * EVENTS, &format!("id:{n}"));
                         let accepted = store.accept(vec![told]).await.expect("accepts");

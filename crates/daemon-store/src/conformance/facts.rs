@@ -1,4 +1,4 @@
-//! Wanted facts: due until they are found, and an event matched once more by each.
+//! Wanted facts: due until they are found, and the event matched again by each.
 
 use daemon_engine::{
     Admission, Fact, FactError, FactErrorKind, FactOrigin, FactState, NewTrigger, WantedFact,

@@ -135,7 +135,7 @@ impl Rows {
         assert_eq!(found, over, "over {:?}", request.rates);
     }
 
-    /// Claims each activation that has an obstacle, in vain, and then a ready one; returns the obstacles.
+    /// Checks that no activation with an obstacle is claimed and that a ready one is; returns the obstacles.
     async fn check_claims(
         &self,
         store: &dyn Store,

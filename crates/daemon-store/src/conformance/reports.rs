@@ -1,4 +1,4 @@
-//! Reports of one happening by several sources, and what events say of pull requests.
+//! Reports of one change by several sources, and the branches of pull requests.
 
 use daemon_engine::Admission;
 use daemon_event::{Event, EventId, Facts, Field, FieldValue, Source};
@@ -10,7 +10,7 @@ use super::scene::{
 use crate::rows::{EventRow, Matched, Matching, NewEvent};
 use crate::traits::Store;
 
-/// Returns an event of a source and a kind, known by an id of its own and by what happened.
+/// Returns an event of a source and a kind, with an id of its own and the keys of the reported change.
 fn report_of(n: u64, (source, kind): (Source, &str), happened: &str) -> NewEvent {
     let mut event = event(n, at(i64::try_from(n).expect("small")));
     event.source = source;

@@ -41,7 +41,7 @@ pub(super) fn commit(id: &str, n: u64, from: i64, to: i64) -> TickCommit {
     }
 }
 
-/// Returns the commit of ticks that wake nobody.
+/// Returns a commit of ticks that wakes no daemon.
 pub(super) fn quiet(id: &str, from: i64, to: i64, rows: Vec<TickRow>) -> TickCommit {
     TickCommit {
         rows,

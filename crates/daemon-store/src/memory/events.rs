@@ -64,7 +64,7 @@ impl Model {
         self.named(&new.identities, new.event.received_at, |_| true)
     }
 
-    /// Finds the event of the same happening that this source did not report as this kind.
+    /// Finds an event of the same change that this source has not reported as this kind.
     fn happening(&self, new: &NewEvent) -> Option<usize> {
         self.named(&new.happenings, new.event.received_at, |known| {
             let mut reports = std::iter::once(&known.event).chain(&known.later_reports);
@@ -86,7 +86,7 @@ impl Model {
         })
     }
 
-    /// Keeps another report of a happening.
+    /// Stores another report of a change with its event.
     fn add_report(&mut self, place: usize, new: NewEvent) -> Accepted {
         self.note_head(&new.event);
         let stored = &mut self.events[place];

@@ -184,7 +184,7 @@ impl Model {
         self.activations.iter()
     }
 
-    /// Admits one trigger, whatever woke it.
+    /// Admits a trigger of any kind.
     pub(super) fn admit(&mut self, new: NewTrigger) -> Admission {
         #[cfg(feature = "internal-testing")]
         if self.has(crate::Canary::OverlapDropsWatch)
@@ -370,7 +370,7 @@ impl Model {
         u32::try_from(self.starts.iter().filter(recent).count()).unwrap_or(u32::MAX)
     }
 
-    /// Tells how the host of an epoch ended, if another began after it.
+    /// Returns how the host of an epoch ended, if another began after it.
     pub(super) fn crash_of(&self, epoch: HostEpoch) -> Option<HostCrash> {
         let next = usize::try_from(epoch.0).ok()?;
         self.starts.get(next).map(|start| start.crash)

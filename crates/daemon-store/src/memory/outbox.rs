@@ -47,7 +47,7 @@ impl Model {
         Ok(())
     }
 
-    /// Stores what became of an output; see [`Outbox::settle`](crate::Outbox::settle).
+    /// Stores the result of a step; see [`Outbox::settle`](crate::Outbox::settle).
     ///
     /// # Errors
     /// `NotFound`; `Conflict` for one that is settled.

@@ -83,7 +83,7 @@ impl Model {
         TickResult::Recorded(admitted.and_then(|admitted| admitted.admission.activation().cloned()))
     }
 
-    /// Admits a tick that somebody asked for; see [`Activations::enqueue`](crate::Activations::enqueue).
+    /// Admits a tick that a person requested; see [`Activations::enqueue`](crate::Activations::enqueue).
     pub(super) fn enqueue_tick(&mut self, at: Timestamp, new: NewTrigger) -> Admission {
         let recorded = self.standing_tick(&new.daemon, at);
         let is_recorded = recorded.is_some();
@@ -188,7 +188,7 @@ impl Model {
             .map(|(_, number)| &self.ticks[number])
     }
 
-    /// Returns the row that stands for an instant, if there is one.
+    /// Returns the row that records an instant, if one exists.
     pub fn standing_tick(&self, daemon: &DaemonKey, at: Timestamp) -> Option<&StoredTick> {
         self.recorded_since(daemon, at)
             .next()

@@ -11,7 +11,7 @@ use tokio::runtime::Builder;
 
 #[test]
 fn the_twin_does_what_every_store_must_do() {
-    // One thread a case, so that every failing case is told and not only the first.
+    // One thread for each case, so that every failing case is named and not only the first.
     let failed: Vec<&str> = CASES
         .iter()
         .filter(|case| {
