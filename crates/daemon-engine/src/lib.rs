@@ -58,7 +58,7 @@ pub use facts::{
 pub use output::{NewOutput, Output, OutputKey, OutputState, StateChange};
 pub use proposal::{MAX_BODY_CHARS, MAX_PROPOSAL_BYTES, PROPOSAL_VERSION, Proposal, ProposalError};
 pub use readiness::{
-    ClaimRequest, DAY, Obstacle, RATE_PERIOD, Rates, Surroundings, is_over_rate, obstacle,
+    ClaimRequest, ClaimState, DAY, Obstacle, RATE_PERIOD, Rates, is_over_rate, obstacle,
 };
 pub use state::{
     DaemonState, MAX_KEY_BYTES, MAX_KEYS, MAX_STATE_BYTES, MAX_VALUE_BYTES, PastActivation,

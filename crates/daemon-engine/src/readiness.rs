@@ -45,9 +45,9 @@ pub struct Rates {
     pub host: Option<u32>,
 }
 
-/// The rows that decide, together with an activation itself, whether it is ready.
+/// The state that decides, together with an activation itself, whether it is ready.
 #[derive(Clone, Copy, Debug)]
-pub struct Surroundings<Unfinished, All> {
+pub struct ClaimState<Unfinished, All> {
     /// The gate of the whole host.
     pub host_gate: Gate,
     /// The gate of the activation's daemon; `None` if no valid file registers it.
@@ -123,7 +123,7 @@ impl ActivationState {
 /// Returns why an activation cannot be claimed; `None` if it is ready.
 pub fn obstacle<'a, U, A>(
     activation: &Activation,
-    around: &Surroundings<U, A>,
+    around: &ClaimState<U, A>,
     request: &ClaimRequest,
 ) -> Option<Obstacle>
 where
@@ -154,7 +154,7 @@ where
 
 fn busy<'a, U, A>(
     activation: &Activation,
-    around: &Surroundings<U, A>,
+    around: &ClaimState<U, A>,
     request: &ClaimRequest,
 ) -> Option<Obstacle>
 where
@@ -181,7 +181,7 @@ where
     }
 }
 
-fn suspect<'a, U, A>(activation: &Activation, around: &Surroundings<U, A>) -> Option<Obstacle>
+fn suspect<'a, U, A>(activation: &Activation, around: &ClaimState<U, A>) -> Option<Obstacle>
 where
     U: Iterator<Item = &'a Activation> + Clone,
 {

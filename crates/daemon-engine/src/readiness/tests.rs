@@ -1,9 +1,7 @@
 use daemon_event::TriggerKey;
 use jiff::SignedDuration;
 
-use super::{
-    ClaimRequest, DAY, Obstacle, RATE_PERIOD, Rates, Surroundings, is_over_rate, obstacle,
-};
+use super::{ClaimRequest, ClaimState, DAY, Obstacle, RATE_PERIOD, Rates, is_over_rate, obstacle};
 use crate::activation::{Activation, ActivationState, HostEpoch};
 use crate::attempt::Gate;
 use crate::crash::Blame;
@@ -62,7 +60,7 @@ fn check(
     others: &[Activation],
     request: &ClaimRequest,
 ) -> Option<Obstacle> {
-    let around = Surroundings {
+    let around = ClaimState {
         host_gate: Gate::Open,
         daemon_gate: Some(Gate::Open),
         unfinished: others.iter().filter(|other| !other.state.is_final()),
@@ -93,7 +91,7 @@ fn only_a_pending_activation_whose_time_has_come_is_ready() {
 #[test]
 fn a_gate_that_is_not_open_holds_back() {
     let held_by = |host_gate, daemon_gate| {
-        let around = Surroundings {
+        let around = ClaimState {
             host_gate,
             daemon_gate,
             unfinished: std::iter::empty(),

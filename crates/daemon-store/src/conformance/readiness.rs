@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use daemon_engine::{
-    Activation, ActivationState, ClaimRequest, Gate, LEASE, Obstacle, RATE_PERIOD, Surroundings,
+    Activation, ActivationState, ClaimRequest, ClaimState, Gate, LEASE, Obstacle, RATE_PERIOD,
     is_over_rate, obstacle,
 };
 use daemon_event::ActivationId;
@@ -76,7 +76,7 @@ impl Rows {
     fn obstacle(&self, activation: &Activation, request: &ClaimRequest) -> Option<Obstacle> {
         let is_registration =
             |row: &&DaemonRow| row.key == activation.daemon && row.validity == Validity::Valid;
-        let around = Surroundings {
+        let around = ClaimState {
             host_gate: self.host_gate,
             daemon_gate: self
                 .daemons

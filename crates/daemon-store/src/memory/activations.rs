@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 use daemon_engine::{
-    Activation, ActivationState, AttemptEnd, DAY, DaemonState, Departure, Gate, HostEpoch, Output,
-    OutputState, PastActivation, RunLease, Surroundings, apply, end_attempt, is_over_rate,
+    Activation, ActivationState, AttemptEnd, ClaimState, DAY, DaemonState, Departure, Gate,
+    HostEpoch, Output, OutputState, PastActivation, RunLease, apply, end_attempt, is_over_rate,
     obstacle, reclaim,
 };
 use daemon_event::{ActivationId, DaemonKey};
@@ -41,7 +41,7 @@ impl Model {
 
     fn is_ready(&self, place: usize, request: &ClaimRequest) -> bool {
         let activation = &self.activations[place];
-        let around = Surroundings {
+        let around = ClaimState {
             host_gate: self.host_gate,
             daemon_gate: self.valid_row(&activation.daemon).map(|row| row.gate),
             unfinished: self.unfinished(),
