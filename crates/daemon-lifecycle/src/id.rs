@@ -120,6 +120,7 @@ impl fmt::Display for Tail {
 impl Tail {
     fn parse(text: &str) -> Option<Self> {
         let (time, hex) = text.rsplit_once('-')?;
+        // Checked before `strptime`, which also accepts signs and shorter numbers.
         let is_plain = time.len() == 15
             && time.bytes().enumerate().all(|(index, byte)| {
                 if index == 8 {
@@ -156,6 +157,7 @@ impl FromStr for Handle {
 
     fn from_str(text: &str) -> Result<Self, ParseIdError> {
         text.strip_prefix("em-")
+            // `u32::from_str` accepts a leading `+`.
             .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
             .filter(|digits| !digits.starts_with('0'))
             .and_then(|digits| digits.parse().ok())

@@ -16,6 +16,7 @@ impl Exit {
     pub fn returncode(self) -> i32 {
         match self {
             Self::Code(code) => code,
+            // Negated, so that a signal is not taken for an exit code.
             Self::Signal(signal) => -signal,
         }
     }

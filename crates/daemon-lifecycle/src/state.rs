@@ -32,6 +32,7 @@ words!(RunState, "a state of a run", {
 impl RunState {
     /// Returns whether the run has ended.
     pub fn is_terminal(self) -> bool {
+        // `Unknown` is terminal too: only a folder without a writer is rebuilt.
         self != Self::Running
     }
 }

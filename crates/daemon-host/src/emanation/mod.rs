@@ -27,6 +27,9 @@ mod serve;
 mod shelf;
 mod tools;
 
+#[cfg(test)]
+mod tests;
+
 pub use serve::offline;
 
 pub(crate) use entry::of_document;
