@@ -103,7 +103,8 @@ cases! {
         a_leased_activation_is_not_joined
         a_separate_trigger_joins_nothing
         a_full_queue_refuses_and_records
-        a_chain_ends_as_a_cancelled_activation;
+        a_chain_ends_as_a_cancelled_activation
+        a_chain_is_shortened_forgotten_and_begun_again;
     registry:
         a_new_daemon_begins_after_the_newest_event
         a_new_daemon_begins_after_what_was_received_by_then
@@ -113,6 +114,7 @@ cases! {
         two_files_of_one_id_are_both_invalid
         one_repository_never_touches_another
         coverages_follow_schedules
+        a_coverage_ends_with_its_schedule
         a_gate_is_set_only_for_a_registered_daemon
         the_host_gate_is_kept;
     claims:
@@ -161,6 +163,7 @@ cases! {
         a_tick_is_committed_once
         an_ended_coverage_takes_no_ticks
         ticks_name_what_they_joined
+        ticks_name_what_they_gave_way_to
         a_refused_tick_says_so
         unfinished_ticks_are_told_apart_from_events
         a_clock_step_back_retracts_what_made_nothing

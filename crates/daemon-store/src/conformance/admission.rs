@@ -4,7 +4,7 @@ use daemon_engine::{
     Activation, ActivationState, Admission, Chain, ChainEnd, Joining, MAX_PENDING_PER_DAEMON,
     MAX_PER_ROOT, NewTrigger, Notice, QueueLimit, ROOT_PERIOD, RunLease,
 };
-use daemon_event::TriggerKey;
+use daemon_event::{ActivationId, TriggerKey};
 
 use super::scene::{
     activation_id, asked, at, claim, claimed, daemon, enqueue, event_id, new_event, read,
@@ -221,22 +221,30 @@ pub(super) async fn a_full_queue_refuses_and_records(store: &dyn Store) {
     );
 }
 
-pub(super) async fn a_chain_ends_as_a_cancelled_activation(store: &dyn Store) {
+/// Returns a trigger that an output in the chain of `root` causes.
+fn linked(root: &ActivationId, n: u64, depth: u32, seconds: i64) -> NewTrigger {
+    let chain = Chain {
+        root: root.clone(),
+        depth: depth - 1,
+    };
+    NewTrigger {
+        link: Some(chain.link(3)),
+        ..woken("b", n, at(seconds))
+    }
+}
+
+/// Makes a root with as many activations as it may have; all but the root are of depth 3.
+async fn full_root(store: &dyn Store) -> ActivationId {
     registered(store, &["a", "b"]).await;
     let root = enqueue(store, woken("a", 1, at(1))).await;
-    let linked = |n, depth: u32, seconds| {
-        let chain = Chain {
-            root: root.clone(),
-            depth: depth - 1,
-        };
-        NewTrigger {
-            link: Some(chain.link(3)),
-            ..woken("b", n, at(seconds))
-        }
-    };
     for n in 2..=MAX_PER_ROOT {
-        enqueue(store, linked(n, 3, 2)).await;
+        enqueue(store, linked(&root, n, 3, 2)).await;
     }
+    root
+}
+
+pub(super) async fn a_chain_ends_as_a_cancelled_activation(store: &dyn Store) {
+    let root = full_root(store).await;
     let read_chain = |depth| Chain {
         root: root.clone(),
         depth,
@@ -245,17 +253,26 @@ pub(super) async fn a_chain_ends_as_a_cancelled_activation(store: &dyn Store) {
     let ended = |n, end, notice| Admission::Ended(activation_id(n), end, notice);
     let too_deep = ChainEnd::Depth { found: 4, limit: 3 };
     assert_eq!(
-        store.enqueue(linked(11, 1, 3)).await.expect("admits"),
+        store
+            .enqueue(linked(&root, 11, 1, 3))
+            .await
+            .expect("admits"),
         ended(11, ChainEnd::Root, Notice::Due)
     );
     assert_eq!(
-        store.enqueue(linked(12, 4, 4)).await.expect("admits"),
+        store
+            .enqueue(linked(&root, 12, 4, 4))
+            .await
+            .expect("admits"),
         ended(12, too_deep, Notice::Given)
     );
     assert_eq!(
-        store.enqueue(linked(12, 4, 4)).await.expect("admits"),
+        store
+            .enqueue(linked(&root, 12, 4, 4))
+            .await
+            .expect("admits"),
         Admission::Duplicate(activation_id(12)),
-        "what ended is known"
+        "the trigger of an ended chain is known"
     );
     let stopped = read(store, &activation_id(12)).await;
     assert_eq!(
@@ -272,28 +289,44 @@ pub(super) async fn a_chain_ends_as_a_cancelled_activation(store: &dyn Store) {
             read_chain(4)
         )
     );
+}
+
+pub(super) async fn a_chain_is_shortened_forgotten_and_begun_again(store: &dyn Store) {
+    let root = full_root(store).await;
+    store
+        .enqueue(linked(&root, 11, 1, 3))
+        .await
+        .expect("admits");
+    store
+        .enqueue(linked(&root, 12, 4, 4))
+        .await
+        .expect("admits");
     let joins = NewTrigger {
         subject: subject("github:o/r#2"),
-        ..linked(13, 1, 5)
+        ..linked(&root, 13, 1, 5)
     };
     assert_eq!(
         store.enqueue(joins).await.expect("admits"),
         Admission::Joined(activation_id(2))
     );
+    let shortest = Chain {
+        root: root.clone(),
+        depth: 1,
+    };
     assert_eq!(
         read(store, &activation_id(2)).await.chain,
-        read_chain(1),
+        shortest,
         "the shortest of its chains counts"
     );
     let later = at(3) + ROOT_PERIOD;
-    let anew = NewTrigger {
+    let after_the_period = NewTrigger {
         trigger: daemon_engine::Trigger {
             recorded_at: later,
-            ..linked(14, 1, 3).trigger
+            ..linked(&root, 14, 1, 3).trigger
         },
-        ..linked(14, 1, 3)
+        ..linked(&root, 14, 1, 3)
     };
-    enqueue(store, anew).await;
+    enqueue(store, after_the_period).await;
     let revived = store
         .retry(&activation_id(12), later)
         .await

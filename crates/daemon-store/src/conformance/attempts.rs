@@ -15,6 +15,21 @@ use crate::error::StoreError;
 use crate::rows::{DaemonRow, Ended};
 use crate::traits::Store;
 
+/// Makes the one activation of daemon `a`, claims it and starts its run `r-1`.
+pub(super) async fn running(store: &dyn Store) -> Activation {
+    let activation = begun(store).await;
+    store
+        .start_run(
+            &activation.id,
+            activation.run_lease,
+            run("r-1", &activation, at(3)),
+            at(3),
+        )
+        .await
+        .expect("starts");
+    activation
+}
+
 /// Registers daemon `a`, wakes it once and claims it.
 pub(super) async fn begun(store: &dyn Store) -> Activation {
     registered(store, &["a"]).await;
@@ -314,16 +329,7 @@ pub(super) async fn what_waits_too_long_expires(store: &dyn Store) {
 }
 
 pub(super) async fn a_cancelled_attempt_writes_nothing(store: &dyn Store) {
-    let activation = begun(store).await;
-    store
-        .start_run(
-            &activation.id,
-            activation.run_lease,
-            run("r-1", &activation, at(3)),
-            at(3),
-        )
-        .await
-        .expect("starts");
+    let activation = running(store).await;
     let ended = store
         .cancel(&activation.id, "a person", at(4))
         .await

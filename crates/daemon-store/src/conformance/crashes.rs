@@ -4,7 +4,7 @@ use daemon_engine::{
     Activation, ActivationState, AttemptEnd, Blame, Gate, HostEnd, HostEpoch, RunLease,
 };
 
-use super::attempts::{begun, check_fenced, conduct};
+use super::attempts::{begun, check_fenced, conduct, running};
 use super::scene::{
     HOST, activation_id, at, claim, done, enqueue, planned, read, registered, run, woken,
 };
@@ -12,16 +12,7 @@ use crate::rows::{ClaimRequest, Reclaimed};
 use crate::traits::Store;
 
 pub(super) async fn an_earlier_epoch_is_reclaimed(store: &dyn Store) {
-    let activation = begun(store).await;
-    store
-        .start_run(
-            &activation.id,
-            activation.run_lease,
-            run("r-1", &activation, at(3)),
-            at(3),
-        )
-        .await
-        .expect("starts");
+    let activation = running(store).await;
     assert_eq!(store.reclaimable(HOST, at(4)).await.expect("reads"), []);
     let running = read(store, &activation.id).await;
     let next_epoch = HostEpoch(2);

@@ -90,11 +90,16 @@ pub(super) async fn counts_name_every_state(store: &dyn Store) {
     assert_eq!(store.counts().await.expect("counts"), expected);
 }
 
-pub(super) async fn old_payloads_and_identities_are_forgotten(store: &dyn Store) {
-    let keyed = |n, keys: &[&str]| NewEvent {
+/// Returns an event that is known by some keys.
+fn keyed(n: u64, keys: &[&str]) -> NewEvent {
+    NewEvent {
         identities: keys.iter().map(|key| forever(key)).collect(),
         ..new_event(n, "")
-    };
+    }
+}
+
+/// Stores three events, of which the second is not matched, and ticks at 5 and 15 seconds.
+async fn stored_for_a_while(store: &dyn Store) {
     // Events 10 and 11 are received at 10 and 11 seconds, and so on.
     store
         .accept(vec![
@@ -133,7 +138,10 @@ pub(super) async fn old_payloads_and_identities_are_forgotten(store: &dyn Store)
         .commit_ticks(vec![missed(0, 5), missed(5, 15)])
         .await
         .expect("commits");
+}
 
+pub(super) async fn old_payloads_and_identities_are_forgotten(store: &dyn Store) {
+    stored_for_a_while(store).await;
     store.retain(at(20), at(20), at(10)).await.expect("forgets");
     let payload = async |n| {
         let stored = store.event(&event_id(n)).await.expect("reads");

@@ -85,77 +85,62 @@ pub(super) async fn listings_filter(store: &dyn Store) {
         enqueue(store, woken(id, n, at(second))).await;
     }
     let activation = claimed(store, at(40)).await;
-    let check = async |query: Query, expected: &[u64]| {
+    for (query, expected) in activation_queries() {
         assert_eq!(page(store, &query).await.0, expected, "{query:?}");
-    };
-    let all = || first(50);
-    check(all(), &[3, 2, 1]).await;
-    let daemon_a = Some("a".to_owned());
-    check(
-        Query {
-            daemon: daemon_a.clone(),
-            ..all()
-        },
-        &[3, 1],
-    )
-    .await;
-    check(
-        Query {
-            state: Some("claimed".to_owned()),
-            ..all()
-        },
-        &[1],
-    )
-    .await;
-    check(
-        Query {
-            since: Some(at(20)),
-            ..all()
-        },
-        &[3, 2],
-    )
-    .await;
-    check(
-        Query {
-            until: Some(at(20)),
-            ..all()
-        },
-        &[1],
-    )
-    .await;
-    let elsewhere: RepoName = "o/other".parse().expect("a valid name");
-    check(
-        Query {
-            repo: Some(elsewhere),
-            ..all()
-        },
-        &[],
-    )
-    .await;
-    check(
-        Query {
-            repo: Some(daemon("a").repo),
-            daemon: daemon_a.clone(),
-            state: Some("pending".to_owned()),
-            since: Some(at(0)),
-            until: Some(at(99)),
-            ..all()
-        },
-        &[3],
-    )
-    .await;
-    check(
-        Query {
-            daemon: Some("%".to_owned()),
-            ..all()
-        },
-        &[],
-    )
-    .await;
+    }
     runs_filter(store, &activation).await;
     events_filter(store).await;
     ticks_filter(store).await;
     outputs_filter(store, &activation).await;
+}
+
+/// Lists queries of activations 1 to 3, with the numbers that each finds.
+fn activation_queries() -> [(Query, &'static [u64]); 8] {
+    let all = || first(50);
+    let daemon_a = Some("a".to_owned());
+    let elsewhere: RepoName = "o/other".parse().expect("a valid name");
+    let of_daemon = Query {
+        daemon: daemon_a.clone(),
+        ..all()
+    };
+    let in_state = Query {
+        state: Some("claimed".to_owned()),
+        ..all()
+    };
+    let since = Query {
+        since: Some(at(20)),
+        ..all()
+    };
+    let until = Query {
+        until: Some(at(20)),
+        ..all()
+    };
+    let of_repo = Query {
+        repo: Some(elsewhere),
+        ..all()
+    };
+    let by_everything = Query {
+        repo: Some(daemon("a").repo),
+        daemon: daemon_a,
+        state: Some("pending".to_owned()),
+        since: Some(at(0)),
+        until: Some(at(99)),
+        ..all()
+    };
+    let wildcard = Query {
+        daemon: Some("%".to_owned()),
+        ..all()
+    };
+    [
+        (all(), &[3, 2, 1]),
+        (of_daemon, &[3, 1]),
+        (in_state, &[1]),
+        (since, &[3, 2]),
+        (until, &[1]),
+        (of_repo, &[]),
+        (by_everything, &[3]),
+        (wildcard, &[]),
+    ]
 }
 
 async fn runs_filter(store: &dyn Store, activation: &Activation) {

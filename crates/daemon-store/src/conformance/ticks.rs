@@ -179,7 +179,12 @@ pub(super) async fn ticks_name_what_they_joined(store: &dyn Store) {
         ]
     );
     assert_eq!(read(store, &activation_id(1)).await.triggers.len(), 2);
+}
 
+pub(super) async fn ticks_name_what_they_gave_way_to(store: &dyn Store) {
+    scheduled_daemons(store, &["a"]).await;
+    let enqueued = commit("a", 1, 0, 300);
+    assert_eq!(record(store, vec![enqueued]).await, [made(1)]);
     claimed(store, at(310)).await;
     let meant_to_join = TickCommit {
         rows: vec![tick(at(360), TickOutcome::Coalesced)],
@@ -189,7 +194,7 @@ pub(super) async fn ticks_name_what_they_joined(store: &dyn Store) {
     assert_eq!(
         listed(store).await[0].outcome,
         TickOutcome::Enqueued,
-        "what it should have joined was claimed in between"
+        "the activation that it was to join has been claimed"
     );
     let skipped = quiet(
         "a",
@@ -204,7 +209,7 @@ pub(super) async fn ticks_name_what_they_joined(store: &dyn Store) {
     assert_eq!(
         listed(store).await[0].activation,
         Some(activation_id(1)),
-        "a skipped tick names what it gave way to"
+        "a skipped tick names the running activation"
     );
 }
 
