@@ -18,7 +18,7 @@ pub const CRASH_LOOP_PAUSE: SignedDuration = SignedDuration::from_secs(60);
 pub enum HostEnd {
     /// It stopped in order, or this is the first host.
     Stopped,
-    /// It was killed, or the machine went down. The reason may lie outside the host.
+    /// It was killed, or the machine went down. The reason may be outside the host.
     Killed,
     /// A panic ended it.
     Panicked,

@@ -22,7 +22,7 @@ pub enum Step {
 
 /// Returns the next step for an output.
 ///
-/// An output that is [`OutputState::Sending`] when a host starts was being sent when the last one ended: it is looked up.
+/// An output that is [`OutputState::Sending`] when a host starts was being sent when the last one ended, so the step is a look-up.
 pub fn step(state: OutputState) -> Step {
     match state {
         OutputState::Planned => Step::Send,
@@ -128,6 +128,7 @@ fn later(
     if now.duration_since(output.created_at) >= OUTPUT_EXPIRY {
         return gave_up(format!("{}; tried for 24 hours", error.message), now);
     }
+    // A look-up may fail before the first send, when no attempt is counted yet.
     let wait = backoff(output.attempts.max(1), jitter);
     Settlement {
         state,

@@ -1,7 +1,7 @@
-//! Activations and outputs as state machines: admission, attempts, retries, the outbox.
+//! Activations and outputs as state machines: admission, readiness, attempts, retries, the outbox.
 //!
-//! Everything here is a pure function of what a store read inside a transaction and of `now`; the store writes the
-//! decision in the same transaction.
+//! Everything here is a pure function of rows that a store read inside a transaction, and of `now`; the store writes the
+//! result in the same transaction. So all stores agree on the meaning of a claim, an end or a crash.
 //!
 //! ```
 //! use daemon_engine::{OutputState, Step, step};
@@ -11,8 +11,62 @@
 //! assert_eq!(step(OutputState::Confirmed), Step::Rest);
 //! ```
 //!
+//! An activation from its trigger to its claim:
+//!
+//! ```
+//! use daemon_engine::{
+//!     Activation, ClaimRequest, ClaimState, Gate, HostEpoch, Joining, NewTrigger, Obstacle, Rates, Trigger, obstacle,
+//! };
+//! use daemon_event::{ActivationId, DaemonKey, TriggerKey};
+//! use jiff::{SignedDuration, Timestamp};
+//!
+//! let now = Timestamp::UNIX_EPOCH;
+//! let pending = Activation::pending(NewTrigger {
+//!     daemon: DaemonKey { repo: "o/r".parse()?, id: "librarian".parse()? },
+//!     rev: "rev-1".to_owned(),
+//!     subject: None,
+//!     trigger: Trigger {
+//!         key: TriggerKey::Person("request-1".into()),
+//!         conditions: vec![],
+//!         by: Some("ann".to_owned()),
+//!         occasion: None,
+//!         recorded_at: now,
+//!     },
+//!     activation_id: ActivationId::new(0, [7; 10]),
+//!     not_before: now,
+//!     joining: Joining::Coalesce,
+//!     link: None,
+//! });
+//! let request = ClaimRequest {
+//!     owner: HostEpoch(1),
+//!     now,
+//!     lease_until: now + SignedDuration::from_secs(60),
+//!     host_slots: 4,
+//!     daemon_slots: 1,
+//!     rates: Rates::default(),
+//!     day_usd: None,
+//! };
+//! let with_gate = |daemon_gate| ClaimState {
+//!     host_gate: Gate::Open,
+//!     daemon_gate: Some(daemon_gate),
+//!     unfinished: [&pending].into_iter(),
+//!     all: [&pending].into_iter(),
+//! };
+//! assert_eq!(obstacle(&pending, &with_gate(Gate::Open), &request), None);
+//! assert_eq!(obstacle(&pending, &with_gate(Gate::Held), &request), Some(Obstacle::DaemonHeld));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Main types
+//! - [`Activation`] with its [`Trigger`]s; [`admit`] decides whether a [`NewTrigger`] makes one, joins one or is refused.
+//! - [`obstacle`] decides whether an activation is ready for a [`ClaimRequest`].
+//! - [`AttemptEnd`] is the result of an attempt; [`end_attempt`] decides the next state, and [`reclaim`] does so after the
+//!   loss of a host or a lease.
+//! - [`Output`] is an effect on a surface; [`step`], [`after_send`] and [`after_look_up`] decide how it gets there once.
+//! - [`Surface`] and [`Facts`] are the traits of the services that outputs go to and facts come from.
+//!
 //! # What this crate does not do
-//! It stores nothing (see `daemon-store`), starts nothing (see `daemon-provider`) and speaks to no service (see
+//! It stores nothing (see `daemon-store`), starts nothing (see `daemon-provider`) and sends no request (see
 //! `daemon-surface`).
 //!
 //! # Guarantees

@@ -19,6 +19,7 @@ impl OutputKey {
     pub fn derive(activation: &ActivationId, ordinal: u32, surface: &str, target: &str) -> Self {
         let mut hash = Sha256::new();
         for part in [activation.as_str(), &ordinal.to_string(), surface, target] {
+            // The length in front keeps `a` + `bc` apart from `ab` + `c`.
             hash.update(
                 u64::try_from(part.len())
                     .expect("a length fits")
@@ -82,7 +83,7 @@ pub enum OutputState {
     Planned,
     /// A host sends it, or crashed while it did.
     Sending,
-    /// It may have been sent: it is looked up before it is sent again.
+    /// It may have been sent; the next step is a look-up.
     Ambiguous,
     /// It is on the surface; its remote id is stored.
     Confirmed,
@@ -256,6 +257,7 @@ impl Output {
         if self.state == OutputState::Confirmed {
             self.delivered_at = Some(settlement.at);
         }
+        // The activation may have been cancelled while the output was being sent, and planned again means sent again.
         if activation == ActivationState::Cancelled {
             self.withdraw();
         }

@@ -79,6 +79,7 @@ pub fn apply(
     values: &mut BTreeMap<String, String>,
     changes: &[StateChange],
 ) -> Result<(), StateError> {
+    // A copy, because the limits hold for the result of all changes and an error must leave the values unchanged.
     let mut next = values.clone();
     for change in changes {
         match change {

@@ -52,7 +52,7 @@ pub enum SurfaceErrorKind {
     Refused,
     /// Nothing arrived: the output is sent again later.
     Retryable,
-    /// The output may have arrived: it is looked up before it is sent again.
+    /// The output may have arrived: the next step is a look-up.
     Ambiguous,
 }
 

@@ -91,6 +91,7 @@ impl Activation {
     pub fn lease(&mut self, owner: HostEpoch, until: Timestamp, rev: &str) {
         self.state = ActivationState::Claimed;
         self.reason = None;
+        // Counted at the claim and not at the end, so that an attempt which crashes the host counts too.
         self.attempts += 1;
         self.run_lease = RunLease(self.run_lease.0 + 1);
         self.owner = Some(owner);
@@ -165,6 +166,7 @@ impl Activation {
             self.not_before = now;
             return SteppedBack::Changed;
         }
+        // A lease from before the step would keep its activation from being reclaimed for as long as the step.
         let longest = now + LEASE;
         match &mut self.lease_until {
             Some(until) if *until > longest => {
@@ -218,6 +220,7 @@ impl Activation {
 
     fn enter(&mut self, next: Next, now: Timestamp) {
         if next.counts == Counting::Uncounted {
+            // The claim has counted it.
             self.attempts = self.attempts.saturating_sub(1);
         }
         if let Some(not_before) = next.not_before {

@@ -1,4 +1,4 @@
-//! The SQLite store: one writer, group commit, migrations.
+//! Storage in SQLite: one writer thread, one commit for a group of operations, schema migrations.
 //!
 //! ```
 //! use daemon_engine::{Gate, HostEnd};
@@ -13,7 +13,7 @@
 //! store.set_host_gate(Gate::Held).await?;
 //! drop(store);
 //!
-//! // What was answered with `Ok` is there, however the process ended.
+//! // Every operation that returned `Ok` is durable, however the process ended.
 //! let store = SqliteStore::open(folder.path().join("store.db"))?;
 //! assert_eq!(store.epoch().await?, first);
 //! assert_eq!(store.host_gate().await?, Gate::Held);
@@ -22,20 +22,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`SqliteStore`] implements every trait of `daemon-store`. Writes queue for one thread, which commits whatever queued
-//! while the last commit was being synced, up to 256 operations, each under a savepoint of its own; no operation returns
-//! before the commit has. Reads go to a few connections that see the last commit.
+//! [`SqliteStore`] implements every trait of `daemon-store`. [`SqliteStore::open`] opens a file, [`SqliteStore::in_memory`]
+//! makes a store that writes none, and [`repair`] gives up the lost end of a damaged log.
+//!
+//! Writes queue for one thread. It commits all operations that queued while the last commit was being synced, up to 256,
+//! each under a savepoint of its own; no operation returns before its commit. Reads use a few connections that see the
+//! last commit.
 //!
 //! # What this crate does not do
-//! It decides nothing: what a claim or an end means is `daemon-engine`'s and `daemon-store`'s. It does not keep two
-//! hosts off one home.
+//! It makes no decisions: the effect of a claim or an end is decided in `daemon-engine` and `daemon-store`. It does not
+//! prevent two hosts from opening one file; a host locks its home for that.
 //!
 //! # Guarantees
-//! The log is written ahead and synced with every commit (`synchronous=FULL`). A sync that fails is never tried again:
-//! the store then refuses every write, and the process should end. A file that is empty, truncated, of another program,
-//! of a newer version or without its log is refused, never begun anew. So is a file that is missing while its log or its
-//! mark is there, and one whose log lost commits that were acknowledged: a frame in its middle is spoilt, or it ends
-//! before the position in the mark, a small file in the same directory.
+//! - The log is written ahead and synced with every commit (`synchronous=FULL`).
+//! - A failed sync is never retried: the store refuses every later write, and the process should end.
+//! - A file that is empty, truncated, of another program, of a newer version or without its log is refused and never
+//!   replaced. So is a missing file whose log or mark exists.
+//! - A log that lost acknowledged commits is noticed: a frame in its middle is damaged, or it ends before the position in
+//!   the mark, a small file in the same directory.
 
 mod activation;
 mod admission;

@@ -1,7 +1,7 @@
 //! Store traits, the ticker, and, behind features, the in-memory twin and the conformance suite.
 //!
-//! A store keeps events, daemons, ticks, activations and outputs. Each method is one transaction: before it returns, all
-//! of its writes are there or none; after it returned, they survive any crash.
+//! A store keeps events, daemons, ticks, activations and outputs. Each method is one transaction: after a crash before it
+//! returns, all of its writes exist or none; after it has returned, they survive any crash.
 //!
 //! ```
 //! use daemon_event::{DeliveryId, Event, EventId, Facts, Source};
@@ -11,7 +11,7 @@
 //!
 //! # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
 //! # runtime.block_on(async {
-//! let told = |n: u8| NewEvent {
+//! let delivered = |n: u8| NewEvent {
 //!     event: Event {
 //!         id: EventId::new(1_700_000_000_000, [n; 10]),
 //!         source: Source::Github,
@@ -31,10 +31,10 @@
 //!     matching: Matching::Due,
 //! };
 //! let store = MemoryStore::new();
-//! let first = store.accept(vec![told(1)]).await?;
+//! let first = store.accept(vec![delivered(1)]).await?;
 //! assert_eq!(first[0].freshness, Freshness::New);
-//! // The same delivery again, under a fresh id of ours: it is the first one.
-//! let again = store.accept(vec![told(2)]).await?;
+//! // A second delivery with the same identity is a duplicate of the first one.
+//! let again = store.accept(vec![delivered(2)]).await?;
 //! assert_eq!(again[0].freshness, Freshness::Duplicate);
 //! assert_eq!(again[0].id, first[0].id);
 //! # Ok::<(), daemon_store::StoreError>(())
@@ -42,8 +42,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Store`] is the sum of the traits that a store implements, and [`decide`] contains the decisions that stores share in
-//! addition to those of `daemon-engine`. [`Ticker`] turns the passing of time into what [`Ticks::commit_ticks`] takes.
+//! # Main types
+//! - [`Store`] is the sum of the traits: [`Events`], [`WantedFacts`], [`Registry`], [`Ticks`], [`Activations`], [`Outbox`]
+//!   and [`Hosting`].
+//! - [`Ticker`] turns the passing of time into commits for [`Ticks::commit_ticks`].
+//! - [`decide`] contains the decisions that stores share in addition to those of `daemon-engine`.
+//! - [`StoreError`] distinguishes a lost lease and a conflict from failures of the disk.
 //!
 //! # Features
 //! Both are off by default and meant for dev-dependencies.
@@ -51,12 +55,13 @@
 //! - `conformance`: the module `conformance`, with the cases that every store must pass.
 //!
 //! # What this crate does not do
-//! It writes no disk (see `daemon-store-sqlite`) and matches no condition (see `daemon-watch`). It reads a calendar only
-//! to divide ranges of ticks; policies are those of `daemon-schedule`.
+//! It writes to no disk (see `daemon-store-sqlite`) and matches no conditions (see `daemon-watch`). It computes calendars
+//! only to divide ranges of ticks; the policies of schedules are those of `daemon-schedule`.
 //!
 //! # Guarantees
-//! No store decides by itself what a claim, an end, a crash or a tick means: all of them call the same functions.
-//! Instants are kept to the microsecond. No method reads a clock.
+//! - No store decides by itself the effect of a claim, an end, a crash or a tick: all of them call the same functions, and
+//!   the suite compares the queries that repeat a rule with its function.
+//! - Instants are stored to the microsecond. No method reads a clock.
 
 #[cfg(feature = "internal-testing")]
 mod canary;

@@ -358,7 +358,7 @@ impl TickActivations {
     }
 }
 
-/// How an output is looked up on its surface.
+/// The place on a surface by which outputs are found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputPlace {
     /// The surface's own id for it.
