@@ -3,6 +3,47 @@
 //! A row maps an action to a noun, verbs and further conditions on fields. Its kind lists the paths of the
 //! payload that hold those fields. A new source is new rows.
 
+// The macros keep the tables one row a line: rustfmt leaves their content as it is, while nouns, verbs and fields are still
+// checked by the compiler and the tables are still constants.
+
+/// Lists paths: `"issue.title" Title` fills a field, `"actor.id"` is only used to derive others.
+macro_rules! paths {
+    (@path $path:literal $field:ident) => { $crate::vocabulary::at($path, $crate::Field::$field) };
+    (@path $path:literal) => { $crate::vocabulary::raw($path) };
+    ($($path:literal $($field:ident)?),* $(,)?) => { &[$(paths!(@path $path $($field)?)),*] };
+}
+
+/// Lists rows: the function that makes the row, the action, the noun, the verbs, and conditions on fields.
+macro_rules! rows {
+    (@guards) => { &[] };
+    (@guards $guards:expr) => { $guards };
+    (in $shared:ident) => { $shared };
+    ($($level:ident $($action:literal)?: $noun:ident [$($verb:ident)+] $(if $guards:expr)?;)*) => {
+        &[$($crate::vocabulary::$level(
+            $($action,)?
+            $crate::vocabulary::Noun::$noun,
+            &[$($crate::vocabulary::Verb::$verb),+],
+            rows!(@guards $($guards)?),
+        )),*]
+    };
+}
+
+/// Lists kinds: the name, the required paths, the paths of the time, the paths to read, and the rows.
+macro_rules! kinds {
+    ($($name:literal [$($required:literal),*] $(at [$($time:literal),*])?
+        reads [$($group:ident),*] $({$($path:literal $($field:ident)?),* $(,)?})?
+        rows {$($rows:tt)*}
+    )*) => {
+        &[$(&kind(
+            $name,
+            &[$($required),*],
+            &[$($group,)* $(paths! {$($path $($field)?),*})?],
+            $(&[$($time),*],)?
+            rows! {$($rows)*},
+        )),*]
+    };
+}
+
 mod fields;
 mod git;
 mod github;
@@ -150,6 +191,18 @@ const fn plain(noun: Noun, verbs: &'static [Verb], guards: &'static [RowGuard]) 
         verbs,
         guards,
         portability: Portability::Service,
+    }
+}
+
+/// Returns a row of a kind without actions, for a phrasing of the format's own examples.
+const fn common_plain(
+    noun: Noun,
+    verbs: &'static [Verb],
+    guards: &'static [RowGuard],
+) -> ActionRow {
+    ActionRow {
+        portability: Portability::Common,
+        ..plain(noun, verbs, guards)
     }
 }
 

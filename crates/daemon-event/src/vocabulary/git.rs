@@ -1,78 +1,59 @@
 //! Git: the branches and tags of a watched repository.
 
-use super::Noun as N;
 use super::RowGuard::Is;
-use super::Verb as V;
 use super::github::COMMON;
 use super::github_repository::{PUSH, PUSH_ROWS};
-use super::{ActionRow, EventKind, FieldPath, Portability, at, plain};
+use super::{ActionRow, EventKind, FieldPath};
 use crate::event::Source;
 use crate::field::Field as F;
 
-const REF: &[FieldPath] = &[
-    at("ref", F::Ref),
-    at("ref_type", F::RefType),
-    at("after", F::After),
-    at("created", F::Created),
-    at("deleted", F::Deleted),
-];
+const REF: &[FieldPath] = paths! {
+    "ref" Ref,
+    "ref_type" RefType,
+    "after" After,
+    "created" Created,
+    "deleted" Deleted,
+};
 
+/// Returns a kind of git's.
 const fn kind(
     name: &'static str,
+    required: &'static [&'static str],
     reads: &'static [&'static [FieldPath]],
     rows: &'static [ActionRow],
 ) -> EventKind {
     EventKind {
         source: Source::Git,
         name,
-        required: &["ref", "repository"],
+        required,
         reads,
         times: &["head_commit.timestamp"],
         rows,
     }
 }
 
-/// A row that the format's own examples name.
-const fn common(row: ActionRow) -> ActionRow {
-    ActionRow {
-        portability: Portability::Common,
-        ..row
-    }
-}
+pub(super) static KINDS: &[&EventKind] = kinds! {
+    "push" ["ref", "repository"]
+    reads [COMMON, PUSH]
+    rows { in PUSH_ROWS }
 
-pub(super) static KINDS: &[&EventKind] = &[
-    &kind("push", &[COMMON, PUSH], PUSH_ROWS),
-    &kind(
-        "create",
-        &[COMMON, REF],
-        &[
-            plain(N::Branch, &[V::Create], &[Is(F::RefType, &["branch"])]),
-            plain(
-                N::Tag,
-                &[V::Create, V::Add, V::Publish],
-                &[Is(F::RefType, &["tag"])],
-            ),
-        ],
-    ),
-    &kind(
-        "delete",
-        &[COMMON, REF],
-        &[
-            plain(
-                N::Branch,
-                &[V::Delete, V::Remove],
-                &[Is(F::RefType, &["branch"])],
-            ),
-            plain(N::Tag, &[V::Delete, V::Remove], &[Is(F::RefType, &["tag"])]),
-        ],
-    ),
-    &kind(
-        "merge",
-        &[COMMON, PUSH],
-        &[common(plain(
-            N::PullRequest,
-            &[V::Merge],
-            &[Is(F::Merged, &["true"])],
-        ))],
-    ),
-];
+    "create" ["ref", "repository"]
+    reads [COMMON, REF]
+    rows {
+        plain: Branch [Create] if &[Is(F::RefType, &["branch"])];
+        plain: Tag [Create Add Publish] if &[Is(F::RefType, &["tag"])];
+    }
+
+    "delete" ["ref", "repository"]
+    reads [COMMON, REF]
+    rows {
+        plain: Branch [Delete Remove] if &[Is(F::RefType, &["branch"])];
+        plain: Tag [Delete Remove] if &[Is(F::RefType, &["tag"])];
+    }
+
+    "merge" ["ref", "repository"]
+    reads [COMMON, PUSH]
+    rows {
+        common_plain: PullRequest [Merge] if &[Is(F::Merged, &["true"])];
+    }
+};

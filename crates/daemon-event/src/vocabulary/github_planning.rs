@@ -1,238 +1,121 @@
 //! GitHub: projects, relations between issues.
 
-use super::Noun as N;
-use super::Verb as V;
+use super::EventKind;
 use super::github::{COMMON, kind};
-use super::{EventKind, at, row};
-use crate::field::Field as F;
 
-pub(super) static KINDS: &[&EventKind] = &[
-    &kind(
-        "projects_v2_item",
-        &["action", "projects_v2_item"],
-        &[COMMON, &[at("changes.*", F::Changed)]],
-        &["projects_v2_item.updated_at"],
-        &[
-            row("created", N::ProjectItem, &[V::Create, V::Add], &[]),
-            row(
-                "edited",
-                N::ProjectItem,
-                &[V::Edit, V::Update, V::Change, V::Move],
-                &[],
-            ),
-            row("archived", N::ProjectItem, &[V::Archive], &[]),
-            row("deleted", N::ProjectItem, &[V::Delete, V::Remove], &[]),
-            row("restored", N::ProjectItem, &[V::Unarchive], &[]),
-            row("converted", N::ProjectItem, &[V::Convert], &[]),
-            row("reordered", N::ProjectItem, &[V::Reorder], &[]),
-        ],
-    ),
-    &kind(
-        "projects_v2",
-        &["action", "projects_v2"],
-        &[
-            COMMON,
-            &[
-                at("projects_v2.title", F::Title),
-                at("projects_v2.number", F::Number),
-                at("projects_v2.description", F::Body),
-                at("projects_v2.creator.login", F::Author),
-                at("changes.*", F::Changed),
-            ],
-        ],
-        &["projects_v2.updated_at"],
-        &[
-            row("created", N::GithubProject, &[V::Create, V::Add], &[]),
-            row(
-                "edited",
-                N::GithubProject,
-                &[V::Edit, V::Update, V::Change, V::Rename],
-                &[],
-            ),
-            row("closed", N::GithubProject, &[V::Close, V::Complete], &[]),
-            row("reopened", N::GithubProject, &[V::Reopen], &[]),
-            row("deleted", N::GithubProject, &[V::Delete, V::Remove], &[]),
-        ],
-    ),
-    &kind(
-        "projects_v2_status_update",
-        &["action", "projects_v2_status_update"],
-        &[
-            COMMON,
-            &[
-                at("projects_v2_status_update.body", F::Body),
-                at("projects_v2_status_update.status", F::Health),
-                at("projects_v2_status_update.creator.login", F::Author),
-                at("changes.*", F::Changed),
-            ],
-        ],
-        &["projects_v2_status_update.updated_at"],
-        &[
-            row(
-                "created",
-                N::ProjectStatusUpdate,
-                &[V::Create, V::Post, V::Add, V::Publish],
-                &[],
-            ),
-            row(
-                "edited",
-                N::ProjectStatusUpdate,
-                &[V::Edit, V::Update, V::Change],
-                &[],
-            ),
-            row(
-                "deleted",
-                N::ProjectStatusUpdate,
-                &[V::Delete, V::Remove],
-                &[],
-            ),
-        ],
-    ),
-    &kind(
-        "project",
-        &["action", "project"],
-        &[
-            COMMON,
-            &[
-                at("project.name", F::Title),
-                at("project.number", F::Number),
-                at("project.body", F::Body),
-                at("project.state", F::State),
-                at("project.creator.login", F::Author),
-            ],
-        ],
-        &["project.updated_at"],
-        &[
-            row("created", N::ClassicProject, &[V::Create, V::Add], &[]),
-            row(
-                "edited",
-                N::ClassicProject,
-                &[V::Edit, V::Update, V::Change, V::Rename],
-                &[],
-            ),
-            row("closed", N::ClassicProject, &[V::Close, V::Complete], &[]),
-            row("reopened", N::ClassicProject, &[V::Reopen], &[]),
-            row("deleted", N::ClassicProject, &[V::Delete, V::Remove], &[]),
-        ],
-    ),
-    &kind(
-        "project_card",
-        &["action", "project_card"],
-        &[
-            COMMON,
-            &[
-                at("project_card.note", F::Body),
-                at("project_card.creator.login", F::Author),
-            ],
-        ],
-        &["project_card.updated_at"],
-        &[
-            row("created", N::ProjectCard, &[V::Create, V::Add], &[]),
-            row(
-                "edited",
-                N::ProjectCard,
-                &[V::Edit, V::Update, V::Change],
-                &[],
-            ),
-            row("moved", N::ProjectCard, &[V::Move, V::Reorder], &[]),
-            row("converted", N::ProjectCard, &[V::Convert], &[]),
-            row("deleted", N::ProjectCard, &[V::Delete, V::Remove], &[]),
-        ],
-    ),
-    &kind(
-        "project_column",
-        &["action", "project_column"],
-        &[COMMON, &[at("project_column.name", F::Name)]],
-        &["project_column.updated_at"],
-        &[
-            row("created", N::ProjectColumn, &[V::Create, V::Add], &[]),
-            row(
-                "edited",
-                N::ProjectColumn,
-                &[V::Edit, V::Update, V::Change, V::Rename],
-                &[],
-            ),
-            row("moved", N::ProjectColumn, &[V::Move, V::Reorder], &[]),
-            row("deleted", N::ProjectColumn, &[V::Delete, V::Remove], &[]),
-        ],
-    ),
-    &kind(
-        "sub_issues",
-        &["action"],
-        &[
-            COMMON,
-            &[
-                at("sub_issue.number", F::Number),
-                at("sub_issue.title", F::Title),
-                at("sub_issue.state", F::State),
-                at("sub_issue.labels[].name", F::Labels),
-                at("sub_issue.user.login", F::Author),
-            ],
-        ],
-        &[],
-        &[
-            row("sub_issue_added", N::SubIssue, &[V::Add, V::Create], &[]),
-            row(
-                "sub_issue_removed",
-                N::SubIssue,
-                &[V::Remove, V::Delete],
-                &[],
-            ),
-            row(
-                "parent_issue_added",
-                N::ParentIssue,
-                &[V::Add, V::Create],
-                &[],
-            ),
-            row(
-                "parent_issue_removed",
-                N::ParentIssue,
-                &[V::Remove, V::Delete],
-                &[],
-            ),
-        ],
-    ),
-    &kind(
-        "issue_dependencies",
-        &["action"],
-        &[
-            COMMON,
-            &[
-                at("blocked_issue.number", F::Number),
-                at("blocked_issue.title", F::Title),
-                at("blocked_issue.state", F::State),
-            ],
-        ],
-        &[],
-        &[
-            row("blocked_by_added", N::BlockedBy, &[V::Add, V::Create], &[]),
-            row(
-                "blocked_by_removed",
-                N::BlockedBy,
-                &[V::Remove, V::Delete],
-                &[],
-            ),
-            row("blocking_added", N::Blocking, &[V::Add, V::Create], &[]),
-            row(
-                "blocking_removed",
-                N::Blocking,
-                &[V::Remove, V::Delete],
-                &[],
-            ),
-            row("blocked_by_added", N::Issue, &[V::Block], &[]),
-            row("blocked_by_removed", N::Issue, &[V::Unblock], &[]),
-            row(
-                "blocked_by_added",
-                N::IssueDependency,
-                &[V::Add, V::Create],
-                &[],
-            ),
-            row(
-                "blocked_by_removed",
-                N::IssueDependency,
-                &[V::Remove, V::Delete],
-                &[],
-            ),
-        ],
-    ),
-];
+pub(super) static KINDS: &[&EventKind] = kinds! {
+    "projects_v2_item" ["action", "projects_v2_item"] at ["projects_v2_item.updated_at"]
+    reads [COMMON] {
+        "changes.*" Changed,
+    }
+    rows {
+        row "created": ProjectItem [Create Add];
+        row "edited": ProjectItem [Edit Update Change Move];
+        row "archived": ProjectItem [Archive];
+        row "deleted": ProjectItem [Delete Remove];
+        row "restored": ProjectItem [Unarchive];
+        row "converted": ProjectItem [Convert];
+        row "reordered": ProjectItem [Reorder];
+    }
+
+    "projects_v2" ["action", "projects_v2"] at ["projects_v2.updated_at"]
+    reads [COMMON] {
+        "projects_v2.title" Title,
+        "projects_v2.number" Number,
+        "projects_v2.description" Body,
+        "projects_v2.creator.login" Author,
+        "changes.*" Changed,
+    }
+    rows {
+        row "created": GithubProject [Create Add];
+        row "edited": GithubProject [Edit Update Change Rename];
+        row "closed": GithubProject [Close Complete];
+        row "reopened": GithubProject [Reopen];
+        row "deleted": GithubProject [Delete Remove];
+    }
+
+    "projects_v2_status_update" ["action", "projects_v2_status_update"] at ["projects_v2_status_update.updated_at"]
+    reads [COMMON] {
+        "projects_v2_status_update.body" Body,
+        "projects_v2_status_update.status" Health,
+        "projects_v2_status_update.creator.login" Author,
+        "changes.*" Changed,
+    }
+    rows {
+        row "created": ProjectStatusUpdate [Create Post Add Publish];
+        row "edited": ProjectStatusUpdate [Edit Update Change];
+        row "deleted": ProjectStatusUpdate [Delete Remove];
+    }
+
+    "project" ["action", "project"] at ["project.updated_at"]
+    reads [COMMON] {
+        "project.name" Title,
+        "project.number" Number,
+        "project.body" Body,
+        "project.state" State,
+        "project.creator.login" Author,
+    }
+    rows {
+        row "created": ClassicProject [Create Add];
+        row "edited": ClassicProject [Edit Update Change Rename];
+        row "closed": ClassicProject [Close Complete];
+        row "reopened": ClassicProject [Reopen];
+        row "deleted": ClassicProject [Delete Remove];
+    }
+
+    "project_card" ["action", "project_card"] at ["project_card.updated_at"]
+    reads [COMMON] {
+        "project_card.note" Body,
+        "project_card.creator.login" Author,
+    }
+    rows {
+        row "created": ProjectCard [Create Add];
+        row "edited": ProjectCard [Edit Update Change];
+        row "moved": ProjectCard [Move Reorder];
+        row "converted": ProjectCard [Convert];
+        row "deleted": ProjectCard [Delete Remove];
+    }
+
+    "project_column" ["action", "project_column"] at ["project_column.updated_at"]
+    reads [COMMON] {
+        "project_column.name" Name,
+    }
+    rows {
+        row "created": ProjectColumn [Create Add];
+        row "edited": ProjectColumn [Edit Update Change Rename];
+        row "moved": ProjectColumn [Move Reorder];
+        row "deleted": ProjectColumn [Delete Remove];
+    }
+
+    "sub_issues" ["action"] at []
+    reads [COMMON] {
+        "sub_issue.number" Number,
+        "sub_issue.title" Title,
+        "sub_issue.state" State,
+        "sub_issue.labels[].name" Labels,
+        "sub_issue.user.login" Author,
+    }
+    rows {
+        row "sub_issue_added": SubIssue [Add Create];
+        row "sub_issue_removed": SubIssue [Remove Delete];
+        row "parent_issue_added": ParentIssue [Add Create];
+        row "parent_issue_removed": ParentIssue [Remove Delete];
+    }
+
+    "issue_dependencies" ["action"] at []
+    reads [COMMON] {
+        "blocked_issue.number" Number,
+        "blocked_issue.title" Title,
+        "blocked_issue.state" State,
+    }
+    rows {
+        row "blocked_by_added": BlockedBy [Add Create];
+        row "blocked_by_removed": BlockedBy [Remove Delete];
+        row "blocking_added": Blocking [Add Create];
+        row "blocking_removed": Blocking [Remove Delete];
+        row "blocked_by_added": Issue [Block];
+        row "blocked_by_removed": Issue [Unblock];
+        row "blocked_by_added": IssueDependency [Add Create];
+        row "blocked_by_removed": IssueDependency [Remove Delete];
+    }
+};

@@ -1,21 +1,19 @@
 //! Linear: issues, comments, projects, cycles and related objects.
 
-use super::Noun as N;
 use super::RowGuard::{Absent, Is, Present};
-use super::Verb as V;
-use super::{ActionRow, EventKind, FieldPath, at, common, raw, row};
+use super::{ActionRow, EventKind, FieldPath};
 use crate::event::Source;
 use crate::field::Field as F;
 
-pub(super) const COMMON: &[FieldPath] = &[
-    raw("type"),
-    raw("actor.name"),
-    raw("actor.service"),
-    raw("actor.id"),
-    at("actor.type", F::ActorKind),
-    at("data.id", F::Key),
-    at("updatedFrom.*", F::Changed),
-];
+pub(super) const COMMON: &[FieldPath] = paths! {
+    "type",
+    "actor.name",
+    "actor.service",
+    "actor.id",
+    "actor.type" ActorKind,
+    "data.id" Key,
+    "updatedFrom.*" Changed,
+};
 
 /// Returns a kind of Linear's.
 pub(super) const fn kind(
@@ -34,442 +32,196 @@ pub(super) const fn kind(
     }
 }
 
-const NAMED: &[FieldPath] = &[at("data.name", F::Name)];
-const TITLED: &[FieldPath] = &[at("data.title", F::Title)];
+const NAMED: &[FieldPath] = paths! {
+    "data.name" Name,
+};
+const TITLED: &[FieldPath] = paths! {
+    "data.title" Title,
+};
 const ENDED: &[super::RowGuard] = &[
     Is(F::Changed, &["state"]),
     Is(F::StateType, &["completed", "canceled"]),
 ];
 
-pub(super) static KINDS: &[&EventKind] = &[
-    &kind(
-        "Issue",
-        &["action", "data"],
-        &[
-            COMMON,
-            TITLED,
-            &[
-                raw("data.identifier"),
-                at("data.number", F::Number),
-                at("data.description", F::Body),
-                raw("data.priority"),
-                at("data.team.name", F::Team),
-                at("data.team.key", F::Team),
-                at("data.state.name", F::State),
-                at("data.state.type", F::StateType),
-                at("data.labels[].name", F::Labels),
-                raw("data.labels[].id"),
-                raw("updatedFrom.labelIds[]"),
-                raw("data.assignee.name"),
-                raw("data.assigneeId"),
-                at("data.project.name", F::Project),
-                at("data.cycle.name", F::Cycle),
-                raw("data.creatorId"),
-                raw("data.creator.name"),
-                raw("updatedFrom.archivedAt"),
-                at("data.estimate", F::Estimate),
-                at("data.projectMilestone.name", F::Milestone),
-                at("data.dueDate", F::DueDate),
-            ],
-        ],
-        &[
-            common("create", N::Issue, &[V::Create, V::Add], &[]),
-            common("update", N::Issue, &[V::Update, V::Change], &[]),
-            row(
-                "update",
-                N::Issue,
-                &[V::Edit],
-                &[Is(F::Changed, &["title", "body"])],
-            ),
-            row("update", N::Issue, &[V::Close, V::Resolve], ENDED),
-            row(
-                "update",
-                N::Issue,
-                &[V::Complete, V::Succeed],
-                &[Is(F::Changed, &["state"]), Is(F::StateType, &["completed"])],
-            ),
-            row(
-                "update",
-                N::Issue,
-                &[V::Cancel],
-                &[Is(F::Changed, &["state"]), Is(F::StateType, &["canceled"])],
-            ),
-            row(
-                "update",
-                N::Issue,
-                &[V::Start],
-                &[Is(F::Changed, &["state"]), Is(F::StateType, &["started"])],
-            ),
-            row(
-                "update",
-                N::Issue,
-                &[V::Move],
-                &[Is(F::Changed, &["state"])],
-            ),
-            common("update", N::Issue, &[V::Label], &[Present(F::LabelAdded)]),
-            row(
-                "update",
-                N::Issue,
-                &[V::Unlabel],
-                &[Present(F::LabelRemovedId)],
-            ),
-            row(
-                "update",
-                N::Issue,
-                &[V::Relabel],
-                &[Is(F::Changed, &["labels"])],
-            ),
-            row(
-                "update",
-                N::Issue,
-                &[V::Assign],
-                &[Is(F::Changed, &["assignee"]), Present(F::Assignee)],
-            ),
-            row(
-                "update",
-                N::Issue,
-                &[V::Unassign],
-                &[Is(F::Changed, &["assignee"]), Absent(F::Assignee)],
-            ),
-            row(
-                "update",
-                N::Issue,
-                &[V::Reassign],
-                &[Is(F::Changed, &["assignee"])],
-            ),
-            row(
-                "update",
-                N::Issue,
-                &[V::Prioritize],
-                &[Is(F::Changed, &["priority"])],
-            ),
-            row(
-                "update",
-                N::Issue,
-                &[V::Estimate],
-                &[Is(F::Changed, &["estimate"])],
-            ),
-            row(
-                "update",
-                N::Issue,
-                &[V::Archive],
-                &[Is(F::Changed, &["archived"]), Is(F::Archived, &["true"])],
-            ),
-            row("remove", N::Issue, &[V::Delete, V::Remove], &[]),
-            row(
-                "update",
-                N::Issue,
-                &[V::Unarchive],
-                &[Is(F::Changed, &["archived"]), Is(F::Archived, &["false"])],
-            ),
-            row(
-                "update",
-                N::Issue,
-                &[V::Reopen],
-                &[
-                    Is(F::Changed, &["state"]),
-                    Is(F::Changed, &["completed", "canceled"]),
-                    super::RowGuard::IsNot(F::StateType, &["completed", "canceled"]),
-                ],
-            ),
-            row(
-                "update",
-                N::Issue,
-                &[V::Transfer],
-                &[Is(F::Changed, &["team"])],
-            ),
-            row(
-                "update",
-                N::Issue,
-                &[V::Rename],
-                &[Is(F::Changed, &["title"])],
-            ),
-            row(
-                "update",
-                N::Issue,
-                &[V::Snooze],
-                &[Is(F::Changed, &["snoozed"])],
-            ),
-        ],
-    ),
-    &kind(
-        "Comment",
-        &["action", "data"],
-        &[
-            COMMON,
-            &[
-                at("data.body", F::Comment),
-                at("data.user.name", F::Author),
-                raw("data.issue.identifier"),
-                at("data.issue.title", F::Title),
-                raw("data.parentId"),
-                raw("data.resolvedAt"),
-            ],
-        ],
-        &[
-            common("create", N::Comment, &[V::Create, V::Add, V::Post], &[]),
-            row(
-                "update",
-                N::Comment,
-                &[V::Edit, V::Update, V::Change],
-                &[Is(F::Changed, &["body"])],
-            ),
-            row("remove", N::Comment, &[V::Delete, V::Remove], &[]),
-            row(
-                "update",
-                N::Comment,
-                &[V::Resolve],
-                &[
-                    Is(F::Changed, &["resolved"]),
-                    Is(F::StateType, &["resolved"]),
-                ],
-            ),
-            row(
-                "update",
-                N::Comment,
-                &[V::Unresolve],
-                &[
-                    Is(F::Changed, &["resolved"]),
-                    Is(F::StateType, &["unresolved"]),
-                ],
-            ),
-        ],
-    ),
-    &kind(
-        "IssueSLA",
-        &["action"],
-        &[
-            COMMON,
-            &[raw("issueData.identifier"), at("issueData.title", F::Title)],
-        ],
-        &[
-            row("breached", N::Sla, &[V::Breach], &[]),
-            row("breached", N::Issue, &[V::Breach], &[]),
-            row("highRisk", N::Sla, &[V::GoWarning], &[]),
-            row("set", N::Sla, &[V::Create, V::Add], &[]),
-            row("highRisk", N::Sla, &[V::GoHighRisk], &[]),
-        ],
-    ),
-    &kind(
-        "Project",
-        &["action", "data"],
-        &[
-            COMMON,
-            NAMED,
-            &[
-                at("data.status.name", F::State),
-                at("data.status.type", F::StateType),
-                at("data.health", F::Health),
-                raw("updatedFrom.archivedAt"),
-                raw("data.lead.name"),
-            ],
-        ],
-        &[
-            row("create", N::Project, &[V::Create, V::Add], &[]),
-            row("update", N::Project, &[V::Update, V::Change, V::Edit], &[]),
-            row(
-                "update",
-                N::Project,
-                &[V::Move],
-                &[Is(F::Changed, &["state"])],
-            ),
-            row(
-                "update",
-                N::Project,
-                &[V::Complete, V::Close],
-                &[Is(F::Changed, &["state"]), Is(F::StateType, &["completed"])],
-            ),
-            row(
-                "update",
-                N::Project,
-                &[V::Start],
-                &[Is(F::Changed, &["state"]), Is(F::StateType, &["started"])],
-            ),
-            row(
-                "update",
-                N::Project,
-                &[V::Cancel],
-                &[Is(F::Changed, &["state"]), Is(F::StateType, &["canceled"])],
-            ),
-            row(
-                "update",
-                N::Project,
-                &[V::Rename],
-                &[Is(F::Changed, &["name"])],
-            ),
-            row("remove", N::Project, &[V::Delete, V::Remove], &[]),
-            row(
-                "update",
-                N::Project,
-                &[V::Archive],
-                &[Is(F::Changed, &["archived"]), Is(F::Archived, &["true"])],
-            ),
-            row(
-                "update",
-                N::Project,
-                &[V::Unarchive],
-                &[Is(F::Changed, &["archived"]), Is(F::Archived, &["false"])],
-            ),
-            row(
-                "update",
-                N::Project,
-                &[V::Prioritize],
-                &[Is(F::Changed, &["priority"])],
-            ),
-        ],
-    ),
-    &kind(
-        "ProjectUpdate",
-        &["action", "data"],
-        &[
-            COMMON,
-            &[
-                at("data.body", F::Body),
-                at("data.health", F::Health),
-                at("data.project.name", F::Project),
-                at("data.user.name", F::Author),
-            ],
-        ],
-        &[
-            row(
-                "create",
-                N::ProjectUpdate,
-                &[V::Create, V::Post, V::Add, V::Publish],
-                &[],
-            ),
-            row(
-                "update",
-                N::ProjectUpdate,
-                &[V::Update, V::Edit, V::Change],
-                &[],
-            ),
-            row("remove", N::ProjectUpdate, &[V::Delete, V::Remove], &[]),
-        ],
-    ),
-    &kind(
-        "Cycle",
-        &["action", "data"],
-        &[COMMON, NAMED, &[raw("data.completedAt")]],
-        &[
-            row("create", N::Cycle, &[V::Create, V::Add], &[]),
-            row("update", N::Cycle, &[V::Update, V::Change, V::Edit], &[]),
-            row(
-                "update",
-                N::Cycle,
-                &[V::Complete, V::Close],
-                &[
-                    Is(F::Changed, &["completed"]),
-                    Is(F::StateType, &["completed"]),
-                ],
-            ),
-            row("remove", N::Cycle, &[V::Delete, V::Remove], &[]),
-            row(
-                "update",
-                N::Cycle,
-                &[V::Rename],
-                &[Is(F::Changed, &["name"])],
-            ),
-        ],
-    ),
-    &kind(
-        "Document",
-        &["action", "data"],
-        &[COMMON, TITLED],
-        &[
-            row("create", N::Document, &[V::Create, V::Add], &[]),
-            row("update", N::Document, &[V::Update, V::Change, V::Edit], &[]),
-            row("remove", N::Document, &[V::Delete, V::Remove], &[]),
-            row(
-                "update",
-                N::Document,
-                &[V::Rename],
-                &[Is(F::Changed, &["title"])],
-            ),
-        ],
-    ),
-    &kind(
-        "Initiative",
-        &["action", "data"],
-        &[
-            COMMON,
-            NAMED,
-            &[at("data.status", F::State), at("data.health", F::Health)],
-        ],
-        &[
-            row("create", N::Initiative, &[V::Create, V::Add], &[]),
-            row(
-                "update",
-                N::Initiative,
-                &[V::Update, V::Change, V::Edit],
-                &[],
-            ),
-            row("remove", N::Initiative, &[V::Delete, V::Remove], &[]),
-            row(
-                "update",
-                N::Initiative,
-                &[V::Rename],
-                &[Is(F::Changed, &["name"])],
-            ),
-            row(
-                "update",
-                N::Initiative,
-                &[V::Move],
-                &[Is(F::Changed, &["state"])],
-            ),
-            row(
-                "update",
-                N::Initiative,
-                &[V::Complete, V::Close],
-                &[Is(F::Changed, &["state"]), Is(F::State, &["completed"])],
-            ),
-        ],
-    ),
-    &kind(
-        "Attachment",
-        &["action", "data"],
-        &[COMMON, TITLED, &[raw("data.issueId")]],
-        &[
-            row("create", N::Attachment, &[V::Create, V::Add, V::Post], &[]),
-            row(
-                "update",
-                N::Attachment,
-                &[V::Update, V::Change, V::Edit],
-                &[],
-            ),
-            row("remove", N::Attachment, &[V::Delete, V::Remove], &[]),
-        ],
-    ),
-    &kind(
-        "IssueLabel",
-        &["action", "data"],
-        &[COMMON, NAMED],
-        &[
-            row("create", N::IssueLabel, &[V::Create, V::Add], &[]),
-            row("create", N::RepositoryLabel, &[V::Create, V::Add], &[]),
-            row(
-                "update",
-                N::IssueLabel,
-                &[V::Update, V::Change, V::Edit, V::Rename],
-                &[],
-            ),
-            row("remove", N::IssueLabel, &[V::Delete, V::Remove], &[]),
-            row(
-                "update",
-                N::RepositoryLabel,
-                &[V::Rename],
-                &[Is(F::Changed, &["name"])],
-            ),
-            row("remove", N::RepositoryLabel, &[V::Delete, V::Remove], &[]),
-        ],
-    ),
-    &kind(
-        "Reaction",
-        &["action", "data"],
-        &[COMMON, &[at("data.emoji", F::Reaction)]],
-        &[
-            row("create", N::Reaction, &[V::Create, V::Add, V::Post], &[]),
-            row("create", N::Comment, &[V::React], &[]),
-            row("remove", N::Reaction, &[V::Delete, V::Remove], &[]),
-        ],
-    ),
-];
+pub(super) static KINDS: &[&EventKind] = kinds! {
+    "Issue" ["action", "data"]
+    reads [COMMON, TITLED] {
+        "data.identifier",
+        "data.number" Number,
+        "data.description" Body,
+        "data.priority",
+        "data.team.name" Team,
+        "data.team.key" Team,
+        "data.state.name" State,
+        "data.state.type" StateType,
+        "data.labels[].name" Labels,
+        "data.labels[].id",
+        "updatedFrom.labelIds[]",
+        "data.assignee.name",
+        "data.assigneeId",
+        "data.project.name" Project,
+        "data.cycle.name" Cycle,
+        "data.creatorId",
+        "data.creator.name",
+        "updatedFrom.archivedAt",
+        "data.estimate" Estimate,
+        "data.projectMilestone.name" Milestone,
+        "data.dueDate" DueDate,
+    }
+    rows {
+        common "create": Issue [Create Add];
+        common "update": Issue [Update Change];
+        row "update": Issue [Edit] if &[Is(F::Changed, &["title", "body"])];
+        row "update": Issue [Close Resolve] if ENDED;
+        row "update": Issue [Complete Succeed] if &[Is(F::Changed, &["state"]), Is(F::StateType, &["completed"])];
+        row "update": Issue [Cancel] if &[Is(F::Changed, &["state"]), Is(F::StateType, &["canceled"])];
+        row "update": Issue [Start] if &[Is(F::Changed, &["state"]), Is(F::StateType, &["started"])];
+        row "update": Issue [Move] if &[Is(F::Changed, &["state"])];
+        common "update": Issue [Label] if &[Present(F::LabelAdded)];
+        row "update": Issue [Unlabel] if &[Present(F::LabelRemovedId)];
+        row "update": Issue [Relabel] if &[Is(F::Changed, &["labels"])];
+        row "update": Issue [Assign] if &[Is(F::Changed, &["assignee"]), Present(F::Assignee)];
+        row "update": Issue [Unassign] if &[Is(F::Changed, &["assignee"]), Absent(F::Assignee)];
+        row "update": Issue [Reassign] if &[Is(F::Changed, &["assignee"])];
+        row "update": Issue [Prioritize] if &[Is(F::Changed, &["priority"])];
+        row "update": Issue [Estimate] if &[Is(F::Changed, &["estimate"])];
+        row "update": Issue [Archive] if &[Is(F::Changed, &["archived"]), Is(F::Archived, &["true"])];
+        row "remove": Issue [Delete Remove];
+        row "update": Issue [Unarchive] if &[Is(F::Changed, &["archived"]), Is(F::Archived, &["false"])];
+        row "update": Issue [Reopen] if &[Is(F::Changed, &["state"]), Is(F::Changed, &["completed", "canceled"]), super::RowGuard::IsNot(F::StateType, &["completed", "canceled"])];
+        row "update": Issue [Transfer] if &[Is(F::Changed, &["team"])];
+        row "update": Issue [Rename] if &[Is(F::Changed, &["title"])];
+        row "update": Issue [Snooze] if &[Is(F::Changed, &["snoozed"])];
+    }
+
+    "Comment" ["action", "data"]
+    reads [COMMON] {
+        "data.body" Comment,
+        "data.user.name" Author,
+        "data.issue.identifier",
+        "data.issue.title" Title,
+        "data.parentId",
+        "data.resolvedAt",
+    }
+    rows {
+        common "create": Comment [Create Add Post];
+        row "update": Comment [Edit Update Change] if &[Is(F::Changed, &["body"])];
+        row "remove": Comment [Delete Remove];
+        row "update": Comment [Resolve] if &[Is(F::Changed, &["resolved"]), Is(F::StateType, &["resolved"])];
+        row "update": Comment [Unresolve] if &[Is(F::Changed, &["resolved"]), Is(F::StateType, &["unresolved"])];
+    }
+
+    "IssueSLA" ["action"]
+    reads [COMMON] {
+        "issueData.identifier",
+        "issueData.title" Title,
+    }
+    rows {
+        row "breached": Sla [Breach];
+        row "breached": Issue [Breach];
+        row "highRisk": Sla [GoWarning];
+        row "set": Sla [Create Add];
+        row "highRisk": Sla [GoHighRisk];
+    }
+
+    "Project" ["action", "data"]
+    reads [COMMON, NAMED] {
+        "data.status.name" State,
+        "data.status.type" StateType,
+        "data.health" Health,
+        "updatedFrom.archivedAt",
+        "data.lead.name",
+    }
+    rows {
+        row "create": Project [Create Add];
+        row "update": Project [Update Change Edit];
+        row "update": Project [Move] if &[Is(F::Changed, &["state"])];
+        row "update": Project [Complete Close] if &[Is(F::Changed, &["state"]), Is(F::StateType, &["completed"])];
+        row "update": Project [Start] if &[Is(F::Changed, &["state"]), Is(F::StateType, &["started"])];
+        row "update": Project [Cancel] if &[Is(F::Changed, &["state"]), Is(F::StateType, &["canceled"])];
+        row "update": Project [Rename] if &[Is(F::Changed, &["name"])];
+        row "remove": Project [Delete Remove];
+        row "update": Project [Archive] if &[Is(F::Changed, &["archived"]), Is(F::Archived, &["true"])];
+        row "update": Project [Unarchive] if &[Is(F::Changed, &["archived"]), Is(F::Archived, &["false"])];
+        row "update": Project [Prioritize] if &[Is(F::Changed, &["priority"])];
+    }
+
+    "ProjectUpdate" ["action", "data"]
+    reads [COMMON] {
+        "data.body" Body,
+        "data.health" Health,
+        "data.project.name" Project,
+        "data.user.name" Author,
+    }
+    rows {
+        row "create": ProjectUpdate [Create Post Add Publish];
+        row "update": ProjectUpdate [Update Edit Change];
+        row "remove": ProjectUpdate [Delete Remove];
+    }
+
+    "Cycle" ["action", "data"]
+    reads [COMMON, NAMED] {
+        "data.completedAt",
+    }
+    rows {
+        row "create": Cycle [Create Add];
+        row "update": Cycle [Update Change Edit];
+        row "update": Cycle [Complete Close] if &[Is(F::Changed, &["completed"]), Is(F::StateType, &["completed"])];
+        row "remove": Cycle [Delete Remove];
+        row "update": Cycle [Rename] if &[Is(F::Changed, &["name"])];
+    }
+
+    "Document" ["action", "data"]
+    reads [COMMON, TITLED]
+    rows {
+        row "create": Document [Create Add];
+        row "update": Document [Update Change Edit];
+        row "remove": Document [Delete Remove];
+        row "update": Document [Rename] if &[Is(F::Changed, &["title"])];
+    }
+
+    "Initiative" ["action", "data"]
+    reads [COMMON, NAMED] {
+        "data.status" State,
+        "data.health" Health,
+    }
+    rows {
+        row "create": Initiative [Create Add];
+        row "update": Initiative [Update Change Edit];
+        row "remove": Initiative [Delete Remove];
+        row "update": Initiative [Rename] if &[Is(F::Changed, &["name"])];
+        row "update": Initiative [Move] if &[Is(F::Changed, &["state"])];
+        row "update": Initiative [Complete Close] if &[Is(F::Changed, &["state"]), Is(F::State, &["completed"])];
+    }
+
+    "Attachment" ["action", "data"]
+    reads [COMMON, TITLED] {
+        "data.issueId",
+    }
+    rows {
+        row "create": Attachment [Create Add Post];
+        row "update": Attachment [Update Change Edit];
+        row "remove": Attachment [Delete Remove];
+    }
+
+    "IssueLabel" ["action", "data"]
+    reads [COMMON, NAMED]
+    rows {
+        row "create": IssueLabel [Create Add];
+        row "create": RepositoryLabel [Create Add];
+        row "update": IssueLabel [Update Change Edit Rename];
+        row "remove": IssueLabel [Delete Remove];
+        row "update": RepositoryLabel [Rename] if &[Is(F::Changed, &["name"])];
+        row "remove": RepositoryLabel [Delete Remove];
+    }
+
+    "Reaction" ["action", "data"]
+    reads [COMMON] {
+        "data.emoji" Reaction,
+    }
+    rows {
+        row "create": Reaction [Create Add Post];
+        row "create": Comment [React];
+        row "remove": Reaction [Delete Remove];
+    }
+};

@@ -1,135 +1,131 @@
 //! Slack: applications, their tokens and scopes, assistants, functions and workflows.
 
-use super::Noun as N;
-use super::Verb as V;
 use super::slack::{COMMON, kind};
-use super::{EventKind, FieldPath, at, plain, raw};
-use crate::field::Field as F;
+use super::{EventKind, FieldPath};
 
-const ASSISTANT_THREAD: &[FieldPath] = &[
-    raw("event.type"),
-    at("event.assistant_thread.user_id", F::Actor),
-    at("event.assistant_thread.channel_id", F::ChannelId),
-    at("event.assistant_thread.thread_ts", F::Thread),
-];
+const ASSISTANT_THREAD: &[FieldPath] = paths! {
+    "event.type",
+    "event.assistant_thread.user_id" Actor,
+    "event.assistant_thread.channel_id" ChannelId,
+    "event.assistant_thread.thread_ts" Thread,
+};
 
-pub(super) static KINDS: &[&EventKind] = &[
-    &kind(
-        "app_home_opened",
-        &["event"],
-        &[COMMON, &[at("event.tab", F::Subtype)]],
-        &[plain(N::AppHome, &[V::Reopen, V::Create], &[])],
-    ),
-    &kind(
-        "app_installed",
-        &["event"],
-        &[COMMON],
-        &[plain(N::SlackApp, &[V::Install, V::Add], &[])],
-    ),
-    &kind(
-        "app_uninstalled",
-        &["event"],
-        &[COMMON],
-        &[plain(N::SlackApp, &[V::Uninstall, V::Remove], &[])],
-    ),
-    &kind(
-        "app_uninstalled_team",
-        &["event"],
-        &[COMMON],
-        &[plain(N::SlackApp, &[V::Uninstall, V::Remove], &[])],
-    ),
-    &kind(
-        "app_requested",
-        &["event"],
-        &[COMMON],
-        &[plain(N::SlackApp, &[V::Request], &[])],
-    ),
-    &kind(
-        "app_deleted",
-        &["event"],
-        &[COMMON],
-        &[plain(N::SlackApp, &[V::Delete], &[])],
-    ),
-    &kind(
-        "tokens_revoked",
-        &["event"],
-        &[COMMON],
-        &[plain(N::AppToken, &[V::Revoke], &[])],
-    ),
-    &kind(
-        "scope_granted",
-        &["event"],
-        &[COMMON],
-        &[plain(N::AppScope, &[V::Grant, V::Add], &[])],
-    ),
-    &kind(
-        "scope_denied",
-        &["event"],
-        &[COMMON],
-        &[plain(N::AppScope, &[V::Reject], &[])],
-    ),
-    &kind(
-        "resources_added",
-        &["event"],
-        &[COMMON],
-        &[plain(N::AppResource, &[V::Add, V::Grant], &[])],
-    ),
-    &kind(
-        "resources_removed",
-        &["event"],
-        &[COMMON],
-        &[plain(N::AppResource, &[V::Remove], &[])],
-    ),
-    &kind(
-        "assistant_thread_started",
-        &["event"],
-        &[ASSISTANT_THREAD],
-        &[plain(
-            N::AssistantThread,
-            &[V::Start, V::Create, V::Reopen],
-            &[],
-        )],
-    ),
-    &kind(
-        "assistant_thread_context_changed",
-        &["event"],
-        &[ASSISTANT_THREAD],
-        &[plain(N::AssistantThread, &[V::Change, V::Update], &[])],
-    ),
-    &kind(
-        "call_rejected",
-        &["event"],
-        &[COMMON],
-        &[plain(N::SlackCall, &[V::Reject], &[])],
-    ),
-    &kind(
-        "function_executed",
-        &["event"],
-        &[COMMON, &[at("event.function.callback_id", F::Name)]],
-        &[plain(N::SlackFunction, &[V::Execute, V::Complete], &[])],
-    ),
-    &kind(
-        "workflow_published",
-        &["event"],
-        &[COMMON],
-        &[plain(N::SlackWorkflow, &[V::Publish], &[])],
-    ),
-    &kind(
-        "workflow_unpublished",
-        &["event"],
-        &[COMMON],
-        &[plain(N::SlackWorkflow, &[V::Unpublish], &[])],
-    ),
-    &kind(
-        "workflow_deleted",
-        &["event"],
-        &[COMMON],
-        &[plain(N::SlackWorkflow, &[V::Delete, V::Remove], &[])],
-    ),
-    &kind(
-        "workflow_step_execute",
-        &["event"],
-        &[COMMON],
-        &[plain(N::WorkflowStep, &[V::Execute, V::Start], &[])],
-    ),
-];
+pub(super) static KINDS: &[&EventKind] = kinds! {
+    "app_home_opened" ["event"]
+    reads [COMMON] {
+        "event.tab" Subtype,
+    }
+    rows {
+        plain: AppHome [Reopen Create];
+    }
+
+    "app_installed" ["event"]
+    reads [COMMON]
+    rows {
+        plain: SlackApp [Install Add];
+    }
+
+    "app_uninstalled" ["event"]
+    reads [COMMON]
+    rows {
+        plain: SlackApp [Uninstall Remove];
+    }
+
+    "app_uninstalled_team" ["event"]
+    reads [COMMON]
+    rows {
+        plain: SlackApp [Uninstall Remove];
+    }
+
+    "app_requested" ["event"]
+    reads [COMMON]
+    rows {
+        plain: SlackApp [Request];
+    }
+
+    "app_deleted" ["event"]
+    reads [COMMON]
+    rows {
+        plain: SlackApp [Delete];
+    }
+
+    "tokens_revoked" ["event"]
+    reads [COMMON]
+    rows {
+        plain: AppToken [Revoke];
+    }
+
+    "scope_granted" ["event"]
+    reads [COMMON]
+    rows {
+        plain: AppScope [Grant Add];
+    }
+
+    "scope_denied" ["event"]
+    reads [COMMON]
+    rows {
+        plain: AppScope [Reject];
+    }
+
+    "resources_added" ["event"]
+    reads [COMMON]
+    rows {
+        plain: AppResource [Add Grant];
+    }
+
+    "resources_removed" ["event"]
+    reads [COMMON]
+    rows {
+        plain: AppResource [Remove];
+    }
+
+    "assistant_thread_started" ["event"]
+    reads [ASSISTANT_THREAD]
+    rows {
+        plain: AssistantThread [Start Create Reopen];
+    }
+
+    "assistant_thread_context_changed" ["event"]
+    reads [ASSISTANT_THREAD]
+    rows {
+        plain: AssistantThread [Change Update];
+    }
+
+    "call_rejected" ["event"]
+    reads [COMMON]
+    rows {
+        plain: SlackCall [Reject];
+    }
+
+    "function_executed" ["event"]
+    reads [COMMON] {
+        "event.function.callback_id" Name,
+    }
+    rows {
+        plain: SlackFunction [Execute Complete];
+    }
+
+    "workflow_published" ["event"]
+    reads [COMMON]
+    rows {
+        plain: SlackWorkflow [Publish];
+    }
+
+    "workflow_unpublished" ["event"]
+    reads [COMMON]
+    rows {
+        plain: SlackWorkflow [Unpublish];
+    }
+
+    "workflow_deleted" ["event"]
+    reads [COMMON]
+    rows {
+        plain: SlackWorkflow [Delete Remove];
+    }
+
+    "workflow_step_execute" ["event"]
+    reads [COMMON]
+    rows {
+        plain: WorkflowStep [Execute Start];
+    }
+};

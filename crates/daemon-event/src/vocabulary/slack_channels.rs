@@ -1,206 +1,196 @@
 //! Slack: channels, private channels, direct messages, and invitations to shared channels.
 
-use super::Noun as N;
-use super::Verb as V;
 use super::slack::{CHANNEL_OBJECT, COMMON, kind};
-use super::{EventKind, FieldPath, at, plain, raw};
-use crate::field::Field as F;
+use super::{EventKind, FieldPath};
 
-const INVITED_CHANNEL: &[FieldPath] = &[
-    raw("event.type"),
-    at("event.channel.id", F::ChannelId),
-    at("event.channel.name", F::Channel),
-];
+const INVITED_CHANNEL: &[FieldPath] = paths! {
+    "event.type",
+    "event.channel.id" ChannelId,
+    "event.channel.name" Channel,
+};
 
-pub(super) static KINDS: &[&EventKind] = &[
-    &kind(
-        "channel_created",
-        &["event"],
-        &[CHANNEL_OBJECT],
-        &[plain(N::Channel, &[V::Create, V::Add], &[])],
-    ),
-    &kind(
-        "channel_rename",
-        &["event"],
-        &[CHANNEL_OBJECT],
-        &[plain(N::Channel, &[V::Rename], &[])],
-    ),
-    &kind(
-        "channel_archive",
-        &["event"],
-        &[COMMON],
-        &[plain(N::Channel, &[V::Archive, V::Close], &[])],
-    ),
-    &kind(
-        "channel_unarchive",
-        &["event"],
-        &[COMMON],
-        &[plain(N::Channel, &[V::Unarchive, V::Reopen], &[])],
-    ),
-    &kind(
-        "channel_deleted",
-        &["event"],
-        &[COMMON],
-        &[plain(N::Channel, &[V::Delete, V::Remove], &[])],
-    ),
-    &kind(
-        "member_joined_channel",
-        &["event"],
-        &[COMMON],
-        &[plain(N::Channel, &[V::Join], &[])],
-    ),
-    &kind(
-        "member_left_channel",
-        &["event"],
-        &[COMMON],
-        &[plain(N::Channel, &[V::Leave], &[])],
-    ),
-    &kind(
-        "channel_shared",
-        &["event"],
-        &[COMMON],
-        &[plain(N::Channel, &[V::ShareIt], &[])],
-    ),
-    &kind(
-        "channel_unshared",
-        &["event"],
-        &[COMMON],
-        &[plain(N::Channel, &[V::Unshare], &[])],
-    ),
-    &kind(
-        "channel_left",
-        &["event"],
-        &[COMMON],
-        &[plain(N::SlackApp, &[V::Leave, V::Remove], &[])],
-    ),
-    &kind(
-        "channel_id_changed",
-        &["event"],
-        &[COMMON, &[raw("event.old_channel_id")]],
-        &[plain(N::ChannelId, &[V::Change, V::Update], &[])],
-    ),
-    &kind(
-        "channel_history_changed",
-        &["event"],
-        &[COMMON],
-        &[plain(N::ChannelHistory, &[V::Change, V::Update], &[])],
-    ),
-    &kind(
-        "group_archive",
-        &["event"],
-        &[COMMON],
-        &[
-            plain(N::Channel, &[V::Archive, V::Close], &[]),
-            plain(N::PrivateChannel, &[V::Archive, V::Close], &[]),
-        ],
-    ),
-    &kind(
-        "group_unarchive",
-        &["event"],
-        &[COMMON],
-        &[
-            plain(N::Channel, &[V::Unarchive, V::Reopen], &[]),
-            plain(N::PrivateChannel, &[V::Unarchive, V::Reopen], &[]),
-        ],
-    ),
-    &kind(
-        "group_deleted",
-        &["event"],
-        &[COMMON],
-        &[
-            plain(N::Channel, &[V::Delete, V::Remove], &[]),
-            plain(N::PrivateChannel, &[V::Delete, V::Remove], &[]),
-        ],
-    ),
-    &kind(
-        "group_rename",
-        &["event"],
-        &[CHANNEL_OBJECT],
-        &[
-            plain(N::Channel, &[V::Rename], &[]),
-            plain(N::PrivateChannel, &[V::Rename], &[]),
-        ],
-    ),
-    &kind(
-        "group_left",
-        &["event"],
-        &[COMMON],
-        &[plain(N::PrivateChannel, &[V::Leave], &[])],
-    ),
-    &kind(
-        "group_open",
-        &["event"],
-        &[COMMON],
-        &[plain(N::PrivateChannel, &[V::Reopen], &[])],
-    ),
-    &kind(
-        "group_close",
-        &["event"],
-        &[COMMON],
-        &[plain(N::PrivateChannel, &[V::Close], &[])],
-    ),
-    &kind(
-        "group_history_changed",
-        &["event"],
-        &[COMMON],
-        &[plain(N::ChannelHistory, &[V::Change, V::Update], &[])],
-    ),
-    &kind(
-        "im_created",
-        &["event"],
-        &[&[
-            raw("event.type"),
-            at("event.user", F::Actor),
-            at("event.channel.id", F::ChannelId),
-        ]],
-        &[plain(N::DirectMessageChannel, &[V::Create, V::Start], &[])],
-    ),
-    &kind(
-        "im_open",
-        &["event"],
-        &[COMMON],
-        &[plain(N::DirectMessageChannel, &[V::Reopen], &[])],
-    ),
-    &kind(
-        "im_close",
-        &["event"],
-        &[COMMON],
-        &[plain(N::DirectMessageChannel, &[V::Close], &[])],
-    ),
-    &kind(
-        "im_history_changed",
-        &["event"],
-        &[COMMON],
-        &[plain(N::ChannelHistory, &[V::Change, V::Update], &[])],
-    ),
-    &kind(
-        "shared_channel_invite_accepted",
-        &["event"],
-        &[INVITED_CHANNEL],
-        &[plain(N::ChannelInvite, &[V::Accept], &[])],
-    ),
-    &kind(
-        "shared_channel_invite_approved",
-        &["event"],
-        &[INVITED_CHANNEL],
-        &[plain(N::ChannelInvite, &[V::Approve], &[])],
-    ),
-    &kind(
-        "shared_channel_invite_declined",
-        &["event"],
-        &[INVITED_CHANNEL],
-        &[plain(N::ChannelInvite, &[V::Reject], &[])],
-    ),
-    &kind(
-        "shared_channel_invite_received",
-        &["event"],
-        &[INVITED_CHANNEL],
-        &[plain(N::ChannelInvite, &[V::Create], &[])],
-    ),
-    &kind(
-        "shared_channel_invite_requested",
-        &["event"],
-        &[INVITED_CHANNEL],
-        &[plain(N::ChannelInvite, &[V::Request], &[])],
-    ),
-];
+pub(super) static KINDS: &[&EventKind] = kinds! {
+    "channel_created" ["event"]
+    reads [CHANNEL_OBJECT]
+    rows {
+        plain: Channel [Create Add];
+    }
+
+    "channel_rename" ["event"]
+    reads [CHANNEL_OBJECT]
+    rows {
+        plain: Channel [Rename];
+    }
+
+    "channel_archive" ["event"]
+    reads [COMMON]
+    rows {
+        plain: Channel [Archive Close];
+    }
+
+    "channel_unarchive" ["event"]
+    reads [COMMON]
+    rows {
+        plain: Channel [Unarchive Reopen];
+    }
+
+    "channel_deleted" ["event"]
+    reads [COMMON]
+    rows {
+        plain: Channel [Delete Remove];
+    }
+
+    "member_joined_channel" ["event"]
+    reads [COMMON]
+    rows {
+        plain: Channel [Join];
+    }
+
+    "member_left_channel" ["event"]
+    reads [COMMON]
+    rows {
+        plain: Channel [Leave];
+    }
+
+    "channel_shared" ["event"]
+    reads [COMMON]
+    rows {
+        plain: Channel [ShareIt];
+    }
+
+    "channel_unshared" ["event"]
+    reads [COMMON]
+    rows {
+        plain: Channel [Unshare];
+    }
+
+    "channel_left" ["event"]
+    reads [COMMON]
+    rows {
+        plain: SlackApp [Leave Remove];
+    }
+
+    "channel_id_changed" ["event"]
+    reads [COMMON] {
+        "event.old_channel_id",
+    }
+    rows {
+        plain: ChannelId [Change Update];
+    }
+
+    "channel_history_changed" ["event"]
+    reads [COMMON]
+    rows {
+        plain: ChannelHistory [Change Update];
+    }
+
+    "group_archive" ["event"]
+    reads [COMMON]
+    rows {
+        plain: Channel [Archive Close];
+        plain: PrivateChannel [Archive Close];
+    }
+
+    "group_unarchive" ["event"]
+    reads [COMMON]
+    rows {
+        plain: Channel [Unarchive Reopen];
+        plain: PrivateChannel [Unarchive Reopen];
+    }
+
+    "group_deleted" ["event"]
+    reads [COMMON]
+    rows {
+        plain: Channel [Delete Remove];
+        plain: PrivateChannel [Delete Remove];
+    }
+
+    "group_rename" ["event"]
+    reads [CHANNEL_OBJECT]
+    rows {
+        plain: Channel [Rename];
+        plain: PrivateChannel [Rename];
+    }
+
+    "group_left" ["event"]
+    reads [COMMON]
+    rows {
+        plain: PrivateChannel [Leave];
+    }
+
+    "group_open" ["event"]
+    reads [COMMON]
+    rows {
+        plain: PrivateChannel [Reopen];
+    }
+
+    "group_close" ["event"]
+    reads [COMMON]
+    rows {
+        plain: PrivateChannel [Close];
+    }
+
+    "group_history_changed" ["event"]
+    reads [COMMON]
+    rows {
+        plain: ChannelHistory [Change Update];
+    }
+
+    "im_created" ["event"]
+    reads [] {
+        "event.type",
+        "event.user" Actor,
+        "event.channel.id" ChannelId,
+    }
+    rows {
+        plain: DirectMessageChannel [Create Start];
+    }
+
+    "im_open" ["event"]
+    reads [COMMON]
+    rows {
+        plain: DirectMessageChannel [Reopen];
+    }
+
+    "im_close" ["event"]
+    reads [COMMON]
+    rows {
+        plain: DirectMessageChannel [Close];
+    }
+
+    "im_history_changed" ["event"]
+    reads [COMMON]
+    rows {
+        plain: ChannelHistory [Change Update];
+    }
+
+    "shared_channel_invite_accepted" ["event"]
+    reads [INVITED_CHANNEL]
+    rows {
+        plain: ChannelInvite [Accept];
+    }
+
+    "shared_channel_invite_approved" ["event"]
+    reads [INVITED_CHANNEL]
+    rows {
+        plain: ChannelInvite [Approve];
+    }
+
+    "shared_channel_invite_declined" ["event"]
+    reads [INVITED_CHANNEL]
+    rows {
+        plain: ChannelInvite [Reject];
+    }
+
+    "shared_channel_invite_received" ["event"]
+    reads [INVITED_CHANNEL]
+    rows {
+        plain: ChannelInvite [Create];
+    }
+
+    "shared_channel_invite_requested" ["event"]
+    reads [INVITED_CHANNEL]
+    rows {
+        plain: ChannelInvite [Request];
+    }
+};

@@ -1,122 +1,102 @@
 //! Slack: members of the workspace, their profiles, and user groups.
 
-use super::Noun as N;
-use super::Verb as V;
 use super::slack::{COMMON, kind};
-use super::{EventKind, FieldPath, at, plain, raw};
-use crate::field::Field as F;
+use super::{EventKind, FieldPath};
 
-const USER: &[FieldPath] = &[
-    raw("event.type"),
-    at("event.user.id", F::Actor),
-    at("event.user.name", F::Name),
-    at("event.user.profile.status_text", F::State),
-];
-const USER_GROUP: &[FieldPath] = &[
-    raw("event.type"),
-    at("event.subteam.id", F::Key),
-    at("event.subteam.name", F::Name),
-    at("event.subteam.handle", F::Team),
-    at("event.subteam_id", F::Key),
-];
+const USER: &[FieldPath] = paths! {
+    "event.type",
+    "event.user.id" Actor,
+    "event.user.name" Name,
+    "event.user.profile.status_text" State,
+};
+const USER_GROUP: &[FieldPath] = paths! {
+    "event.type",
+    "event.subteam.id" Key,
+    "event.subteam.name" Name,
+    "event.subteam.handle" Team,
+    "event.subteam_id" Key,
+};
 
-pub(super) static KINDS: &[&EventKind] = &[
-    &kind(
-        "team_join",
-        &["event"],
-        &[&[
-            raw("event.type"),
-            at("event.user.id", F::Actor),
-            at("event.user.name", F::Name),
-        ]],
-        &[plain(N::Workspace, &[V::Join], &[])],
-    ),
-    &kind(
-        "subteam_created",
-        &["event"],
-        &[USER_GROUP],
-        &[plain(N::UserGroup, &[V::Create, V::Add], &[])],
-    ),
-    &kind(
-        "subteam_updated",
-        &["event"],
-        &[USER_GROUP],
-        &[plain(
-            N::UserGroup,
-            &[V::Update, V::Change, V::Edit, V::Rename],
-            &[],
-        )],
-    ),
-    &kind(
-        "subteam_members_changed",
-        &["event"],
-        &[USER_GROUP],
-        &[plain(
-            N::UserGroupMember,
-            &[V::Change, V::Update, V::Add, V::Remove],
-            &[],
-        )],
-    ),
-    &kind(
-        "subteam_self_added",
-        &["event"],
-        &[USER_GROUP],
-        &[plain(N::UserGroup, &[V::Join], &[])],
-    ),
-    &kind(
-        "subteam_self_removed",
-        &["event"],
-        &[USER_GROUP],
-        &[plain(N::UserGroup, &[V::Leave], &[])],
-    ),
-    &kind(
-        "user_change",
-        &["event"],
-        &[USER],
-        &[plain(
-            N::WorkspaceMember,
-            &[V::Update, V::Change, V::Edit],
-            &[],
-        )],
-    ),
-    &kind(
-        "user_profile_changed",
-        &["event"],
-        &[USER],
-        &[plain(N::UserProfile, &[V::Update, V::Change, V::Edit], &[])],
-    ),
-    &kind(
-        "user_status_changed",
-        &["event"],
-        &[USER],
-        &[plain(
-            N::UserStatus,
-            &[V::Update, V::Change, V::Edit, V::Move],
-            &[],
-        )],
-    ),
-    &kind(
-        "user_huddle_changed",
-        &["event"],
-        &[USER],
-        &[plain(N::Huddle, &[V::Join, V::Leave, V::Change], &[])],
-    ),
-    &kind(
-        "user_connection",
-        &["event"],
-        &[USER],
-        &[plain(N::UserConnection, &[V::Change, V::Update], &[])],
-    ),
-    &kind(
-        "dnd_updated",
-        &["event"],
-        &[COMMON],
-        &[plain(N::DoNotDisturb, &[V::Update, V::Change], &[])],
-    ),
-    &kind(
-        "dnd_updated_user",
-        &["event"],
-        &[COMMON],
-        &[plain(N::DoNotDisturb, &[V::Update, V::Change], &[])],
-    ),
-];
+pub(super) static KINDS: &[&EventKind] = kinds! {
+    "team_join" ["event"]
+    reads [] {
+        "event.type",
+        "event.user.id" Actor,
+        "event.user.name" Name,
+    }
+    rows {
+        plain: Workspace [Join];
+    }
+
+    "subteam_created" ["event"]
+    reads [USER_GROUP]
+    rows {
+        plain: UserGroup [Create Add];
+    }
+
+    "subteam_updated" ["event"]
+    reads [USER_GROUP]
+    rows {
+        plain: UserGroup [Update Change Edit Rename];
+    }
+
+    "subteam_members_changed" ["event"]
+    reads [USER_GROUP]
+    rows {
+        plain: UserGroupMember [Change Update Add Remove];
+    }
+
+    "subteam_self_added" ["event"]
+    reads [USER_GROUP]
+    rows {
+        plain: UserGroup [Join];
+    }
+
+    "subteam_self_removed" ["event"]
+    reads [USER_GROUP]
+    rows {
+        plain: UserGroup [Leave];
+    }
+
+    "user_change" ["event"]
+    reads [USER]
+    rows {
+        plain: WorkspaceMember [Update Change Edit];
+    }
+
+    "user_profile_changed" ["event"]
+    reads [USER]
+    rows {
+        plain: UserProfile [Update Change Edit];
+    }
+
+    "user_status_changed" ["event"]
+    reads [USER]
+    rows {
+        plain: UserStatus [Update Change Edit Move];
+    }
+
+    "user_huddle_changed" ["event"]
+    reads [USER]
+    rows {
+        plain: Huddle [Join Leave Change];
+    }
+
+    "user_connection" ["event"]
+    reads [USER]
+    rows {
+        plain: UserConnection [Change Update];
+    }
+
+    "dnd_updated" ["event"]
+    reads [COMMON]
+    rows {
+        plain: DoNotDisturb [Update Change];
+    }
+
+    "dnd_updated_user" ["event"]
+    reads [COMMON]
+    rows {
+        plain: DoNotDisturb [Update Change];
+    }
+};
